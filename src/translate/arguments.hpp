@@ -1,6 +1,7 @@
 // What a call's arguments become on the other side, and what they come back as.
 #pragma once
 
+#include "kept.hpp"
 #include "library.hpp"
 #include "room.hpp"
 #include "values.hpp"
@@ -11,27 +12,19 @@
 
 namespace mpiric::translate {
 
-/// The same values for as long as the process lives, each sequence once: a library may read them after the
-/// call.
-const void* kept(const void* values, std::size_t bytes);
-
 template <class T> class Handles {
   public:
-    Handles(const PHandle<T>* given, long count, bool is_kept = false)
-        : given_(given), room_(given && count > 0 ? count : 0) {
+    Handles(const PHandle<T>* given, long count, bool outlives_call = false)
+        : given_(given), room_(given && count > 0 ? count : 0, outlives_call) {
         for (long at = 0; given && at < count; ++at)
             room_[at] = in<T>(given[at]);
-        pointer_ = given_ ? room_.data() : nullptr;
-        if (is_kept && given_ && count > 0)
-            pointer_ =
-                static_cast<const LHandle<T>*>(kept(static_cast<const void*>(room_.data()), sizeof(LHandle<T>) * std::size_t(count)));
     }
-    const LHandle<T>* pointer() const { return pointer_; }
+    const LHandle<T>* pointer() const { return given_ ? room_.data() : nullptr; }
+    void* release() { return room_.release(); }
 
   private:
     const PHandle<T>* given_;
     Room<LHandle<T>> room_;
-    const LHandle<T>* pointer_ = nullptr;
 };
 
 template <class T> class ChangedHandles {
@@ -46,8 +39,10 @@ template <class T> class ChangedHandles {
     LHandle<T>* pointer() { return given_ ? room_.data() : nullptr; }
     void done() {
         for (long at = 0; at < count_; ++at)
-            if (room_[at] != in<T>(given_[at]))
+            if (const LHandle<T> before = in<T>(given_[at]); room_[at] != before) {
+                gone<T>(before);
                 given_[at] = out<T>(room_[at]);
+            }
     }
 
   private:
@@ -73,6 +68,7 @@ template <class T> class NewHandle {
         if (given_ && value_ != unwritten_handle<LHandle<T>>())
             *given_ = out<T>(value_);
     }
+    LHandle<T> value() const { return value_; }
 
   private:
     PHandle<T>* given_;
@@ -85,8 +81,10 @@ template <class T> class ChangedHandle {
         : given_(given), before_(given ? in<T>(*given) : LHandle<T>{}), value_(before_) {}
     LHandle<T>* pointer() { return given_ ? &value_ : nullptr; }
     void done() {
-        if (given_ && value_ != before_)
+        if (given_ && value_ != before_) {
+            gone<T>(before_);
             *given_ = out<T>(value_);
+        }
     }
 
   private:

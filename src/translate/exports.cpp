@@ -1,13 +1,12 @@
 #include "exports.hpp"
 
+#include "elf_file.hpp"
+
 #include <cstring>
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_set>
 
@@ -86,40 +85,13 @@ int find_own(dl_phdr_info* object, std::size_t, void* result) {
     return 0;
 }
 
-/// The MPI functions that a shared library defines, from its file; none when it cannot be read. The file
-/// stays mapped.
+/// The MPI functions that a shared library defines, from its file; none when it cannot be read.
 Names defined_in(const char* path) {
     Names names;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status{};
-    if (file < 0 || fstat(file, &status) != 0 || status.st_size < long(sizeof(Elf64_Ehdr)))
-        return names;
-    const auto bytes = std::size_t(status.st_size);
-    void* at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (at == MAP_FAILED)
-        return names;
-    const auto* data = static_cast<const char*>(at);
-    const auto* head = reinterpret_cast<const Elf64_Ehdr*>(data);
-    const auto* sections = reinterpret_cast<const Elf64_Shdr*>(data + head->e_shoff);
-    if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_shoff > bytes ||
-        head->e_shnum * sizeof(Elf64_Shdr) > bytes - head->e_shoff)
-        return names;
-    for (int which = 0; which < head->e_shnum; ++which) {
-        const Elf64_Shdr& section = sections[which];
-        if (section.sh_type != SHT_DYNSYM || section.sh_link >= head->e_shnum || section.sh_offset > bytes ||
-            section.sh_size > bytes - section.sh_offset)
-            continue;
-        const Elf64_Shdr& text = sections[section.sh_link];
-        if (text.sh_offset > bytes || text.sh_size == 0 || text.sh_size > bytes - text.sh_offset ||
-            data[text.sh_offset + text.sh_size - 1] != '\0')
-            continue;
-        const auto* symbols = reinterpret_cast<const Elf64_Sym*>(data + section.sh_offset);
-        for (std::size_t symbol = 0; symbol < section.sh_size / sizeof(Elf64_Sym); ++symbol)
-            if (symbols[symbol].st_shndx != SHN_UNDEF && symbols[symbol].st_name < text.sh_size)
-                if (const char* name = data + text.sh_offset + symbols[symbol].st_name; is_mpi(name))
-                    names.insert(name);
-    }
+    ElfFile(path).entries<Elf64_Sym>(SHT_DYNSYM, [&](const Elf64_Sym& symbol, auto&& text) {
+        if (const char* name = text(symbol.st_name); symbol.st_shndx != SHN_UNDEF && is_mpi(name))
+            names.insert(name);
+    });
     return names;
 }
 

@@ -37,6 +37,8 @@ struct Outside {
 
 /// Says why a call cannot be answered, and raises the error where the program has put its handler.
 int refuse(Function function, const char* why);
+/// A symbol of the library itself, null when it has none.
+void* symbol_of_library(const char* name);
 /// An address of the library's data, null when it has no such symbol.
 void* data_symbol(const char* name);
 

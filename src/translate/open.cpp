@@ -1,5 +1,6 @@
 // Opens the library underneath with the first call of MPI, and what this takes.
 #include "arguments.hpp"
+#include "dependencies.hpp"
 #include "exports.hpp"
 #include "tools.hpp"
 
@@ -7,7 +8,6 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <limits.h>
-#include <map>
 #include <mutex>
 #include <string>
 #include <unistd.h>
@@ -203,14 +203,19 @@ void give_up(const char* format, ...) {
     _exit(127);
 }
 
+void* symbol_of_library(const char* name) { return dlsym(opened, name); }
+
 void* data_symbol(const char* name) {
     void* found = dlsym(RTLD_DEFAULT, name);  // what is loaded at the start goes before the library's own
-    return found ? found : dlsym(opened, name);
+    return found ? found : symbol_of_library(name);
 }
 
 int refuse(Function function, const char* why) {
     const Entry& entry = entries[function];
-    std::fprintf(stderr, "mpiric: %s cannot be called under %s: %s\n", entry.name, path(), why);
+    std::fprintf(stderr,
+                 "mpiric: %s cannot be called under %s: %s\n"
+                 "hint: `mpiric inspect` of the program shows what each library lacks\n",
+                 entry.name, path(), why);
     int is_running = 0, has_ended = 0;
     const int depth = mpiric_depth;
     mpiric_depth = 1;
@@ -220,13 +225,6 @@ int refuse(Function function, const char* why) {
         CALL(MPI_Comm_call_errhandler, int, LComm, int)(world, library::ERR_UNSUPPORTED_OPERATION);
     mpiric_depth = depth;
     return program::ERR_UNSUPPORTED_OPERATION;
-}
-
-const void* kept(const void* values, std::size_t bytes) {
-    static std::mutex changing;
-    static std::map<std::string, int> known;
-    const std::lock_guard held(changing);
-    return known.try_emplace(std::string(static_cast<const char*>(values), bytes)).first->first.data();
 }
 
 long peers(PComm comm) {
@@ -269,11 +267,15 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
     static std::once_flag once;
     std::call_once(once, [] {
         if (!*path())
-            give_up("this stand-in for an MPI library leads to none: MPIRIC_TRANSLATE names no library");
+            give_up("this stand-in for an MPI library leads to none: no file `library` is beside it\n"
+                    "hint: `mpiric mpi stand-in` writes a directory with both");
         mpiric_depth = 1;  // what the library calls while it is being opened is its own
+        open_dependencies(path());
         opened = dlopen(path(), RTLD_LAZY | RTLD_LOCAL);
         if (!opened)
-            give_up("the MPI library under the program cannot be opened: %s", dlerror());
+            give_up("the MPI library under the program cannot be opened: %s\n"
+                    "hint: `mpiric mpi list` shows those that are here, `mpiric mpi stand-in` leads to one",
+                    dlerror());
         make_handles();
         add_predefined_handles();
         add_fortran_numbers();

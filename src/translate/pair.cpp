@@ -7,6 +7,8 @@
 
 constinit thread_local int mpiric_depth = 0;
 
+#include "kept.cpp"
+
 #include "by_hand/others.cpp"
 #include "by_hand/callbacks.cpp"
 #include "by_hand/attributes.cpp"
@@ -17,6 +19,8 @@ namespace mpiric::translate {
 #include "generated/functions.inc"
 }  // namespace mpiric::translate
 
+#include "by_hand/large_types.cpp"
+
 #include "by_hand/large_counts.cpp"
 
 namespace mpiric::translate {
@@ -24,5 +28,7 @@ namespace mpiric::translate {
 }  // namespace mpiric::translate
 
 #include "by_hand/fortran.cpp"
+
+#include "by_hand/extensions.cpp"
 
 #include "open.cpp"

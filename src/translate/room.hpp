@@ -9,11 +9,13 @@ namespace mpiric::translate {
 /// Ends the process with one sentence.
 [[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/// Room for as many values as a call needs: on the stack while they are few.
+/// Room for as many values as a call needs: on the stack while they are few and need not outlive it.
 template <class T> class Room {
   public:
-    explicit Room(long count)
-        : data_(count <= few ? small_ : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count)))) {
+    explicit Room(long count, bool outlives_call = false)
+        : data_(count <= few && !outlives_call
+                    ? small_
+                    : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count > 0 ? count : 1)))) {
         if (!data_)
             give_up("there is no memory for the %ld elements of an argument", count);
     }
@@ -26,6 +28,12 @@ template <class T> class Room {
     T* data() { return data_; }
     const T* data() const { return data_; }
     T& operator[](long at) { return data_[at]; }
+    /// Gives away room that outlives the call: whoever takes it frees it.
+    void* release() {
+        void* const given = static_cast<void*>(data_);
+        data_ = small_;
+        return given;
+    }
 
   private:
     static constexpr long few = 32;

@@ -131,15 +131,31 @@ def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, buil
     assert done.stdout.splitlines() == [*EXPECTED, *(f"{word} 20" for word in spawns)], done.stderr
 
 
+def test_each_class_of_argument_comes_through_as_under_its_own_library(
+    mpi, family, built, run_mpiric, environment, tmp_path
+):
+    program, launcher = built(family, SOURCE.with_name("translated_classes.c"))
+    has_mpi_4 = not mpi.label.startswith("openmpi-4")
+    puts = not mpi.label.startswith("mpich-4.0.2")  # Debian's puts elsewhere, for its own programs too
+    words = [*(["put"] if puts else []), *(["sessions", "partitioned"] if has_mpi_4 else [])]
+    line = [launcher, "-n", "2", program, tmp_path / "file", *words]
+    own = {**environment, **ENVIRONMENT, "LD_LIBRARY_PATH": str(launcher.parents[1] / "lib")}
+    plain = subprocess.run(line, env=own, capture_output=True, text=True)
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
+    assert done.stdout.splitlines() == plain.stdout.splitlines(), done.stderr
+    assert plain.stdout.endswith("after 1\n"), plain.stderr
+
+
 @pytest.fixture(scope="module")
 def fortran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """`fortran(dialect, name)`: with module mpi or mpi_f08, built by Debian's library of that name."""
+    """`fortran(dialect, name, …)`: with module mpi or mpi_f08, built by Debian's library of that name."""
     place = tmp_path_factory.mktemp("fortran")
 
-    def build(dialect: str, name: str) -> Path:
-        program = place / f"{dialect}-{name}"
+    def build(dialect: str, name: str, *link: str) -> Path:
+        program = place / "-".join((dialect, name, *(["rpath"] if link else [])))
         if not program.exists():
-            words = [f"mpif90.{name}", "-w", *(["-DF08"] if dialect == "f08" else []), FORTRAN, "-o", program]
+            define = ["-DF08"] if dialect == "f08" else []
+            words = (f"mpif90.{name}", "-w", *define, FORTRAN, "-o", program, *link)
             subprocess.run(words, check=True, cwd=place)
         return program
 
@@ -151,6 +167,17 @@ def fortran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pa
 def test_so_does_one_in_fortran(mpi, family, dialect, fortran, run_mpiric, tmp_path):
     name = family.value
     line = [f"mpiexec.{name}", "-n", "2", fortran(dialect, name), tmp_path / "file"]
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
+    assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr
+
+
+@pytest.mark.sweep
+@pytest.mark.requires("gfortran", "debian-mpich", "debian-openmpi")
+@pytest.mark.parametrize("dialect", ["f90", "f08"])
+def test_so_does_one_in_fortran_with_an_rpath(mpi, family, dialect, fortran, run_mpiric, tmp_path):
+    name = family.value
+    bound = "-Wl,--disable-new-dtags,-rpath,/usr/lib/x86_64-linux-gnu"
+    line = [f"mpiexec.{name}", "-n", "2", fortran(dialect, name, bound), tmp_path / "file"]
     done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
     assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr
 
@@ -266,6 +293,26 @@ def test_another_allocator_may_be_preloaded_before_the_stand_in(mpi, family, bui
     program, launcher = built(family, RING)
     line = ("--mpi", mpi.label, "--set", "allocator=jemalloc", "--", launcher, "-n", "2", program)
     done = run_mpiric("run", "--quiet", *line, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (0, "sum 2\n"), done.stderr
+
+
+def test_what_the_library_needs_is_its_own_and_not_what_the_programs_path_has(
+    mpi, family, built, run_mpiric, tmp_path
+):
+    own = {path.name for path in Path(mpi.prefix).rglob("lib*.so.*")}
+    names = sorted(own & {"libfabric.so.1", "libucp.so.0"})
+    if not names:
+        pytest.skip("it needs libraries of the system")
+    trap = tmp_path / "trap.c"
+    trap.write_text(
+        "#include <unistd.h>\n__attribute__((constructor)) static void trap(void) { _exit(9); }\n"
+    )
+    for name in names:
+        words = ("gcc", "-shared", "-fPIC", trap, f"-Wl,-soname,{name}", "-o", tmp_path / name)
+        subprocess.run(words, check=True)
+    program, launcher = built(family, RING)
+    line = ("--mpi", mpi.label, "--", launcher, "-n", "2", program)
+    done = run_mpiric("run", "--quiet", *line, env={**ENVIRONMENT, "LD_LIBRARY_PATH": str(tmp_path)})
     assert (done.returncode, done.stdout) == (0, "sum 2\n"), done.stderr
 
 

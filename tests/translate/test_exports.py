@@ -49,7 +49,7 @@ def test_a_stand_in_exports_each_function_under_both_names_and_its_data(program,
     found, functions = exports(path), with_profiling(FUNCTIONS)
     objects = set(read_family(program.value).objects)
     assert functions | objects <= found
-    known = re.compile(rf"mpiric_stand_in_\w+|{DATA[program]}")
+    known = re.compile(rf"mpiric_stand_in_\w+|MPIX_(Query|GPU)_\w+_support|{DATA[program]}")
     assert {name for name in found - functions - objects if not known.fullmatch(name)} == set()
 
 
@@ -63,6 +63,17 @@ def test_nothing_of_a_library_is_missing_in_the_stand_in_for_its_programs(mpi: M
     names = {name for name in exports(mpi.library) if re.match("P?MPI_", name) and not OTHERS.match(name)}
     assert len(names) > 600
     assert names - exports(path) == set()
+
+
+@pytest.mark.parametrize(("program", "library"), PAIRS)
+def test_what_a_stand_in_has_for_each_thread_fits_beside_that_of_others(program, library):
+    path = native_stand_in(program, library, SONAMES[program])
+    if not path:
+        pytest.skip("not built here")
+    table = subprocess.run(["readelf", "-lW", path], check=True, capture_output=True, text=True).stdout
+    sizes = [int(line.split()[5], 16) for line in table.splitlines() if line.split()[:1] == ["TLS"]]
+    assert len(sizes) == 1
+    assert sizes[0] <= 64  # bytes of static TLS, of which a process that opens a library has little left
 
 
 @pytest.mark.requires("debian-openmpi")

@@ -105,11 +105,11 @@ def test_what_a_family_lacks_is_marked_absent():
     assert "order_values[] = {absent, 1}" in values.integers(lacking, ROLES)
 
 
-def test_every_function_with_large_counts_has_a_narrow_form_but_those_of_envelopes():
+def test_every_function_with_large_counts_has_a_narrow_form():
     large = {name for name in FUNCTIONS if name.endswith("_c") and name.removesuffix("_c") in FUNCTIONS}
     _, names = narrow.render(list(FUNCTIONS.values()))
     narrowed = {line.partition("(")[2].partition(",")[0] for line in names.splitlines()}
-    assert large - narrowed == {"MPI_Type_get_contents_c", "MPI_Type_get_envelope_c"}
+    assert large == narrowed
 
 
 def narrow_form(name: str) -> str:
@@ -122,8 +122,20 @@ def test_data_that_is_only_moved_may_be_of_a_larger_type():
     assert "t_MPI_Send(buf, count_.count(), count_.type(), dest" in narrow_form("MPI_Send_c")
 
 
-def test_a_reduction_takes_what_fits_and_nothing_else():
-    assert "if (!fits_int(count)) return refuse(" in narrow_form("MPI_Allreduce_c")
+def test_a_reduction_gets_an_operation_for_a_larger_type():
+    assert "LargeReduction count_(count, datatype, op)" in narrow_form("MPI_Allreduce_c")
+    assert "count_.count(), count_.type(), count_.op(), comm)" in narrow_form("MPI_Allreduce_c")
+
+
+def test_what_is_accumulated_may_be_of_a_larger_type():
+    text = narrow_form("MPI_Accumulate_c")
+    assert "LargeType target_count_(target_count, target_datatype)" in text
+    assert "target_count_.type(), op, win)" in text
+
+
+def test_a_type_whose_counts_do_not_fit_is_made_of_others():
+    text = narrow_form("MPI_Type_vector_c")
+    assert "return l_MPI_Type_vector_c(count, blocklength, stride, oldtype, newtype);" in text
 
 
 def test_arrays_that_a_rank_need_not_give_are_not_read_there():
@@ -131,8 +143,20 @@ def test_arrays_that_a_rank_need_not_give_are_not_read_there():
 
 
 def test_narrow_arrays_of_a_nonblocking_call_are_kept():
-    assert narrow_form("MPI_Ialltoallv_c").count(", true);") == 4
+    text = narrow_form("MPI_Ialltoallv_c")
+    assert text.count(", true);") == 4
+    assert (
+        "{sendcounts_.release(), sdispls_.release(), recvcounts_.release(), rdispls_.release()}, false)"
+        in text
+    )
     assert ", true);" not in narrow_form("MPI_Alltoallv_c")
+
+
+def test_those_of_one_whose_types_are_kept_go_with_these():
+    assert "rdispls_.release()}, true)" in narrow_form("MPI_Ialltoallw_c")
+    assert "keep(rc, request_.value(), {sendtypes_.release(), recvtypes_.release()}, false)" in body(
+        "MPI_Ialltoallw"
+    )
 
 
 STANDARD = read_family("standard")

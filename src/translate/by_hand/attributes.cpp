@@ -91,8 +91,8 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
         const Outside outside;
         if (given.copy_proxy) {
             void* integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
-            rc = given.copy_proxy(reinterpret_cast<void*>(given.copy), translated, own_keyval, given.extra, type, integer,
-                                  &integer, flag);
+            rc = given.copy_proxy(reinterpret_cast<void*>(given.copy), translated, own_keyval, given.extra,
+                                  type, integer, &integer, flag);
             if (rc == 0 && *flag)
                 *static_cast<void**>(result) = new_value(type, reinterpret_cast<long>(integer));
             return TO_LIBRARY(error, rc);
@@ -114,31 +114,40 @@ template <class T> int remove(LHandle<T> from, int keyval, void* value, void* ex
         const int own_keyval = TO_PROGRAM(keyval, keyval);
         const Outside outside;
         void* const integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
-        rc = given.remove_proxy ? given.remove_proxy(reinterpret_cast<void*>(given.remove), translated, own_keyval,
-                                                     fortran ? fortran->type : attribute_pointer, integer, given.extra)
-                                : given.remove(translated, own_keyval, fortran ? &fortran->value : value, given.extra);
+        rc = given.remove_proxy
+                 ? given.remove_proxy(reinterpret_cast<void*>(given.remove), translated, own_keyval,
+                                      fortran ? fortran->type : attribute_pointer, integer, given.extra)
+                 : given.remove(translated, own_keyval, fortran ? &fortran->value : value, given.extra);
     }
     if (rc == 0)
         delete_value(fortran);
     return TO_LIBRARY(error, rc);
 }
 
+/// Where the program's value of a constant is, which the program may read at any time; null for no constant.
+template <const auto& from, const auto& to> int* constant(int value) {
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (from[at] == value && to[at] != absent)
+            return const_cast<int*>(&to[at]);
+    return nullptr;
+}
+
 /// The program's value of a predefined attribute; null for one that is the same on both sides.
 int* translated(int keyval, int value) {
-    static constinit thread_local int io = 0, host = 0, last = 0, flavor = 0, model = 0;
+    static std::atomic<int> last = 0;
     const auto is = [keyval](int predefined) { return predefined != absent && keyval == predefined; };
     // In the order of the spec: KEYVAL_INVALID TAG_UB HOST IO WTIME_IS_GLOBAL UNIVERSE_SIZE LASTUSEDCODE …
     const auto& keyvals = program::keyval_values;
-    if (is(keyvals[2]))
-        return host = TO_PROGRAM(rank, value), &host;
-    if (is(keyvals[3]))
-        return io = TO_PROGRAM(rank, value), &io;
-    if (is(keyvals[6]))
-        return last = last_code(), &last;
+    if (is(keyvals[2]) || is(keyvals[3]))
+        return constant<library::rank_values, program::rank_values>(value);
+    if (is(keyvals[6])) {
+        last = last_code();
+        return reinterpret_cast<int*>(&last);
+    }
     if (is(keyvals[11]))
-        return flavor = TO_PROGRAM(flavor, value), &flavor;
+        return constant<library::flavor_values, program::flavor_values>(value);
     if (is(keyvals[12]))
-        return model = TO_PROGRAM(model, value), &model;
+        return constant<library::model_values, program::model_values>(value);
     return nullptr;
 }
 
@@ -174,9 +183,9 @@ GET(MPI_Win_get_attr, Win)
     static int t_##name(Copy<type>* copy_, Delete<type>* remove_, int* keyval, void* extra) {                \
         const Inside inside;                                                                                 \
         last_callbacks = callbacks<type>(copy_, remove_, extra);                                             \
-        const int rc = CALL(name, int, void*, void*, int*, void*)(                                           \
-            reinterpret_cast<void*>(&copy<type>), reinterpret_cast<void*>(&remove<type>), keyval,            \
-            last_callbacks);                                                                                 \
+        const int rc = CALL(name, int, void*, void*, int*, void*)(reinterpret_cast<void*>(&copy<type>),      \
+                                                                  reinterpret_cast<void*>(&remove<type>),    \
+                                                                  keyval, last_callbacks);                   \
         each(rc, keyval, 1, [](int& value) { value = TO_PROGRAM(keyval, value); });                          \
         return TO_PROGRAM(error, rc);                                                                        \
     }

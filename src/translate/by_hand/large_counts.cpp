@@ -1,54 +1,41 @@
-// Large counts over a library that has none (Open MPI up to 5): narrowed where they fit into an int, else a larger type
-// is moved instead. Included behind the translated functions, of which they are calls.
+// Large counts over a library that has none (Open MPI up to 5): narrowed where they fit into an int, else a
+// larger type is moved or reduced instead. Included behind the translated functions, of which they are calls.
 #include "arguments.hpp"
 
-#include <climits>
+#include <compare>
+#include <map>
+#include <mutex>
 
 namespace mpiric::translate {
 namespace {
 
-constexpr bool fits_int(long long value) { return value >= INT_MIN && value <= INT_MAX; }
-
-/// Numbers as ints; `is_kept`: the library may read them after the call.
+/// Numbers as ints.
 class Narrow {
   public:
-    template <class Wide> Narrow(const Wide* given, long count, bool is_kept) : room_(given && count > 0 ? count : 0) {
+    template <class Wide>
+    Narrow(const Wide* given, long count, bool outlives_call)
+        : room_(given && count > 0 ? count : 0, outlives_call), is_given_(given) {
         for (long at = 0; given && at < count; ++at) {
             fits_ = fits_ && fits_int(given[at]);
             room_[at] = int(given[at]);
         }
-        pointer_ = !given ? nullptr : room_.data();
-        if (given && is_kept && count > 0)
-            pointer_ = static_cast<const int*>(kept(room_.data(), sizeof(int) * std::size_t(count)));
     }
     bool fits() const { return fits_; }
-    const int* pointer() const { return pointer_; }
+    const int* pointer() const { return is_given_ ? room_.data() : nullptr; }
+    void* release() { return room_.release(); }
 
   private:
     Room<int> room_;
-    bool fits_ = true;
-    const int* pointer_ = nullptr;
+    bool is_given_, fits_ = true;
 };
 
-/// A count and a type; a count that does not fit is made 1 of a type that holds so many: blocks of 2^30 and what remains.
+/// A count and a type; a count that does not fit is made 1 of a type that holds so many.
 class LargeType {
   public:
     LargeType(long long count, PDatatype type) : count_(count), type_(type) {
-        if (fits_int(count) || count < 0)
+        if (fits_int(count) || count < 0 || make_repeated(count, type, &type_) != 0)
             return;
-        constexpr int block = 1 << 30;
-        PDatatype parts[3];
-        long low = 0, extent = 0;
-        t_MPI_Type_get_extent(type, &low, &extent);
-        t_MPI_Type_contiguous(block, type, &parts[0]);
-        t_MPI_Type_contiguous(int(count / block), parts[0], &parts[1]);
-        t_MPI_Type_contiguous(int(count % block), type, &parts[2]);
-        const int lengths[] = {1, 1};
-        const long displacements[] = {0, long(count / block) * block * extent};
-        t_MPI_Type_create_struct(2, lengths, displacements, &parts[1], &type_);
         t_MPI_Type_commit(&type_);
-        for (PDatatype& part : parts)
-            t_MPI_Type_free(&part);
         count_ = 1;
         is_made_ = true;
     }
@@ -60,10 +47,76 @@ class LargeType {
     LargeType& operator=(const LargeType&) = delete;
     int count() const { return fits_int(count_) ? int(count_) : -1; }
     PDatatype type() const { return type_; }
+    bool is_made() const { return is_made_; }
 
   private:
     long long count_;
     PDatatype type_;
+    bool is_made_ = false;
+};
+
+/// How a reduction of so many elements is done in parts.
+struct Reduction {
+    LOp op;
+    LDatatype type;
+    long long count;
+    long extent;
+    auto operator<=>(const Reduction&) const = default;
+};
+
+[[gnu::used]] void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*,
+                                   const Reduction* of) asm("mpiric_reduce_in_parts");
+void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Reduction* of) {
+    constexpr long long most = 1 << 30;
+    const long long elements = *blocks * of->count;
+    for (long long at = 0; at < elements; at += most)
+        CALL(MPI_Reduce_local, int, const void*, void*, int, LDatatype,
+             LOp)(from + at * of->extent, into + at * of->extent, int(std::min(most, elements - at)),
+                  of->type, of->op);
+}
+[[gnu::naked]] void reduce_in_parts_entrance() { asm("mov %r10, %r8\n jmp mpiric_reduce_in_parts"); }
+Closures reductions(&reduce_in_parts_entrance);
+
+/// The one address of such a reduction, for good: what is pending reads it.
+Reduction* lasting(const Reduction& reduction) {
+    static std::mutex changing;
+    static std::map<Reduction, Reduction> known;
+    const std::lock_guard held(changing);
+    return &known.try_emplace(reduction, reduction).first->second;
+}
+
+/// Count, type and operation of a reduction. Predefined operations take no type of ours: one that calls them
+/// for its parts does.
+class LargeReduction {
+  public:
+    LargeReduction(long long count, PDatatype type, POp op) : large_(count, type), op_(op) {
+        if (!large_.is_made())
+            return;
+        long low = 0, extent = 0;
+        int commutes = 0;
+        t_MPI_Type_get_extent(type, &low, &extent);
+        t_MPI_Op_commutative(op, &commutes);
+        const Inside inside;
+        void* entrance = reductions.entrance(lasting({in<Op>(op), in<Datatype>(type), count, extent}));
+        LOp made;
+        if (CALL(MPI_Op_create, int, void*, int, LOp*)(entrance, commutes, &made) == 0) {
+            op_ = out<Op>(made);
+            is_made_ = true;
+        }
+    }
+    ~LargeReduction() {
+        if (is_made_)
+            t_MPI_Op_free(&op_);  // a pending operation keeps it
+    }
+    LargeReduction(const LargeReduction&) = delete;
+    LargeReduction& operator=(const LargeReduction&) = delete;
+    int count() const { return large_.count(); }
+    PDatatype type() const { return large_.type(); }
+    POp op() const { return op_; }
+
+  private:
+    LargeType large_;
+    POp op_;
     bool is_made_ = false;
 };
 
@@ -97,7 +150,8 @@ static int n_MPI_Get_count_c(const PStatus* status, PDatatype type, long long* c
 
 namespace {
 
-[[gnu::used]] void operate_large(void* from, void* into, int* count, LDatatype* type, UserFunction* function) asm("mpiric_operate_large");
+[[gnu::used]] void operate_large(void* from, void* into, int* count, LDatatype* type,
+                                 UserFunction* function) asm("mpiric_operate_large");
 void operate_large(void* from, void* into, int* count, LDatatype* type, UserFunction* function) {
     long long large = *count;
     operate(from, into, &large, type, function);
@@ -115,8 +169,24 @@ static int n_MPI_Op_create_c(UserFunction* function, int commutes, POp* op) {
     op_.done();
     return TO_PROGRAM(error, rc);
 }
+static int n_MPI_Type_get_envelope_c(PDatatype type, long long* integers, long long* addresses,
+                                     long long* counts, long long* types, int* combiner) {
+    int of[3] = {0, 0, 0};
+    const int rc = t_MPI_Type_get_envelope(type, &of[0], &of[1], &of[2], combiner);
+    if (rc == 0)
+        *integers = of[0], *addresses = of[1], *counts = 0, *types = of[2];
+    return rc;
+}
+static int n_MPI_Type_get_contents_c(PDatatype type, long long max_integers, long long max_addresses,
+                                     long long, long long max_types, int* integers, long* addresses,
+                                     long long*, PDatatype* types) {
+    const auto narrow = [](long long room) { return int(std::clamp<long long>(room, -1, INT_MAX)); };
+    return t_MPI_Type_get_contents(type, narrow(max_integers), narrow(max_addresses), narrow(max_types),
+                                   integers, addresses, types);
+}
 static int n_MPI_Register_datarep_c(const char* datarep, decltype(Representation::read) read,
-                                    decltype(Representation::write) write, decltype(Representation::extent) extent_, void* extra) {
+                                    decltype(Representation::write) write,
+                                    decltype(Representation::extent) extent_, void* extra) {
     return t_MPI_Register_datarep(datarep, read, write, extent_, extra);
 }
 

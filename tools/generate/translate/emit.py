@@ -94,8 +94,12 @@ class Writer:
         self.function = function
         self.roles = roles
         self.body = Body()
+        self.kept: list[str] = []  # arrays that the library may read after the call
         for parameter in function.parameters:
             self.parameter(parameter)
+        if self.kept:
+            arrays = ", ".join(f"{array}.release()" for array in self.kept)
+            self.body.after.append(f"keep(rc, request_.value(), {{{arrays}}}, false);")
 
     def pass_on(self, kind: str, argument: str) -> None:
         """One argument of the library's function."""
@@ -154,8 +158,9 @@ class Writer:
                 source = name
                 if is_ignored_in_place(self.function, name):
                     source = f"sendbuf == program::in_place ? nullptr : {name}"
-                keep = ", true" if is_kept(self.function) else ""
-                self.body.before.append(f"Handles<{kind}> {keeper}({source}, {length}{keep});")
+                outlives = is_kept(self.function)
+                self.kept += [keeper] if outlives else []
+                self.body.before.append(f"Handles<{kind}> {keeper}({source}, {length}{', true' * outlives});")
             else:
                 self.body.before.append(f"ChangedHandles<{kind}> {keeper}({name}, {length});")
                 self.body.after.append(f"{keeper}.done();")

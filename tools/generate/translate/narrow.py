@@ -3,6 +3,7 @@
 from tools.generate.mpi.load import Function, Parameter
 
 from .emit import c_type, declared, split
+from .extent import is_kept
 
 _WIDE = ("long long", "long")  # MPI_Count and MPI_Aint
 # Where MPI 3 had a form with MPI_Count.
@@ -16,7 +17,28 @@ _WITH_COUNTS = {
         "Status_set_elements",
     )
 }
-_BY_HAND = {"MPI_Get_count_c", "MPI_Op_create_c", "MPI_Register_datarep_c"}
+_BY_HAND = {
+    "MPI_Get_count_c",
+    "MPI_Op_create_c",
+    "MPI_Register_datarep_c",
+    "MPI_Type_get_contents_c",
+    "MPI_Type_get_envelope_c",
+}
+# Types whose counts do not fit are made of others, in by_hand/large_types.cpp.
+_MADE_OF_OTHERS = {
+    f"MPI_Type_{stem}_c"
+    for stem in (
+        "contiguous",
+        "vector",
+        "indexed",
+        "create_hvector",
+        "create_hindexed",
+        "create_hindexed_block",
+        "create_indexed_block",
+        "create_struct",
+        "create_subarray",
+    )
+}
 _AT_ROOT = ("_Gatherv", "_Igatherv", "_Scatterv", "_Iscatterv")  # arrays that other ranks need not give
 
 
@@ -43,14 +65,17 @@ def narrowed(function: Function, plain: Function) -> str | None:
         if not writer.argument(wide, narrow, follows):
             return None
     parameters = ", ".join(declared(each, "P") for each in function.parameters)
-    refusal = (
+    otherwise = (
         f'refuse(F_{function.name}, "a count does not fit into an int, and the library has no large ones")'
     )
+    if function.name in _MADE_OF_OTHERS:
+        otherwise = f"l_{function.name}({', '.join(split(each)[1] for each in function.parameters)})"
     lines = [
         *writer.before,
-        *([f"if ({negated(writer.fits)}) return {refusal};"] if writer.fits else []),
+        *([f"if ({negated(writer.fits)}) return {otherwise};"] if writer.fits else []),
         f"const int rc = t_{plain.name}({', '.join(writer.arguments)});",
         *writer.after,
+        *writer.keep(plain),
         "return rc;",
     ]
     body = "".join(f"    {line}\n" for line in lines)
@@ -71,7 +96,9 @@ class _Writer:
         self.before: list[str] = []
         self.after: list[str] = []
         self.fits: list[str] = []
+        self.kept: list[str] = []
         self.typed = ""  # the keeper of a count whose datatype comes next
+        self.reduced = ""  # the same, which has the operation too
 
     def argument(self, wide: Parameter, narrow: Parameter, follows: Parameter | None) -> bool:
         """Add one argument; false where its types have nothing in common."""
@@ -80,6 +107,8 @@ class _Writer:
         if self.typed:
             self.arguments.append(f"{self.typed}.type()")
             self.typed = ""
+        elif self.reduced and wide.kind == "OPERATION":
+            self.arguments.append(f"{self.reduced}.op()")
         elif own == other:
             self.arguments.append(name)
         elif other in (*_WIDE, *(f"{each}*" for each in _WIDE), *(f"const {each}" for each in _WIDE)):
@@ -93,7 +122,10 @@ class _Writer:
         elif own in _WIDE and other == "int" and not array:
             self.scalar(name, wide, follows)
         elif array and own.removeprefix("const ") in _WIDE and other == "const int":
-            self.before.append(f"const Narrow {name}_({name}, {self.extent(name)}, {self.is_kept()});")
+            outlives = self.is_kept()
+            self.kept += [f"{name}_"] if outlives else []
+            made = f"Narrow {name}_({name}, {self.extent(name)}, {str(outlives).lower()});"
+            self.before.append(made if outlives else f"const {made}")
             self.fits.append(f"{name}_.fits()")
             self.arguments.append(f"{name}_.pointer()")
         elif own in [f"{each}*" for each in _WIDE] and other == "int*":
@@ -108,21 +140,32 @@ class _Writer:
 
     def scalar(self, name: str, wide: Parameter, follows: Parameter | None) -> None:
         """A count; of data that is only moved, one of a larger type where it does not fit."""
-        moves = wide.kind.startswith("POLYXFER") and not any(
-            each.kind == "OPERATION" for each in self.function.parameters
-        )
+        moves = wide.kind.startswith("POLYXFER")
+        operation = next((split(p)[1] for p in self.function.parameters if p.kind == "OPERATION"), "")
+        # What is accumulated in a window may be of a derived type; other reductions get an operation of ours.
+        reduces = operation and not any(each.kind == "WINDOW" for each in self.function.parameters)
         if moves and follows is not None and follows.kind == "DATATYPE" and not split(follows)[2]:
             self.typed = f"{name}_"
-            self.before.append(f"LargeType {name}_({name}, {split(follows)[1]});")
+            self.reduced = f"{name}_" if reduces else ""
+            made = f"LargeReduction {name}_({name}, {split(follows)[1]}, {operation});"
+            self.before.append(made if reduces else f"LargeType {name}_({name}, {split(follows)[1]});")
             self.arguments.append(f"{name}_.count()")
         else:
             self.fits.append(f"fits_int({name})")
             self.arguments.append(f"int({name})")
 
-    def is_kept(self) -> str:
-        """Whether the library may read arrays after the call, as C++."""
+    def is_kept(self) -> bool:
+        """Whether the library may read arrays after the call."""
         name = self.function.name
-        return str(name.startswith("MPI_I") or "_init" in name).lower()
+        return name.startswith("MPI_I") or "_init" in name
+
+    def keep(self, plain: Function) -> list[str]:
+        """Lines that keep such arrays, beside those that the plain function keeps."""
+        if not self.kept:
+            return []
+        arrays = ", ".join(f"{array}.release()" for array in self.kept)
+        request = "rc == 0 ? in<Request>(*request) : LRequest{}"
+        return [f"keep(rc, {request}, {{{arrays}}}, {str(is_kept(plain)).lower()});"]
 
     def extent(self, name: str) -> str:
         """How many elements of an array are read, as C++."""

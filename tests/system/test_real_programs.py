@@ -311,3 +311,25 @@ def test_an_rpath_does_not_bind_a_c_program_to_one_library_of_its_family(stage: 
     assert done.returncode == 0, done.stderr
     assert "sum 1998000000" in done.stdout
     assert "under Intel" in done.stderr
+
+
+TRAP = "#include <unistd.h>\n__attribute__((constructor)) static void trap(void) { _exit(9); }\n"
+
+
+@of_each(*(program for program in PROGRAMS if program.name == "fortran-intelmpi"))
+@pytest.mark.requires("mpi:mpich")
+def test_nor_does_it_bind_one_in_fortran(stage: Stage, environment: dict[str, str], tmp_path: Path):
+    """What its RPATH leads to ends every process that loads it."""
+    place, trap, names = str(Path(stage.mpi.library).parent), tmp_path, ("libmpifort.so.12", "libmpi.so.12")
+    (tmp_path / "trap.c").write_text(TRAP)
+    for name in names:
+        words = ("gcc", "-shared", "-fPIC", tmp_path / "trap.c", f"-Wl,-soname,{name}", "-o", trap / name)
+        subprocess.run(words, check=True)
+    words = ["gfortran", *FORTRAN, f"-I{stage.mpi.prefix}/include", str(HERE / "relay.f90"), "-o", "program"]
+    linked = (f"-L{place}", "-lmpifort", "-lmpi", f"-Wl,-rpath,{trap}", "-Wl,--disable-new-dtags")
+    assert stage.run(*words, *linked).returncode == 0
+    line = (library("mpich-5").launcher, "-n", "2", "./program")
+    words = (MPIRIC, "run", "--no-recipe", "--mpi", stage.mpi.label, "--", *line)
+    done = stage.run(*words, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert re.search(RELAY, done.stdout)

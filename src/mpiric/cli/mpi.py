@@ -119,7 +119,16 @@ def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> Non
 
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
     described: dict[str, object] = {"label": mpi.label, **asdict(mpi)}
-    for name in ("capabilities", "stand_in", "fortran", "refused", "lacks", "repair", "wrong_constants"):
+    for name in (
+        "capabilities",
+        "stand_in",
+        "fortran",
+        "refused",
+        "lacks",
+        "repair",
+        "renamed",
+        "wrong_constants",
+    ):
         del described[name]
     described["serves"] = [
         {"family": each.family.value, "how": each.how.value, "why": each.why}

@@ -11,7 +11,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import plain
-from mpiric.model.translation import NAMES, SONAMES, can_translate
+from mpiric.model.translation import NAMES, before_rpath, can_translate, preloads
 
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's own library
@@ -127,6 +127,8 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
     """Why the program cannot run under another MPI library; "" when it can."""
     now = situation.mpi
     names = situation.observation.mpi_names or {now.soname}
+    if situation.observation.mpi_fixed:
+        return situation.observation.mpi_fixed
     if library.stand_in:
         return _launcher_missing(library)
     if not set(library.abi_families) & set(now.abi_families):
@@ -137,19 +139,9 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
         return f"the program asks for {', '.join(missing)}, {library.label} has {library.soname} only"
     if library.refused:
         return library.refused
-    if situation.observation.mpi_nailed and not library.repair and not _beats_rpath(library, names):
+    if situation.observation.mpi_nailed and not library.repair and not before_rpath(library, names):
         return f"the program's RPATH binds it to {situation.observation.mpi_nailed}"
     return _launcher_missing(library)
-
-
-def _beats_rpath(library: MpiLibrary, names: Collection[str]) -> bool:
-    """Whether preloading the library leads past the program's RPATH.
-
-    The dynamic linker takes what is loaded under a name for all who need that name. That is done for the C
-    library alone: Fortran's would still come from the RPATH, and fit another version only by luck.
-    """
-    own = {library.soname} if not library.standard_library else {library.soname, SONAMES[AbiFamily.STANDARD]}
-    return len(names) == 1 and set(names) <= own
 
 
 def _launcher_missing(library: MpiLibrary) -> str:
@@ -182,8 +174,10 @@ def _mpi_applies(situation: Situation) -> Applicability:
     if not situation.job.launcher_words or situation.job.launcher.serves_every_library:
         return no("started without the library's own launcher, which would have to change with it")
     if situation.job.container is not None:
-        refused = situation.host_mpi_refused
+        refused = situation.host_mpi.refused if situation.host_mpi else ""
         return no(refused) if refused else yes("the launcher's library can be bound over that of the image")
+    if situation.observation.mpi_fixed:
+        return no(situation.observation.mpi_fixed)
     if situation.observation.ranks and not is_dynamic(situation):
         return no("the program is linked statically")
     if not _members(situation):
@@ -199,20 +193,26 @@ def _mpi_values(situation: Situation) -> tuple[str, ...]:
 
 
 def _spell_host_mpi(situation: Situation) -> Spelling:
-    """The launcher's prefix bound into the image, in front of the image's own libraries."""
-    mpi = situation.mpi
+    """The launcher's prefix bound into the image, in front of the image's own libraries.
+
+    A stand-in is bound in as well; where the library lies inside, the environment says.
+    """
+    mpi = situation.host_mpi or situation.mpi
     if situation.job.container is None:
         raise MismatchError("--mpi host binds a library into an image, and the command starts none")
-    if situation.host_mpi_refused:
+    if mpi.refused:
         raise MismatchError(
-            f"the host's MPI cannot take the place of the image's: {situation.host_mpi_refused}",
+            f"the host's MPI cannot take the place of the image's: {mpi.refused}",
             hint="keep the image's: --mpi image",
         )
+    leads_to = {"MPIRIC_TRANSLATE": mpi.library} if mpi.stand_in else {}
+    note = f"the ranks load {mpi.label} of the host in place of the image's library"
     return Spelling(
-        environment=dict(mpi.environment),
+        environment={**mpi.environment, **leads_to},
+        preload=mpi.preloaded,
         library_path=mpi.library_path or (_directory(mpi.library),),
-        bound=(mpi.prefix,),
-        note=f"the ranks load {mpi.label} of the host in place of the image's library",
+        bound=(mpi.prefix, *dict.fromkeys(_directory(path) for path in mpi.preloaded)),
+        note=f"{note}; calls are translated from the program's ABI" if mpi.stand_in else note,
     )
 
 
@@ -221,18 +221,6 @@ def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
     everyone = (situation.mpi, *situation.others)
     names = {name for other in everyone for name in other.environment} - set(library.environment)
     return tuple(sorted(name for name in names if name in situation.job.environment))
-
-
-def _preload(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
-    if library.preloaded:
-        return library.preloaded
-    return (_file_of(library, situation),) if situation.observation.mpi_nailed else ()
-
-
-def _file_of(library: MpiLibrary, situation: Situation) -> str:
-    """The library's file of the name that the program asks for."""
-    is_standard = not situation.observation.mpi_names <= {library.soname}
-    return library.standard_library if is_standard else library.library
 
 
 def _spell_mpi(value: str, situation: Situation) -> Spelling:
@@ -246,8 +234,12 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
             f"no MPI library {value} is installed here", hint=f"that can serve the program: {known}"
         )
     if reason := mpi_mismatch(library, situation):
-        raise MismatchError(f"the program cannot run under {value}: {reason}")
+        raise MismatchError(
+            f"the program cannot run under {value}: {reason}",
+            hint="mpiric inspect PROGRAM shows the libraries that can run it",
+        )
     path = ":".join((*library.search_path, situation.job.environment.get("PATH", "")))
+    seen = situation.observation
     note = f"launcher and library are both {library.label}; reductions may be ordered otherwise"
     if library.stand_in:
         note += "; calls are translated from the program's ABI"
@@ -258,7 +250,7 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
     return Spelling(
         environment=dict(library.environment),
         unset=_of_others(library, situation),
-        preload=_preload(library, situation),
+        preload=preloads(library, seen.mpi_names, is_bound=bool(seen.mpi_nailed)),
         launcher_environment={"PATH": path} if library.search_path else {},
         library_path=library.library_path,
         launcher_words=(library.launcher,),

@@ -36,6 +36,7 @@ class MpiLibrary:
     sonames: tuple[
         str, ...
     ] = ()  # every MPI library beside it; a program may need more (Fortran) than it has
+    renamed: tuple[str, ...] = ()  # of these, names that only links have: the files say another of themselves
     standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
     wrong_constants: tuple[str, ...] = ()  # of that: they do something else than the standard says
     repair: str = ""  # absolute path of what gives those constants their meaning, "" without

@@ -41,6 +41,7 @@ class Observation:
     cpus: int = 1  # CPUs the job could use
     mpi_calls: frozenset[str] = frozenset()  # MPI functions it can call ("mpi_allreduce"); empty: unknown
     mpi_names: frozenset[str] = frozenset()  # MPI libraries it asks for ("libmpi.so.12"); empty: unknown
+    mpi_fixed: str = ""  # why no other MPI library can be put under the program, "" when one can
     mpi_nailed: str = ""  # the MPI library that an RPATH binds it to, "" when the library path decides
     networks: tuple[
         str, ...
@@ -146,7 +147,7 @@ class Situation:
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
     tuner: Tuner = field(default_factory=Tuner)
-    host_mpi_refused: str = ""  # why the launcher's library cannot be bound over that of the job's image
+    host_mpi: MpiLibrary | None = None  # the launcher's library as it serves the program of the job's image
     host_names: HostNames = field(default_factory=HostNames)
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
     withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried

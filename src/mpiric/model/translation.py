@@ -1,6 +1,6 @@
 """Which library can serve programs of which ABI family: natively, under another name, translated."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -60,7 +60,7 @@ def own_family(library: MpiLibrary) -> AbiFamily | None:
 def family_above(library: MpiLibrary) -> AbiFamily | None:
     """The family whose names its programs see: that of a stand-in in front of it; None when unknown."""
     file = library.stand_in.rpartition("/")[2]
-    above = next((family for family, soname in SONAMES.items() if soname == file), None)
+    above = next((family for family, names in NAMES.items() if file in names), None)
     return above or next(iter(library.abi_families), None)
 
 
@@ -89,6 +89,42 @@ def untranslated(names: Iterable[str], program: AbiFamily) -> tuple[str, ...]:
 def is_module_library(name: str) -> bool:
     """Whether it holds what Open MPI's Fortran modules compile to."""
     return name.startswith(_MODULES)
+
+
+def c_library_of(program: AbiFamily, names: Collection[str]) -> str:
+    """The name under which a program wants its C library; Debian's where its Fortran part is Debian's."""
+    asked = next((name for name in NAMES[program] if name in names), "")
+    if not asked and program is AbiFamily.MPICH and any(name.startswith("libmpich") for name in names):
+        return "libmpich.so.12"
+    return asked or SONAMES[program]
+
+
+def preloads(library: MpiLibrary, names: Collection[str], *, is_bound: bool) -> tuple[str, ...]:
+    """What goes before a program's libraries for this one to serve it; ``is_bound`` by an RPATH to others.
+
+    Under a stand-in the library itself comes along then, for what it needs would else be found by the RPATH.
+    """
+    if library.stand_in and is_bound:
+        return (*library.preloaded, library.library)
+    return library.preloaded or (before_rpath(library, names) if is_bound else ())
+
+
+def before_rpath(library: MpiLibrary, names: Collection[str]) -> tuple[str, ...]:
+    """Files of a library that lead past a program's RPATH when they are preloaded; none where it lacks one.
+
+    The dynamic linker takes what is loaded under a name for all who need that name: the name in the file, so
+    that a link under another does not do. The C library comes last, as what is above it needs it.
+    """
+    place = library.library.rpartition("/")[0]
+    files = {name: f"{place}/{name}" for name in library.sonames if name not in library.renamed}
+    files[library.soname] = library.library
+    if library.standard_library:
+        files[SONAMES[AbiFamily.STANDARD]] = library.standard_library
+    c_libraries = {name for known in NAMES.values() for name in known}
+    if not set(names) <= files.keys():
+        return ()
+    above = [files[name] for name in sorted(names) if name not in c_libraries]
+    return (*above, *([files[name] for name in sorted(names) if name in c_libraries] or [library.library]))
 
 
 def serves(library: MpiLibrary, stand_ins: Iterable[tuple[AbiFamily, AbiFamily]]) -> tuple[Serves, ...]:

@@ -6,7 +6,16 @@ import pytest
 
 from mpiric.abi.serving import Serving, can_serve
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.translation import PAIRS, How, Serves, can_translate, serves, untranslated
+from mpiric.model.translation import (
+    PAIRS,
+    How,
+    Serves,
+    before_rpath,
+    c_library_of,
+    can_translate,
+    serves,
+    untranslated,
+)
 
 MPICH, OPENMPI, STANDARD = AbiFamily.MPICH, AbiFamily.OPENMPI, AbiFamily.STANDARD
 
@@ -83,6 +92,25 @@ def test_without_stand_ins_it_is_said_why():
 @pytest.mark.parametrize("program", list(AbiFamily))
 def test_nothing_is_translated_to_itself(program):
     assert not can_translate(program, library(program))
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        ({"libmpich.so.12"}, "libmpich.so.12"),
+        ({"libmpichfort.so.12"}, "libmpich.so.12"),
+        ({"libmpifort.so.12"}, "libmpi.so.12"),
+        (set(), "libmpi.so.12"),
+    ],
+)
+def test_the_c_library_has_the_name_that_the_program_or_its_fortran_asks_for(names, wanted):
+    assert c_library_of(MPICH, names) == wanted
+
+
+def test_past_an_rpath_to_fortran_alone_the_c_library_comes_along():
+    mpi = replace(library(MPICH), sonames=("libmpi.so.12", "libmpifort.so.12"))
+    assert before_rpath(mpi, {"libmpifort.so.12"}) == ("/opt/lib/libmpifort.so.12", "/opt/lib/libmpi.so.12")
+    assert before_rpath(mpi, {"libmpicxx.so.12"}) == ()
 
 
 def test_cxx_parts_are_named_and_fortran_is_served():

@@ -53,12 +53,22 @@ def test_in_a_container_the_launchers_mpi_can_take_the_place_of_the_images() -> 
     assert all_knobs()["mpi"].values(case) == ("host",)
     spelled = spell("mpi", "host", case)
     assert (spelled.bound, spelled.launcher_words) == ((case.mpi.prefix,), ())
-    older = replace(case, host_mpi_refused="the image has glibc 2.28")
+    older = replace(case, host_mpi=replace(case.mpi, refused="the image has glibc 2.28"))
     assert "mpi" not in applicable(older)
     with pytest.raises(
         MismatchError, match=r"cannot take the place of the image's: the image has glibc 2.28"
     ):
         spell("mpi", "host", older)
+
+
+def test_for_an_images_program_of_another_abi_it_comes_with_its_stand_in() -> None:
+    case = situation(others=OTHERS)
+    ready = replace(case.mpi, stand_in="/data/stand-ins/any/libmpi.so.40")
+    case = replace(case, job=replace(case.job, container=CONTAINER), host_mpi=ready)
+    spelled = spell("mpi", "host", case)
+    assert spelled.preload == (ready.stand_in,)
+    assert spelled.bound == (case.mpi.prefix, "/data/stand-ins/any")
+    assert spelled.environment["MPIRIC_TRANSLATE"] == case.mpi.library
 
 
 def test_without_a_container_there_is_no_image_to_bind_a_library_into() -> None:
@@ -103,12 +113,24 @@ def test_a_program_bound_by_an_rpath_gets_another_library_by_preloading_it() -> 
     assert spelled.preload == (intel.library,)
 
 
-def test_one_in_fortran_bound_by_an_rpath_is_refused_with_the_library() -> None:
-    intel = next(other for other in OTHERS if other.implementation == "intelmpi")
-    names = ("libmpi.so.12", "libmpifort.so.12")
-    both = (replace(intel, sonames=names),)
+FORTRAN = ("libmpi.so.12", "libmpifort.so.12")
+
+
+INTEL = next(other for other in OTHERS if other.implementation == "intelmpi")
+
+
+def bound_fortran(**changes: tuple[str, ...]):
+    return asking_for(*FORTRAN, nailed="/own/libmpi.so.12", others=(replace(INTEL, **changes),))
+
+
+def test_one_in_fortran_gets_the_other_librarys_fortran_too() -> None:
+    spelled = spell("mpi", "intelmpi-2021.19", bound_fortran(sonames=FORTRAN))
+    assert spelled.preload == ("/opt/intelmpi-2021.19/lib/libmpifort.so.12", INTEL.library)
+
+
+def test_a_link_under_the_name_does_not_lead_past_an_rpath() -> None:
     with pytest.raises(MismatchError, match=r"RPATH binds it to /own/libmpi\.so\.12"):
-        spell("mpi", "intelmpi-2021.19", asking_for(*names, nailed="/own/libmpi.so.12", others=both))
+        spell("mpi", "intelmpi-2021.19", bound_fortran(sonames=FORTRAN, renamed=FORTRAN[1:]))
 
 
 def test_variables_of_the_former_library_are_taken_away() -> None:

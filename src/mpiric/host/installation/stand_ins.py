@@ -83,7 +83,12 @@ def write_stand_in(
             f"there is no stand-in for the {program.value} ABI over {library.label}",
             hint="mpiric mpi list shows what each library serves",
         )
-    own = _put(directory, Path(source), NAMES[program], put)
+    own = _put(directory, Path(source), NAMES[program][:1], put)
+    for name in NAMES[program][1:]:
+        if named_so := native_stand_in(program, family, name) if family else "":
+            _put(directory, Path(named_so), (name,), put)
+        else:
+            make_link(directory / name, own.name)
     if program in FORTRAN_NAMES and (fortran := native_fortran(program, FORTRAN_NAMES[program][0])):
         _put(directory / "fortran", Path(fortran), FORTRAN_NAMES[program], put)
     if not (text := directory / _LIBRARY).is_file() or text.read_text() != f"{library.library}\n":
@@ -95,7 +100,7 @@ def preloaded_stand_in(preload: str) -> tuple[str, str]:
     """The stand-in among the paths of an LD_PRELOAD, and the library that it leads to; "" without one."""
     for path in preload.replace(":", " ").split():
         leads_to = Path(path).with_name(_LIBRARY)
-        if Path(path).name in SONAMES.values() and leads_to.is_file():
+        if leads_to.is_file() and any(Path(path).name in names for names in NAMES.values()):
             return path, leads_to.read_text(encoding="utf-8").strip()
     return "", ""
 

@@ -14,6 +14,7 @@ from mpiric.host.installation.native import library_under_name
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.launchers import dialects
 from mpiric.model.job import Meaning
+from mpiric.model.translation import preloads
 
 _LEAST_S, _MOST_S = 60.0, 900.0  # of a run without --timeout
 _SLOWER = 100  # than natively on a quiet machine: QEMU, and slow networks
@@ -45,6 +46,7 @@ class MatrixRun:
     cpu: str  # "" is native
     baseline: bool = False  # forced, to see whose fault an illegal instruction is
     usual_s: float = _MOST_S  # what the program takes here by itself
+    bound_names: frozenset[str] = frozenset()  # libraries that an RPATH binds it to
 
     @property
     def limit_s(self) -> float:
@@ -132,9 +134,10 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
             seen = str(Path.cwd()) if run.hosts else None
             directories.insert(0, stack.enter_context(library_under_name(library.library, soname, seen)))
             directories.extend(_beside(library.library))
-        if library.preloaded:
-            preload = (*library.preloaded, ours.get("LD_PRELOAD", ""))
-            environment["LD_PRELOAD"] = ":".join(path for path in preload if path)
+        preload = preloads(library, run.bound_names, is_bound=bool(run.bound_names))
+        if preload:
+            paths = (*preload, ours.get("LD_PRELOAD", ""))
+            environment["LD_PRELOAD"] = ":".join(path for path in paths if path)
         environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
         yield environment
 

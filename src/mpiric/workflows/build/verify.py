@@ -12,7 +12,8 @@ from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError
-from mpiric.mpis import abi_of_program, find_mpis
+from mpiric.model.translation import before_rpath
+from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
 from mpiric.workflows.build.expected_output import learn_reference, learn_slow_reference
 from mpiric.workflows.build.matrix_cell import Cell, judge_cell
 from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest
@@ -31,6 +32,9 @@ def verify(
     mpis = [m for m in find_mpis(host) if not wanted or m.label in wanted or m.implementation in wanted]
     mpis = list(with_stand_ins(mpis, str(request.exe), host)) if family else mpis
     servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis)
+    bound_names = _names_bound_by_rpath(str(request.exe), host)
+    if bound_names:  # where nothing leads past the RPATH, the program's own library would be what runs
+        servers = [s for s in servers if s and (s.library.preloaded or before_rpath(s.library, bound_names))]
     if family is not None and all(server and server.how is Serving.TRANSLATED for server in servers):
         raise MismatchError(
             f"no MPI library here serves the {family.value} ABI", hint="mpiric mpi install NAME brings one"
@@ -38,7 +42,7 @@ def verify(
     servers = servers or (None,)
     networks = networks_of(request.interfaces) if family else networks_of(())
     cpus = ["", *(cpu for cpu in _emulated(seen.machine) if not request.cpus or cpu in request.cpus)]
-    native = MatrixRun(request, toolchain, servers[0], networks[0], "")
+    native = MatrixRun(request, toolchain, servers[0], networks[0], "", bound_names=bound_names)
     expected, usual_s = learn_reference(native)
     native = replace(native, usual_s=usual_s)
     if cpus[1:]:
@@ -54,6 +58,12 @@ def verify(
                     cells.append(cell)
                     watch(f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}: {cell.verdict}")
     return tuple(cells)
+
+
+def _names_bound_by_rpath(path: str, host: Host) -> frozenset[str]:
+    """MPI libraries that an executable asks for whose paths its RPATH decides, none where it does not."""
+    files = (path, *libraries_needed_by(host, path))
+    return mpi_names(host, files) if nailed_to(host, files) else frozenset()
 
 
 def _emulated(machine: str) -> list[str]:

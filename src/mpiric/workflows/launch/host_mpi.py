@@ -1,5 +1,7 @@
-"""Whether the launcher's MPI library can be bound over that of an image, and why not."""
+"""The launcher's MPI library in the place of an image's: as it is, behind a stand-in, or refused."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from posixpath import dirname
 
 from mpiric import mpis
@@ -7,28 +9,43 @@ from mpiric.host.host import Host
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.workflows.launch.inside import look_inside
+from mpiric.workflows.launch.interchange import translated
 from mpiric.workflows.launch.loadable import why_not_loadable
 
 _OF_SYSTEM = ("/", "/usr", "/usr/local")
 
 
-def why_not_host_mpi(job: Job, mpi: MpiLibrary, host: Host) -> str:
-    """Why a job's image cannot use the library of its launcher, "" where it can or there is no container.
+def host_mpi(job: Job, mpi: MpiLibrary, host: Host) -> MpiLibrary:
+    """The library as it serves the program of a job's image; ``refused`` says why it cannot.
 
     The C library is checked first: what the host's library and those beside it need, against the image's.
     """
     if job.container is None or not mpi.library:
-        return ""
+        return mpi
     if mpi.prefix in _OF_SYSTEM:
-        return f"{mpi.label} lies among the libraries of the system, and would bring its C library along"
+        why = f"{mpi.label} lies among the libraries of the system, and would bring its C library along"
+        return replace(mpi, refused=why)
     for library in (mpi.library, *_beside(mpi, host)):
         if reason := why_not_loadable(job, library, host, whose=f"{library} of {mpi.label}"):
-            return reason
-    names = look_inside(job, job.container, host).mpi_names
+            return replace(mpi, refused=reason)
+    ready = _serving(look_inside(job, job.container, host).mpi_names, mpi, host)
+    for library in ready.preloaded:
+        if reason := why_not_loadable(job, library, host, whose=f"the stand-in {library}"):
+            return replace(mpi, refused=reason)
+    return ready
+
+
+def _serving(names: Collection[str], mpi: MpiLibrary, host: Host) -> MpiLibrary:
+    """The library for a program that loads these inside; it keeps Fortran's modules of the image."""
     families = {family for name in names if (family := mpis.family_of_soname(name))}
-    if families and not families & set(mpi.abi_families):
-        return f"the program inside loads {', '.join(names)}, and {mpi.label} is of another ABI family"
-    return ""
+    if not families or families & set(mpi.abi_families):
+        return mpi
+    files = tuple(f"/{name}" for name in names)
+    ready = translated(mpi, next(iter(families)), frozenset(names), frozenset(), files, host)
+    if ready.stand_in or ready.refused:
+        return ready
+    why = f"the program inside loads {', '.join(names)}, and {mpi.label} is of another ABI family"
+    return replace(mpi, refused=why)
 
 
 def _beside(mpi: MpiLibrary, host: Host) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ from mpiric.host.host import Host
 from mpiric.host.installation.links import linked_directory
 from mpiric.host.installation.stand_ins import fortran_in, functions, stand_in_directory, stand_ins
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.translation import SONAMES, is_native, own_family, untranslated
+from mpiric.model.translation import c_library_of, is_native, own_family, untranslated
 from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.fortran_parts import fortran_parts
+from mpiric.workflows.launch.switchable import two_families
 
 
 def ready_to_serve(
@@ -36,7 +37,7 @@ def ready_to_serve(
     wanted = names or {now.soname, *now.sonames}
     program = program_family(names)
     return tuple(
-        _translated(library, program, names, calls, files, host)
+        translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
         else _ready(library, needed, wanted, host)
         for library in _conforming(libraries, program, host)
@@ -58,7 +59,7 @@ def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tu
     names, calls = mpis.mpi_names(host, files), mpis.mpi_calls(host, files)
     program = program_family(names)
     return tuple(
-        _translated(library, program, names, calls, files, host)
+        translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
         else library
         for library in _conforming(libraries, program, host)
@@ -70,7 +71,7 @@ def program_family(names: Iterable[str]) -> AbiFamily | None:
     return next((family for name in sorted(names) if (family := mpis.family_of_soname(name))), None)
 
 
-def _translated(
+def translated(
     library: MpiLibrary,
     program: AbiFamily,
     names: frozenset[str],
@@ -78,15 +79,21 @@ def _translated(
     files: Collection[str],
     host: Host,
 ) -> MpiLibrary:
+    """A library of another family behind a stand-in for the program; ``refused`` says why it cannot be.
+
+    Without a stand-in for the two families it is as it was.
+    """
     if (program, own_family(library)) not in stand_ins():
         return library
+    if both := two_families(names):
+        return replace(library, refused=f"the program {both}")
     if parts := untranslated(names, program):
         why = "INTEGERs of 64 bits" if any("ilp64" in part for part in parts) else "the C++ bindings of MPI-2"
         return replace(library, refused=f"{', '.join(parts)} is not translated: {why}")
     directory = stand_in_directory(program, library, host.environ)
     if not directory:
         return library
-    stand_in = str(PurePosixPath(directory) / SONAMES[program])
+    stand_in = str(PurePosixPath(directory) / c_library_of(program, names))
     fortran = fortran_parts(program, names, files, stand_in, host)
     if fortran.missing:
         return replace(library, refused=fortran.missing)
@@ -132,8 +139,12 @@ def _ready(library: MpiLibrary, needed: Collection[str], wanted: Collection[str]
     if not links or not (directory := linked_directory(library.label, links, host.environ)):
         return library
     path = (directory, *_of_its_own(library, host), *library.library_path)
-    sonames = tuple(dict.fromkeys((*library.sonames, *links)))
-    return replace(library, library_path=tuple(dict.fromkeys(path)), sonames=sonames)
+    return replace(
+        library,
+        library_path=tuple(dict.fromkeys(path)),
+        sonames=tuple(dict.fromkeys((*library.sonames, *links))),
+        renamed=tuple(name for name in links if name not in library.sonames),
+    )
 
 
 def _of_its_own(library: MpiLibrary, host: Host) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """The user's command and this machine → Job, Machine and the MPI library that the launcher belongs to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.host.installation.stand_ins import preloaded_stand_in
 from mpiric.machine import read_machine
-from mpiric.model.errors import NotFoundError
+from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -17,6 +17,7 @@ from mpiric.workflows.launch.interchange import ready_to_serve
 from mpiric.workflows.launch.missing_launcher import missing_launcher
 from mpiric.workflows.launch.nodes import node_count, with_host_files
 from mpiric.workflows.launch.singletons import singletons, start_alone
+from mpiric.workflows.launch.switchable import two_families
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ def parse_job(
     program_abi = _abi_of_program(job, host)
     mpi = _with_stand_in(mpi, job, host) if mpi is not None else None
     if mpi and program_abi and program_abi not in (family_above(mpi), *mpi.abi_families):
+        path = program_path(job, host)
+        _refuse_two_families(mpis.mpi_names(host, (path, *mpis.libraries_needed_by(host, path))))
         raise singletons(job, mpi, program_abi, libraries)
     others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
     machine = read_machine(host, working_directory)
@@ -93,6 +96,7 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
     if seen is None or host.real_path(seen.library) == host.real_path(mpi.library):
         return mpi
     job, everyone = parsed.job, (seen, *parsed.others)
+    _refuse_two_families(observation.mpi_names)
     if not set(seen.abi_families) & set(mpi.abi_families):
         raise singletons(job, mpi, seen.abi_families[0], everyone, f"{seen.label} ({seen.library})")
     # The program's own rpath or LD_LIBRARY_PATH brought another member of the family.
@@ -151,8 +155,18 @@ def _dialect_of(word: str, host: Host) -> str | None:
 def _with_stand_in(mpi: MpiLibrary, job: Job, host: Host) -> MpiLibrary:
     """The launcher's library, with the stand-in that the command itself gives the ranks for it."""
     stand_in, library = preloaded_stand_in(launchers.given_to_ranks(job, "LD_PRELOAD"))
+    if stand_in and not host.is_file(library):
+        raise NotFoundError(
+            f"the stand-in {stand_in} leads to {library or 'no library'}, which is not here",
+            hint="mpiric mpi stand-in writes one that leads to a library of this machine",
+        )
     is_its_own = library and host.real_path(library) == host.real_path(mpi.library)
     return replace(mpi, stand_in=stand_in) if is_its_own else mpi
+
+
+def _refuse_two_families(names: Iterable[str]) -> None:
+    if both := two_families(names):
+        raise MismatchError(f"the program {both}", hint="link it and all its libraries to one of them")
 
 
 def _abi_of_program(job: Job, host: Host) -> AbiFamily | None:

@@ -9,7 +9,7 @@ from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.tuning.store.store import default_store
-from mpiric.workflows.launch.host_mpi import why_not_host_mpi
+from mpiric.workflows.launch.host_mpi import host_mpi
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     libraries_of_program,
@@ -18,6 +18,7 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
+from mpiric.workflows.launch.switchable import why_not_switchable
 from mpiric.workflows.policies.tuner import loadable, tuner_for
 
 _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it
@@ -61,10 +62,12 @@ def with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
     files = dict.fromkeys(
         path for rank in observation.ranks for path in (rank.program, *rank.libraries) if path.startswith("/")
     )
+    names = mpis.mpi_names(host, files)
     return replace(
         observation,
         mpi_calls=mpis.mpi_calls(host, files),
-        mpi_names=mpis.mpi_names(host, files),
+        mpi_names=names,
+        mpi_fixed=why_not_switchable(next(iter(files), ""), names, host),
         mpi_nailed=mpis.nailed_to(host, files),
     )
 
@@ -89,6 +92,6 @@ def situation_of(
         nodes=parsed.nodes,
         inherited=inherited_settings(parsed.job.environment),
         tuner=loadable(tuner_for(mpi), parsed.job, host),
-        host_mpi_refused=why_not_host_mpi(parsed.job, mpi, host),
+        host_mpi=host_mpi(parsed.job, mpi, host) if parsed.job.container else None,
         hint_directory=str(default_store().parent / "hints"),
     )

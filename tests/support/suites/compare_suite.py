@@ -24,15 +24,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
-from tests.support.suites.suite_bench import PASS, TOO_LONG, WAYS, Bench, asked
+from tests.support.suites.suite_bench import PASS, TOO_LONG, TRANSLATED, WAYS, Bench, asked
 from tests.support.suites.testlists import Listed, read_testlists
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.installation.stand_ins import write_stand_in
 from mpiric.host.processes.execution import Runner
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import own_family
 from mpiric.mpis import find_mpis
 
 STATUS = re.compile(r"^(\S+) \(([\w.]+)\).*\.\.\. .*?(ok|FAIL|ERROR|skipped)", re.MULTILINE)
@@ -141,6 +145,17 @@ def verdicts(
     return {test: verdict(test, way, results, run) for test in reached if time.monotonic() < until}
 
 
+def stand_in_for(given: argparse.Namespace, mpi: MpiLibrary, place: Path) -> str:
+    """The stand-in for programs of `--family`; of the way back, for the library's own by another family."""
+    if given.way == "translated":
+        return write_stand_in(place, AbiFamily(given.family), mpi)
+    own = own_family(mpi)
+    assert own is not None
+    inner = write_stand_in(place / "inner", AbiFamily(given.family), mpi)
+    behind = replace(mpi, library=inner, abi_families=(AbiFamily(given.family),))
+    return write_stand_in(place / "outer", own, behind)
+
+
 def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
     """Differences, and sentences with the numbers."""
     mpi = next((mpi for mpi in find_mpis(LocalHost()) if mpi.label == given.mpi), None)
@@ -156,8 +171,10 @@ def compare_testlists(given: argparse.Namespace) -> tuple[list[str], str]:
     absent = [test for test in listed if not os.access(built / test.directory / test.program, os.X_OK)]
     tests = [test for test in listed if test not in absent and not test.needs]
     results, until = Results(given.results, given.limit), time.monotonic() + given.stop_after
-    with Runner() as runner:
-        run = Bench(mpi, built, runner, given.limit, dict(given.setting)).outcome
+    with Runner() as runner, tempfile.TemporaryDirectory(prefix="mpiric-stand-in-") as place:
+        stand_in = stand_in_for(given, mpi, Path(place)) if given.way in TRANSLATED else ""
+        settings, foreign = dict(given.setting), given.foreign and given.foreign.resolve()
+        run = Bench(mpi, built, runner, given.limit, settings, foreign, stand_in).outcome
         judged = verdicts(tests, given.way, results, run, until)
 
     def told(word: str) -> list[str]:
@@ -237,6 +254,8 @@ def main() -> int:
         default=[],
         help="NAME=VALUE in the environment of all runs",
     )
+    lists.add_argument("--foreign", type=Path, help="the suite built for `--family`, for `translated`")
+    lists.add_argument("--family", choices=[each.value for each in AbiFamily], help="for `translated`")
     lists.add_argument("--results", type=Path, help="JSON Lines; what it holds is not run again")
     lists.add_argument("--ranks", type=int, default=8, help="most ranks of a run")
     lists.add_argument("--limit", type=float, default=60.0, help="most seconds of one program")

@@ -30,7 +30,11 @@ WAYS: dict[str, dict[str, str]] = {
     # Open MPI 4.1 lets its algorithms be chosen only when that is said before it begins.
     "rotate": {"MPIRIC_COLLECTIVES": "rotate", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
     "reorder": {},
+    # No runtime, but a stand-in before the library.
+    "translated": {},
+    "there-and-back": {},
 }
+TRANSLATED = ("translated", "there-and-back")
 
 
 def asked(way: str, runtime: str, record: str, ranks: int) -> dict[str, str]:
@@ -60,6 +64,8 @@ class Bench:
     runner: Runner
     most_s: float
     settings: Mapping[str, str] = field(default_factory=dict)  # of the environment, both ways
+    foreign: Path | None = None  # the suite as it is built for another ABI family
+    stand_in: str = ""  # what translates its calls
 
     def line(self, test: Listed, settings: Mapping[str, str]) -> tuple[str, ...]:
         """The launch line; the launcher gives the settings to the ranks, and to those they spawn."""
@@ -72,12 +78,16 @@ class Bench:
 
     def outcome(self, test: Listed, way: str) -> str:
         """What came of one run."""
-        runtime = native_part("libmpiric.so", self.mpi.abi_families[0])
+        translates = way in TRANSLATED
+        preloaded = self.stand_in if translates else native_part("libmpiric.so", self.mpi.abi_families[0])
         with tempfile.TemporaryDirectory(prefix="mpiric-suite-") as scratch:
             record, out, err = (Path(scratch) / name for name in ("record", "out", "err"))
-            directory = self.built / test.directory
+            directory = (self.foreign if translates and self.foreign else self.built) / test.directory
+            added = (
+                {"LD_PRELOAD": preloaded} if translates else asked(way, preloaded, str(record), test.ranks)
+            )
             ended = self.runner.execute(
-                Launch(self.line(test, asked(way, runtime, str(record), test.ranks)), str(directory)),
+                Launch(self.line(test, added), str(directory)),
                 {**environment_of(self.mpi), **self.settings, **dict(test.environment)},
                 directory,
                 out,
@@ -90,7 +100,7 @@ class Bench:
             passed, rest = PASSED.search(text), PASSED.sub("", text, count=1).strip()
             said = [passed.group(1).lower() if passed else "", "other output" if rest else ""]
             words = [f"status {ended.exit_status}", *filter(None, said)]
-            if passed and way and not is_readable(record):
+            if passed and way and not translates and not is_readable(record):
                 words.append("no readable record")
             return ", ".join(words)
 

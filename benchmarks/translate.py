@@ -1,110 +1,144 @@
-"""What translation between ABI families adds to one MPI call.
+"""What translation between ABI families adds to one MPI call, and to the start of a process.
 
-The same program is built for the library and for one of another family. Each round runs both under the
-library, the second one through its stand-in, in random order; one process, by its CPU time. A number is the
-best of thirty passes inside a run, what is added the difference within a round: its median over the rounds,
-with a 95 % interval. The goals: 5 ns for a call that does nothing, 20 ns for a message, 10 ns for a
-collective call.
+The same program is built for the library and for other families. Each round runs both under the library,
+those of others through stand-ins, in random order; one process, by its CPU time. A number is the best of
+thirty passes inside a run, what is added the difference within a round: its median over the rounds, with
+a 95 % interval. Instructions are counted by callgrind, and do not depend on what else the machine does.
+The goals: 5 ns for a call that does nothing, 20 ns for a message, 10 ns for a collective call, 3 ms for
+the start. Other projects' translations run beside them where they are built: Mukautuva, and
+mpi_abi_wrapper for each library.
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
+from shutil import which
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, tell
-from mpiric.host.installation.stand_ins import stand_ins, write_stand_in
+from benchmarks._translate_sides import Side, c_name, sides_of
 from mpiric.model.errors import NotFoundError
+from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.translation import own_family
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
 
-PROGRAM = Path(__file__).parent / "_translate.c"
-GOALS_NS = {"Irecv+Send+Wait": 20.0, "Allreduce(self)": 10.0}
+GOALS = {"Irecv+Send+Wait": 20.0, "Allreduce(self)": 10.0, "load, ms": 3.0}
 GOAL_NS = 5.0
+LOAD = "load, ms"
 COLUMNS = {
     "mpi": "library",
-    "program": "program of",
+    "side": "program",
     "call": "call",
-    "ns": "ns",
+    "ns": "ns as it is",
     "added_ns": "added ns",
     "added_interval_ns": "95 %",
     "goal_ns": "goal",
+    "added_instructions": "added instructions",
 }
 
 
-def build(bed: Bed, place: Path) -> Path:
-    """The program for one library."""
-    program = place / f"program-{bed.mpi.label}"
-    words = [bed.mpi.compilers["c"], "-O2", str(PROGRAM), "-o", str(program)]
-    subprocess.run(words, env=dict(bed.environment), check=True, capture_output=True)
-    return program
+class Counts:
+    """Instructions of each side's calls, each counted once."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._known: dict[str, dict[str, float]] = {}
+
+    def of(self, side: Side) -> dict[str, float]:
+        """Nothing without valgrind."""
+        name = f"{side.bed.mpi.label} {side.name}"
+        if name not in self._known:
+            self._known[name] = side.instructions(self._place) if which("valgrind") else {}
+        return self._known[name]
 
 
-def execute(bed: Bed, program: Path, environment: Mapping[str, str]) -> dict[str, float]:
-    """Call → ns, of one run under a library."""
-    words = [bed.mpi.launcher, "-n", "1", str(program)]
-    done = subprocess.run(
-        words, env={**bed.environment, **environment}, check=True, capture_output=True, text=True, timeout=300
-    )
-    return {name: float(ns) for name, ns in (line.split() for line in done.stdout.splitlines())}
-
-
-def compare(bed: Bed, other: Bed, place: Path, rounds: int, random: Random) -> list[dict[str, Any]]:
-    """A row for each call: a program of ``other``'s family under the library of ``bed``."""
-    family = own_family(other.mpi)
-    assert family is not None
-    stand_in = write_stand_in(place / f"{family.value}-by-{bed.mpi.label}", family, bed.mpi)
-    own, foreign = build(bed, place), build(other, place)
-    times: dict[str, list[tuple[float, float]]] = defaultdict(list)
+def compare(side: Side, against: Side, rounds: int, random: Random, counts: Counts) -> list[dict[str, Any]]:
+    """A row for each call of a side."""
+    times: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
-        sides: dict[bool, dict[str, float]] = {}
-        for is_translated in random.sample([False, True], 2):
-            preload = {"LD_PRELOAD": stand_in} if is_translated else {}
-            sides[is_translated] = execute(bed, foreign if is_translated else own, preload)
-        for call, ns in sides[False].items():
-            times[call].append((ns, sides[True][call]))
-    return [_row(bed, other, call, pairs) for call, pairs in times.items()]
+        for each in random.sample([side, against], 2):
+            times[each.name].append({**each.times_ns(), LOAD: each.load_ms()})
+    rows = []
+    for call in times[side.name][0]:
+        pairs = [
+            (plain[call], translated[call])
+            for plain, translated in zip(times[against.name], times[side.name], strict=True)
+        ]
+        more = [counts.of(each).get(c_name(call)) for each in (against, side)]
+        rows.append(_row(side.bed.mpi.label, side.name, call, pairs, more))
+    return rows
 
 
-def _row(bed: Bed, other: Bed, call: str, pairs: list[tuple[float, float]]) -> dict[str, Any]:
+def _row(
+    mpi: str, side: str, call: str, pairs: list[tuple[float, float]], instructions: Sequence[float | None]
+) -> dict[str, Any]:
     added = [translated - plain for plain, translated in pairs]
+    before, after = instructions
     return {
-        "mpi": bed.mpi.label,
-        "program": other.mpi.label,
+        "mpi": mpi,
+        "side": side,
         "call": call,
         "ns": centre([plain for plain, _ in pairs]),
         "added_ns": centre(added),
         "added_interval_ns": median_interval(added, 0.05),
-        "goal_ns": GOALS_NS.get(call, GOAL_NS),
+        "goal_ns": GOALS.get(call, GOAL_NS),
+        "added_instructions": None if before is None or after is None else round(after - before, 1),
     }
 
 
 def work(given: argparse.Namespace) -> Result:
-    """Every library here under a program of another family."""
-    random, rows = Random(given.seed), []
-    found = beds()
+    """Every library here under programs of other families."""
+    kept, random, found = KeptRows("translate", given), Random(given.seed), beds()
+    others: dict[AbiFamily, Bed] = {}
+    for bed in reversed(found.values()):
+        if (family := own_family(bed.mpi)) and (bed.mpi.implementation != "intelmpi" or family not in others):
+            others[family] = bed
+        if Path(bed.mpi.compilers["c"] + "_abi").is_file():
+            others[AbiFamily.STANDARD] = bed
+    peers = {"Mukautuva": given.mukautuva} if given.mukautuva else {}
+    peers |= {f"mpi_abi_wrapper over {label}": Path(path) for label, path in given.mpi_abi_wrapper}
     with tempfile.TemporaryDirectory(prefix="mpiric-translate-") as place:
+        counts = Counts(Path(place))
         for bed in found.values():
-            others = [o for o in found.values() if (own_family(o.mpi), own_family(bed.mpi)) in stand_ins()]
-            for other in others[:1]:
-                tell(f"{other.mpi.label} under {bed.mpi.label}")
-                rows += compare(bed, other, Path(place), 3 if given.quick else given.rounds, random)
+            if given.mpi and bed.mpi.implementation not in given.mpi:
+                continue
+            sides = {side.name: side for side in sides_of(bed, others, peers, Path(place))}
+            for side in sides.values():
+                if side.against:
+                    tell(f"{side.name} under {bed.mpi.label}")
+                    against, rounds = sides[side.against], 3 if given.quick else given.rounds
+                    measure = partial(compare, side, against, rounds, random, counts)
+                    kept.add(f"{bed.mpi.label}, {side.name}", measure)
+    rows = kept.rows
     if not rows:
         raise NotFoundError("no libraries of two ABI families are here", hint="mpiric mpi install")
-    over = [f"{row['mpi']} {row['call']}" for row in rows if row["added_ns"] > row["goal_ns"]]
-    return Result(COLUMNS, rows, f"Over the goal: {', '.join(over) or 'none'}.")
+    ours = [row for row in rows if row["side"].startswith("stand-in")]
+    over = [f"{row['mpi']}, {row['side']}: {row['call']}" for row in ours if row["added_ns"] > row["goal_ns"]]
+    return Result(COLUMNS, rows, f"Over the goal: {'; '.join(over) or 'none'}.{kept.remark}")
 
 
 def main() -> int:
     """Command line."""
     parser = options("translate", __doc__ or "")
-    parser.add_argument("--rounds", type=int, default=15, help="pairs of runs")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds, of a run of each")
+    offer_parts(parser)
+    parser.add_argument("--mpi", action="append", help="only under these implementations")
+    parser.add_argument("--mukautuva", type=Path, help="directory in which Mukautuva is built")
+    parser.add_argument(
+        "--mpi-abi-wrapper",
+        action="append",
+        default=[],
+        type=lambda text: text.split("=", 1),
+        metavar="LABEL=PREFIX",
+        help="where mpi_abi_wrapper is installed that was built for a library",
+    )
     return run("translate", parser.parse_args(), work)
 
 

@@ -1,16 +1,23 @@
 """What the benchmark of the translation says of its numbers."""
 
-from types import SimpleNamespace
-
+from benchmarks._translate_sides import c_name
 from benchmarks.translate import _row
-
-MPICH, OPENMPI = (SimpleNamespace(mpi=SimpleNamespace(label=name)) for name in ("mpich-5", "openmpi-5"))
 
 
 def test_what_is_added_is_the_median_of_the_differences_within_rounds() -> None:
-    row = _row(OPENMPI, MPICH, "Comm_rank", [(2.0, 5.0), (3.0, 7.0), (40.0, 45.0)])
-    assert (row["ns"], row["added_ns"], row["goal_ns"]) == (3.0, 4.0, 5.0)
+    row = _row(
+        "openmpi-5", "stand-in for mpich", "Comm_rank", [(2.0, 5.0), (3.0, 7.0), (40.0, 45.0)], (9, 30)
+    )
+    assert (row["ns"], row["added_ns"], row["goal_ns"], row["added_instructions"]) == (3.0, 4.0, 5.0, 21)
 
 
 def test_a_message_may_cost_more_than_a_call_that_does_nothing() -> None:
-    assert _row(OPENMPI, MPICH, "Irecv+Send+Wait", [(80.0, 99.0)])["goal_ns"] == 20.0
+    row = _row("openmpi-5", "stand-in for mpich", "Irecv+Send+Wait", [(80.0, 99.0)], (None, None))
+    assert (row["goal_ns"], row["added_instructions"]) == (20.0, None)
+
+
+def test_calls_are_found_by_the_names_of_functions() -> None:
+    assert [c_name(call) for call in ("Irecv+Send+Wait", "Type_size(derived)")] == [
+        "irecv_send_wait",
+        "type_size_derived",
+    ]

@@ -99,10 +99,13 @@ def page(name: str, result: Result, document: Mapping[str, Any], commit: str) ->
     command = " ".join(
         [f"python -m benchmarks.{name}"]
         + [
-            f"--{key.replace('_', '-')}" + ("" if value is True else f" {value}")
+            f"--{key.replace('_', '-')}" + ("" if value is True else f" {_portable(value)}")
             for key, values in document["options"].items()
             for value in (values if isinstance(values, list) else [values])
-            if value not in (None, False, ()) and (key, value) != ("seed", 0) and key != "save"
+            if value not in (None, False, (), "")
+            and value != {}
+            and (key, value) != ("seed", 0)
+            and key != "save"
         ]
     )
     facts = {
@@ -118,6 +121,11 @@ def page(name: str, result: Result, document: Mapping[str, Any], commit: str) ->
         + [f"| {' | '.join(cells)} |" for cells in table]
         + ["", result.summary, ""]
     )
+
+
+def _portable(value: object) -> str:
+    """A value of an option as a page has it: of a path on this machine its last part."""
+    return f"…/{Path(text).name}" if (text := str(value)).startswith("/") else text
 
 
 def commit(root: Path = ROOT) -> str:

@@ -25,7 +25,14 @@ def test_an_error_is_said_in_one_sentence(what: BaseException, status: int, said
 
 def test_page_names_command_machine_date_and_commit() -> None:
     document = {
-        "options": {"quick": False, "rounds": 9, "save": True, "seed": 0},
+        "options": {
+            "quick": False,
+            "rounds": 9,
+            "only": [],
+            "against": "/a/b/native",
+            "save": True,
+            "seed": 0,
+        },
         "machine": "2 CPUs, a model",
         "load_before": 0.25,
         "ended_at": "2026-11-23T01:02:03+00:00",
@@ -36,7 +43,7 @@ def test_page_names_command_machine_date_and_commit() -> None:
         document,
         "abc1234",
     )
-    assert "| command | `python -m benchmarks.cost --rounds 9` |\n" in text
+    assert "| command | `python -m benchmarks.cost --rounds 9 --against …/native` |\n" in text
     assert (
         "| machine | 2 CPUs, a model, load 0.2 before the start |\n| date | 2026-11-23T01:02:03+00:00 |\n"
         in text

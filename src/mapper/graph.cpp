@@ -12,12 +12,14 @@ struct Rows {
     std::vector<Arc> arcs;
 };
 
-// The rows of some clusters, whose members stand one cluster after the other.
+// The rows of some clusters, whose members stand one cluster after the other; `room` for so many arcs.
 Rows contracted_rows(const Graph& graph, const std::vector<Vertex>& cluster_of,
                      const std::vector<std::size_t>& starts, const std::vector<Vertex>& members,
-                     std::size_t first, std::size_t last) {
+                     std::size_t first, std::size_t last, std::size_t room) {
     constexpr std::size_t nowhere = ~std::size_t{0};
     Rows rows;
+    rows.arcs.reserve(room);
+    rows.degrees.reserve(last - first);
     std::vector<std::size_t> position(starts.size() - 1, nowhere);
     for (std::size_t cluster = first; cluster < last; ++cluster) {
         const std::size_t begin = rows.arcs.size();
@@ -66,8 +68,10 @@ Graph contract(const Graph& graph, const std::vector<Vertex>& cluster_of, std::s
     const std::size_t parts = count < 20'000 ? 1 : std::max(threads, 1U);
     std::vector<Rows> rows(parts);
     const auto make = [&](std::size_t part) {
+        // Rows of the others come behind those of the first; their share of the arcs is a guess.
+        const std::size_t room = part == 0 ? graph.arcs.size() : graph.arcs.size() / parts;
         rows[part] = contracted_rows(graph, cluster_of, starts, members, count * part / parts,
-                                     count * (part + 1) / parts);
+                                     count * (part + 1) / parts, room);
     };
     std::vector<std::jthread> workers;
     workers.reserve(parts);
@@ -91,6 +95,11 @@ Graph contract(const Graph& graph, const std::vector<Vertex>& cluster_of, std::s
 std::vector<Piece> split(const Graph& graph, const Partition& partition, std::size_t blocks) {
     std::vector<Piece> pieces(blocks);
     std::vector<Vertex> number(graph.size());
+    std::vector<std::size_t> degrees(blocks, 0);
+    for (Vertex v = 0; v < graph.size(); ++v)
+        degrees[partition[v]] += graph.arcs_of(v).size();
+    for (std::size_t block = 0; block < blocks; ++block)
+        pieces[block].graph.arcs.reserve(degrees[block]);
     for (Vertex v = 0; v < graph.size(); ++v) {
         Piece& piece = pieces[partition[v]];
         number[v] = static_cast<Vertex>(piece.vertices.size());

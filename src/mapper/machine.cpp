@@ -1,5 +1,6 @@
 #include "machine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mpiric::mapper {
@@ -19,6 +20,45 @@ Machine Machine::uniform(const std::vector<std::size_t>& fan_outs, const std::ve
     }
     machine.distances = distances;
     return machine;
+}
+
+TreePaths::TreePaths(const Machine& machine) {
+    const std::size_t levels = machine.groups.size();
+    if (!machine.matrix.empty() || levels == 0)
+        return;
+    // The place of each slot in its innermost group, of that in the one around it, …; level by level.
+    std::vector<std::uint32_t> place(levels, 0);
+    std::vector<std::uint32_t> last(levels, 0);
+    const auto step = [&](std::size_t slot) {
+        for (std::size_t level = 0; level < levels; ++level) {
+            const bool is_new =
+                level == 0 || machine.groups[level - 1][slot] != machine.groups[level - 1][slot - 1];
+            const bool is_first = machine.groups[level][slot] != machine.groups[level][slot - 1];
+            place[level] = is_first ? 0 : place[level] + (is_new ? 1U : 0U);
+            last[level] = std::max(last[level], place[level]);
+        }
+    };
+    for (std::size_t slot = 1; slot < machine.slots; ++slot)
+        step(slot);
+    std::vector<int> shifts;
+    int bits = 0;
+    for (std::size_t level = 0; level < levels; ++level) {
+        shifts.push_back(bits);
+        const int end = bits + static_cast<int>(std::bit_width(last[level]));
+        for (int bit = bits + 1; bit <= std::min(end, 64); ++bit)
+            distances_[static_cast<std::size_t>(bit)] = machine.distances[level];
+        bits = end;
+    }
+    if (bits > 64)
+        return;
+    paths_.assign(machine.slots, 0);
+    std::fill(place.begin(), place.end(), 0);
+    for (std::size_t slot = 1; slot < machine.slots; ++slot) {
+        step(slot);
+        for (std::size_t level = 0; level < levels; ++level)
+            if (place[level] != 0)
+                paths_[slot] |= std::uint64_t{place[level]} << static_cast<unsigned>(shifts[level]);
+    }
 }
 
 Blocks blocks_with_capacity(const Machine& machine, Weight capacity) {

@@ -3,6 +3,9 @@
 
 #include "graph.hpp"
 
+#include <array>
+#include <bit>
+
 namespace mpiric::mapper {
 
 // Slots are numbered so that every group of every level is a range of them.
@@ -33,6 +36,24 @@ struct Machine {
     [[nodiscard]] std::size_t outermost(std::size_t slot) const {
         return groups.size() < 2 ? slot : groups[groups.size() - 2][slot];
     }
+};
+
+// The way to each slot from the outermost group on, as bits: the highest bit in which those of two slots
+// differ tells their innermost common group, so that a distance takes one look at memory for each slot.
+class TreePaths {
+  public:
+    explicit TreePaths(const Machine& machine);
+
+    // Whether 64 bits hold the ways, and distances are those of levels alone.
+    [[nodiscard]] bool are_complete() const { return !paths_.empty(); }
+    [[nodiscard]] std::uint64_t of(std::size_t slot) const { return paths_[slot]; }
+    [[nodiscard]] Weight distance(std::uint64_t a, std::uint64_t b) const {
+        return distances_[static_cast<std::size_t>(std::bit_width(a ^ b))];
+    }
+
+  private:
+    std::vector<std::uint64_t> paths_;    // of the slots
+    std::array<Weight, 65> distances_{};  // by the number of bits up to the highest that differs
 };
 
 // The links that traffic between two groups of one level takes.

@@ -7,8 +7,10 @@
 
 namespace mpiric::mapper {
 
-double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of,
-                 unsigned threads) {
+namespace {
+
+template <class Distance>
+double sum_over_arcs(const Graph& graph, unsigned threads, const Distance& distance) {
     constexpr std::size_t parts = 32;  // whatever the threads: the order of additions stays
     std::vector<double> totals(parts, 0);
     for_each_index(parts, threads, [&](std::size_t part) {
@@ -16,12 +18,30 @@ double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<s
         for (std::size_t v = graph.size() * part / parts; v < graph.size() * (part + 1) / parts; ++v) {
             Weight of_vertex = 0;
             for (const Arc& arc : graph.arcs_of(static_cast<Vertex>(v)))
-                of_vertex += arc.weight * machine.distance(slot_of[v], slot_of[arc.target]);
+                of_vertex += arc.weight * distance(v, arc.target);
             total += static_cast<double>(of_vertex);
         }
         totals[part] = total;
     });
     return std::accumulate(totals.begin(), totals.end(), 0.0);
+}
+
+}  // namespace
+
+double hop_bytes(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of,
+                 unsigned threads) {
+    const TreePaths paths{machine};
+    if (!paths.are_complete())
+        return sum_over_arcs(graph, threads, [&](std::size_t v, Vertex target) {
+            return machine.distance(slot_of[v], slot_of[target]);
+        });
+    std::vector<std::uint64_t> path_of;
+    path_of.reserve(slot_of.size());
+    for (const std::uint32_t slot : slot_of)
+        path_of.push_back(paths.of(slot));
+    return sum_over_arcs(graph, threads, [&](std::size_t v, Vertex target) {
+        return paths.distance(path_of[v], path_of[target]);
+    });
 }
 
 double worst_link(const Graph& graph, const Machine& machine, const Routes& routes,

@@ -23,13 +23,13 @@ Effort effort_of(Preset preset, const Graph& graph) {
                 .shrink = 2.5};
     case Preset::eco:
         return {.coarsest_per_block = 20,
-                .initial_tries = is_large ? 2U : 8U,
+                .initial_tries = is_large ? 2U : 4U,
                 .fruitless_moves = is_large ? 25U : 60U,
                 .rounds = is_large ? 2U : 4U,
                 .scans = is_large ? 2.0 : 4.0,
                 .cycles = 0,
-                .repeats = is_large ? 1U : 16U,
-                .combines = is_large ? 0U : 48U,
+                .repeats = is_large ? 1U : 10U,
+                .combines = is_large ? 0U : 26U,
                 .map_cycles = is_large ? 1U : 2U,
                 .shrink = 2.2};
     case Preset::strong:

@@ -41,3 +41,21 @@ TEST_CASE("a matrix takes the place of the outermost distance") {
     CHECK(machine.distance(1, 5) == 7);
     CHECK(blocks_of_one_each(machine).distance(1, 2) == 6);
 }
+
+TEST_CASE("paths in the tree give the distances of the machine, also of nodes that differ in size") {
+    Machine uneven{
+        9,
+        {{0, 0, 0, 1, 2, 2, 3, 3, 3}, {0, 0, 0, 0, 1, 1, 1, 1, 1}, std::vector<std::uint32_t>(9, 0)},
+        {1, 10, 100},
+        {}};
+    for (const Machine& machine :
+         {uneven, Machine::uniform({3, 5, 2}, {1, 4, 9}), Machine::uniform({8}, {2})}) {
+        const TreePaths paths{machine};
+        REQUIRE(paths.are_complete());
+        for (std::size_t a = 0; a < machine.slots; ++a)
+            for (std::size_t b = 0; b < machine.slots; ++b)
+                REQUIRE(paths.distance(paths.of(a), paths.of(b)) == machine.distance(a, b));
+    }
+    uneven.matrix = {0, 5, 5, 0};
+    CHECK(!TreePaths{uneven}.are_complete());
+}

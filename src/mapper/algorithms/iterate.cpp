@@ -26,6 +26,8 @@ Weight slack_of_blocks(const Graph& graph, const Blocks& blocks) {
 
 void iterate(const Graph& graph, const Blocks& blocks, const Effort& effort, std::uint64_t seed,
              unsigned threads, Partition& partition) {
+    if (effort.map_cycles == 0)
+        return;
     double best = cost_of(graph, blocks, partition);
     for (std::size_t cycle = 0; cycle < effort.map_cycles && !effort.is_over(); ++cycle) {
         Random random = Random::of(seed, cycle);

@@ -21,13 +21,16 @@ Individual individual(const Graph& graph, const std::vector<Weight>& capacities,
 Partition evolve(const Graph& graph, const std::vector<Weight>& capacities, const Effort& effort,
                  std::uint64_t seed, unsigned threads) {
     const std::size_t size = std::max<std::size_t>(effort.repeats, 1);
+    if (size == 1) {
+        Random random = Random::of(seed, 0);
+        return divide(graph, capacities, effort, random, threads);
+    }
     std::vector<Individual> population(size);
     for_each_index(size, threads, [&](std::size_t i) {
         if (i > 0 && effort.is_over())
             return;
         Random random = Random::of(seed, i);
-        population[i] =
-            individual(graph, capacities, divide(graph, capacities, effort, random, size > 1 ? 1 : threads));
+        population[i] = individual(graph, capacities, divide(graph, capacities, effort, random, 1));
     });
     std::erase_if(population, [](const Individual& each) { return each.partition.empty(); });
     const std::size_t alive = population.size();

@@ -118,6 +118,8 @@ Partition divide(const Graph& graph, const std::vector<Weight>& capacities, cons
     if (capacities.size() == 1 || graph.size() == 0)
         return Partition(graph.size(), 0);
     Partition best = cycle(graph, capacities, nullptr, nullptr, effort, random, threads);
+    if (effort.cycles == 0)
+        return best;
     CutQuality best_quality = cut_quality(graph, capacities, best);
     for (std::size_t repeat = 0; repeat < effort.cycles; ++repeat) {
         Partition found = cycle(graph, capacities, &best, &best, effort, random, threads);

@@ -111,6 +111,23 @@ def test_fortran_programs_see_the_order_and_their_own_handles(family, source, or
     assert (done.returncode, done.stdout.split("\n")) == (0, ["all right", ""])
 
 
+@pytest.mark.requires("mpi:intelmpi", "gfortran")
+@pytest.mark.parametrize("source", ["reordered_f77.f", "reordered.f90"])
+def test_fortran_programs_under_intel_mpi_do_too(source, order, mpi_run, tmp_path):
+    """Its modules of mpi_f08 are for its own compiler alone."""
+    intel = next(
+        m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == ("intelmpi", "mpiric")
+    )
+    prefix, program = Path(intel.prefix), tmp_path / "reordered"
+    modules = sorted((prefix / "include/mpi/gfortran").glob("12.*"))[-1]  # read by later compilers as well
+    words = ["gfortran", "-O1", f"-I{modules}", f"-I{prefix}/include", PROGRAMS / source, "-o", program]
+    words += [f"-L{prefix}/lib", "-lmpifort", "-lmpi"]
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=120)
+    reordered = [*preloaded("mpich", MPIRIC_RANK_ORDER=order), program, SLOTS]
+    done = mpi_run(intel, 4, *reordered, env=OVERSUBSCRIBED["intelmpi"])
+    assert (done.returncode, done.stdout.split("\n")) == (0, ["all right", ""]), done.stderr
+
+
 @pytest.mark.parametrize(("implementation", "family"), INSTALLED[:2])
 @pytest.mark.parametrize(
     ("text", "problem"),

@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int rank, size;
 
@@ -14,6 +15,49 @@ static void add_all(void* from, void* into, MPI_Count* count, MPI_Datatype* type
 static void say(const char* what, long value) {
     if (rank == 0)
         printf("%s %ld\n", what, value);
+}
+
+/* A type with counts that no int holds: its size, extent and lower bound in units of 10^9 bytes. */
+static void say_bounds(const char* what, MPI_Datatype type) {
+    MPI_Count low, extent, size;
+    MPI_Type_get_extent_c(type, &low, &extent);
+    MPI_Type_size_c(type, &size);
+    say(what, (long)((size * 10000 + extent * 100 + low) / 1000000000));
+    MPI_Type_free(&type);
+}
+
+static void large_types(void) {
+    const MPI_Count far = 3000000000, lengths[2] = {far, 1}, places[2] = {1000000000, 5000000000};
+    const MPI_Count sizes[2] = {2, 2 * far}, parts[2] = {2, far}, starts[2] = {0, 1000000000};
+    const MPI_Datatype parts_of_struct[2] = {MPI_CHAR, MPI_BYTE};
+    MPI_Datatype type;
+    MPI_Type_contiguous_c(far, MPI_CHAR, &type);
+    say_bounds("contiguous", type);
+    MPI_Type_vector_c(2, far, far + 1000000000, MPI_CHAR, &type);
+    say_bounds("two blocks", type);
+    MPI_Type_create_hvector_c(far, 1, 2, MPI_CHAR, &type);
+    say_bounds("many blocks", type);
+    MPI_Type_indexed_c(2, lengths, places, MPI_CHAR, &type);
+    say_bounds("indexed", type);
+    MPI_Type_create_hindexed_c(2, lengths, places, MPI_CHAR, &type);
+    say_bounds("by bytes", type);
+    MPI_Type_create_indexed_block_c(2, far, places, MPI_CHAR, &type);
+    say_bounds("equal blocks", type);
+    MPI_Type_create_struct_c(2, lengths, places, parts_of_struct, &type);
+    say_bounds("struct", type);
+    MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_CHAR, &type);
+    say_bounds("subarray", type);
+}
+
+static void long_reduction(MPI_Count count) {
+    char *from = malloc((size_t)count), *into = malloc((size_t)count);
+    memset(from, 3, (size_t)count);
+    memset(into, 4, (size_t)count);
+    from[count - 1] = 5;
+    MPI_Reduce_local_c(from, into, count, MPI_CHAR, MPI_SUM);
+    say("long reduction", into[0] * 100 + into[1073741824] * 10 + into[count - 1]);
+    free(from);
+    free(into);
 }
 
 static void long_message(MPI_Count count) {
@@ -86,8 +130,23 @@ int main(int argc, char** argv) {
     int class = 0;
     MPI_Error_class(code, &class);
     say("negative", class == MPI_ERR_COUNT);
-    if (argc > 1)
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    large_types();
+    MPI_Type_contiguous_c(3, MPI_INT, &type);
+    MPI_Count integers, addresses, large, datatypes;
+    int combiner, contents[1] = {0};
+    MPI_Datatype inner;
+    MPI_Type_get_envelope_c(type, &integers, &addresses, &large, &datatypes, &combiner);
+    const MPI_Count wide = large;
+    MPI_Type_get_contents_c(type, integers, addresses, large, datatypes, contents, NULL, &large, &inner);
+    say("contents",
+        (combiner == MPI_COMBINER_CONTIGUOUS) * 100 + (wide ? large : contents[0]) * 10 + (inner == MPI_INT));
+    MPI_Type_free(&type);
+    if (argc > 1) {
         long_message(2147483648 + 5);
+        if (rank == 0)
+            long_reduction(2147483648 + 5);
+    }
     MPI_Finalize();
     return 0;
 }

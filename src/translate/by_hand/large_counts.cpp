@@ -67,11 +67,10 @@ struct Reduction {
 [[gnu::used]] void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*,
                                    const Reduction* of) asm("mpiric_reduce_in_parts");
 void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Reduction* of) {
-    constexpr long long most = 1 << 30;
     const long long elements = *blocks * of->count;
     for (long long at = 0; at < elements; at += most)
         CALL(MPI_Reduce_local, int, const void*, void*, int, LDatatype,
-             LOp)(from + at * of->extent, into + at * of->extent, int(std::min(most, elements - at)),
+             LOp)(from + at * of->extent, into + at * of->extent, int(std::min<long long>(most, elements - at)),
                   of->type, of->op);
 }
 [[gnu::naked]] void reduce_in_parts_entrance() { asm("mov %r10, %r8\n jmp mpiric_reduce_in_parts"); }

@@ -27,29 +27,37 @@ class Parts {
     std::vector<PDatatype> made_;
 };
 
-/// A type with an extent of its own; a struct made of parts may have been padded.
+constexpr int most = 1 << 30;  // of a type in one other
+
+/// A type with these bounds; one that has them stays without marks of bounds, which would count in types made of it.
 int make_bounded(PDatatype type, long low, long high, PDatatype* made) {
-    return t_MPI_Type_create_resized(type, low, high - low, made);
+    long begin = 0, extent = 0;
+    t_MPI_Type_get_extent(type, &begin, &extent);
+    return begin == low && extent == high - low ? t_MPI_Type_dup(type, made) : t_MPI_Type_create_resized(type, low, high - low, made);
+}
+
+/// So many of a type, each `stride` bytes behind the one before it.
+int make_spaced(long long count, long stride, PDatatype type, PDatatype* made) {
+    if (fits_int(count))
+        return t_MPI_Type_create_hvector(int(count), 1, stride, type, made);
+    PDatatype part, halves[2];
+    if (const int rc = t_MPI_Type_create_hvector(most, 1, stride, type, &part); rc != 0)
+        return rc;
+    Parts parts;
+    t_MPI_Type_create_hvector(int(count / most), 1, most * stride, parts.add(part), &halves[0]);
+    t_MPI_Type_create_hvector(int(count % most), 1, stride, type, &halves[1]);
+    parts.add(halves[0]), parts.add(halves[1]);
+    const int lengths[] = {1, 1};
+    const long displacements[] = {0, long(count / most) * most * stride};
+    return t_MPI_Type_create_struct(2, lengths, displacements, halves, made);
 }
 
 /// So many of a type, one behind the other.
 int make_repeated(long long count, PDatatype type, PDatatype* made) {
-    if (fits_int(count))
-        return t_MPI_Type_contiguous(int(count), type, made);
-    constexpr int block = 1 << 30;
     long low = 0, extent = 0;
     if (const int rc = t_MPI_Type_get_extent(type, &low, &extent); rc != 0)
         return rc;
-    PDatatype blocks, halves[2], whole;
-    Parts parts;
-    t_MPI_Type_contiguous(block, type, &blocks);
-    t_MPI_Type_contiguous(int(count / block), parts.add(blocks), &halves[0]);
-    t_MPI_Type_contiguous(int(count % block), type, &halves[1]);
-    parts.add(halves[0]), parts.add(halves[1]);
-    const int lengths[] = {1, 1};
-    const long displacements[] = {0, long(count / block) * block * extent};
-    t_MPI_Type_create_struct(2, lengths, displacements, halves, &whole);
-    return make_bounded(parts.add(whole), low, low + long(count) * extent, made);
+    return make_spaced(count, extent, type, made);
 }
 
 /// Elements of a type at a displacement in bytes.
@@ -100,21 +108,13 @@ int make_indexed(const std::vector<Block>& blocks, PDatatype type, PDatatype* ma
 
 /// `count` blocks of `length` elements, each `stride` bytes behind the one before it.
 int make_strided(long long count, long long length, long stride, PDatatype type, PDatatype* made) {
-    long low = 0, extent = 0;
-    if (const int rc = t_MPI_Type_get_extent(type, &low, &extent); rc != 0)
+    if (count < 1 || length < 0)  // a negative number is for the library to refuse
+        return t_MPI_Type_contiguous(count < 0 || length < 0 ? -1 : 0, type, made);
+    PDatatype block;
+    if (const int rc = make_repeated(length, type, &block); rc != 0)
         return rc;
-    if (count < 1 || length < 0)
-        return t_MPI_Type_contiguous(int(std::max(count, -1LL)), type, made);
-    PDatatype block, step, others, padded;
     Parts parts;
-    make_repeated(length, type, &block);
-    t_MPI_Type_create_resized(parts.add(block), low, stride, &step);
-    make_repeated(count - 1, parts.add(step), &others);
-    parts.add(others);
-    const long last = long(count - 1) * stride;
-    if (const int rc = make_of_blocks({{1, 0, others}, {1, last, block}}, &padded); rc != 0)
-        return rc;
-    return make_bounded(parts.add(padded), std::min(0L, last) + low, std::max(0L, last) + low + long(length) * extent, made);
+    return make_spaced(count, stride, parts.add(block), made);
 }
 
 /// The blocks of an array of lengths, or of one length, and displacements that count units of so many bytes.

@@ -358,7 +358,7 @@ def test_a_million_objects_that_come_and_go_leave_nothing_behind(mpi, family, bu
     line = ("--mpi", mpi.label, "--", launcher, "-n", "1", program, "1000000")
     done = run_mpiric("run", "--quiet", *line, env=ENVIRONMENT)
     grown = {name: int(kib) for name, kib in map(str.split, done.stdout.splitlines())}
-    assert len(grown) == 5, done.stderr
+    assert len(grown) == 6, done.stderr
     assert max(grown.values()) < 1024, grown
 
 

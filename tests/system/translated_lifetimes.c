@@ -53,6 +53,14 @@ static void persistent(MPI_Comm comm) {
     MPI_Request_free(&request);
 }
 
+static void exchange(MPI_Comm comm) {
+    int one = 1, place = 0, sent = 1, received = 0;
+    MPI_Datatype type = MPI_INT;
+    MPI_Request request;
+    MPI_Ialltoallw(&sent, &one, &place, &type, &received, &one, &place, &type, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static long resident_kib(void) {
     long whole = 0, resident = 0;
     FILE* file = fopen("/proc/self/statm", "r");
@@ -67,11 +75,8 @@ int main(int argc, char** argv) {
     const struct {
         const char* name;
         void (*make)(MPI_Comm);
-    } kinds[] = {{"operations", operation},
-                 {"keyvals", keyval},
-                 {"handlers", handler},
-                 {"requests", requests},
-                 {"persistent", persistent}};
+    } kinds[] = {{"operations", operation}, {"keyvals", keyval},        {"handlers", handler},
+                 {"requests", requests},    {"persistent", persistent}, {"exchanges", exchange}};
     MPI_Comm comm;
     MPI_Init(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_SELF, &comm);

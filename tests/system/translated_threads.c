@@ -37,6 +37,12 @@ static void* work(void* given) {
         MPI_Type_size(type, &found);
         MPI_Type_free(&type);
         wrong += found != (round + 1) * (int)sizeof(int);
+        int ones[2] = {1, 1}, places[2] = {0, sizeof(int)}, parts[2] = {round, round}, got[2] = {-1, -1};
+        MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+        MPI_Ialltoallw(parts, ones, places, types, got, ones, places, types, comm, &both[0]);
+        MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+        for (int at = 0; at < size; ++at)
+            wrong += got[at] != round;
         MPI_Comm_set_attr(comm, *(int*)((MPI_Comm*)given + 1), &comm);
     }
     return wrong ? NULL : given;

@@ -1,8 +1,9 @@
-/* Flips one bit in the n-th message that a rank sends, or in the n-th result of a reduction or broadcast that it
- * gets. Preloaded behind mpiric's runtime, so that the runtime sees what the program sees.
+/* Flips one bit in the n-th message that a rank sends, or in the n-th result of a reduction or broadcast that
+ * it gets. Preloaded behind mpiric's runtime, so that the runtime sees what the program sees.
  *
  * FLIP_KIND message|result, FLIP_RANK, FLIP_NTH (from 1; 0: only count), FLIP_BIT (taken modulo the length),
- * FLIP_COUNTS: a file that each rank makes, with its number appended: messages and results so far, bits flipped. */
+ * FLIP_COUNTS: a file that each rank makes, with its number appended: messages and results so far, bits
+ * flipped, and the nanoseconds of the wall clock at which one was. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -11,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { messages, results, flipped, counts };
+enum { messages, results, flipped, moment, counts };
 static volatile uint64_t nowhere[counts], *counted = nowhere;
 static int is_rank, of_kind;
 static uint64_t nth, bit;
@@ -51,13 +53,14 @@ static size_t length(int count, MPI_Datatype type) {
     return low == 0 && extent == size && count > 0 ? (size_t)count * (size_t)size : 0;
 }
 
-static int is_due(int kind) {
-    return ++counted[kind] == nth && is_rank && of_kind == kind;
-}
+static int is_due(int kind) { return ++counted[kind] == nth && is_rank && of_kind == kind; }
 
 static void flip(void* data, size_t bytes) {
     const uint64_t at = bit % (8 * bytes);
     ((unsigned char*)data)[at / 8] ^= (unsigned char)(1u << (at % 8));
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    counted[moment] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     counted[flipped] = 1;
 }
 
@@ -118,11 +121,13 @@ int MPI_Send(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Co
     return PMPI_Send(sent(data, n, type), n, type, to, tag, comm);
 }
 
-int MPI_Isend(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Isend(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
     return PMPI_Isend(sent(data, n, type), n, type, to, tag, comm, request);
 }
 
 int MPI_Sendrecv(const void* data, int n, MPI_Datatype type, int to, int tag, void* in, int n_in,
                  MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
-    return PMPI_Sendrecv(sent(data, n, type), n, type, to, tag, in, n_in, in_type, from, in_tag, comm, status);
+    return PMPI_Sendrecv(sent(data, n, type), n, type, to, tag, in, n_in, in_type, from, in_tag, comm,
+                         status);
 }

@@ -30,6 +30,7 @@ from mpiric.workflows.trials.recording import read_recorded, recorder_for
 
 AS_IT_IS = Configuration()
 _FEWEST_CALLS = 16
+_FEWEST_MARKS = 4  # of a short window
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,17 @@ class Learned:
             return self.pair
         chosen = min(collectives, key=lambda each: each.calls)
         return MarkPair(chosen.key, max(1, chosen.calls // 10), chosen.calls // 2)
+
+    def short_pair(self, numbers: tuple[int, int], seconds: float) -> MarkPair:
+        """Marks with these numbers at most that a run comes to in about so many seconds."""
+        pair = self.any_pair
+        if pair is None:
+            raise MpiricError("no marks were found")
+        per_mark_s = self.window.per_mark_s if self.window else 0.0
+        first, last = min(numbers[0], pair.first), min(numbers[1], pair.last)
+        if per_mark_s > 0:
+            last = min(last, first + max(_FEWEST_MARKS, int(seconds / per_mark_s)))
+        return replace(pair, first=first, last=last)
 
 
 @dataclass(frozen=True)

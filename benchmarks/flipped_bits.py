@@ -30,10 +30,12 @@ from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, learn_p
 from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
 _SOURCE = Path(__file__).with_name("_flip.c")
+_COUNTS = struct.Struct("<4Q")  # of messages, results, flips, and when that was
 _ORIGINALS = 3
 _KINDS = ("message", "result")
 _GOAL = 0.99
-_FIRST, _LAST, _LATER = 20, 300, 4  # numbers of the calls that are marks; times as many
+_WINDOW, _SECONDS = (10, 60), 0.4  # numbers of the calls that are marks, and how long they take
+_LATER = 4  # times as many
 _WORKS = ("heat3d", "cg", "LAMMPS melt", "CoMD")
 
 COLUMNS = {
@@ -99,10 +101,7 @@ def _rows(
     argv, inputs = program.command(own_bed)
     with marked_program(argv, own_bed, inputs) as marked, TemporaryDirectory(prefix="mpiric-flips-") as name:
         learned = marked.learn()
-        pair = learned.any_pair
-        if pair is None:
-            raise MpiricError("no marks were found")
-        pair = replace(pair, first=min(pair.first, _FIRST), last=min(pair.last, _LAST))
+        pair = learned.short_pair(_WINDOW, _SECONDS)
         late = replace(pair, last=max(pair.last, min(_LATER * pair.last, learned.calls_of(pair))))
         laboratory = _Laboratory(marked, pair, flipper, Path(name) / "at the mark")
         later = _Laboratory(marked, late, flipper, Path(name) / "later")
@@ -116,13 +115,15 @@ def _row(
 ) -> dict[str, Any]:
     judge, stdout_alone = laboratory.expected
     weights = laboratory.counts(kind)
+    if not any(weights):
+        raise MpiricError(f"no {kind} of a kind that can be flipped was seen")
     flips = caught = by_stdout = failed = without_effect = 0
     missed: list[str] = []
-    while flips < places and any(weights):
+    while flips < places:
         (rank,) = random.choices(range(len(weights)), weights)
         flip = _Flip(kind, rank, random.randint(1, weights[rank]), random.getrandbits(40))
         seen = laboratory.run(flip)
-        if not laboratory.has_flipped(rank):
+        if not laboratory.has_flipped(rank, seen):
             continue
         has_failed = seen.execution.outcome is not Outcome.OK or seen.marks is None
         is_caught = has_failed or bool(laboratory.complaint(judge, seen))
@@ -202,15 +203,21 @@ class _Laboratory:
         )
 
     def counts(self, kind: str) -> list[int]:
-        """Messages or results of each rank before the mark."""
+        """Messages or results of each rank, a few of which come after the mark."""
         _ = self.expected  # of the runs in which nothing was flipped
         paths = sorted(self.place.glob("counts.*"), key=lambda path: int(path.suffix[1:]))
-        return [struct.unpack("<3Q", path.read_bytes())[_KINDS.index(kind)] for path in paths]
+        return [_COUNTS.unpack(path.read_bytes())[_KINDS.index(kind)] for path in paths]
 
-    def has_flipped(self, rank: int) -> bool:
-        """Whether the rank came to the place."""
+    def has_flipped(self, rank: int, seen: Seen) -> bool:
+        """Whether the rank came to the place before it came to the mark."""
         path = self.place / f"counts.{rank}"
-        return path.is_file() and struct.unpack("<3Q", path.read_bytes())[2] == 1
+        if not path.is_file():
+            return False
+        *_, flipped, moment_ns = _COUNTS.unpack(path.read_bytes())
+        left = next((each for each in seen.marks.ranks if each.rank == rank), None) if seen.marks else None
+        if left is None or left.last is None:
+            return flipped == 1
+        return flipped == 1 and moment_ns / 1e9 <= left.begin_unix_s + left.last.at_s
 
     def written(self, seen: Seen) -> dict[str, Path]:
         """Files that the run made."""

@@ -13,12 +13,11 @@ from typing import Any
 
 from benchmarks._kept_rows import KeptRows, Row, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
-from benchmarks._marked import Learned, MarkedProgram, marked_program
+from benchmarks._marked import MarkedProgram, marked_program
 from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome, Phase, Trial
@@ -30,7 +29,7 @@ _GOAL = 0.01
 _SAME = Configuration.of({"nothing": "changed"})  # by name only: it is run as the original
 _WORKS = ("cg", "heat3d", "CoMD", "LAMMPS melt")
 _WINDOW = (20, 120)  # numbers of the calls
-_SECONDS, _FEWEST_MARKS = 0.5, 4  # of a window
+_SECONDS = 0.5  # of a window
 _AT_ONCE = 5  # proofs that are kept together
 _RULE = StoppingRule(max_pairs=12)  # small proofs: nine pairs that agree decide
 
@@ -81,7 +80,7 @@ def _proofs(program: MarkProgram, own_bed: Bed, numbers: range) -> Iterator[dict
     """A row for each proof."""
     argv, inputs = program.command(own_bed)
     with marked_program(argv, own_bed, inputs) as marked:
-        pair = _short_pair(marked.learn())
+        pair = marked.learn().short_pair(_WINDOW, _SECONDS)
         for number in numbers:
             evidence = _proof(marked, pair, number)
             tell(f"{program.name} {number}: {evidence.verdict.value}")
@@ -91,18 +90,6 @@ def _proofs(program: MarkProgram, own_bed: Bed, numbers: range) -> Iterator[dict
                 "wrong": evidence.verdict is not Verdict.NO_DIFFERENCE,
                 "times_s": [list(both) for both in evidence.pairs],
             }
-
-
-def _short_pair(learned: Learned) -> MarkPair:
-    """Marks that a run comes to in about half a second."""
-    pair = learned.any_pair
-    if pair is None:
-        raise MpiricError("no marks were found")
-    per_mark_s = learned.window.per_mark_s if learned.window else 0.0
-    first, last = min(_WINDOW[0], pair.first), min(_WINDOW[1], pair.last)
-    if per_mark_s > 0:
-        last = min(last, first + max(_FEWEST_MARKS, int(_SECONDS / per_mark_s)))
-    return MarkPair(pair.key, first, last)
 
 
 def _row_of(program: str, proofs: Sequence[Row]) -> Row:

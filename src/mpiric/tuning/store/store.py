@@ -51,7 +51,7 @@ class TuneLog:
     """One tune open for writing; holds its lock until closed."""
 
     def __init__(self, path: Path, lock: Lock) -> None:
-        self.path = path
+        self.path = path.absolute()  # ranks in other directories write below it
         self._lock = lock
         try:
             self._file = _open_to_append(path / EVENTS)

@@ -109,8 +109,8 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
         settle(log, read_ledger(log.read()).jobs, host)
         ledger = read_ledger(log.read())
         if ledger.damaged_lines:
-            lines = f"{ledger.damaged_lines} lines of the ledger {directory}"
-            say(f"{lines} are cut short: their jobs do not count")
+            lines = "a line" if ledger.damaged_lines == 1 else f"{ledger.damaged_lines} lines"
+            say(f"{lines} of the ledger {directory} cannot be read, and what stood there does not count")
         now = state_of(ledger, recipe.marks.pair)
         if now.ended_because:
             _close(log, ledger, now)

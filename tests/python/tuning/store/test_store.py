@@ -50,6 +50,14 @@ def test_meta_comes_back_with_what_the_workflow_added(tmp_path: Path) -> None:
     assert (meta["job"], meta["command"], meta["budget_s"]) == ("job-a", list(COMMAND), 600)
 
 
+def test_a_tune_of_a_store_that_is_named_from_here_is_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Store(Path("store")).create("heat", "job", ("heat",)) as log:
+        assert log.path.is_relative_to(tmp_path / "store")
+
+
 def test_the_store_is_under_the_state_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/somewhere/state")
     assert default_store() == Path("/somewhere/state/mpiric/tunes")

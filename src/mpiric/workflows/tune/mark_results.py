@@ -13,6 +13,8 @@ from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe_marks import MOST_INPUTS
 from mpiric.workflows.trials.judge import kept_files
+from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
+from mpiric.workflows.tune.mark_course import why_whole
 from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.written_outside import leads_outside
 
@@ -40,6 +42,9 @@ def marks_fields(
     stopped = sum(trial.came_early or trial.at_least is not None for trial in trials)
     found = state.marks
     if found is None:
+        whole = why_whole(state.request)
+        if whole and state.run_s > state.request.budget_s / WHOLE_RUNS:
+            state.note(f"{whole}; else a run of {state.run_s:.3g} s would be ended at a mark, if it has one")
         return {"scope": WHOLE_RUN, "marks_why": state.marks_why, "stopped_trials": stopped}
     if growth := found.window.growth:
         state.note(

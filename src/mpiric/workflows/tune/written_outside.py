@@ -22,7 +22,7 @@ def written_outside(
     if not paths:
         return []
     more = f" and {len(paths) - 1} more" if paths[1:] else ""
-    left = "a run leaves it that ends at its mark" if ends_at_mark else "the last run left it"
+    left = "a run leaves it that is ended early" if ends_at_mark else "the last run left it"
     return [
         f"it writes {printable_name(paths[0])}{more} outside of the directory that it runs in: every run "
         f"writes there, nothing of that was compared, and it is left as {left}"

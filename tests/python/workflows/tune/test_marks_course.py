@@ -108,6 +108,15 @@ def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
     assert tune.tune.runner.now_s < 1.1 * 300
 
 
+def test_an_option_that_keeps_long_runs_whole_is_told(tune):
+    tune.tune.runner.wall_s = 25.0
+    notes = tune(budget_s=300.0, to_the_end=True).notes
+    assert any(
+        note.startswith("runs are whole because of --to-the-end; else a run of 25 s") for note in notes
+    )
+    assert not any("runs are whole" in note for note in tune(budget_s=3000.0, to_the_end=True).notes)
+
+
 def test_of_several_programs_in_one_world_without_marks_the_reason_says_so(tune):
     tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
     tune.tune.command = (*COMMAND, ":", "-n", "1", PROGRAM, "-in", "other")

@@ -15,7 +15,7 @@ def told(*paths, ends_at_mark=True, **given):
 def test_files_outside_are_named_with_what_becomes_of_them():
     (sentence,) = told("out.dat", "/scratch/out.dat", "../states/0")
     assert sentence.startswith("it writes ../states/0 and 1 more outside of the directory")
-    assert sentence.endswith("it is left as a run leaves it that ends at its mark")
+    assert sentence.endswith("it is left as a run leaves it that is ended early")
     (sentence,) = told("/scratch/out.dat", ends_at_mark=False)
     assert sentence.endswith("it is left as the last run left it")
 

@@ -4,13 +4,15 @@ import argparse
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mapping_peers import PeerAnswer, PeerTask, kahip, mt_kahypar, scotch
 from benchmarks._report import Result, options, run
 from mpiric.host.facts.local import LocalHost
@@ -38,14 +40,18 @@ _PRESETS = ("fast", "eco", "strong")
 @dataclass(frozen=True)
 class _Case:
     name: str
-    graph: RankGraph
+    make: Callable[[], RankGraph]
     fan_outs: tuple[int, ...]
     distances: tuple[float, ...]
     presets: tuple[str, ...] = _PRESETS
     optimum: float | None = None  # where it is known
     threads: int = 1
 
-    @property
+    @cached_property
+    def graph(self) -> RankGraph:
+        return self.make()
+
+    @cached_property
     def tree(self) -> SlotTree:
         return uniform_tree(self.fan_outs, self.distances)
 
@@ -96,32 +102,39 @@ def cases(given: argparse.Namespace) -> list[_Case]:
     """The graphs named on the command line, or one like them; grids; with --large a million ranks."""
     process = ((4, 8, 8), (1, 10, 100))
     size = 4096 if given.quick else 32768
-    found = [_Case(path.stem, read_graph(path), *process) for path in given.graph]
+    presets = ("fast", "eco") if given.quick else _PRESETS
+    found = [_Case(path.stem, partial(read_graph, path), *process, presets) for path in given.graph]
     if not found:
-        found = [_Case("random geometric", random_geometric(size, 9.8, 1), *process)]
-    if given.quick:
-        found = [_Case(c.name, c.graph, c.fan_outs, c.distances, ("fast", "eco")) for c in found]
-    grid = grid_graph((16, 16, 16), "7", periodic=True)
-    heat = grid_graph((64, 64), "5", periodic=True)
-    node = grid_graph((12, 12, 12), "7", periodic=True)
+        make = partial(random_geometric, size, 9.8, 1)
+        found = [_Case("random geometric", make, *process, presets)]
+
+    def grid(extents: tuple[int, ...], stencil: str) -> Callable[[], RankGraph]:
+        return partial(grid_graph, extents, stencil, periodic=True)
+
+    def mixed(make: Callable[[], RankGraph]) -> Callable[[], RankGraph]:
+        return lambda: shuffled(make(), 1)
+
+    cube: Any = ((16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco"))
     found += [
-        _Case("12×12×12, nodes of 12", node, (12, 144), (0, 1), ("fast",), 144 * 32),
-        _Case("FFT pencils 16×16", lines_graph((16, 16), (0, 1)), (16, 16), (1, 10), ("fast",)),
-        _Case("heat 64×64, shuffled", shuffled(heat, 1), (16, 256), (1, 10), ("fast", "eco"), _HEAT),
-        _Case("16×16×16", grid, (16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco")),
-        _Case("16×16×16, shuffled", shuffled(grid, 1), (16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco")),
+        _Case("12×12×12, nodes of 12", grid((12, 12, 12), "7"), (12, 144), (0, 1), ("fast",), 144 * 32),
+        _Case("FFT pencils 16×16", partial(lines_graph, (16, 16), (0, 1)), (16, 16), (1, 10), ("fast",)),
+        _Case("heat 64×64, shuffled", mixed(grid((64, 64), "5")), (16, 256), (1, 10), cube[2], _HEAT),
+        _Case("16×16×16", grid((16, 16, 16), "7"), *cube),
+        _Case("16×16×16, shuffled", mixed(grid((16, 16, 16), "7")), *cube),
+        _Case("16×16×16 of 27 points", grid((16, 16, 16), "27"), *cube),
+        _Case("16×16×16 of 27 points, shuffled", mixed(grid((16, 16, 16), "27")), *cube),
     ]
     found += [_recorded(path) for path in given.record]
     if given.large:
         machine: Any = ((64, 16, 32, 32), (1, 5, 10, 20), ("fast",), None, 2)
-        halo = grid_graph((128, 128, 64), "7", periodic=False)
+        halo = partial(grid_graph, (128, 128, 64), "7", periodic=False)
         found += [
             _Case("2^20, halo", halo, *machine),
-            _Case("2^20, halo, shuffled", shuffled(halo, 1), *machine),
-            _Case("2^20, random geometric", random_geometric(2**20, 12, 1), *machine),
-            _Case("2^20, power law", power_law(2**20, 2**23, 1), *machine),
+            _Case("2^20, halo, shuffled", mixed(halo), *machine),
+            _Case("2^20, random geometric", partial(random_geometric, 2**20, 12, 1), *machine),
+            _Case("2^20, power law", partial(power_law, 2**20, 2**23, 1), *machine),
         ]
-    return found
+    return [case for case in found if not given.only or any(word in case.name for word in given.only)]
 
 
 def _recorded(path: Path) -> _Case:
@@ -130,7 +143,7 @@ def _recorded(path: Path) -> _Case:
     nodes, rest = divmod(graph.size, 4)
     if rest or nodes < 2:
         raise MpiricError(f"{path} has {graph.size} ranks", hint="record 8, 12, 16 or more ranks")
-    return _Case(f"{path.name}, shuffled", graph, (4, nodes), (1, 10), ("fast", "eco"))
+    return _Case(f"{path.name}, shuffled", lambda: graph, (4, nodes), (1, 10), ("fast", "eco"))
 
 
 def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
@@ -153,24 +166,29 @@ def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
     }
 
 
-def _peers(case: _Case, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _peers(
+    case: _Case, given: argparse.Namespace
+) -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
     """What is given and can have several ranks in a slot, with whole distances."""
     task = PeerTask(case.graph, case.fan_outs, case.distances, case.threads)
+    found: list[tuple[str, Callable[[], PeerAnswer]]] = []
     if given.kahip is not None:
-        for preset in case.presets:
-            yield _peer_row(case, f"KaHIP {preset}", kahip(task, preset, given.kahip))
+        found += [(f"KaHIP {preset}", partial(kahip, task, preset, given.kahip)) for preset in case.presets]
     if given.mt_kahypar is not None:
         for preset in ("DEFAULT", *(() if given.quick else ("QUALITY",))):
-            answer = mt_kahypar(task, preset, given.mt_kahypar)
-            yield _peer_row(case, f"Mt-KaHyPar {preset.lower()}", answer)
+            answer = partial(mt_kahypar, task, preset, given.mt_kahypar)
+            found.append((f"Mt-KaHyPar {preset.lower()}", answer))
     if given.scotch is not None:
-        yield _peer_row(case, "Scotch, quality", scotch(task, "q", given.scotch))
+        found.append(("Scotch, quality", partial(scotch, task, "q", given.scotch)))
+    for by, answer in found:
+        yield by, partial(_peer_rows, case, by, answer)
 
 
-def _peer_row(case: _Case, by: str, answer: PeerAnswer) -> dict[str, Any]:
+def _peer_rows(case: _Case, by: str, run_peer: Callable[[], PeerAnswer]) -> list[dict[str, Any]]:
+    answer = run_peer()
     heaviest = int(np.bincount(answer.slots).max())
     reached = hop_bytes(case.graph, case.tree, answer.slots)
-    return _row(case, by, reached, answer.cpu_s, answer.elapsed_s, heaviest)
+    return [_row(case, by, reached, answer.cpu_s, answer.elapsed_s, heaviest)]
 
 
 def _dragonfly() -> Iterator[dict[str, Any]]:
@@ -211,16 +229,21 @@ def work(given: argparse.Namespace) -> Result:
     for path, how in ((given.kahip, "pip install --target DIR kahip"), (given.scotch, "apt install scotch")):
         if path is not None and not path.is_file():
             raise NotFoundError(f"{path} is not there", hint=how)
-    rows = []
+    kept = KeptRows("mapping", given)
     for case in cases(given):
         if case.optimum is not None:
-            rows.append(_row(case, "known optimum", case.optimum, None, None, 1))
-        rows += [_mpiric(case, preset) for preset in case.presets]
+            row = partial(_row, case, "known optimum", case.optimum, None, None, 1)
+            kept.add(f"{case.name}, known optimum", lambda row=row: [row()])
+        for preset in case.presets:
+            kept.add(f"{case.name}, mpiric {preset}", lambda c=case, p=preset: [_mpiric(c, p)])
         if not case.is_exact:
-            rows += _peers(case, given)
-    rows += _dragonfly()
+            for name, measure in _peers(case, given):
+                kept.add(f"{case.name}, {name}", measure)
+    kept.add("dragonfly", _dragonfly)
     return Result(
-        _COLUMNS, rows, "Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20."
+        _COLUMNS,
+        kept.rows,
+        f"Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20.{kept.remark}",
     )
 
 
@@ -237,6 +260,10 @@ def main() -> int:
         "--record", type=Path, action="append", default=[], help="a record of mpiric profile, onto nodes of 4"
     )
     parser.add_argument("--large", action="store_true", help="2^20 ranks as well")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="WORD", help="graphs with this in their name"
+    )
+    offer_parts(parser)
     return run("mapping", parser.parse_args(), work)
 
 

@@ -1,9 +1,11 @@
 """Ranks in another order: what it adds to a call, and what it changes beside its prediction.
 
 A call is measured in one process, plain and with an order in turn; a number is the best of five passes,
-what is added the median of the differences over the rounds, with a 95 % interval. The goal is 5 ns. An order
-is measured on four hosts of two slots (tests/lab) by paired runs of a program whose ranks exchange messages
-with the rank half the world away; predicted is what is left of weighted hop-bytes and of bytes between nodes.
+what is added the median of the differences over the rounds, with a 95 % interval. The goal is 5 ns. Orders
+are measured on four hosts of two slots (tests/lab), where ranks dealt out there and back keep neighbours
+apart: runs of a program that was launched so, with the order that its traffic asks for made by the launcher
+and in-process, in random order in every round. Predicted is what is left of the run's time at best, of
+weighted hop-bytes and of bytes between nodes.
 """
 
 import argparse
@@ -11,21 +13,19 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks._kept_rows import KeptRows, offer_parts
+from benchmarks._launched_orders import LaunchedOrders, PlacedProgram, placed_programs
 from benchmarks._places import Place, place
 from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
-from mpiric.host.facts.local import LocalHost
-from mpiric.profile.read import read_record
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
-from mpiric.workflows.mapping.orders import planned_orders
-from mpiric.workflows.mapping.plan_orders import plan_orders
 
 ROOT = Path(__file__).parents[1]
 GOAL_NS = 5.0
@@ -84,58 +84,38 @@ def measure_calls(bed: Bed, rounds: int, seed: int, directory: Path) -> list[dic
     return rows
 
 
-def measure_order(bed: Bed, where: Place, rounds: int, steps: int, directory: Path) -> dict[str, Any]:
-    """The order found for a recorded run, and paired runs with it and without."""
-    program = bed.build(ROOT / "tests/system/programs/pairs.c", "pairs")
-    environment = {**bed.environment, **where.environment(bed)}
-
-    def seconds(*words: str) -> float:
-        begin = time.monotonic()
-        where.execute([*where.line(bed), *words, program, str(steps)], environment)
-        return time.monotonic() - begin
-
-    record = directory / "record"
-    seconds(*_preload(bed, MPIRIC_RECORD_DIR=record, MPIRIC_MERGE="tree"))
-    plan_orders(read_record(record), str(record), directory, LocalHost())
-    planned = planned_orders(directory)
-    assert planned is not None
-    choice = planned.choices[0]
-    ordered = _preload(bed, MPIRIC_RANK_ORDER=choice.file)
-    pairs = [(seconds(), seconds(*ordered)) for _ in range(rounds)]
-    ratios = [after / before for before, after in pairs]
-    low, high = median_interval(ratios, 0.05)
-    return {
-        "mpi": bed.mpi.label,
-        "what": f"pairs of ranks on {where.name}, {steps} steps, s",
-        "as_it_is": f"{centre([before for before, _ in pairs]):.2f}",
-        "ordered": f"{centre([after for _, after in pairs]):.2f}",
-        "change": f"x{centre(ratios):.2f}",
-        "interval": f"{low:.2f} to {high:.2f}" if isfinite(high) else "too few rounds",
-        "predicted": f"x{choice.hop_bytes:.2f} hop-bytes, x{choice.off_node:.2f} off-node",
-    }
-
-
 def work(given: argparse.Namespace) -> Result:
     """Measure both under every library that was named."""
     directory = RESULTS / "rank_order"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
+    kept = KeptRows("rank_order", given)
     chosen: Mapping[str, Bed] = {name: bed for name, bed in beds().items() if name in given.mpi}
-    rounds, steps = (3, 100) if given.quick else (given.rounds, 600)
-    rows = []
-    for name, bed in chosen.items():
-        tell(f"{bed.mpi.label}: calls …")
-        rows += measure_calls(bed, rounds, given.seed, directory)
+    rounds = 3 if given.quick else given.rounds
+    for bed in chosen.values():
+        if not given.no_calls:
+            calls = partial(measure_calls, bed, rounds, given.seed, directory)
+            kept.add(f"{bed.mpi.label}, calls", calls)
         if os.geteuid() != 0 or given.no_lab:
             continue
-        tell(f"{bed.mpi.label}: an order on four hosts …")
         with place("eth0", "eth0", 1 << 20, shares=(str(directory), str(RESULTS))) as where:
-            own = directory / name
-            own.mkdir()
-            rows.append(measure_order(bed, where, rounds, steps, own))
-    added = [float(row["change"]) for row in rows if row["what"].endswith(", ns")]
+            for program in placed_programs(quick=given.quick):
+                own = directory / f"{bed.mpi.label}-{program.name}"
+                own.mkdir()
+
+                def measure(
+                    bed: Bed = bed, where: Place = where, program: PlacedProgram = program, own: Path = own
+                ) -> list[dict[str, Any]]:
+                    tell(f"{bed.mpi.label}: {program.name} on four hosts …")
+                    launched = LaunchedOrders(bed, where, program, own)
+                    return [dict(launched.row(program.name, rounds, given.seed))]
+
+                kept.add(f"{bed.mpi.label}, {program.name}", measure)
+    added = [float(row["change"]) for row in kept.rows if row["what"].endswith(", ns")]
     return Result(
-        COLUMNS, rows, f"an order adds {max(added, default=0.0):.1f} ns at most (goal: {GOAL_NS:g} a call)"
+        COLUMNS,
+        kept.rows,
+        f"an order adds {max(added, default=0.0):.1f} ns at most (goal: {GOAL_NS:g} a call).{kept.remark}",
     )
 
 
@@ -145,6 +125,8 @@ def main() -> int:
     parser.add_argument("--mpi", nargs="+", default=["mpich", "openmpi", "intelmpi"], help="implementations")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--no-lab", action="store_true", help="calls alone")
+    parser.add_argument("--no-calls", action="store_true", help="programs on four hosts alone")
+    offer_parts(parser)
     return run("rank_order", parser.parse_args(), work)
 
 

@@ -16,7 +16,11 @@ from tests.lab.slurm.config import Phantoms, SlurmPlan
 from tests.support.recipe_text import recipe_text
 from tests.support.slurm_lab import NEEDS
 
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.installation.stand_ins import stand_ins, write_stand_in
 from mpiric.model.allocation import Stage
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.mpis import find_mpis
 from mpiric.schedulers import Patience, SubmitSettings, batch_scheduler
 
 QUEUE = batch_scheduler("slurm")
@@ -78,6 +82,24 @@ def test_srun_starts_openmpi_by_pmix(ranks):
 def test_srun_starts_intel_mpi_by_slurms_own_pmi_library(ranks):
     library = "/usr/lib/x86_64-linux-gnu/libpmi2.so.0"
     assert ranks("intelmpi", "srun", "--nodes=4", "--mpi=pmi2", I_MPI_PMI_LIBRARY=library) == EVERY_HOST
+
+
+@pytest.mark.skipif(not stand_ins(), reason="no stand-ins are built")
+@pytest.mark.parametrize(
+    ("built_for", "name", "launch"), [("openmpi", "mpich", "pmi2"), ("mpich", "openmpi", "pmix")]
+)
+def test_srun_starts_a_translated_program_by_the_pmi_of_the_library_underneath(
+    lab, mpi_prefix, built_for, name, launch
+):
+    daemons.up(lab)
+    program = ranks_program(built_for, mpi_prefix, lab)
+    library = next(mpi for mpi in find_mpis(LocalHost()) if mpi.prefix == str(mpi_prefix(name)))
+    stand_in = write_stand_in(lab.parent / f"{built_for}-by-{name}", AbiFamily(built_for), library)
+    environment = mpi_environment(name, mpi_prefix(name), clean_environment())
+    line = ["srun", "--nodes=4", f"--mpi={launch}", "env", f"LD_PRELOAD={stand_in}", str(program)]
+    done = cluster.run(lab, "n1", line, environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert set(said(done.stdout)) == EVERY_HOST
 
 
 @pytest.mark.parametrize(("name", "launch"), [("mpich", "pmi2"), ("openmpi", "pmix")])

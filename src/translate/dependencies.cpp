@@ -45,12 +45,13 @@ void open_dependencies(const std::string& library, int depth) {
     const std::string origin = std::string(real).substr(0, std::string(real).rfind('/'));
     for (const std::string& name : needed)
         for (const std::string& directory : directories(path, origin)) {
-            const std::string file = directory + "/" + name;
+            const std::string file = std::string(directory).append("/").append(name);
             if (directory.empty() || access(file.c_str(), R_OK) != 0)
                 continue;
             if (!dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
                 open_dependencies(file, depth + 1);
-                dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);  // where that fails the library's own opening says why
+                dlopen(file.c_str(),
+                       RTLD_LAZY | RTLD_LOCAL);  // where that fails the library's own opening says why
             }
             break;
         }

@@ -7,7 +7,8 @@
 
 namespace mpiric::translate {
 
-/// A file, mapped for as long as the process lives; without sections when it cannot be read or is no ELF file.
+/// A file, mapped for as long as the process lives; without sections when it cannot be read or is no ELF
+/// file.
 class ElfFile {
   public:
     explicit ElfFile(const char* path);

@@ -16,6 +16,9 @@ extern "C"
 #define CALL(name, result, ...)                                                                              \
     (reinterpret_cast<result (*)(__VA_ARGS__)>(::mpiric_originals[2UL * ::mpiric::translate::F_##name]))
 
+/// Opens the library, once.
+extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
+
 namespace mpiric::translate {
 
 /// While a call of the program is being answered.

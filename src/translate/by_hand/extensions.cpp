@@ -4,8 +4,6 @@
 
 #include <dlfcn.h>
 
-extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
-
 namespace mpiric::translate {
 namespace {
 

@@ -1,5 +1,5 @@
-// What a Fortran library asks of the C library under it: MPICH's own by its names for programs of MPICH's family, ours by names
-// of our own, so that no library underneath calls them by mistake.
+// What a Fortran library asks of the C library under it: MPICH's own by its names for programs of MPICH's
+// family, ours by names of our own, so that no library underneath calls them by mistake.
 // clang-format off
 #include "arguments.hpp"
 #include "attribute_types.hpp"
@@ -15,8 +15,6 @@
 #else
 #define FOR_FORTRAN(name) mpiric_##name
 #endif
-
-extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
 
 namespace mpiric::translate {
 namespace {

@@ -70,8 +70,8 @@ void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Redu
     const long long elements = *blocks * of->count;
     for (long long at = 0; at < elements; at += most)
         CALL(MPI_Reduce_local, int, const void*, void*, int, LDatatype,
-             LOp)(from + at * of->extent, into + at * of->extent, int(std::min<long long>(most, elements - at)),
-                  of->type, of->op);
+             LOp)(from + at * of->extent, into + at * of->extent,
+                  int(std::min<long long>(most, elements - at)), of->type, of->op);
 }
 [[gnu::naked]] void reduce_in_parts_entrance() { asm("mov %r10, %r8\n jmp mpiric_reduce_in_parts"); }
 Closures reductions(&reduce_in_parts_entrance);

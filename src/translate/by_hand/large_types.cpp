@@ -121,6 +121,7 @@ int make_strided(long long count, long long length, long stride, PDatatype type,
 template <class Length>
 std::vector<Block> blocks_of(long long count, Length&& length, const long long* displacements, long unit, PDatatype type) {
     std::vector<Block> blocks;
+    blocks.reserve(std::size_t(std::max(count, 0LL)));
     for (long long at = 0; at < count; ++at)
         blocks.push_back({length(at), long(displacements[at]) * unit, type});
     return blocks;
@@ -161,6 +162,7 @@ static int l_MPI_Type_create_struct_c(long long count, const long long lengths[]
     if (!fits_int(count))
         return refuse(F_MPI_Type_create_struct_c, too_many_blocks);
     std::vector<Block> blocks;
+    blocks.reserve(std::size_t(std::max(count, 0LL)));
     for (long long at = 0; at < count; ++at)
         blocks.push_back({lengths[at], long(displacements[at]), types[at]});
     return make_of_blocks(blocks, made);

@@ -11,7 +11,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import plain
-from mpiric.model.translation import NAMES, before_rpath, can_translate, preloads
+from mpiric.model.translation import NAMES, before_rpath, can_translate, own_family, preloads
 
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's own library
@@ -152,9 +152,8 @@ def _launcher_missing(library: MpiLibrary) -> str:
 
 def _untranslated(library: MpiLibrary, names: Collection[str], situation: Situation) -> str:
     """Why no stand-in serves the program over this library."""
-    if not situation.observation.mpi_names:
-        return "what a script runs cannot be translated beforehand"
-    program = next((family for family in AbiFamily if set(names) & set(NAMES[family])), None)
+    asked = (family for family in AbiFamily if set(names) & set(NAMES[family]))
+    program = next(asked, None) if situation.observation.mpi_names else own_family(situation.mpi)
     if program is None or not can_translate(program, library):
         return "there is no stand-in for its ABI over this library"
     return library.refused or "its stand-in cannot be had here"

@@ -30,12 +30,13 @@ def ready_to_serve(
     it is noted then what they cannot answer, and of its ``files`` which are its own Fortran library.
 
     Without names (of a script) it is what the library in force, ``now``, is called, and of its other parts
-    as many as there are. Links are needed where a library has another name (Debian's ``libmpich.so.12``), and
-    where it is found by the dynamic linker alone: the program's own RUNPATH would go before that.
+    as many as there are; what a script starts is taken for a program of its family. Links are needed where a
+    library has another name (Debian's ``libmpich.so.12``), and where it is found by the dynamic linker alone:
+    the program's own RUNPATH would go before that.
     """
     needed = names or {now.soname}
     wanted = names or {now.soname, *now.sonames}
-    program = program_family(names)
+    program = program_family(names) if names else own_family(now)
     return tuple(
         translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
@@ -97,7 +98,9 @@ def translated(
     fortran = fortran_parts(program, names, files, stand_in, host)
     if fortran.missing:
         return replace(library, refused=fortran.missing)
-    own = fortran_in(Path(directory), program) if fortran.is_own else ""
+    # A script may start a Fortran program: Open MPI's own library would read objects behind handles.
+    is_own = fortran.is_own or (not names and program is AbiFamily.OPENMPI)
+    own = fortran_in(Path(directory), program) if is_own else ""
     ready = replace(
         library,
         stand_in=stand_in,

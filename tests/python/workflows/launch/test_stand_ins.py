@@ -119,8 +119,8 @@ def test_what_is_another_abi_again_is_refused_by_name(serve, part, why):
     assert (served.stand_in, served.refused) == ("", f"{part} is not translated: {why}")
 
 
-def test_a_script_has_none(serve):
-    assert serve().stand_in == ""
+def test_what_a_script_starts_is_taken_for_a_program_of_the_launchers_family(serve):
+    assert Path(serve().stand_in).name == "libmpi.so.12"
 
 
 def test_what_the_program_calls_and_nobody_answers_is_named(serve):

@@ -41,6 +41,7 @@ TreePaths::TreePaths(const Machine& machine) {
     for (std::size_t slot = 1; slot < machine.slots; ++slot)
         step(slot);
     std::vector<int> shifts;
+    shifts.reserve(levels);
     int bits = 0;
     for (std::size_t level = 0; level < levels; ++level) {
         shifts.push_back(bits);

@@ -180,6 +180,17 @@ def test_so_does_one_in_fortran(mpi, family, dialect, fortran, run_mpiric, tmp_p
     assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr
 
 
+@pytest.mark.requires("gfortran", "debian-mpich", "debian-openmpi")
+@pytest.mark.newest_only
+def test_so_does_one_that_a_script_starts(mpi, family, fortran, run_mpiric, tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text(f'#!/bin/sh\nexec {fortran("f90", family.value)} "$1"\n')
+    script.chmod(0o755)
+    line = [f"mpiexec.{family.value}", "-n", "2", script, tmp_path / "file"]
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
+    assert done.stdout.splitlines() == EXPECTED_OF_FORTRAN, done.stderr
+
+
 @pytest.mark.sweep
 @pytest.mark.requires("gfortran", "debian-mpich", "debian-openmpi")
 @pytest.mark.parametrize("dialect", ["f90", "f08"])

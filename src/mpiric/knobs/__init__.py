@@ -31,6 +31,7 @@ __all__ = [
     "why_not",
     "why_not_set",
 ]
+_MOST_SHOWN = 100  # characters of a value that is refused
 
 
 def switched(situation: Situation, values: Mapping[str, str]) -> Situation:
@@ -77,6 +78,12 @@ def applicable(situation: Situation) -> dict[str, Knob]:
     return {knob.name: knob for knob in found}
 
 
+def _shown(value: object) -> str:
+    """A value from outside, no longer than fits into a sentence."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…, of {len(text)} characters,"
+
+
 def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
     """What is wrong with knob values from outside (a recipe, ``--only``), a sentence each; empty when sound.
 
@@ -89,5 +96,5 @@ def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
         if knob is None:
             problems.append(f"no knob is called {name!r}")
         elif not isinstance(value, str) or not knob.domain.accepts(value):
-            problems.append(f"{value!r} is no value of the knob {name}")
+            problems.append(f"{_shown(value)} is no value of the knob {name}")
     return tuple(problems)

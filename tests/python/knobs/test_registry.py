@@ -113,3 +113,11 @@ def test_no_knob_accepts_a_path_a_command_or_a_variable(knob: Knob, value: str) 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_a_value_that_is_no_text_is_a_problem(knob: Knob) -> None:
     assert check_configuration({knob.name: 2})  # type: ignore[dict-item]
+
+
+def test_a_value_that_is_too_long_is_refused_in_a_short_sentence() -> None:
+    hints = ";".join(f"f{number}:cb_nodes=2" for number in range(300))
+    (sentence,) = check_configuration({"mpi-io": hints})
+    assert sentence.startswith("'f0:cb_nodes=2;f1:")
+    assert sentence.endswith(f"…, of {len(hints) + 2} characters, is no value of the knob mpi-io")
+    assert len(sentence) < 200

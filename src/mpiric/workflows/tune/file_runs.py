@@ -16,7 +16,6 @@ from mpiric.tuning.objective import TIMES
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
 from mpiric.workflows.trials.trials import Trials
-from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
 
 DEFAULT_SHARE = "5%"  # of what quota or disk leave
@@ -57,7 +56,7 @@ def begin_file_runs(state: TuneState) -> None:
 
 def _bound_bytes(state: TuneState) -> None:
     each = bytes_of_a_run(state.originals, state.situation)
-    allowed = _allowed_bytes(state.request, state.situation)
+    allowed = allowed_bytes(state.request.io_budget, state.situation)
     if not each or allowed is None:
         return
     budget, runs = state.budget, int(allowed // each)
@@ -83,14 +82,15 @@ def bytes_of_a_run(originals: tuple[Trial, ...], situation: Situation) -> float:
     return max(recorded, *(float(trial.written_bytes) for trial in originals), 0.0)
 
 
-def _allowed_bytes(request: TuneRequest, situation: Situation) -> float | None:
+def allowed_bytes(io_budget: str, situation: Situation) -> float | None:
     """Bytes that all runs may write; None where nothing is known of the file system."""
-    found = _SIZE.fullmatch(request.io_budget or DEFAULT_SHARE)
+    found = _SIZE.fullmatch(io_budget or DEFAULT_SHARE)
     assert found is not None
     if found[2] != "%":
         return float(found[1]) * _UNITS[found[2] or ""]
     system = knobs.output_system(situation)
     if system is None:
         return None
-    left = min(system.free_bytes, system.quota_free_bytes or system.free_bytes)
+    quota_free = system.free_bytes if system.quota_free_bytes is None else system.quota_free_bytes
+    left = min(system.free_bytes, quota_free)
     return float(found[1]) / 100 * left

@@ -65,6 +65,10 @@ class KeptRows:
         """The rows of all parts, in the order in which these were measured first."""
         return [row for rows in self._parts.values() for row in rows]
 
+    def of(self, part: str) -> list[Row]:
+        """The rows of one part; none where it was not reached."""
+        return self._parts.get(part, [])
+
     @property
     def remark(self) -> str:
         """What the page has to say of its rows: that some are missing, or of earlier runs."""

@@ -183,29 +183,36 @@ def _snap(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
     return _launched(bed, 2, program, "input", "output"), {"input": _SNAP}
 
 
+def npb_program(
+    bed: Bed, sources: Path | None, name: str, letter: str, *, ranks: int, subtype: str = ""
+) -> str:
+    """Path of a benchmark of NPB, built for so many ranks; ``subtype`` of BT: how it writes its file."""
+    found = next(iter(sources.rglob("NPB3.3-MPI")), None) if sources else None
+    root = found or _checkout(sources, "NPB3.3-MPI")
+    written = f"{name}.{letter}.{ranks}" + (f".mpi_io_{subtype}" if subtype else "")
+    target = _target(bed, written)
+    build = target.with_name(f"npb-{name}")
+    if not target.exists():
+        shutil.rmtree(build, ignore_errors=True)
+        shutil.copytree(root, build)
+        fortran, c = _compiler(bed, "fortran"), bed.mpi.compilers["c"]
+        text = "".join(
+            f"{key} = {value}\n"
+            for key, value in {
+                "MPIF77": fortran, "FLINK": fortran, "FFLAGS": _FORTRAN, "FLINKFLAGS": "-O2",
+                "MPICC": c, "CLINK": c, "CFLAGS": "-O2", "CLINKFLAGS": "-O2", "CC": "gcc -g",
+                "BINDIR": "../bin", "RAND": "randi8",
+            }.items()
+        )  # fmt: skip
+        (build / "config/make.def").write_text(text)
+        (build / "bin").mkdir(exist_ok=True)
+    words = ["make", name, f"CLASS={letter}", f"NPROCS={ranks}", *([f"SUBTYPE={subtype}"] if subtype else [])]
+    return _built(target, words, ["cp", f"bin/{written}", str(target)], bed=bed, cwd=build)
+
+
 def _npb(name: str, letter: str) -> Command:
     def make(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
-        found = next(iter(sources.rglob("NPB3.3-MPI")), None) if sources else None
-        root = found or _checkout(sources, "NPB3.3-MPI")
-        target = _target(bed, f"{name}.{letter}.2")
-        build = target.with_name(f"npb-{name}")
-        if not target.exists():
-            shutil.rmtree(build, ignore_errors=True)
-            shutil.copytree(root, build)
-            fortran, c = _compiler(bed, "fortran"), bed.mpi.compilers["c"]
-            text = "".join(
-                f"{key} = {value}\n"
-                for key, value in {
-                    "MPIF77": fortran, "FLINK": fortran, "FFLAGS": _FORTRAN, "FLINKFLAGS": "-O2",
-                    "MPICC": c, "CLINK": c, "CFLAGS": "-O2", "CLINKFLAGS": "-O2", "CC": "gcc -g",
-                    "BINDIR": "../bin", "RAND": "randi8",
-                }.items()
-            )  # fmt: skip
-            (build / "config/make.def").write_text(text)
-            (build / "bin").mkdir(exist_ok=True)
-        words = ["make", name, f"CLASS={letter}", "NPROCS=2"]
-        program = _built(target, words, ["cp", f"bin/{name}.{letter}.2", str(target)], bed=bed, cwd=build)
-        return _launched(bed, 2, program), {}
+        return _launched(bed, 2, npb_program(bed, sources, name, letter, ranks=2)), {}
 
     return make
 

@@ -15,7 +15,9 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import geometric_mean, median
@@ -25,6 +27,7 @@ from typing import Any
 from tests.lab import fs
 
 from benchmarks._ior import PATTERNS, Pattern, built
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import Bed, beds, changes_of, chosen, offer_choice
 from benchmarks._report import Result, options, run, tell
 from mpiric.host.isolation.page_cache import make_safe
@@ -33,6 +36,7 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 _RANKS, _TARGETS = 4, 8
 _LIBRARIES = ("mpich", "openmpi", "intelmpi")
 _LIMIT_S = 120.0
+_NEAR = 1.25  # times the best point's median
 _MIB = 1 << 20
 # Aggregators and whether there are any, in the words of each library.
 _ROMIO = (
@@ -181,19 +185,26 @@ def t3pio(case: Case) -> Setup:
     return Setup("t3pio", _TARGETS, _MIB, named if case.pattern.through_mpi else {})
 
 
-def in_turns(lab: Lab, setups: Sequence[Setup], rounds: int, seed: int) -> dict[str, float]:
-    """Name → median seconds; every round runs each once, in random order, after one that warms up."""
-    times: dict[str, list[float]] = {setup.name: [] for setup in setups}
+def in_turns(
+    lab: Lab, sides: Sequence[Setup], points: Sequence[Setup], rounds: int, seed: int
+) -> dict[str, list[float]]:
+    """Name → seconds; every round runs each once, in random order, after one that warms up.
+
+    Points that were never within a quarter of the best one's median are left out of further rounds.
+    """
+    times: dict[str, list[float]] = {setup.name: [] for setup in (*sides, *points)}
     random = Random(f"io {seed}")
-    lab.run(setups[0])
+    lab.run(sides[0])
     for _ in range(rounds):
-        for setup in random.sample(setups, len(setups)):
+        best = min((median(times[point.name]) for point in points if times[point.name]), default=0.0)
+        likely = [point for point in points if min(times[point.name], default=0.0) <= _NEAR * best]
+        running = [*sides, *likely] if best else [*sides, *points]
+        for setup in random.sample(running, len(running)):
             times[setup.name].append(lab.run(setup))
-    return {name: median(each) for name, each in times.items()}
+    return times
 
 
-def measured(case: Case, bed: Bed, given: Namespace, client: fs.Client) -> dict[str, Any]:
-    """One row."""
+def _lab(case: Case, bed: Bed, given: Namespace, client: fs.Client) -> Lab:
     program = built(case.pattern.program, bed, given.sources)
     line = (
         bed.mpi.launcher,
@@ -202,14 +213,22 @@ def measured(case: Case, bed: Bed, given: Namespace, client: fs.Client) -> dict[
         str(_RANKS),
         program,
     )
-    lab = Lab(client, bed, (*line, *case.pattern.words(given.mebibytes)))
-    tuned = lab.tune("2m" if given.quick else given.budget)
+    return Lab(client, bed, (*line, *case.pattern.words(given.mebibytes)))
+
+
+def measured(
+    case: Case, bed: Bed, given: Namespace, client: fs.Client, tuned: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One row, of an answer of tune's and the others."""
+    lab = _lab(case, bed, given, client)
     command = tuned["command"] or {"argv": list(lab.argv), "env": {}}
     prepare = tuple(tuple(words) for words in tuned["prepare"])
     answer = Setup("tuned", environment=command["env"], prepare=prepare, argv=tuple(command["argv"]))
     points = list(grid(case, quick=given.quick))
-    times = in_turns(lab, [Setup("untouched"), answer, t3pio(case), *points], given.rounds, given.seed)
-    best = min(times[point.name] for point in points)
+    sides = [Setup("untouched"), answer, t3pio(case)]
+    runs = in_turns(lab, sides, points, given.rounds, given.seed)
+    times = {name: median(each) for name, each in runs.items()}
+    best = min(times[point.name] for point in points if len(runs[point.name]) == given.rounds)
     return {
         "mpi": bed.mpi.label,
         "pattern": case.name,
@@ -222,6 +241,8 @@ def measured(case: Case, bed: Bed, given: Namespace, client: fs.Client) -> dict[
         "grid_runs": len(points) * given.rounds,
         "answer": changes_of(tuned),
         "verdict": tuned["verdict"],
+        "ratio": tuned["ratio"],
+        "interval": tuned["ratio_interval"],
         "times_s": times,
     }
 
@@ -239,22 +260,45 @@ _COLUMNS = {
 }
 
 
+@contextmanager
+def _mounted(given: Namespace) -> Iterator[fs.Client]:
+    """A new file system."""
+    with TemporaryDirectory(prefix="mpiric-io-") as place:
+        base = Path(place)
+        settings = (f"targets={_TARGETS}", f"bandwidth={given.bandwidth}")
+        with fs.client(fs.build(base / "labfs"), base / "state", base / "mount", *settings) as client:
+            yield client
+
+
+def _answer(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
+    """What tune prints of a case."""
+    with _mounted(given) as client:
+        return [_lab(case, bed, given, client).tune("2m" if given.quick else given.budget)]
+
+
+def _row(case: Case, bed: Bed, given: Namespace, tuned: Mapping[str, Any]) -> list[dict[str, Any]]:
+    with _mounted(given) as client:
+        return [measured(case, bed, given, client, tuned)]
+
+
 def work(given: Namespace) -> Result:
-    """All cases, each on a file system of its own."""
+    """All cases, each in two parts, the answer and the table, on a file system of its own."""
     available = beds()
-    rows = []
+    kept = KeptRows("io", given)
     for case in chosen(CASES, available, given):
-        tell(f"{case.mpi}: {case.name}")
-        with TemporaryDirectory(prefix="mpiric-io-") as place:
-            base = Path(place)
-            program = fs.build(base / "labfs")
-            settings = (f"targets={_TARGETS}", f"bandwidth={given.bandwidth}")
-            with fs.client(program, base / "state", base / "mount", *settings) as client:
-                rows.append(measured(case, available[case.mpi], given, client))
+        bed, part = available[case.mpi], f"{case.mpi}: {case.name}"
+        tell(part)
+        kept.add(f"{part}, tune", partial(_answer, case, bed, given))
+        for tuned in kept.of(f"{part}, tune"):
+            kept.add(part, partial(_row, case, bed, given, tuned))
+    rows = [row for row in kept.rows if "to_best" in row]
+    if not rows:
+        raise MpiricError(f"no case is measured.{kept.remark}", hint="--resume goes on with what is there")
     gain = geometric_mean([row["tuned"] for row in rows])
     near = sum(row["to_best"] <= 1.05 for row in rows)
     summary = (
-        f"tuned {gain:.2f}x over one stripe (geometric mean); near the grid's best: {near} of {len(rows)}"
+        f"tuned {gain:.2f}x over one stripe (geometric mean); near the grid's best: {near} of {len(rows)}."
+        f"{kept.remark}"
     )
     return Result(_COLUMNS, rows, summary, {"cpus": os.cpu_count()})
 
@@ -263,6 +307,7 @@ def main() -> int:
     """Entry point."""
     parser = options("io", __doc__.splitlines()[0])
     offer_choice(parser)
+    offer_parts(parser)
     parser.add_argument("--sources", type=Path, help="directory with a checkout of ior")
     parser.add_argument("--rounds", type=int, default=0, help="of each point; 2 with --quick, else 5")
     parser.add_argument("--mebibytes", type=int, default=4, help="that a rank writes")

@@ -1,9 +1,9 @@
 """What `mpiric tune --only io` gains for programs that people run: proved, or none shown.
 
-LAMMPS (one dump, a dump a rank, restarts), parallel HDF5, PnetCDF, small records of gfortran, C++'s `endl`,
-lines on stdout and Python's imports, on a lab's Lustre whose targets are slower than two cores. All classes
-are allowed; the verdict is that of tune's own proof. What the lab's file system cannot prove is said in
-`tests/lab/fs`.
+LAMMPS (one dump, a dump a rank, restarts), NPB's BT-IO, parallel HDF5, PnetCDF, small records of gfortran,
+C++'s `endl`, lines on stdout and Python's imports, on a lab's Lustre whose targets are slower than two cores.
+All classes are allowed; the verdict is that of tune's own proof. What the lab's file system cannot prove is
+said in `tests/lab/fs`.
 """
 
 import json
@@ -14,13 +14,15 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.lab import fs
 
-from benchmarks._mark_programs import lammps_words
+from benchmarks._kept_rows import KeptRows, offer_parts
+from benchmarks._mark_programs import lammps_words, npb_program, offer_sources
 from benchmarks._programs import Bed, changes_of, offer_choice, releases
 from benchmarks._report import RESULTS, ROOT, Result, options, run, tell
 from mpiric.model.errors import MpiricError, NotFoundError
@@ -50,7 +52,7 @@ class Program:
 
     name: str
     mpi: str
-    words: Callable[[Bed], list[str]]
+    words: Callable[[Bed, Path | None], list[str]]  # given the directory with checkouts
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -71,7 +73,11 @@ def _built(bed: Bed, source: str, language: str, *flags: str) -> str:
     return str(target)
 
 
-def _python(_bed: Bed) -> list[str]:
+def _bt_io(bed: Bed, sources: Path | None) -> list[str]:
+    return [npb_program(bed, sources, "bt", "W", ranks=_RANKS, subtype="full")]
+
+
+def _python(_bed: Bed, _: Path | None) -> list[str]:
     if not _MPI4PY.exists():
         raise NotFoundError("no mpi4py is here", hint="make test-programs")
     return [str(_MPI4PY), "-c", "from mpi4py import MPI, futures, util; import json, decimal, asyncio, email"]
@@ -79,7 +85,7 @@ def _python(_bed: Bed) -> list[str]:
 
 def _lammps(name: str, writes: str) -> Program:
     text = _MELT.replace("WRITES", writes)
-    return Program(name, "mpich-5", lambda bed: [*lammps_words(bed), "-in", "in.melt"], {"in.melt": text})
+    return Program(name, "mpich-5", lambda bed, _: [*lammps_words(bed), "-in", "in.melt"], {"in.melt": text})
 
 
 PROGRAMS = (
@@ -89,33 +95,36 @@ PROGRAMS = (
     Program(
         "parallel HDF5",
         "mpich-4",
-        lambda bed: [
+        lambda bed, _: [
             _built(bed, "hdf5_file.c", "c", "-I/usr/include/hdf5/mpich", "-lhdf5_mpich"),
             "out/field.h5",
         ],
     ),
-    Program("PnetCDF", "openmpi-4", lambda bed: [_built(bed, "_pnetcdf.c", "c", "-lpnetcdf")]),
+    Program("NPB BT-IO", "mpich-4", _bt_io),
+    Program("PnetCDF", "openmpi-4", lambda bed, _: [_built(bed, "_pnetcdf.c", "c", "-lpnetcdf")]),
     Program(
         "gfortran, small records",
         "mpich-5",
-        lambda bed: [_built(bed, "_records.f90", "c", "-lgfortran"), "40000"],
+        lambda bed, _: [_built(bed, "_records.f90", "c", "-lgfortran"), "40000"],
     ),
-    Program("C++, endl", "mpich-5", lambda bed: [_built(bed, "_writer.cpp", "cxx"), "endl", "4000"]),
-    Program("lines on stdout", "mpich-5", lambda bed: [_built(bed, "_writer.cpp", "cxx"), "lines", "100000"]),
+    Program("C++, endl", "mpich-5", lambda bed, _: [_built(bed, "_writer.cpp", "cxx"), "endl", "4000"]),
+    Program(
+        "lines on stdout", "mpich-5", lambda bed, _: [_built(bed, "_writer.cpp", "cxx"), "lines", "100000"]
+    ),
     Program("mpi4py, imports", "mpich-5", _python),
 )
 
 
-def _tuned(program: Program, bed: Bed, client: fs.Client, budget: str) -> dict[str, Any]:
+def _tuned(program: Program, bed: Bed, client: fs.Client, given: Namespace) -> dict[str, Any]:
     """What tune prints of a program."""
     work = client.mount / "run"
     (work / "out").mkdir(parents=True)
     for name, text in program.inputs.items():
         (work / name).write_text(text)
     crowd = ("--oversubscribe",) if bed.mpi.implementation == "openmpi" else ()
-    line = [bed.mpi.launcher, *crowd, "-n", str(_RANKS), *program.words(bed)]
+    line = [bed.mpi.launcher, *crowd, "-n", str(_RANKS), *program.words(bed, given.sources)]
     words = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--allow-late", "--allow-relayout"]
-    words += ["--json", "--budget", budget, "--store", str(client.state / "tunes")]
+    words += ["--json", "--budget", given.budget, "--store", str(client.state / "tunes")]
     path = f"{fs.SOURCES}:{bed.environment['PATH']}"
     environment = {**bed.environment, "PATH": path, "XDG_STATE_HOME": str(client.state)}
     done = subprocess.run([*words, "--", *line], cwd=work, env=environment, capture_output=True, text=True)
@@ -154,35 +163,38 @@ _COLUMNS = {
 }
 
 
+def _rows(program: Program, given: Namespace) -> list[dict[str, Any]]:
+    """The row of a program, on a file system of its own."""
+    bed = releases([program.mpi]).get(program.mpi)
+    if bed is None:
+        raise NotFoundError(f"no {program.mpi} is here")
+    program.words(bed, given.sources)  # built before the clock runs
+    with TemporaryDirectory(prefix="mpiric-io-") as place:
+        base = Path(place)
+        settings = ("targets=8", f"bandwidth={given.bandwidth}")
+        with fs.client(fs.build(base / "labfs"), base / "state", base / "mount", *settings) as client:
+            return [_row(program, bed, _tuned(program, bed, client, given))]
+
+
 def work(given: Namespace) -> Result:
-    """All programs, each on a file system of its own; those that are not here are named."""
-    available = releases(dict.fromkeys(program.mpi for program in PROGRAMS))
-    rows, missing = [], []
+    """All programs; those that are not here are named."""
+    kept = KeptRows("io_programs", given)
     for program in PROGRAMS:
         if given.only and not any(word in program.name for word in given.only):
             continue
-        bed = available.get(program.mpi)
         tell(program.name)
-        with TemporaryDirectory(prefix="mpiric-io-") as place:
-            base = Path(place)
-            settings = ("targets=8", f"bandwidth={given.bandwidth}")
-            try:
-                if bed is None:
-                    raise NotFoundError(f"no {program.mpi} is here")
-                program.words(bed)
-                with fs.client(fs.build(base / "labfs"), base / "state", base / "mount", *settings) as client:
-                    rows.append(_row(program, bed, _tuned(program, bed, client, given.budget)))
-            except NotFoundError as error:
-                missing.append(f"{program.name} ({error.message})")
-    gained = [row for row in rows if row["gain"] != "none shown"]
-    summary = f"gained: {len(gained)} of {len(rows)}"
-    return Result(_COLUMNS, rows, "; not run: ".join([summary, *missing]), {"cpus": os.cpu_count()})
+        kept.add(program.name, partial(_rows, program, given))
+    gained = [row for row in kept.rows if row["gain"] != "none shown"]
+    summary = f"gained: {len(gained)} of {len(kept.rows)}.{kept.remark}"
+    return Result(_COLUMNS, kept.rows, summary, {"cpus": os.cpu_count()})
 
 
 def main() -> int:
     """Entry point."""
     parser = options("io_programs", __doc__.splitlines()[0])
     offer_choice(parser)
+    offer_parts(parser)
+    offer_sources(parser)
     parser.add_argument(
         "--bandwidth", type=float, default=5, help="of a target, in MB/s: slower than two cores"
     )

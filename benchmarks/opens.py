@@ -1,0 +1,116 @@
+"""What an open(2) takes more where the runtime acts on files: at most 20 µs, by each of its options.
+
+Medians of 2000 opens in a run, of runs in turns and in random order; the difference to the program without
+the runtime. Files that a rule names are made, opened to read and for both; others are made. One rank; on a
+file system in memory system calls are cheap, on a distant one each takes as long as its servers do.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks._programs import Bed, beds
+from benchmarks._report import Result, options, run, tell
+from mpiric.model.errors import NotFoundError, ProgramFailedError
+from mpiric.workflows.policies.tuner import tuner_for
+
+_PROGRAM = Path(__file__).parent / "_opens.c"
+_MOST_US = 20.0
+_OPENS = ("made", "read", "both", "others")
+_OPTIONS = {
+    "recorded": {},
+    "subdirectories": {"MPIRIC_SUBDIRECTORIES": "named.* 16"},
+    "node-local": {"MPIRIC_NODE_LOCAL": "named.*"},
+    "read-only-opens": {"MPIRIC_READ_ONLY": "named.*"},
+    "access-times": {"MPIRIC_NO_ATIME": "1"},
+    "stdio-buffer": {"MPIRIC_STDIO_KIB": "1024"},
+    "layout": {"MPIRIC_FILE_LAYOUTS": "named.* 1x1048576"},
+}
+_COLUMNS = {
+    "mpi": "MPI",
+    "option": "with",
+    **{f"{name}_us": f"{name}: µs" for name in _OPENS},
+    **{f"{name}_more_us": f"{name}: more" for name in _OPENS},
+}
+
+
+def measure(given: argparse.Namespace) -> Result:
+    """Every option under each library that was asked for."""
+    rows: list[dict[str, Any]] = []
+    for implementation, bed in beds().items():
+        runtime = tuner_for(bed.mpi).library
+        if runtime and (not given.mpi or implementation in given.mpi):
+            tell(bed.mpi.label)
+            rows.extend(_rows(bed, runtime, given))
+    if not rows:
+        raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
+    more = [row[f"{name}_more_us"] for row in rows for name in _OPENS if row["option"] != "plain"]
+    within = sum(each <= _MOST_US for each in more)
+    return Result(
+        _COLUMNS, rows, f"within {_MOST_US:.0f} µs: {within} of {len(more)}, at most {max(more):.1f}"
+    )
+
+
+def _rows(bed: Bed, runtime: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    program = bed.build(_PROGRAM, "opens")
+    ways: dict[str, dict[str, str]] = {"plain": {}}
+    for name, settings in _OPTIONS.items():
+        ways[name] = {"LD_PRELOAD": runtime, "MPIRIC_LOCAL_DIR": given.local, **settings}
+    times: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in ways}
+    random = Random(f"opens {given.seed}")
+    for _ in range(given.rounds or (3 if given.quick else 9)):
+        for name in random.sample(list(ways), len(ways)):
+            for what, took_us in _seen(bed, program, ways[name], given, record=name == "recorded"):
+                times[name][what].append(took_us)
+    plain = {name: median(times["plain"][name]) for name in _OPENS}
+    for way, seen in times.items():
+        took = {name: median(seen[name]) for name in _OPENS}
+        yield {
+            "mpi": bed.mpi.label,
+            "option": way,
+            **{f"{name}_us": round(took[name], 2) for name in _OPENS},
+            **{f"{name}_more_us": round(took[name] - plain[name], 2) for name in _OPENS},
+        }
+
+
+def _seen(
+    bed: Bed, program: str, settings: dict[str, str], given: argparse.Namespace, *, record: bool
+) -> Iterator[tuple[str, float]]:
+    """What each kind of open takes in a run, in a directory of its own."""
+    with TemporaryDirectory(prefix="mpiric-opens-", dir=given.directory) as place:
+        more = {**settings, **({"MPIRIC_RECORD_DIR": place} if record else {})}
+        work = Path(place) / "work"
+        work.mkdir()
+        done = subprocess.run(
+            [bed.mpi.launcher, "-n", "1", program],
+            cwd=work,
+            env={**bed.environment, **more},
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode:
+        raise ProgramFailedError(f"{program}: {done.stderr.strip()[-300:]}")
+    for line in done.stdout.splitlines():
+        what, took_us = line.split()
+        yield what, float(took_us)
+
+
+def main() -> int:
+    """Entry point."""
+    parser = options("opens", (__doc__ or "").splitlines()[0])
+    parser.add_argument("--mpi", action="append", help="only under these implementations")
+    parser.add_argument("--directory", help="that files are made in; in memory for numbers that repeat")
+    parser.add_argument("--local", default="", help="a node's own disk, another file system (default TMPDIR)")
+    parser.add_argument("--rounds", type=int, default=0, help="of all options (default 9, quick 3)")
+    return run("opens", parser.parse_args(), measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -36,7 +36,9 @@ SOURCES = {
     "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
-    "test_spread": ["files/elsewhere/place.cpp", "files/elsewhere/found.cpp", "files/rules.cpp"],
+    "test_spread": [
+        *(f"files/{name}.cpp" for name in ("elsewhere/place", "elsewhere/found", "rules")),
+    ],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],
 }
 

@@ -23,6 +23,7 @@ EVERYTHING = {
     "MPIRIC_NO_ATIME": "1",
 }
 SPREAD = {"MPIRIC_SUBDIRECTORIES": "f? 3"}
+ON_DISK = {"MPIRIC_NODE_LOCAL": "f?", "MPIRIC_LOCAL_DIR": "/dev/shm", "MPIRIC_READ_ONLY": "f?"}
 RANKS = 2
 LINES = 500
 FAST = ("targets=4", "latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
@@ -65,7 +66,11 @@ def run(environment, mpi_prefix):
     return start
 
 
-@pytest.mark.parametrize(("seed", "more"), [(1, {}), (2, {}), (3, SPREAD)], ids=["1", "2", "3 spread"])
+@pytest.mark.parametrize(
+    ("seed", "more"),
+    [(1, {}), (2, {}), (3, SPREAD), (4, ON_DISK), (5, ON_DISK)],
+    ids=["1", "2", "3 spread", "4 on disk", "5 on disk"],
+)
 def test_random_calls_return_the_same_and_leave_the_same_files(seed, more, run, compiled, tmp_path):
     def traces(name, settings):
         place = tmp_path / name
@@ -77,12 +82,12 @@ def test_random_calls_return_the_same_and_leave_the_same_files(seed, more, run, 
             seed,
             1500,
             place / "log",
-            *(["alone"] if more else []),
+            *(["alone"] if more is SPREAD else []),
             before=before,
             cwd=place / "work",
         )
         assert done.returncode == 0, done.stderr
-        if settings.keys() & more.keys():
+        if settings.keys() & SPREAD.keys():
             assert gather(place).left == ()
         return {
             str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()

@@ -2,6 +2,7 @@
 // one, and where it is there already, or two ranks make it at once, the first one stays.
 #include "files/layouts.hpp"
 
+#include "files/direct.hpp"
 #include "files/elsewhere/found.hpp"
 #include "files/rules.hpp"
 #include "profile/context.hpp"
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -104,13 +104,8 @@ Attribute attribute(std::string_view words) noexcept {
     return packed;
 }
 
-// System calls: these must not come back to our own wrappers.
 int open_new(int directory, const char* path, mode_t mode) noexcept {
-    const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create;
-    return int(syscall(SYS_openat, directory, path, flags, mode));
-}
-bool is_there(int directory, const char* path) noexcept {
-    return syscall(SYS_faccessat, directory, path, F_OK) == 0;
+    return direct_open(directory, path, O_CREAT | O_EXCL | O_WRONLY | delay_create, mode);
 }
 
 /// Whether its mode lets the owner open it again: the open that makes a file may whatever the mode.
@@ -138,17 +133,18 @@ bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
         return false;
     const int before = errno;
     bool made_here = false;
-    const elsewhere::Found found(directory, own_path, elsewhere::Found::Use::makes);
-    const char* path = found.path();
+    elsewhere::Found found(directory, own_path, elsewhere::Found::Use::makes);
     char name[PATH_MAX];
-    if (!is_there(directory, path) && write_name(name, path)) {
+    if (!is_there(directory, found.path()) && write_name(name, found.path())) {
         const Attribute layout = attribute(words);
-        const int file = layout.bytes ? open_new(directory, name, mode) : -1;
+        int file = layout.bytes ? open_new(directory, name, mode) : -1;
+        if (file < 0 && errno == ENOENT && found.make_room() && write_name(name, found.path()))
+            file = open_new(directory, name, mode);
         if (file >= 0) {
             if (opens_again(file) && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
-                made_here = syscall(SYS_linkat, directory, name, directory, path, 0) == 0;
-            syscall(SYS_unlinkat, directory, name, 0);
-            syscall(SYS_close, file);
+                made_here = direct(SYS_linkat, directory, name, directory, found.path(), 0) == 0;
+            direct(SYS_unlinkat, directory, name, 0);
+            direct_close(file);
         }
     }
     errno = before;

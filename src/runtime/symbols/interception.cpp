@@ -4,6 +4,7 @@
 #include "base/thread.hpp"
 #include "files/deferred/deferred.hpp"
 #include "files/elsewhere/elsewhere.hpp"
+#include "files/node_local/node_local.hpp"
 #include "files/posix.hpp"
 #include "marks/mark.hpp"
 #include "order/substitution.hpp"
@@ -81,6 +82,9 @@ bool defers() noexcept { return files::deferred::wanted(runtime.options); }
 /// Whether files are made elsewhere, from the beginning of MPI on.
 bool makes_elsewhere() noexcept { return files::elsewhere::wanted(runtime.options); }
 
+/// Whether some of them are made on the node's disk, and come home before MPI ends.
+bool makes_node_local() noexcept { return files::node_local::wanted(runtime.options); }
+
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
     runtime.options = read_options();
@@ -126,10 +130,12 @@ bool ends_mpi(Function function) noexcept {
     return function == Function::MPI_Finalize || function == Function::MPI_Session_finalize;
 }
 
+bool leaves_mpi(Function function) noexcept { return ends_mpi(function) || function == Function::MPI_Abort; }
+
 /// Where marks must know of a call: the beginning and the end, and, unless only their times are asked for,
 /// what is counted, what makes and frees handles, and what may call either of these itself.
 bool matters_to_marks(Function function) noexcept {
-    if (begins_mpi(function) || ends_mpi(function) || function == Function::MPI_Abort)
+    if (begins_mpi(function) || leaves_mpi(function))
         return true;
     return marks::only_times != runtime.options.mark &&
            (function == Function::MPI_Type_free || function == Function::MPI_Request_free ||
@@ -180,6 +186,7 @@ void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
                (reorders() && (called == Function::MPI_Init || called == Function::MPI_Init_thread)) ||
                (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
                ((defers() || makes_elsewhere()) && begins_mpi(called)) ||
+               (makes_node_local() && leaves_mpi(called)) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
     };
@@ -231,9 +238,9 @@ void* posix_target(uint32_t at) noexcept {
     return wrapper ? wrapper : files::next_posix(at);
 }
 
-bool leaves_mpi(Function function) noexcept {
-    return function == Function::MPI_Abort || function == Function::MPI_Finalize ||
-           function == Function::MPI_Session_finalize;
+/// Whether calls by a name of libc are told of before they are made, each time.
+bool passes_first(uint32_t at) noexcept {
+    return files::deferred::passes(at) || files::node_local::passes(at);
 }
 
 bool is_found(uint32_t function) noexcept {
@@ -319,7 +326,7 @@ void watch_everything() noexcept {
 void lead_posix() noexcept {
     for (uint32_t at = 0; at < files::posix_count; ++at)
         store(2 * function_count + at,
-              files::deferred::passes(at) ? mpiric_posix_first[at] : posix_target(at));
+              passes_first(at) ? mpiric_posix_first[at] : posix_target(at));
 }
 
 void watch_posix() noexcept {
@@ -333,10 +340,12 @@ void* mpiric_resolve(uint32_t index) {
     using namespace mpiric::symbols;
     if (index >= 2 * function_count) {
         const uint32_t at = index - 2 * function_count;
-        if (mpiric::files::deferred::passes(at))
+        if (passes_first(at)) {
             mpiric::files::deferred::before_call(at);
-        else
+            mpiric::files::node_local::before_call(at);
+        } else {
             store(index, posix_target(at));
+        }
         return posix_target(at);
     }
     const uint32_t function = index / 2;

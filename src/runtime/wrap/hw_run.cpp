@@ -1,6 +1,8 @@
 // Where MPI begins and ends for the program, and what it says in between about what to record.
 #include "files/deferred/deferred.hpp"
 #include "files/elsewhere/elsewhere.hpp"
+#include "files/inputs/inputs.hpp"
+#include "files/node_local/node_local.hpp"
 #include "order/reordered_world.hpp"
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
@@ -43,6 +45,12 @@ template <Function function, class Pointer, class Do, class Begin>
     return result;
 }
 
+/// Broadcasts inputs, where that was asked for: all ranks of the world do.
+void broadcast_inputs() noexcept {
+    if (!was_spawned())
+        files::inputs::begin(runtime.options);
+}
+
 /// Makes files elsewhere and holds output back from here on, where that was asked for.
 void begin_acting_on_files() noexcept {
     files::elsewhere::begin(runtime.options);
@@ -61,6 +69,7 @@ void begin_with_world() noexcept {
     select::begin_tuning(runtime.options, level, was_spawned(), symbols::watch_completions);
     if (has_group)
         arm(group, level, false);
+    broadcast_inputs();
     begin_acting_on_files();
 }
 
@@ -74,6 +83,7 @@ template <Function function, class Pointer, class Do>
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
+        files::node_local::before_end(false);
         finish_marks();
         select::end_tuning();
         end();
@@ -127,6 +137,7 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
         reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
     if (!nested(self)) {
+        files::node_local::before_end(true);
         abort_marks();
         if (runtime.recorder.is_open())
             runtime.recorder.finish(profile::State::aborted);

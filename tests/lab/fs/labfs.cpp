@@ -314,6 +314,15 @@ int lab_truncate(const char* path, off_t bytes, fuse_file_info* info) {
     wait_metadata();
     return result(info ? ftruncate(opened(info).fd, bytes) : truncate(real(path).c_str(), bytes));
 }
+/// Room for a range; a target that is full says so here.
+int lab_fallocate(const char* path, int mode, off_t offset, off_t bytes, fuse_file_info* info) {
+    if (mode != 0)
+        return -EOPNOTSUPP;
+    wait_metadata();
+    if (const int error = ready(path, opened(info), uint64_t(offset), size_t(bytes), true))
+        return -error;
+    return result(fallocate(opened(info).fd, 0, offset, bytes));
+}
 int lab_utimens(const char* path, const timespec times[2], fuse_file_info*) {
     return result(utimensat(AT_FDCWD, real(path).c_str(), times, AT_SYMLINK_NOFOLLOW));
 }
@@ -334,7 +343,7 @@ fuse_operations operations() {
     all.mkdir = lab_mkdir, all.unlink = lab_unlink, all.rmdir = lab_rmdir, all.rename = lab_rename;
     all.link = lab_link, all.symlink = lab_symlink, all.readlink = lab_readlink, all.chmod = lab_chmod,
     all.chown = lab_chown;
-    all.truncate = lab_truncate, all.utimens = lab_utimens;
+    all.truncate = lab_truncate, all.utimens = lab_utimens, all.fallocate = lab_fallocate;
     all.setxattr = lab_setxattr, all.getxattr = lab_getxattr, all.removexattr = lab_removexattr;
     return all;
 }

@@ -3,6 +3,7 @@
 
 #include "files/elsewhere/found.hpp"
 #include "files/elsewhere/place.hpp"
+#include "files/posix.hpp"
 
 #include <cstdlib>
 #include <fcntl.h>
@@ -14,6 +15,9 @@
 
 using namespace mpiric::files::elsewhere;
 namespace fs = std::filesystem;
+
+/// In the runtime the next definition after it; here there is but one.
+void* mpiric::files::libc_posix(uint32_t) noexcept { return reinterpret_cast<void*>(&syscall); }
 
 namespace {
 
@@ -65,7 +69,10 @@ TEST_CASE("a file is made in its subdirectory and found there") {
     spread_by("a.* 4");
     const std::string path = directory.path / "a.1";
     CHECK(Found(AT_FDCWD, path.c_str()).path() == path);
-    const std::string made = Found(AT_FDCWD, path.c_str(), Found::Use::makes).path();
+    Found found(AT_FDCWD, path.c_str(), Found::Use::makes);
+    const std::string made = found.path();
+    CHECK(found.make_room());
+    CHECK(found.path() == made);
     CHECK(made == Place(path.c_str(), "a.* 4").spread());
     CHECK(fs::is_directory(fs::path(made).parent_path()));
     std::string line;
@@ -80,13 +87,17 @@ TEST_CASE("a file that is in its own place stays there") {
     spread_by("a.* 4");
     const std::string path = directory.path / "a.1";
     std::ofstream(path) << "x";
-    CHECK(Found(AT_FDCWD, path.c_str(), Found::Use::makes).path() == path);
+    Found found(AT_FDCWD, path.c_str(), Found::Use::makes);
+    CHECK(found.path() == path);
+    CHECK_FALSE(found.make_room());
     CHECK_FALSE(fs::exists(directory.path / "mpiric-spread"));
 }
 
 TEST_CASE("where no subdirectory can be made, files are made in their place, and errno stays") {
     spread_by("a.* 4");
     errno = 7;
-    CHECK(std::string(Found(AT_FDCWD, "/proc/a.1", Found::Use::makes).path()) == "/proc/a.1");
+    Found found(AT_FDCWD, "/proc/a.1", Found::Use::makes);
     CHECK(errno == 7);
+    CHECK(found.make_room());
+    CHECK(std::string(found.path()) == "/proc/a.1");
 }

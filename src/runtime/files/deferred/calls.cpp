@@ -2,6 +2,7 @@
 
 #include "files/deferred/gathered_stdout.hpp"
 #include "files/deferred/holding.hpp"
+#include "files/deferred/read_only.hpp"
 #include "files/deferred/stream_buffers.hpp"
 #include "files/deferred/write_behind.hpp"
 
@@ -17,9 +18,12 @@ namespace {
 
 constinit bool leaves_access_times = false;
 
-/// Opens with O_NOATIME where that is wanted and allowed; EPERM says that the file is another user's.
-template <class Open> int open_by(int flags, Open&& open) noexcept {
+/// Opens to read where more is not needed, and with O_NOATIME where that is wanted and allowed; EPERM says
+/// that the file is another user's.
+template <class Open> int open_by(int directory, const char* path, int asked, Open&& open) noexcept {
     write_out_all();
+    const bool reads = may_read_only(directory, path, asked);
+    const int flags = reads ? (asked & ~O_ACCMODE) | O_RDONLY : asked;
     const bool adds = leaves_access_times && (flags & O_ACCMODE) == O_RDONLY &&
                       !(flags & (O_NOATIME | O_PATH | O_CREAT | O_DIRECTORY));
     int descriptor = adds ? open(flags | O_NOATIME) : -1;
@@ -28,6 +32,7 @@ template <class Open> int open_by(int flags, Open&& open) noexcept {
         descriptor = open(flags);
     if (descriptor >= 0)
         note_opened(descriptor, {.flags = flags, .added_noatime = added});
+    note_read_only(descriptor, reads);
     return descriptor;
 }
 
@@ -39,18 +44,18 @@ template <class Open> int open_by(int flags, Open&& open) noexcept {
 
 template <Posix which> int d_open(const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_by(flags,
+    return open_by(AT_FDCWD, path, flags,
                    [&](int asked) { return libc<int (*)(const char*, int, ...)>(which)(path, asked, mode); });
 }
 template <Posix which> int d_openat(int directory, const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_by(flags, [&](int asked) {
+    return open_by(directory, path, flags, [&](int asked) {
         return libc<int (*)(int, const char*, int, ...)>(which)(directory, path, asked, mode);
     });
 }
 #undef MPIRIC_MODE
 template <Posix which> int d_creat(const char* path, mode_t mode) {
-    return open_by(O_WRONLY | O_CREAT | O_TRUNC,
+    return open_by(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC,
                    [&](int) { return libc<int (*)(const char*, mode_t)>(which)(path, mode); });
 }
 
@@ -58,6 +63,7 @@ int d_close(int descriptor) {
     if (descriptor == STDOUT_FILENO)
         end_stdout();
     const bool written = note_closing(descriptor);
+    note_read_only(descriptor, false);
     const int error = errno;
     const int result = libc<int (*)(int)>(Posix::close)(descriptor);
     if (written || result != 0)
@@ -78,6 +84,8 @@ ssize_t d_write(int descriptor, const void* from, size_t bytes) {
     if (descriptor == STDOUT_FILENO && gathers_stdout())
         return write_stdout_later(from, bytes);
     write_out_before_telling(descriptor);
+    if (!allow_writing(descriptor))
+        return -1;
     return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes);
 }
 
@@ -87,13 +95,20 @@ ssize_t d_writev(int descriptor, const iovec* parts, int count) {
     if (!write_out(descriptor))
         return -1;
     write_out_before_telling(descriptor);
+    if (!allow_writing(descriptor))
+        return -1;
     return libc<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count);
+}
+
+constexpr bool changes(Posix which) noexcept {
+    return which != Posix::lseek && which != Posix::lseek64 && which != Posix::fsync &&
+           which != Posix::fdatasync;
 }
 
 /// A call on one descriptor that depends on what was written to it; it fails as the write would have.
 template <Posix which, class Result, class... Arguments>
 Result after(int descriptor, Arguments... arguments) {
-    if (!write_out(descriptor))
+    if (!write_out(descriptor) || (changes(which) && !allow_writing(descriptor)))
         return -1;
     return libc<Result (*)(int, Arguments...)>(which)(descriptor, arguments...);
 }
@@ -108,6 +123,7 @@ int noted_copy(int copy, int descriptor) noexcept {
 
 int d_dup(int descriptor) {
     stop_holding(descriptor);
+    allow_writing(descriptor);
     return noted_copy(libc<int (*)(int)>(Posix::dup)(descriptor), descriptor);
 }
 
@@ -115,10 +131,13 @@ int replace(int from, int onto, int flags, bool has_flags) noexcept {
     write_out_all();
     const bool valid = from != onto && libc<int (*)(int, int, ...)>(Posix::fcntl)(from, F_GETFD) >= 0;
     stop_holding(from);
+    allow_writing(from);
     if (valid && onto == STDOUT_FILENO)
         end_stdout();
-    if (valid)
+    if (valid) {
         note_closing(onto);
+        note_read_only(onto, false);
+    }
     const int copy = has_flags ? libc<int (*)(int, int, int)>(Posix::dup3)(from, onto, flags)
                                : libc<int (*)(int, int)>(Posix::dup2)(from, onto);
     return valid ? noted_copy(copy, from) : copy;
@@ -131,15 +150,20 @@ template <Posix which> int d_fcntl(int descriptor, int command, ...) {
     va_start(arguments, command);
     void* argument = va_arg(arguments, void*);
     va_end(arguments);
-    if (command != F_GETFD && command != F_SETFD && command != F_GETFL)
+    if (command != F_GETFD && command != F_SETFD && command != F_GETFL) {
         write_out_all();
+        allow_writing(descriptor);
+    }
     const bool copies = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
     if ((command == F_SETFL || copies) && !stop_holding(descriptor))
         return -1;
     const int result = libc<int (*)(int, int, ...)>(which)(descriptor, command, argument);
     if (copies)
         return noted_copy(result, descriptor);
-    return command == F_GETFL && result >= 0 && has_added_noatime(descriptor) ? result & ~O_NOATIME : result;
+    if (command != F_GETFL || result < 0)
+        return result;
+    const int asked = is_read_only(descriptor) ? (result & ~O_ACCMODE) | O_RDWR : result;
+    return has_added_noatime(descriptor) ? asked & ~O_NOATIME : asked;
 }
 
 void note_stream(FILE* stream, const char* mode) noexcept {
@@ -174,7 +198,7 @@ template <Posix which> FILE* d_freopen(const char* path, const char* mode, FILE*
 }
 
 FILE* d_fdopen(int descriptor, const char* mode) {
-    if (!stop_holding(descriptor))
+    if (!stop_holding(descriptor) || !allow_writing(descriptor))
         return nullptr;
     return libc<FILE* (*)(int, const char*)>(Posix::fdopen)(descriptor, mode);
 }

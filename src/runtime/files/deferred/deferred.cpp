@@ -4,10 +4,11 @@
 #include "files/deferred/calls.hpp"
 #include "files/deferred/gathered_stdout.hpp"
 #include "files/deferred/holding.hpp"
-#include "files/deferred/last_words.hpp"
 #include "files/deferred/lateness.hpp"
+#include "files/deferred/read_only.hpp"
 #include "files/deferred/stream_buffers.hpp"
 #include "files/deferred/write_behind.hpp"
+#include "files/last_words.hpp"
 
 #include <pthread.h>
 
@@ -106,6 +107,29 @@ constexpr Passing passing(Posix which) noexcept {
     }
 }
 
+/// Whether a call acts on a descriptor in ways that one for reading may not.
+constexpr bool may_write(Posix which) noexcept {
+    switch (which) {
+    case Posix::flock:
+    case Posix::lockf:
+    case Posix::lockf64:
+    case Posix::ioctl:
+    case Posix::fallocate:
+    case Posix::fallocate64:
+    case Posix::posix_fallocate:
+    case Posix::posix_fallocate64:
+    case Posix::sendfile:
+    case Posix::sendfile64:
+    case Posix::splice:
+    case Posix::tee:
+    case Posix::copy_file_range:
+    case Posix::syscall:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void write_out_late() noexcept {
     write_out_all();
     write_out_stdout(Outgoing::due);
@@ -129,6 +153,7 @@ void write_out_at_end() noexcept {
 void begin_child() noexcept {
     of_child = true;
     forget_descriptors();
+    open_read_only("");
     leave_stdout_to_child();
 }
 
@@ -136,7 +161,7 @@ void begin_child() noexcept {
 
 bool wanted(const Options& options) noexcept {
     return options.stdout_kib > 0 || options.stdio_kib > 0 || options.write_behind_kib > 0 ||
-           options.no_atime;
+           options.no_atime || *options.read_only;
 }
 
 void begin(const Options& options) noexcept {
@@ -150,9 +175,10 @@ void begin(const Options& options) noexcept {
     begin_write_behind(options.write_behind_kib * kib);
     begin_stream_buffers(options.stdio_kib * kib);
     leave_access_times(options.no_atime);
+    open_read_only(options.read_only);
     if (options.stdout_kib > 0)
         begin_stdout(options.stdout_kib * kib);
-    write_out_at_signals(write_out_at_end);
+    at_deadly_signals(write_out_at_end);
     pthread_atfork(nullptr, nullptr, begin_child);
     for (uint32_t at = 0; at < posix_count; ++at)
         if (void* call = deferring_call(at))
@@ -164,7 +190,7 @@ bool passes(uint32_t at) noexcept {
 }
 
 void before_call(uint32_t at) noexcept {
-    if (of_child)
+    if (!begun || of_child)
         return;
     switch (passing(Posix(at))) {
     case Passing::prints:
@@ -173,18 +199,23 @@ void before_call(uint32_t at) noexcept {
         break;
     case Passing::leaves:
         write_out_late();
+        allow_all_writing();
         break;
     case Passing::forks:
         write_out_late();
         stop_holding_all();
+        allow_all_writing();
         break;
     case Passing::closes:
         write_out_late();
         end_stdout();
         forget_descriptors();
+        allow_all_writing();
         break;
     case Passing::shows:
         write_out_all();
+        if (may_write(Posix(at)))
+            allow_all_writing();
         break;
     case Passing::straight:
         break;

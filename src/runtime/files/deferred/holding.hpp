@@ -16,6 +16,9 @@ template <class Pointer> Pointer libc(Posix which) noexcept {
     return reinterpret_cast<Pointer>(libc_posix(static_cast<uint32_t>(which)));
 }
 
+/// Descriptors above are left as the program opens them.
+inline constexpr int descriptor_count = 4096;
+
 /// How long a thread waits for another that is writing out what is held.
 enum class Patience : uint8_t { always, briefly };
 

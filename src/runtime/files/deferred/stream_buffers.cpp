@@ -33,11 +33,6 @@ Stream* of(FILE* file) noexcept {
     return nullptr;
 }
 
-/// The size of the buffer that glibc gives a stream.
-size_t plain_block(const struct stat& facts) noexcept {
-    return facts.st_blksize > 0 && facts.st_blksize < BUFSIZ ? size_t(facts.st_blksize) : BUFSIZ;
-}
-
 bool only_writes(const char* mode) noexcept {
     return (*mode == 'w' || *mode == 'a') && !std::strchr(mode, '+');
 }

@@ -7,6 +7,11 @@
 
 namespace mpiric::files::deferred {
 
+/// The size of the buffer that glibc gives a stream.
+inline size_t plain_block(const struct stat& facts) noexcept {
+    return facts.st_blksize > 0 && facts.st_blksize < BUFSIZ ? size_t(facts.st_blksize) : BUFSIZ;
+}
+
 void begin_stream_buffers(size_t bytes) noexcept;
 
 /// A stream has just been opened: gives it a buffer where it writes to a regular file that is not `shared`

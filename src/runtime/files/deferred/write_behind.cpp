@@ -16,8 +16,7 @@
 namespace mpiric::files::deferred {
 namespace {
 
-constexpr int descriptor_count = 4096;  // writes to those above are never held
-constexpr size_t large_part = 4;        // a write of more than this part of a buffer is no small one
+constexpr size_t large_part = 4;  // a write of more than this part of a buffer is no small one
 
 struct Descriptor {
     const FILE* stream = nullptr;

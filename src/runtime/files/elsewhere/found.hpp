@@ -14,12 +14,16 @@ class Found {
   public:
     enum class Use : uint8_t { finds, makes };
 
-    /// `path` as openat(2) takes it. A file that is to be made has its subdirectory then; where that cannot
-    /// be made, or the file lies in its own place already, it is its own path that is found.
+    /// `path` as openat(2) takes it. A file that lies in its own place already is found there.
     Found(int directory, const char* path, Use use = Use::finds) noexcept;
     const char* path() const noexcept { return spread_ ? place_.spread() : place_.own(); }
 
+    /// Makes the subdirectory, for a call that has failed without it; where it cannot be made, the file's own
+    /// path is found from here on. Whether the call is worth another try.
+    bool make_room() noexcept;
+
   private:
+    int directory_;
     Place place_;
     bool spread_ = false;
 };

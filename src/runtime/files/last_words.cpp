@@ -1,35 +1,41 @@
-#include "files/deferred/last_words.hpp"
+#include "files/last_words.hpp"
 
-#include "files/deferred/holding.hpp"
+#include "files/posix.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
 
-namespace mpiric::files::deferred {
+namespace mpiric::files {
 namespace {
 
-constexpr int most_signals = 65;
+constexpr int most_signals = 65, most_words = 2;
 constinit struct sigaction before[most_signals]{};
 using LastWords = void (*)();
-constinit LastWords last_words = nullptr;
+constinit LastWords last_words[most_words]{};
+constinit int words = 0;
 
 /// What was there before answers the signal: at once where it is a fault, which happens again, else when it
 /// is sent anew.
 void answer(int signal, siginfo_t* info, void*) {
     const int error = errno;
-    last_words();
+    for (int at = words; at > 0; --at)
+        last_words[at - 1]();
     sigaction(signal, &before[signal], nullptr);
     const bool happens_again = info && info->si_code > 0 && info->si_code != SI_KERNEL && signal != SIGABRT;
     if (!happens_again || signal == SIGXCPU)
-        libc<int (*)(int)>(Posix::raise)(signal);
+        reinterpret_cast<int (*)(int)>(libc_posix(uint32_t(Posix::raise)))(signal);
     errno = error;
 }
 
 }  // namespace
 
-void write_out_at_signals(void (*write_out)()) noexcept {
-    last_words = write_out;
+void at_deadly_signals(void (*write_out)()) noexcept {
+    if (words == most_words)
+        return;
+    last_words[words] = write_out;
+    if (++words > 1)
+        return;
     for (const int signal :
          {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGSYS}) {
         struct sigaction ours{};
@@ -41,4 +47,4 @@ void write_out_at_signals(void (*write_out)()) noexcept {
     }
 }
 
-}  // namespace mpiric::files::deferred
+}  // namespace mpiric::files

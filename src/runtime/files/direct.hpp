@@ -1,0 +1,26 @@
+// System calls past the names of libc, which lead to the runtime.
+#pragma once
+
+#include "files/posix.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+namespace mpiric::files {
+
+template <class... Arguments> long direct(long number, Arguments... arguments) noexcept {
+    const auto call = reinterpret_cast<long (*)(long, ...)>(libc_posix(uint32_t(Posix::syscall)));
+    return call(number, arguments...);
+}
+
+inline int direct_open(int directory, const char* path, int flags, mode_t mode = 0) noexcept {
+    return int(direct(SYS_openat, directory, path, flags | O_CLOEXEC, mode));
+}
+inline void direct_close(int descriptor) noexcept { direct(SYS_close, descriptor); }
+inline bool direct_unlink(const char* path) noexcept { return direct(SYS_unlinkat, AT_FDCWD, path, 0) == 0; }
+inline bool is_there(int directory, const char* path) noexcept {
+    return direct(SYS_faccessat, directory, path, F_OK) == 0;
+}
+
+}  // namespace mpiric::files

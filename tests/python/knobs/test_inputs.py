@@ -1,0 +1,65 @@
+"""Files that ranks only read: which are broadcast, and which are opened to read."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support.situations import MPIS, situation
+from tests.support.written_files import input_file, lustre, output, writing
+
+from mpiric import knobs
+
+MPICH = next(library for library in MPIS if library.label == "mpich-5.0.2")
+BROADCAST, OPENS = (knobs.all_knobs()[name] for name in ("broadcast-inputs", "read-only-opens"))
+
+
+def case(*files, **more):
+    return writing(situation(MPICH, ranks=8, nodes=4), *files, **more)
+
+
+def test_what_all_ranks_read_is_broadcast_the_largest_first():
+    large = input_file("tables/eos.bin", 8, bytes_read=1 << 30)
+    some = input_file("patch.bin", 3)
+    there = case(input_file("in.data", 8), large, some, output("in.log", 8))
+    assert BROADCAST.applies(there).applies
+    assert BROADCAST.values(there) == ("tables/eos.bin;in.data",)
+    assert BROADCAST.spell("a;b/c", there).environment == {"MPIRIC_BROADCAST": "a;b/c"}
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        (input_file("in.data", 1), "by all ranks"),
+        (input_file("in.data", 8, bytes_written=1), "by all ranks"),
+        (input_file("/opt/tables", 8), "below the working directory"),
+        (input_file("in.data", 8, opened=("create", "read")), "by all ranks"),
+    ],
+)
+def test_other_files_are_read_where_they_are(file, reason):
+    assert reason in BROADCAST.applies(case(file)).reason
+
+
+def test_files_on_a_disk_of_the_node_are_read_there():
+    reason = BROADCAST.applies(
+        case(input_file("in.data", 8), system=replace(lustre(), is_network=False))
+    ).reason
+    assert "nodes share" in reason
+
+
+@pytest.mark.parametrize("value", ["", "/etc/passwd", "../a", "a;", ".", "a b"])
+def test_no_path_leads_out_of_the_working_directory(value):
+    assert not BROADCAST.domain.accepts(value)
+
+
+def test_files_that_are_opened_for_both_and_only_read_are_opened_to_read():
+    both = ("read", "write")
+    there = case(input_file("table.1", 8, opened=both), input_file("in.data", 8), output("out.1", 8))
+    assert OPENS.values(there) == ("table.*",)
+    assert OPENS.spell("table.*", there).environment == {"MPIRIC_READ_ONLY": "table.*"}
+    assert not OPENS.applies(case(input_file("in.data", 8))).applies
+
+
+def test_both_are_tried_with_the_users_leave_only():
+    there = case(input_file("in.data", 8, opened=("read", "write")))
+    for knob in (BROADCAST, OPENS):
+        assert not knobs.judge(knob, there).applies
+        assert knobs.judge(knob, replace(there, allowed=replace(there.allowed, late=True))).applies

@@ -29,6 +29,7 @@ _INTERFACES = ("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE", "FI_SOCKETS_IFACE"
 _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug", "trace")))
 _INTERFACE = re.compile(r"([A-Za-z][\w.-]*)(?::\d+)?")
 _finding = partial(finding_from, "knobs/_inherited")
+_FILE_CALLS = ("collective_file_calls", "independent_file_calls")
 _MANY_MODULES = 10  # compiled ones that a rank has mapped; of others there are many more
 _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
 
@@ -135,15 +136,23 @@ def _forced_files(situation: Situation) -> Iterator[Finding]:
 
 
 def _mount(situation: Situation) -> Iterator[Finding]:
-    system, calls = output_system(situation), situation.observation.mpi_calls
+    system = output_system(situation)
     if system is None:
         return
     if not system.is_writable:
         yield _finding("mount-read-only", mount=system.mount_point)
-    through_mpi = any(name.startswith("mpi_file_") for name in calls)
-    if system.locks in ("none", "this node") and (through_mpi or situation.observation.loads("libhdf5")):
+    fails = system.locks == "none" or (system.locks == "this node" and situation.nodes > 1)
+    if fails and (_writes_through_mpi(situation) or situation.observation.loads("libhdf5")):
         holds = "no flock" if system.locks == "none" else "flock that holds on one node only"
         yield _finding("mount-without-flock", mount=system.mount_point, kind=system.kind, holds=holds)
+
+
+def _writes_through_mpi(situation: Situation) -> bool:
+    """Whether files are accessed through MPI, as recorded; else whether the program could."""
+    behaviour = situation.observation.behaviour
+    if behaviour is not None:
+        return any(behaviour.numbers.get(name, 0) for name in _FILE_CALLS)
+    return any(name.startswith("mpi_file_") for name in situation.observation.mpi_calls)
 
 
 def _imports(situation: Situation) -> Iterator[Finding]:

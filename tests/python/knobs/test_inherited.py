@@ -7,6 +7,7 @@ from tests.support.situations import MPIS, machine, situation
 from tests.support.written_files import lustre
 
 from mpiric.knobs import inherited_problems
+from mpiric.model.behaviour import Behaviour
 from mpiric.model.job import LaunchOption, Meaning
 
 BY_LABEL = {library.label: library for library in MPIS}
@@ -84,19 +85,29 @@ def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mount", "libraries", "expected"),
+    ("mount", "libraries", "nodes", "expected"),
     [
-        ({"is_writable": False}, (), "mount-read-only"),
-        ({"locks": "none"}, ("/x/libhdf5.so.310",), "mount-without-flock"),
-        ({"locks": "this node"}, ("/x/libhdf5.so.310",), "mount-without-flock"),
-        ({"locks": "none"}, (), None),
-        ({"locks": "all nodes"}, ("/x/libhdf5.so.310",), None),
+        ({"is_writable": False}, (), 1, "mount-read-only"),
+        ({"locks": "none"}, ("/x/libhdf5.so.310",), 1, "mount-without-flock"),
+        ({"locks": "this node"}, ("/x/libhdf5.so.310",), 2, "mount-without-flock"),
+        ({"locks": "this node"}, ("/x/libhdf5.so.310",), 1, None),
+        ({"locks": "none"}, (), 1, None),
+        ({"locks": "all nodes"}, ("/x/libhdf5.so.310",), 2, None),
     ],
 )
-def test_a_mount_that_cannot_be_written_or_locked_is_named(mount, libraries, expected) -> None:
-    case = situation(libraries=libraries)
+def test_a_mount_that_cannot_be_written_or_locked_is_named(mount, libraries, nodes, expected) -> None:
+    case = situation(libraries=libraries, nodes=nodes)
     case = replace(case, machine=replace(case.machine, file_systems=(lustre(**mount),)))
     assert [finding.id for finding in inherited_problems(case)] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(("calls", "expected"), [(0, []), (3, ["mount-without-flock"])])
+def test_a_program_that_could_write_through_mpi_but_does_not_needs_no_locks(calls, expected) -> None:
+    case = situation(on=replace(machine(), file_systems=(lustre(locks="none"),)))
+    recorded = Behaviour({"independent_file_calls": calls})
+    seen = replace(case.observation, mpi_calls=frozenset({"mpi_file_write_at"}), behaviour=recorded)
+    case = replace(case, observation=seen)
+    assert [finding.id for finding in inherited_problems(case)] == expected
 
 
 @pytest.mark.parametrize(("modules", "found"), [(12, ["imports-from-network"]), (3, [])])

@@ -1,8 +1,8 @@
 """Outputs of runs that ended at a mark: what of them must agree, and how far.
 
 All that was printed before the mark is there, and perhaps a little of what came after it: the runs have their
-beginnings in common, to the last whole line but one of the shortest. Files likewise; of one that is no text,
-the bytes that the shortest has, when the originals agree on them.
+beginnings in common, to the last whole line but one of the shortest. Files likewise, to the last line where
+they are the same; of one that is no text, the bytes that the shortest has, when the originals agree on them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -82,10 +82,9 @@ def learn_prefixes(stdouts: Sequence[Path], directories: Sequence[Path]) -> Pref
         paths = [run[name] for run in runs]
         length = min(path.stat().st_size for path in paths)
         hashes = {_hash(path, length) for path in paths}
-        if len(hashes) == 1 and len({path.stat().st_size for path in paths}) == 1:
-            contents[name] = length, hashes.pop()
-        elif all(is_text(path) for path in paths):
-            texts[name] = _learn_lines(paths)
+        if all(is_text(path) for path in paths):
+            is_whole = len(hashes) == 1 and len({path.stat().st_size for path in paths}) == 1
+            texts[name] = _learn_lines(paths, in_doubt=0 if is_whole else 1)
         elif len(hashes) == 1:
             contents[name] = length, hashes.pop()
         else:
@@ -100,8 +99,8 @@ def keep_lines(path: Path, lines: int) -> None:
     truncate(path, length)
 
 
-def _learn_lines(paths: Sequence[Path]) -> LinesExpectation:
-    lines = max(0, min(_whole_lines(path) for path in paths) - 1)
+def _learn_lines(paths: Sequence[Path], in_doubt: int = 1) -> LinesExpectation:
+    lines = max(0, min(_whole_lines(path) for path in paths) - in_doubt)
     return LinesExpectation(lines, learn([_first_lines(path, lines) for path in paths]))
 
 

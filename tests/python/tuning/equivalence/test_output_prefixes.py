@@ -77,3 +77,17 @@ def test_bytes_that_grow_agree_as_far_as_the_shortest_original(run):
 
 def test_a_file_that_no_original_writes_is_found(run):
     assert wrong([run(""), run("")], run("", core=b"1")) == "the file 'core' is none the original writes"
+
+
+def test_times_in_a_file_that_happened_to_be_the_same_in_all_originals_may_differ(run):
+    text = "Created 4000 atoms\n  create_atoms CPU = 0.00{} seconds\n"
+    originals = [run("", log=text.format(1)), run("", log=text.format(1))]
+    assert wrong(originals, run("", log=text.format(2))) == ""
+    assert "in the file 'log', line 1" in wrong(
+        originals, run("", log=text.replace("4000", "4001").format(1))
+    )
+
+
+def test_the_last_line_counts_of_a_file_that_was_complete(run):
+    originals = [run("", result="42\n"), run("", result="42\n")]
+    assert "in the file 'result', line 1" in wrong(originals, run("", result="43\n"))

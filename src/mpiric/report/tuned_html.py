@@ -9,7 +9,7 @@ from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
-from mpiric.report.tuned_split import longer_sentence, scope_sentence, split_rows
+from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
 from mpiric.report.tuned_text import amount, interval
 from mpiric.report.tuned_times import times_bars, times_rows
 
@@ -39,17 +39,18 @@ class Chart:
 
 def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
     """The whole page. ``trials`` are all runs of the tune."""
+    split = gain_split(tuned)
     return template("tuned.html").render(
         tuned=tuned,
         evidence=tuned.evidence,
         pairs=_pairs_chart(tuned),
         search=_search_chart(trials, tuned),
-        split=list(split_rows(tuned.split)) if tuned.split else [],
+        split=list(split_rows(split)) if split else [],
         times=times_rows(tuned.times) if tuned.times else [],
         bars=list(times_bars(times_rows(tuned.times))) if tuned.times else [],
         chain=chain,
         scope=scope_sentence(tuned),
-        longer=longer_sentence(tuned.split) if tuned.split else "",
+        longer=longer_sentence(split) if split else "",
         machine=tuned.machine,
         version=version,
         amount=lambda value: amount(value, tuned.objective),

@@ -38,8 +38,10 @@ def together_words(tuned: Tuned) -> str:
 
 
 def _percent(share: Share) -> str:
-    """``+71 % [60, 84]``: how much longer it takes without."""
+    """``+71 % [60, 84]``: how much longer it takes without; no interval where nothing is ruled out yet."""
     ends = [100 * (value - 1) for value in (share.ratio, share.low, share.high)]
     form = ".0f" if abs(ends[0]) >= _COARSE else ".1f"
+    if share.low <= 0 and isinf(share.high):
+        return f"{ends[0]:+{form}} %"
     high = "∞)" if isinf(ends[2]) else f"{ends[2]:{form}}]"
     return f"{ends[0]:+{form}} % [{ends[1]:{form}}, {high}"

@@ -1,10 +1,11 @@
 """Where a gain is, for terminal, page and scripts: start-up, main part, end; what a longer run would gain."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, isinf
 from typing import Any
 
+from mpiric.model.evidence import Verdict
 from mpiric.model.pace import MarkKey
 from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.tuned import Tuned
@@ -30,6 +31,15 @@ def split_rows(split: SplitGain) -> Iterator[SplitRow]:
         yield SplitRow("main part", _times(original.main_s, tuned.main_s), _ratio(split.main))
     if original.end_s is not None and tuned.end_s is not None:
         yield SplitRow("end", _times(original.end_s, tuned.end_s), "")
+
+
+def gain_split(tuned: Tuned) -> SplitGain | None:
+    """Where the gain is; None where there is none to divide, neither of the whole nor of a part."""
+    split = tuned.split
+    if split is None or tuned.verdict is Verdict.FASTER:
+        return split
+    is_shown = any(part.low > 1 or 0 < part.high < 1 for part in (split.start, split.main))
+    return replace(split, longer=()) if is_shown else None
 
 
 def longer_sentence(split: SplitGain) -> str:

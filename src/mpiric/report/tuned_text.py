@@ -13,7 +13,7 @@ from mpiric.model.symptom import RunTimes
 from mpiric.model.tuned import STEPS, Tuned
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
-from mpiric.report.tuned_split import counted_by, longer_sentence, looked_at, split_rows
+from mpiric.report.tuned_split import counted_by, gain_split, longer_sentence, looked_at, split_rows
 from mpiric.report.tuned_times import PARTS, times_bars, times_rows
 
 _HEADLINE = {
@@ -56,8 +56,8 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
 def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
     if tuned.changes:
         yield "What was changed, and why", list(_changes(tuned))
-    if tuned.split:
-        yield "Where the gain is", list(_split(tuned.split))
+    if split := gain_split(tuned):
+        yield "Where the gain is", list(_split(split))
     if tuned.times:
         yield "Where the time went", list(_times(tuned.times))
     if tuned.best_so_far:

@@ -301,6 +301,14 @@ def test_the_page_of_a_tune_without_a_proof_still_stands() -> None:
     assert "nothing was proved" in tuned_html(NOTHING, (), "0.1")
 
 
+def test_where_no_gain_is_shown_none_is_divided() -> None:
+    undecided = replace(NOTHING, split=replace(SPLIT, start=PartRatio(0.9, 0.0, float("inf"))))
+    assert "Where the gain is" not in text(undecided)
+    only_start = text(replace(NOTHING, split=SPLIT))
+    assert "start-up   0.34 → 0.12 s          2.84× [2.50, 3.10]\n" in only_start
+    assert "times as long would gain" not in only_start
+
+
 def test_the_parts_of_a_gain_are_told_apart() -> None:
     page = text(replace(FASTER, split=SPLIT))
     assert "start-up   0.34 → 0.12 s          2.84× [2.50, 3.10]\n" in page

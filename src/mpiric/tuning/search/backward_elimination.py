@@ -30,22 +30,18 @@ def eliminate_backward(evaluator: Evaluator) -> None:
         return
     winner = ranked[0].point
     gains = contributions(evaluator, winner)
-    order = sorted(gains, key=lambda index: -gains[index])
-    start = max(1, sum(gain > _LARGE for gain in gains.values()))
-    kept = next(
-        (
-            size
-            for size in range(start, len(order))
-            if _replaces(evaluator, _part(winner, order[:size]), winner)
-        ),
-        len(order),
-    )
-    evaluator.minimal = _part(winner, order[:kept])
+    order = [gain.factor for gain in gains]
+    start = max(1, sum(gain.mean > _LARGE for gain in gains))
+    for kept in range(start, len(order) + 1):
+        part = _part(winner, order[:kept])
+        evaluator.minimal = part  # unless it is shown to be slower
+        if kept == len(order) or _replaces(evaluator, part, winner):
+            break
     for size in range(kept - 1, 0, -1):
         smaller = _part(winner, order[:size])
-        if not _replaces(evaluator, smaller, evaluator.minimal):
+        if not _replaces(evaluator, smaller, part):
             return
-        evaluator.minimal = smaller
+        evaluator.minimal = part = smaller
 
 
 def _part(point: Point, kept: Sequence[int]) -> Point:

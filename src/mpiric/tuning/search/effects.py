@@ -3,9 +3,10 @@
 The logarithm of the objective is the original's, plus an effect of each factor's level, plus an interaction
 of each pair of levels, plus a remainder of each configuration, plus slow drift of the machine, plus noise.
 All have Gaussian priors; their sizes are those of a small grid that explain the runs best (marginal
-likelihood), smaller for settings that promise nothing. Every run informs every configuration that shares a
-level with it, which is what makes a couple of dozen runs enough for some hundred configurations. Cost:
-O(runs³) a fit, milliseconds for a hundred runs.
+likelihood), smaller for settings that promise nothing. Runs that were plainly disturbed do not count
+(`disturbance`). Every run informs every configuration that shares a level with it, which is what makes a
+couple of dozen runs enough for some hundred configurations. Cost: O(runs³) a fit, milliseconds for some
+dozens of runs.
 
 Sources: Rasmussen and Williams 2006 (Gaussian Processes, ch. 2 and 5); Duvenaud, Nickisch and Rasmussen 2011
 (additive Gaussian processes); the interaction kernel is their second-order elementary polynomial.
@@ -19,15 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpiric.tuning.search.disturbance import Array, log_odds, without_run
 from mpiric.tuning.search.space import Point, SearchSpace
-
-Array = NDArray[np.floating[Any]]
 
 _MAIN = (0.02, 0.06, 0.2, 0.6)  # typical size of an effect, as a logarithm
 _INTERACTION = (0.1, 0.35, 1.0)  # of an interaction, relative to an effect
 _NOISE = (0.004, 0.01, 0.025, 0.06, 0.15)
 _DRIFT = (0.0, 1.5)  # relative to the noise
 _DRIFT_RUNS = 10.0  # over how many runs the machine drifts
+_FEW = 8  # of so many runs one was disturbed at most
+_DISTURBED = 0.25  # variance of a disturbed run's logarithm: it says next to nothing
 UNPROMISING = 0.2  # a knob that promises less is not expected to matter
 _BASE = 1.0  # the level of the original, nearly free
 
@@ -42,6 +44,16 @@ class Sizes:
     drift: float
 
 
+@dataclass(frozen=True)
+class Gains:
+    """By how much points are faster than another one: logarithms, and their variances."""
+
+    mean: Array  # of each point
+    variance: Array
+    mean_without: Array  # the same with one run left out: of each point, for each run
+    variance_without: Array
+
+
 class Effects:
     """Fit of all runs so far; made anew after every run."""
 
@@ -53,19 +65,45 @@ class Effects:
         self._runs = np.arange(len(points), dtype=np.float64)
         self._centre = float(np.median(logs)) if len(logs) else 0.0
         self._logs = np.array(logs, dtype=np.float64) - self._centre
-        shared, pairs, same = self._parts(self._points, self._points)
+        parts = self._parts(self._points, self._points)
         apart = np.exp(-np.abs(self._runs[:, None] - self._runs[None, :]) / _DRIFT_RUNS)
-        self.sizes = sizes or self._most_likely(shared, pairs, same, apart)
-        self._factor = np.linalg.cholesky(self._covariance(self.sizes, shared, pairs, same, apart))
-        self._weights = _solve(self._factor, self._logs)
+        found = self._most_likely(*parts, apart) if sizes is None else (sizes, np.ones(len(logs), dtype=bool))
+        self.sizes, counts = found
+        self._doubt = np.where(counts, 0.0, _DISTURBED)
+        self._inverse = np.linalg.inv(self._covariance(self.sizes, *parts, apart) + np.diag(self._doubt))
+        self._weights = self._inverse @ self._logs
 
     def predict(self, points: Sequence[Point]) -> tuple[Array, Array]:
         """Mean and covariance of the logarithm of the objective at these points, noise and drift left out."""
         wanted = np.array(points, dtype=np.intp).reshape(len(points), self._points.shape[1])
         across = self._signal(self.sizes, *self._parts(wanted, self._points))
         within = self._signal(self.sizes, *self._parts(wanted, wanted))
-        half = np.linalg.solve(self._factor, across.T)
-        return across @ self._weights + self._centre, within - half.T @ half
+        return across @ self._weights + self._centre, within - across @ self._inverse @ across.T
+
+    def gains(self, points: Sequence[Point], best: Point) -> Gains:
+        """By how much these points are faster than the best, were all runs counted or all but one."""
+        wanted = np.array([*points, best], dtype=np.intp).reshape(len(points) + 1, self._points.shape[1])
+        across = self._signal(self.sizes, *self._parts(wanted, self._points))
+        to_best = self._signal(self.sizes, *self._parts(wanted, wanted[-1:]))[:, 0]
+        own = self._signal(self.sizes, *self._own(wanted))
+        pull = across @ self._inverse  # of each run on each point
+        shared = to_best - pull @ across[-1]
+        variances = own - (pull * across).sum(axis=1)
+        means = across @ self._weights
+        apart = (pull - pull[-1])[:-1]
+        mean, variance = means[-1] - means[:-1], variances[:-1] + variances[-1] - 2 * shared[:-1]
+        certain = np.diag(self._inverse)
+        return Gains(
+            mean,
+            variance,
+            mean[:, None] + apart * (self._weights / certain),
+            variance[:, None] + apart**2 / certain,
+        )
+
+    def disturbed(self) -> Array:
+        """The chance of each run that it was disturbed, if that is not certain and taken into account."""
+        chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))
+        return np.where(self._doubt > 0, 0.0, chance)
 
     def _parts(self, left: NDArray[Any], right: NDArray[Any]) -> tuple[Array, Array, Array]:
         """Likeness of levels of every two points: summed, over pairs of factors, and identity."""
@@ -79,6 +117,12 @@ class Effects:
             same *= left[:, column][:, None] == right[:, column][None, :]
         return total, (total * total - squares) / 2, same
 
+    def _own(self, points: NDArray[Any]) -> tuple[Array, Array, Array]:
+        """The same of each point and itself."""
+        likeness = np.array([a.diagonal()[points[:, column]] for column, a in enumerate(self._alike)])
+        total = likeness.sum(axis=0)
+        return total, (total * total - (likeness * likeness).sum(axis=0)) / 2, np.ones(len(points))
+
     @staticmethod
     def _signal(sizes: Sizes, total: Array, pairs: Array, same: Array) -> Array:
         interaction = sizes.interaction**2
@@ -89,20 +133,49 @@ class Effects:
         noise = (sizes.noise**2 + 1e-8) * np.eye(len(self._logs))
         return self._signal(sizes, total, pairs, same) + sizes.drift**2 * apart + noise
 
-    def _most_likely(self, total: Array, pairs: Array, same: Array, apart: Array) -> Sizes:
-        best, best_score = Sizes(0.2, 0.05, 0.025, 0.0), -np.inf
-        for main, interaction, noise, drift in product(_MAIN, _INTERACTION, _NOISE, _DRIFT):
-            sizes = Sizes(main, main * interaction, noise, noise * drift)
-            try:
-                factor = np.linalg.cholesky(self._covariance(sizes, total, pairs, same, apart))
-            except np.linalg.LinAlgError:
-                continue
-            half = np.linalg.solve(factor, self._logs)
-            score = -0.5 * float(half @ half) - float(np.log(np.diag(factor)).sum())
-            score -= 0.5 * np.log(noise / 0.02) ** 2 / 2 + (0.7 if drift else 0.0)  # mild: noise near 2 %
-            if score > best_score:
-                best, best_score = sizes, score
+    def _most_likely(
+        self, total: Array, pairs: Array, same: Array, apart: Array
+    ) -> tuple[Sizes, NDArray[np.bool_]]:
+        """Sizes that explain the runs best, and the runs that count then: the others were disturbed."""
+        best, best_score = (Sizes(0.2, 0.05, 0.025, 0.0), np.ones(len(self._logs), dtype=bool)), -np.inf
+        for main, interaction in product(_MAIN, _INTERACTION):
+            several = [
+                Sizes(main, main * interaction, noise, noise * drift)
+                for noise, drift in product(_NOISE, _DRIFT)
+            ]
+            scores, counts = self._scores(several, total, pairs, same, apart)
+            first = int(scores.argmax())
+            if scores[first] > best_score:
+                best, best_score = (several[first], counts[first]), float(scores[first])
         return best
+
+    def _scores(
+        self, several: Sequence[Sizes], total: Array, pairs: Array, same: Array, apart: Array
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """How well sizes explain the runs (logarithms of likelihood and prior), and which of them count.
+
+        What is likelier to have been disturbed than not is left out, one run after the other.
+        """
+        covariances = np.stack([self._covariance(sizes, total, pairs, same, apart) for sizes in several])
+        inverses = np.linalg.inv(covariances)
+        weights = inverses @ self._logs
+        scores = -0.5 * (weights @ self._logs + np.linalg.slogdet(covariances)[1])
+        counts = np.ones(weights.shape, dtype=bool)
+        for _ in range(len(self._logs) // _FEW):
+            odds = log_odds(inverses, weights)
+            run = odds.argmax(axis=1)
+            gain = np.maximum(0.0, odds.max(axis=1, initial=0.0))
+            some = np.flatnonzero(gain > 0)
+            if not len(some):
+                break
+            scores[some] += gain[some]
+            counts[some, run[some]] = False
+            inverses[some] = without_run(inverses[some], run[some])
+            weights[some] = inverses[some] @ self._logs
+        noise = np.array([sizes.noise for sizes in several])
+        drifts = np.array([sizes.drift > 0 for sizes in several])
+        prior = 0.25 * np.log(noise / 0.02) ** 2 + 0.7 * drifts  # mild: noise near 2 %
+        return np.asarray(scores - prior), counts
 
 
 def _trust(score: float) -> float:
@@ -117,7 +190,3 @@ def _likeness(levels: int, *, ordered: bool) -> Array:
     inner = np.exp(-np.abs(index[:, None] - index[None, :]) / 1.5) if ordered else np.eye(levels)
     alike[1:, 1:] = inner
     return alike
-
-
-def _solve(factor: Array, values: Array) -> Array:
-    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, values)))

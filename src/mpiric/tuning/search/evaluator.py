@@ -141,6 +141,8 @@ class Evaluator:
             return
         objective = trial.objective
         if trial.outcome is Outcome.OK and objective is not None and isfinite(objective) and objective > 0:
+            if point in self.stopped:
+                self._forget(point)  # that it was stopped was not its own fault
             self.points.append(point)
             self.logs.append(log(objective))
         elif trial.outcome is Outcome.TIMED_OUT and self.objective_is_time and self.logs and any(point):
@@ -149,6 +151,11 @@ class Evaluator:
             self.stopped.add(point)
         elif any(point):  # the original's own failures are the proof's business
             self.failed[point] = trial.reason or trial.outcome.value
+
+    def _forget(self, point: Point) -> None:
+        kept = [(seen, time) for seen, time in zip(self.points, self.logs, strict=True) if seen != point]
+        self.points[:], self.logs[:] = [seen for seen, _ in kept], [time for _, time in kept]
+        self.stopped.discard(point)
 
     def _limit_s(self, point: Point) -> float:
         """Stop what is clearly slower than the best; a run of the original is never stopped by it."""

@@ -2,12 +2,12 @@
 
 1. Screening: one setting after the other on top of the best so far, the most promising first. A setting that
    helps stays, so winners combine as they are found and interactions are met on the way.
-2. Model-based: Thompson sampling on what all runs together say (`effects`), among neighbours of the best,
-   combinations of good settings and Optuna's proposals (`tpe`). It runs anew whatever may still be the
-   best, so that contenders are measured often and losers once.
+2. Model-based: expected improvement by what all runs together say (`effects`, `improvement`), among
+   neighbours of the best, combinations of good settings and Optuna's proposals (`tpe`). It runs anew
+   whatever may still be the best, so that contenders are measured often and losers once.
 3. Finalists run interleaved with the original, the worse half leaving after each round.
-4. Backward elimination: the fewest settings that keep up with the winner in pairs (`backward_elimination`);
-   with few runs, those that the model holds for useless go (`finals.prune`).
+4. Backward elimination: the fewest settings that keep up with the winner in pairs (`backward_elimination`).
+   With few runs that is left to the proof.
 
 Runs that are clearly slower than the best are stopped early. What fails is never tried again, nor is any
 configuration that contains it. The decisions follow from the seed and the measurements alone, so an
@@ -25,15 +25,15 @@ from mpiric.model.trial import Outcome, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.backward_elimination import eliminate_backward
 from mpiric.tuning.search.evaluator import Evaluator, Measure, OutOfBudgetError
-from mpiric.tuning.search.finals import hold_finals, prune
-from mpiric.tuning.search.ranking import Ranked, rank, slimmest
+from mpiric.tuning.search.exploration import explore
+from mpiric.tuning.search.finals import hold_finals
+from mpiric.tuning.search.ranking import Ranked, contributions, rank, slimmest
 from mpiric.tuning.search.screening import screen
 from mpiric.tuning.search.space import SearchSpace
-from mpiric.tuning.search.thompson import explore
 
 _ORIGINAL_FAILURES = 3
 _MOST_CANDIDATES = 2
-_FEWEST_FOR_FINALS = 40  # with fewer, Thompson sampling is the better judge of contenders
+_FEWEST_FOR_FINALS = 40  # with fewer, exploration is the better judge of contenders
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class ProofCandidate:
 
     configuration: Configuration
     expected_ratio: float  # original ÷ candidate
+    doubtful: tuple[str, ...] = ()  # knobs whose settings are not seen to contribute, the most useless first
+    evident: tuple[str, ...] = ()  # those whose settings are, beyond doubt
 
 
 @dataclass(frozen=True)
@@ -78,15 +80,16 @@ def search(
     with suppress(OutOfBudgetError):
         _baseline(evaluator)
         if space.factors:
-            runs = evaluator.runs_left()
-            finals = _finals_runs(runs)
-            screen(evaluator, runs - finals)
-            explore(evaluator, finals, seed)
-            if runs >= _FEWEST_FOR_FINALS:
-                hold_finals(evaluator, finals // 3)
+            first = len(evaluator.trials)
+
+            def runs() -> int:  # of which more fit as they become quicker
+                return len(evaluator.trials) - first + evaluator.runs_left()
+
+            screen(evaluator, runs() - _finals_runs(runs()))
+            explore(evaluator, lambda: _finals_runs(runs()), seed)
+            if runs() >= _FEWEST_FOR_FINALS:
+                hold_finals(evaluator, _finals_runs(runs()) // 3)
                 eliminate_backward(evaluator)
-            else:
-                prune(evaluator)
     return _result(evaluator)
 
 
@@ -115,8 +118,8 @@ def _baseline(evaluator: Evaluator) -> None:
 
 
 def _finals_runs(runs: int) -> int:
-    """How many runs to keep for finals and pruning."""
-    return runs // 6 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
+    """How many of the runs to keep for finals and backward elimination."""
+    return 0 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
 
 
 def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> float:
@@ -133,7 +136,16 @@ def _result(evaluator: Evaluator) -> SearchResult:
     for entry in ranked:
         if entry.point == evaluator.original or len(candidates) == _MOST_CANDIDATES:
             break  # what is behind the original is no candidate
-        candidates.append(
-            ProofCandidate(evaluator.space.configuration(entry.point), _ratio(evaluator, entry, ranked))
-        )
+        candidates.append(_candidate(evaluator, entry, _ratio(evaluator, entry, ranked)))
     return SearchResult(tuple(candidates), evaluator.rejected())
+
+
+def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> ProofCandidate:
+    estimates = contributions(evaluator, entry.point)
+    knobs = [factor.knob for factor in evaluator.space.factors]
+    return ProofCandidate(
+        evaluator.space.configuration(entry.point),
+        expected_ratio,
+        tuple(knobs[each.factor] for each in reversed(estimates) if each.is_doubtful),
+        tuple(knobs[each.factor] for each in estimates if each.is_evident),
+    )

@@ -54,6 +54,23 @@ class Program:
         return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
 
 
+class Disturbed(Program):
+    """Something else takes a third of the machine during the first run of a setting."""
+
+    def __init__(self, setting: tuple[str, str]) -> None:
+        super().__init__()
+        self.setting = setting
+
+    def __call__(self, configuration: Configuration, limit_s: float) -> Trial:
+        is_first = self.setting in configuration.items and not any(
+            self.setting in c.items for c in self.asked
+        )
+        trial = super().__call__(configuration, limit_s)
+        if is_first and trial.objective is not None:
+            trial = replace(trial, wall_s=1.5 * trial.wall_s, objective=1.5 * trial.objective)
+        return trial
+
+
 def _find(program: Program, runs: int = 30, **options: object) -> SearchResult:
     return search(THREE, program, Budget(runs=runs), **options)  # type: ignore[arg-type]
 
@@ -233,3 +250,21 @@ def test_a_setting_whose_only_run_was_disturbed_is_looked_at_again() -> None:
     assert first.objective is not None
     assert first.objective > 1.3 * 0.5 * exp(made.truth[first.configuration] or 0.0)
     assert found.candidates[0].configuration.as_dict()["knob2"] == "v2"
+
+
+@pytest.mark.parametrize("setting", [("binding", "core"), ("allocator", "jemalloc")])
+def test_a_setting_whose_first_run_was_disturbed_is_found_all_the_same(setting: tuple[str, str]) -> None:
+    found = _find(Disturbed(setting), runs=20)
+    assert {("binding", "core"), ("allocator", "jemalloc")} <= set(found.candidates[0].configuration.items)
+
+
+def test_a_run_that_was_stopped_for_being_slow_counts_once_it_comes_to_its_end() -> None:
+    slow = Configuration.of({"binding": "socket"})
+    trials = [
+        *[Trial(Configuration(), Phase.SEARCH, Outcome.OK, 1.0, 1.0)] * 2,
+        Trial(slow, Phase.SEARCH, Outcome.TIMED_OUT, 3.5, reason="too slow"),
+        *[Trial(slow, Phase.SEARCH, Outcome.OK, 0.4, 0.4)] * 3,
+    ]
+    found = best_so_far(THREE, trials)
+    assert found.candidates[0].configuration == slow
+    assert found.rejected == ()

@@ -38,8 +38,8 @@ def test_drift_of_the_machine_does_not_mislead_it() -> None:
 
 
 def test_a_small_budget_is_enough_with_what_the_observation_suggests() -> None:
-    with_hints = _regrets(range(200, 212), 12, noise=0.02, promised=1.0)
-    without = _regrets(range(200, 212), 12, noise=0.02)
+    with_hints = _regrets(range(200, 212), 7, noise=0.02, promised=1.0)
+    without = _regrets(range(200, 212), 7, noise=0.02)
     assert sum(with_hints) < sum(without)
 
 

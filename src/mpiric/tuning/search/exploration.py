@@ -1,0 +1,66 @@
+"""Model-based search: run what can be hoped to be faster than the best, by all runs so far."""
+
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from random import Random
+
+from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.tuning.search.improvement import expected_improvement
+from mpiric.tuning.search.ranking import live_levels, only_live, rank
+from mpiric.tuning.search.space import Point
+from mpiric.tuning.search.tpe import propose
+
+_ALL = 1500  # spaces up to this size are looked at whole
+_ENOUGH = 0.001  # a hoped-for gain below this is not worth a run
+_PATIENCE = 4
+_LEARNING = 30  # runs before the model may say that it knows enough
+_TPE_AFTER = 40  # runs that parzen estimators need before they know anything
+
+
+def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
+    """Run until ``keep()`` runs are left, or no gain worth having is expected several times in a row.
+
+    What promises most over the best is run, the best itself where that was measured less often (the leader
+    and its challenger of Qin, Klabjan and Russo, NeurIPS 2017).
+    """
+    quiet = 0
+    while evaluator.runs_left() > keep() and quiet < _PATIENCE:
+        step, best = len(evaluator.trials), rank(evaluator)[0].point
+        points = [point for point in _candidates(evaluator, seed, step) if point != best]
+        if not points:
+            return
+        hoped = expected_improvement(evaluator.effects(), points, best)
+        first = int(hoped.argmax())
+        quiet = quiet + 1 if hoped[first] < _ENOUGH and step >= _LEARNING else 0
+        times = evaluator.runs_of(points[first])
+        evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
+
+
+def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:
+    """Points worth a look: all of a small space; else around the best, crossed, proposed and at random."""
+    levels = live_levels(evaluator)
+    if prod(map(len, levels)) <= _ALL:
+        return [point for point in product(*levels) if evaluator.may_work(point)]
+    random = Random(f"mpiric search {seed} {step}")  # noqa: S311
+    best = list(dict.fromkeys(only_live(entry.point, levels) for entry in rank(evaluator)[:8]))
+    found: dict[Point, None] = dict.fromkeys(best)
+    for point in best[:4]:
+        for index, choices in enumerate(levels):
+            found.update(dict.fromkeys((*point[:index], level, *point[index + 1 :]) for level in choices))
+    for _ in range(300):
+        parents = random.choice(best), random.choice(best)
+        crossed = [random.choice(pair) for pair in zip(*parents, strict=True)]
+        for _ in range(random.choice((0, 1, 2))):
+            index = random.randrange(len(levels))
+            crossed[index] = random.choice(levels[index])
+        found[tuple(crossed)] = None
+    if len(evaluator.points) >= _TPE_AFTER:
+        found.update(
+            dict.fromkeys(propose(evaluator.space, evaluator.points, evaluator.logs, seed + step, 8))
+        )
+    return [
+        point
+        for point in dict.fromkeys(only_live(each, levels) for each in found)
+        if evaluator.may_work(point)
+    ]

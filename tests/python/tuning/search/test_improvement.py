@@ -1,0 +1,58 @@
+"""What a run can be hoped to gain: where little is known, and where a run may have been disturbed."""
+
+from math import log
+
+import numpy as np
+import pytest
+
+from mpiric.tuning.search.effects import Effects, Sizes
+from mpiric.tuning.search.improvement import expected_improvement
+from mpiric.tuning.search.space import Dimension, Point, SearchSpace
+
+SPACE = SearchSpace((Dimension("a", ("on",), 0.5), Dimension("b", ("on",), 0.5)))
+AS_IT_IS, A, B, BOTH = (0, 0), (1, 0), (0, 1), (1, 1)
+SIZES = Sizes(0.2, 0.02, 0.01, 0.0)
+
+
+def effects(runs: list[tuple[Point, float]]) -> Effects:
+    return Effects(SPACE, [point for point, _ in runs], [log(seconds) for _, seconds in runs], SIZES)
+
+
+def hoped(runs: list[tuple[Point, float]], points: list[Point], best: Point) -> list[float]:
+    return [float(gain) for gain in expected_improvement(effects(runs), points, best)]
+
+
+def test_what_was_never_run_promises_more_than_what_is_known_to_be_as_fast() -> None:
+    runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 1.0), (A, 1.0)]
+    never, known = hoped(runs, [B, A], AS_IT_IS)
+    assert never > 0.05
+    assert known < 0.01
+
+
+def test_what_is_known_to_be_slow_promises_next_to_nothing() -> None:
+    runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), *[(A, 1.5)] * 3]
+    assert hoped(runs, [A], AS_IT_IS)[0] < 1e-4
+
+
+def test_a_setting_of_which_one_bad_run_is_all_that_is_known_may_have_been_disturbed() -> None:
+    once = hoped([(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 1.5)], [A], AS_IT_IS)[0]
+    twice = hoped([(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 1.5), (A, 1.5)], [A], AS_IT_IS)[0]
+    assert once > 100 * twice
+    assert once > 1e-3
+
+
+def test_a_run_that_was_faster_than_foretold_was_not_disturbed() -> None:
+    runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 0.7), (BOTH, 0.7)]
+    assert hoped(runs, [AS_IT_IS], A)[0] < 1e-3
+
+
+@pytest.mark.parametrize("left_out", range(5))
+def test_leaving_a_run_out_is_the_same_as_never_having_made_it(left_out: int) -> None:
+    runs = [(AS_IT_IS, 1.0), (A, 0.8), (A, 0.82), (B, 1.1), (BOTH, 0.9)]
+    rest = [run for number, run in enumerate(runs) if number != left_out]
+    wanted: list[Point] = [B, BOTH]
+    gains, means = effects(runs).gains(wanted, A), effects(rest).predict([*wanted, A])
+    expected = means[0][-1] - means[0][:-1]
+    variances = [means[1][i, i] + means[1][-1, -1] - 2 * means[1][i, -1] for i in range(len(wanted))]
+    assert gains.mean_without[:, left_out] == pytest.approx(expected, abs=0.01)
+    assert gains.variance_without[:, left_out] == pytest.approx(np.array(variances), rel=0.01, abs=1e-6)

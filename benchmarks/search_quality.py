@@ -1,14 +1,16 @@
 """How good, quick and slim the answers of search and proof are on made-up programs of known true times.
 
 No program runs: times come from `tests/support/landscapes.py`, noise included, by seed. So the numbers of two
-versions can be compared digit by digit, on any machine. Each kind of programs has two lines: what the search
-sends to the proof, and what the proof leaves of it (nothing, where it shows no gain).
+versions can be compared digit by digit, on any machine. Each kind of programs has four lines: the best answer
+of which no setting is superfluous, by the true times; what the search sends to the proof; what the proof
+leaves of it (nothing, where it shows no gain); and the answer of a whole tune that has few runs for both.
 """
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from math import inf
 from statistics import mean, median
@@ -25,7 +27,8 @@ from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.smallest import ProofPlan, prove_smallest
 from mpiric.tuning.proof.stopping_rule import StoppingRule
-from mpiric.tuning.search.search import search
+from mpiric.tuning.search.search import ProofCandidate, search
+from mpiric.workflows.tune.allowances import search_budget
 
 _GOAL = 0.02  # loss of a right answer
 _EFFECT = 0.01  # what a setting has to contribute, as in a proof
@@ -54,6 +57,9 @@ COLUMNS = {
 }
 
 
+_ANSWERS_OF = ("truth", "search", "proof", "short tune")
+
+
 @dataclass(frozen=True)
 class Answer:
     """What one search or proof came to: losses are relative to the true best, 0.02 for 2 %."""
@@ -66,12 +72,16 @@ class Answer:
     runs: int
 
 
+Answers = tuple[Answer, ...]  # one for each of _ANSWERS_OF
+
+
 def main() -> int:
     """Search and prove many programs of each kind."""
     parser = options("search_quality", "How good, quick and slim are the answers of the search?")
     parser.add_argument("--programs", type=int, help="of each kind (default 32, quick 4)")
     parser.add_argument("--runs", type=int, default=25, help="of one search")
     parser.add_argument("--proof-runs", type=int, default=200, help="of one proof, at most")
+    parser.add_argument("--short-runs", type=int, default=80, help="of one short tune")
     return run("search_quality", parser.parse_args(), measure)
 
 
@@ -80,17 +90,17 @@ def measure(given: Namespace) -> Result:
     programs = given.programs or (4 if given.quick else 32)
     seeds = range(1000 + given.seed, 1000 + given.seed + programs)
     rows: list[dict[str, Any]] = []
-    every: list[tuple[Answer, Answer]] = []
+    every: list[Answers] = []
     for kind in _KINDS:
         name = ", ".join(
             f"{word} {value:.0%}" if value < 2 else f"{value} {word}" for word, value in kind.items()
         )
         tell(name)
-        answers = [answers_of(made_up(seed, kind), given.runs, given.proof_runs, seed) for seed in seeds]
+        answers = [answers_of(partial(made_up, seed, kind), seed, given) for seed in seeds]
         rows += rows_of(name, answers)
         every += answers
     rows += rows_of("all", every)
-    return Result(COLUMNS, rows, summary_of(rows[-2:]))
+    return Result(COLUMNS, rows, summary_of(rows[-len(_ANSWERS_OF) :]))
 
 
 def made_up(seed: int, kind: Mapping[str, float]) -> Landscape:
@@ -98,19 +108,48 @@ def made_up(seed: int, kind: Mapping[str, float]) -> Landscape:
     return landscape(seed, SHAPES[seed % len(SHAPES)], crashing=0.05, **kind)  # type: ignore[arg-type]
 
 
-def answers_of(made: Landscape, runs: int, proof_runs: int, seed: int) -> tuple[Answer, Answer]:
-    """Search one program, then prove what was found."""
+def answers_of(make: Callable[[], Landscape], seed: int, given: Namespace) -> Answers:
+    """The answers for one program: the best one, the search's, the proof's, and that of a short tune."""
+    made = make()
+    best = judged(made, without_superfluous(made), None)
+    found, after = _searched(made, Budget(runs=given.runs), seed)
+    searched = judged(made, found.configuration, after)
+    proved = judged(made, _proved(made, found, Budget(runs=given.proof_runs), seed), after)
+    return best, searched, proved, _short_tune(make(), given.short_runs, seed)
+
+
+def without_superfluous(made: Landscape) -> Configuration:
+    """The best configuration without settings that contribute less than the effect that counts."""
+    answer = min((time, each.items) for each, time in made.truth.items() if time is not None)[1]
+    while answer:
+        worth = {knob: loss_without(made, Configuration(answer), knob) for knob, _ in answer}
+        least = min(worth, key=lambda knob: worth[knob])
+        if worth[least] >= _EFFECT:
+            break
+        answer = tuple(item for item in answer if item[0] != least)
+    return Configuration(answer)
+
+
+def _searched(made: Landscape, budget: Budget, seed: int) -> tuple[ProofCandidate, int | None]:
+    """The best candidate of a search, and after how many runs the search was right."""
     trials: list[Trial] = []
 
     def measured(configuration: Configuration, limit_s: float) -> Trial:
         trials.append(made.measure(configuration, limit_s))
         return trials[-1]
 
-    found = search(made.space, measured, Budget(runs=runs), seed=seed)
-    best = found.candidates[0].configuration if found.candidates else Configuration()
-    after = right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL)
-    searched = judged(made, best, after)
-    return searched, judged(made, _proved(made, best, proof_runs, seed), after)
+    found = search(made.space, measured, budget, seed=seed)
+    best = found.candidates[0] if found.candidates else ProofCandidate(Configuration(), 1.0)
+    return best, right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL)
+
+
+def _short_tune(made: Landscape, runs: int, seed: int) -> Answer:
+    """The answer of a tune whose search and proof share some runs, as `mpiric tune --max-runs` does."""
+    whole = Budget(runs=runs)
+    of_search = search_budget(whole, 1.0, lambda: 1.0, StoppingRule())
+    found, after = _searched(made, of_search, seed)
+    whole.spend(of_search.runs_done)
+    return judged(made, _proved(made, found, whole, seed), after)
 
 
 def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
@@ -125,8 +164,8 @@ def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
     )
 
 
-def _proved(made: Landscape, answer: Configuration, runs: int, seed: int) -> Configuration:
-    """What the proof leaves of an answer, each setting a unit of its own."""
+def _proved(made: Landscape, found: ProofCandidate, budget: Budget, seed: int) -> Configuration:
+    """What the proof leaves of a candidate, each setting a unit of its own."""
 
     def measured(run: Planned) -> Trial:
         limit_s = inf if run.stop_at is None else run.stop_at
@@ -137,13 +176,16 @@ def _proved(made: Landscape, answer: Configuration, runs: int, seed: int) -> Con
         measured,
         units_of=lambda configuration: tuple((knob,) for knob, _ in configuration.items),
         rule=StoppingRule(),
-        budget=Budget(runs=runs),
+        budget=budget,
         rounds=count(),
         recorded=lambda _: (),
         say=lambda _: None,
         proved=lambda _: None,
+        doubtful=found.doubtful,
+        evident=found.evident,
         seed=seed,
     )
+    answer = found.configuration
     evidence = prove_smallest(plan, answer).proof.evidence if answer.items else None
     is_faster = evidence is not None and evidence.verdict is Verdict.FASTER
     return evidence.configuration if evidence is not None and is_faster else Configuration()
@@ -168,10 +210,9 @@ def missed(made: Landscape, configuration: Configuration) -> int:
     return count
 
 
-def rows_of(kind: str, answers: Sequence[tuple[Answer, Answer]]) -> list[dict[str, Any]]:
-    """The lines of a kind: the search's answers and the proof's."""
-    searched, proved = zip(*answers, strict=True)
-    return [row_of(kind, "search", searched), row_of(kind, "proof", proved)]
+def rows_of(kind: str, answers: Sequence[Answers]) -> list[dict[str, Any]]:
+    """The lines of a kind, one for each of the answers."""
+    return [row_of(kind, *each) for each in zip(_ANSWERS_OF, zip(*answers, strict=True), strict=True)]
 
 
 def row_of(kind: str, answer_of: str, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -184,7 +225,7 @@ def row_of(kind: str, answer_of: str, answers: Sequence[Answer]) -> dict[str, An
         "loss_median": round(median(answer.loss for answer in answers), 4),
         "loss_mean": round(mean(answer.loss for answer in answers), 4),
         "right_after": median(right) if right else None,
-        "never_right": len(answers) - len(right),
+        "never_right": len(answers) - len(right) if answers[0].runs else None,
         "settings": round(mean(answer.settings for answer in answers), 2),
         "superfluous": round(mean(answer.superfluous for answer in answers), 2),
         "missed": round(mean(answer.missed for answer in answers), 2),

@@ -1,8 +1,19 @@
 """What the simulation of searches counts."""
 
+from argparse import Namespace
 from random import Random
 
-from benchmarks.search_quality import Answer, answers_of, loss_without, missed, row_of, rows_of, summary_of
+from benchmarks.search_quality import (
+    Answer,
+    Answers,
+    answers_of,
+    loss_without,
+    missed,
+    row_of,
+    rows_of,
+    summary_of,
+    without_superfluous,
+)
 from tests.support.landscapes import Landscape, landscape
 
 from mpiric.model.configuration import Configuration
@@ -36,17 +47,28 @@ def test_what_would_have_gained_is_missed_and_what_crashes_is_not() -> None:
     assert missed(made(), FAST) == 0
 
 
+def answers(seed: int, noise: float, proof_runs: int) -> Answers:
+    given = Namespace(runs=20, proof_runs=proof_runs, short_runs=60)
+    return answers_of(lambda: landscape(seed, noise=noise), seed, given)
+
+
 def test_the_same_seed_gives_the_same_answers() -> None:
-    first, second = (answers_of(landscape(7, noise=0.03), 20, 60, 7) for _ in range(2))
+    first, second = (answers(7, 0.03, 60) for _ in range(2))
     assert first == second
-    searched, proved = first
+    best, searched, proved, short = first
+    assert best.runs == 0
     assert searched.runs <= 20 < proved.runs <= 80
+    assert short.runs <= 60
 
 
 def test_the_proof_adds_no_setting() -> None:
-    answers = [answers_of(landscape(seed, noise=0.02), 20, 200, seed) for seed in range(3)]
-    assert all(proved.settings <= searched.settings for searched, proved in answers)
-    assert any(proved.settings for _, proved in answers)
+    found = [answers(seed, 0.02, 200) for seed in range(3)]
+    assert all(proved.settings <= searched.settings for _, searched, proved, _ in found)
+    assert any(proved.settings for _, _, proved, _ in found)
+
+
+def test_of_the_best_answer_nothing_is_superfluous() -> None:
+    assert without_superfluous(made()) == FAST
 
 
 def test_runs_until_right_are_of_those_that_were() -> None:
@@ -59,6 +81,6 @@ def test_runs_until_right_are_of_those_that_were() -> None:
 def test_the_summary_has_a_sentence_for_search_and_proof() -> None:
     loose = Answer(loss=0.0, settings=4, superfluous=2, missed=0, right_after=9, runs=25)
     slim = Answer(loss=0.0, settings=2, superfluous=0, missed=0, right_after=9, runs=60)
-    said = summary_of(rows_of("all", [(loose, slim)]))
+    said = summary_of(rows_of("all", [(slim, loose, slim, loose)]))
     assert "Search: 100% within 2 % of the best, mean loss 0.0%, 2 of 4 settings superfluous" in said
     assert "Proof: 100% within 2 % of the best, mean loss 0.0%, 0 of 2 settings superfluous" in said

@@ -69,8 +69,11 @@ class Contribution:
         """Decide by what there is: a unit that looks useful is kept, and marked as not shown."""
         count = len(self.blocks)
         self.is_likely = self._score >= least
-        what = "likely, but not shown" if self.is_likely else "nothing shown"
-        self.stopped_because = ended + f"{what} by {count} runs without it"
+        if self.is_likely or count >= _FEWEST_BLOCKS:
+            what = "likely, but not shown" if self.is_likely else "nothing shown"
+            self.stopped_because = f"{ended}{what} by {count} runs without it"
+        else:
+            self.stopped_because = f"{ended}too few runs without it ({count}) to tell"
 
     @property
     def is_kept(self) -> bool:

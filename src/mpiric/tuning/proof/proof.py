@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from random import Random
 from statistics import mean
 
@@ -47,6 +47,9 @@ ORIGINAL = Configuration()
 WITHOUT = -1  # replicate of a run of the answer without a unit
 STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
 _ERROR_OF_95 = 0.05
+LOOK_LEAVES = 1.2  # times the fewest pairs, where runs only tell which units the smaller answer has
+_SLACK = 1.2  # the same, while all pairs agree: runs differ in length
+_DISSENT = 1.5  # the same, where one of them may go the other way
 _LONG = 5  # pairs beyond the fewest
 ROOM = 1.2  # times the mean run of a round, for the next one
 FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
@@ -83,7 +86,7 @@ def prove(
     stops: bool = False,
     proved: Callable[[Evidence], None] = lambda _: None,
     blocks: Blocks | None = None,
-    leaves_room: bool = False,
+    has_room: bool = True,
     may_be_left: bool = False,
     compares: bool = True,
 ) -> Proof:
@@ -94,20 +97,20 @@ def prove(
     ``rounds`` numbers the fresh ones. ``stops``: the objective is a time, so the second run of a pair may be
     stopped. A budget ends the proof between two rounds.
     ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
-    ``blocks`` are those of the units in larger answers. ``leaves_room``: once the answer is proved, its units
-    leave as much of the budget as that took, for the proof of a smaller one. ``may_be_left``: that one may
-    begin before this answer is decided. ``compares``: whether it is compared with the original at all, or a
-    few rounds only tell which units the smaller answer has. Raises ProgramFailedError when the original
-    keeps failing.
+    ``blocks`` are those of the units in larger answers. ``has_room``: once the answer is proved, its
+    units leave as much of the budget as that took, for the proof of a smaller one.
+    ``may_be_left``: the smaller one may begin before this answer is decided. ``compares``: whether it is
+    compared with the original at all, or a few rounds only tell which units the smaller answer has. Raises
+    ProgramFailedError when the original keeps failing.
     """
     rule, budget = rule or StoppingRule(), budget or Budget()
     errors = errors or rule.errors(len(units))
-    standing = _Standing(answer, units, rule, errors, blocks or {}, may_be_left, compares)
+    standing = _Standing(answer, units, rule, errors, blocks or {}, has_room, may_be_left, compares)
     last = standing.take_over(recorded)
     rounds = rounds or count(last + 1)
     run_s = 0.0
     while not standing.is_over:
-        planned = standing.next_round(partial(budget.fits, cost_s), leaves_room=leaves_room)
+        planned = standing.next_round(partial(budget.fits, cost_s))
         if planned is None:
             standing.run_out()
             break
@@ -135,6 +138,7 @@ class _Standing:
     rule: StoppingRule
     errors: Errors
     blocks: Blocks
+    has_room: bool
     may_be_left: bool
     compares: bool
     failures: list[str] = field(default_factory=list)
@@ -150,7 +154,7 @@ class _Standing:
                 self.errors.unit,
                 [*self.blocks.get(unit, ())],
             )
-            for unit in (self.units if len(self.units) > 1 else ())
+            for unit in (self.units if len(self.units) > 1 or not self.compares else ())
         ]
 
     @property
@@ -188,13 +192,14 @@ class _Standing:
         is_smallest = all(unit.is_kept for unit in settled)
         return not is_smallest and all(unit.leans for unit in self.open)
 
-    def next_round(self, fits: Callable[[int], bool], *, leaves_room: bool) -> list[_Run] | None:
+    def next_round(self, fits: Callable[[int], bool]) -> list[_Run] | None:
         """Runs of the next round: all, else what the main claim needs; None where nothing fits."""
         whole, pair = self._whole_round(), [(ORIGINAL, 0), (self.answer, 0)]
-        is_open = not self.claim.stopped_because
-        if fits(len(whole) + (self._kept_runs if is_open or leaves_room else 0)):
+        claims = self.compares and not self.claim.stopped_because
+        keeps = claims or not self.compares or self.has_room
+        if fits(len(whole) + (self._kept_runs if keeps else 0)):
             return whole
-        return pair if is_open and self.compares and fits(len(pair)) else None
+        return pair if claims and fits(len(pair)) else None
 
     def _whole_round(self) -> list[_Run]:
         units = [(unit.without, WITHOUT) for unit in self.open]
@@ -209,14 +214,18 @@ class _Standing:
         pairs = len(self.claim.pairs)
         fewest = self.rule.fewest_pairs(self.errors.main)
         if not self.compares:
-            return 3 * fewest  # one pair in two may dissent
+            return 2 * ceil(LOOK_LEAVES * fewest)
         if self.claim.stopped_because:
             return 2 * max(pairs, fewest)
-        return 2 * max(0, fewest - pairs - self._replicates)
+        agree = pairs and all(low > 1 + self.rule.minimum_effect for low, _ in self.claim.ratios)
+        wanted = ceil((_SLACK if agree else _DISSENT) * fewest)
+        return 2 * max(0, wanted - pairs - self._replicates)
 
     @property
     def _replicates(self) -> int:
         units = len(self.open)
+        if not self.compares:
+            return FEWEST_REPLICATES
         if self.claim.stopped_because:
             return 2 * units
         return max(FEWEST_REPLICATES, units) if units else 1

@@ -31,7 +31,16 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import FEWEST_REPLICATES, ROOM, STOP_AT, Measure, Proof, Unit, prove
+from mpiric.tuning.proof.proof import (
+    FEWEST_REPLICATES,
+    LOOK_LEAVES,
+    ROOM,
+    STOP_AT,
+    Measure,
+    Proof,
+    Unit,
+    prove,
+)
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
@@ -54,6 +63,8 @@ class ProofPlan:
     stops: bool = False  # whether the second run of a pair may be stopped
     run_s: float = 0.0  # of a run of the original, as far as known
     answer_s: float | None = None  # the same of the answer; None: as long as that
+    doubtful: Sequence[str] = ()  # knobs whose settings the search does not see contribute, the worst first
+    evident: Sequence[str] = ()  # those whose settings it sees contribute beyond doubt
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
 
 
@@ -91,11 +102,12 @@ class _Sequence:
             self.left |= last.is_left
             if not last.is_left:
                 self.plan.proved(last.evidence)
-            missing = _superfluous(last)
-            answer = _less(last.evidence.configuration, missing)
+            missing = _superfluous(last, len(last.evidence.shares))
+            answer = _less(last.evidence.configuration, [share.knobs for share in missing])
             if not missing or not self._can_be_proved(answer, last):
                 break
-            self.plan.say(f"{_names(missing)} not shown to contribute: proving it without")
+            names = _names(share.knobs for share in missing)
+            self.plan.say(f"{names} not shown to contribute: proving it without")
             smaller = self._prove(answer)
             if not (smaller.is_left or _keeps_up(smaller, stands)):
                 smaller = self._bring_back(last, missing) or smaller
@@ -109,19 +121,23 @@ class _Sequence:
     def _preselected(self) -> Configuration:
         """What to prove where the runs are too few for the whole answer and a smaller one after it.
 
-        Nothing is claimed of these rounds, so that they take nothing of the error.
+        Nothing is claimed before that, so that it takes nothing of the error.
         """
-        plan, units = self.plan, self.plan.units_of(self.first)
-        recorded = list(plan.recorded(self.first))
-        is_begun = any(not trial.configuration for trial in recorded)
-        if is_begun or not (recorded or _is_tight(plan, len(units))):
-            return self.first
-        plan.say("few runs are left: looking first at what each setting is worth")
+        plan, answer = self.plan, self._within_room()
+        recorded = list(plan.recorded(answer))
+        units = plan.units_of(answer)
+        unsure = [unit for unit in units if not set(unit) <= set(plan.evident)]
+        is_proof_begun = any(not trial.configuration for trial in recorded)
+        looks = not _has_room(plan, len(units)) and _can_look(plan, len(units), len(unsure))
+        if is_proof_begun or not (recorded or looks):
+            return answer
+        plan.say("few runs are left: looking first at what settings are worth")
         proof = prove(
             plan.measure,
-            self.first,
-            units,
+            answer,
+            unsure,
             plan.rule,
+            self._errors(len(units)),
             seed=plan.seed,
             budget=plan.budget,
             recorded=recorded,
@@ -129,24 +145,43 @@ class _Sequence:
             compares=False,
         )
         if proof.rejected:
-            return self.first
+            return answer
         self.blocks.update(proof.blocks)
-        missing = _superfluous(proof)
-        smaller = _less(self.first, missing)
-        if not missing or plan.is_rejected(smaller):
+        missing = [share.knobs for share in _superfluous(proof, len(units))]
+        return self._smaller(answer, missing, "shown")
+
+    def _within_room(self) -> Configuration:
+        """The answer, or where there is no room for it the answer without what the search does not see help.
+
+        What an interrupted proof has begun with stays.
+        """
+        plan, units = self.plan, self.plan.units_of(self.first)
+        if any(True for _ in plan.recorded(self.first)):
             return self.first
-        plan.say(f"{_names(missing)} not shown to contribute: proving it without")
+        doubtful = [unit for unit in units if set(unit) <= set(plan.doubtful)]
+        doubtful.sort(key=lambda unit: max(map(plan.doubtful.index, unit)))
+        smaller = _less(self.first, doubtful[: len(units) - 1])
+        if _has_room(plan, len(units)) and not any(True for _ in plan.recorded(smaller)):
+            return self.first
+        return self._smaller(self.first, doubtful[: len(units) - 1], "seen")
+
+    def _smaller(self, answer: Configuration, missing: Sequence[Unit], how: str) -> Configuration:
+        """The answer without some units; as it is where what is left failed before."""
+        smaller = _less(answer, missing)
+        if not missing or self.plan.is_rejected(smaller):
+            return answer
+        self.plan.say(f"{_names(missing)} not {how} to contribute: proving it without")
         return smaller
 
     def _bring_back(self, larger: Proof, missing: list[Share]) -> Proof | None:
         """Proof with the most useful of several that were dropped, once; None where that cannot be."""
         best = max(missing, key=lambda share: share.ratio)
-        answer = _less(larger.evidence.configuration, [share for share in missing if share is not best])
+        answer = _less(larger.evidence.configuration, [share.knobs for share in missing if share is not best])
         is_spent = self.came_back or self.left
         if len(missing) < 2 or is_spent or not self._can_be_proved(answer, larger):
             return None
         self.came_back, self.blocks = True, {}
-        self.plan.say(f"something of that is needed: proving it with {_names([best])}")
+        self.plan.say(f"something of that is needed: proving it with {_names([best.knobs])}")
         return self._prove(answer)
 
     def _prove(self, answer: Configuration, proved: Callable[[Evidence], None] = lambda _: None) -> Proof:
@@ -166,8 +201,8 @@ class _Sequence:
             stops=plan.stops,
             proved=proved,
             blocks=self.blocks,
+            has_room=_has_room(plan, len(units)),
             may_be_left=not (self.left or self.came_back),
-            leaves_room=True,
         )
         self.blocks.update(proof.blocks)
         if proof.rejected:
@@ -189,24 +224,27 @@ class _Sequence:
         return fits or any(True for _ in self.plan.recorded(answer))
 
 
-def _is_tight(plan: ProofPlan, units: int) -> bool:
-    """Whether the budget has room for two rounds and the proof of a smaller answer, and not for much more."""
+def _has_room(plan: ProofPlan, units: int) -> bool:
+    """Whether the budget has room for an answer with so many units and for a smaller one after it."""
     pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
     replicates = max(FEWEST_REPLICATES, units)
-    rounds, preselecting = -(-pairs // replicates), _PRESELECTING * (replicates + units)
+    rounds = -(-pairs // replicates)
+    return units < 2 or _fits(plan, rounds * replicates + pairs, rounds * units, units)
 
-    def fits(pairs: float, others: int) -> bool:
-        runs = int(2 * pairs) + others
-        slow = others // max(1, units)  # at most: without what helps, a run takes as long as the original's
-        seconds = pairs * _pair_s(plan) + (others - slow) * _answer_s(plan) + slow * plan.run_s
-        return plan.budget.fits(ROOM * seconds / runs, runs)
 
-    # Of pairs that follow preselecting rounds, one in two may dissent.
-    return (
-        units > 1
-        and not fits(rounds * replicates + pairs, rounds * units)
-        and fits(1.5 * pairs, preselecting)
-    )
+def _can_look(plan: ProofPlan, units: int, unsure: int) -> bool:
+    """Whether two rounds of the units that are not sure fit before the pairs of a proof."""
+    pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
+    others = _PRESELECTING * (FEWEST_REPLICATES + unsure)
+    return bool(unsure) and _fits(plan, LOOK_LEAVES * pairs, others, unsure, room=1.0)
+
+
+def _fits(plan: ProofPlan, pairs: float, others: int, units: int, room: float = ROOM) -> bool:
+    """Whether so many pairs fit, and other runs of the answer or of it without one of its units."""
+    runs = int(2 * pairs) + others
+    slow = others // max(1, units)  # at most: without what helps, a run takes as long as the original's
+    seconds = pairs * _pair_s(plan) + (others - slow) * _answer_s(plan) + slow * plan.run_s
+    return plan.budget.fits(room * seconds / runs, runs)
 
 
 def _answer_s(plan: ProofPlan) -> float:
@@ -220,11 +258,11 @@ def _pair_s(plan: ProofPlan) -> float:
     return answer_s + (plan.run_s + stopped_s) / 2
 
 
-def _superfluous(proof: Proof) -> list[Share]:
-    """Units that are not shown to contribute; where none is, all but the one that looks most useful."""
+def _superfluous(proof: Proof, units: int) -> list[Share]:
+    """Units that are not shown to contribute; of all ``units`` of an answer the most useful one stays."""
     shares = proof.evidence.shares
     missing = [s for s in shares if s.why and not (s.shown or s.is_needed or s.is_likely)]
-    if len(missing) == len(shares) and missing:
+    if len(missing) == units and missing:
         missing.remove(max(missing, key=lambda share: share.ratio))
     return missing
 
@@ -236,10 +274,10 @@ def _keeps_up(smaller: Proof, larger: Proof) -> bool:
     return ours.verdict is Verdict.FASTER and is_as_fast
 
 
-def _less(answer: Configuration, shares: list[Share]) -> Configuration:
-    knobs = {knob for share in shares for knob in share.knobs}
+def _less(answer: Configuration, units: Iterable[Unit]) -> Configuration:
+    knobs = {knob for unit in units for knob in unit}
     return Configuration(tuple(item for item in answer.items if item[0] not in knobs))
 
 
-def _names(shares: list[Share]) -> str:
-    return ", ".join(knob for share in shares for knob in share.knobs)
+def _names(units: Iterable[Unit]) -> str:
+    return ", ".join(knob for unit in units for knob in unit)

@@ -46,7 +46,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Gains:
-    """By how much points are faster than another one: logarithms, and their variances."""
+    """Gains of points over another one: expected logarithms, and their variances."""
 
     mean: Array  # of each point
     variance: Array
@@ -81,7 +81,7 @@ class Effects:
         return across @ self._weights + self._centre, within - across @ self._inverse @ across.T
 
     def gains(self, points: Sequence[Point], best: Point) -> Gains:
-        """By how much these points are faster than the best, were all runs counted or all but one."""
+        """Estimate the gains of these points over the best, by all runs and by all but each one."""
         wanted = np.array([*points, best], dtype=np.intp).reshape(len(points) + 1, self._points.shape[1])
         across = self._signal(self.sizes, *self._parts(wanted, self._points))
         to_best = self._signal(self.sizes, *self._parts(wanted, wanted[-1:]))[:, 0]
@@ -118,7 +118,7 @@ class Effects:
         return total, (total * total - squares) / 2, same
 
     def _own(self, points: NDArray[Any]) -> tuple[Array, Array, Array]:
-        """The same of each point and itself."""
+        """Likeness of each point and itself, as of every two points."""
         likeness = np.array([a.diagonal()[points[:, column]] for column, a in enumerate(self._alike)])
         total = likeness.sum(axis=0)
         return total, (total * total - (likeness * likeness).sum(axis=0)) / 2, np.ones(len(points))

@@ -1,5 +1,6 @@
 """Model-based search: run what can be hoped to be faster than the best, by all runs so far."""
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from math import prod
@@ -27,7 +28,12 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
     quiet = 0
     while evaluator.runs_left() > keep() and quiet < _PATIENCE:
         step, best = len(evaluator.trials), rank(evaluator)[0].point
-        points = [point for point in _candidates(evaluator, seed, step) if point != best]
+        slow = _hopeless(evaluator)
+        points = [
+            point
+            for point in _candidates(evaluator, seed, step)
+            if point != best and slow.isdisjoint(enumerate(point))
+        ]
         if not points:
             return
         hoped = expected_improvement(evaluator.effects(), points, best)
@@ -35,6 +41,17 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
         quiet = quiet + 1 if hoped[first] < _ENOUGH and step >= _LEARNING else 0
         times = evaluator.runs_of(points[first])
         evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
+
+
+def _hopeless(evaluator: Evaluator) -> set[tuple[int, int]]:
+    """Levels of which two runs were stopped for being slow, and none came to its end: hardly by chance."""
+    stopped = Counter[tuple[int, int]]()
+    ended = set[tuple[int, int]]()
+    for point in evaluator.points:
+        levels = [(index, level) for index, level in enumerate(point) if level]
+        stopped.update(levels if point in evaluator.stopped else ())
+        ended.update(() if point in evaluator.stopped else levels)
+    return {level for level, times in stopped.items() if times > 1 and level not in ended}
 
 
 def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:

@@ -20,7 +20,7 @@ from mpiric.tuning.search.space import Point
 
 
 def expected_improvement(effects: Effects, points: Sequence[Point], best: Point) -> Array:
-    """By how much each point can be hoped to be faster than the best; a logarithm."""
+    """The gain of each point over the best that can be hoped for; a logarithm."""
     gains, disturbed = effects.gains(points, best), effects.disturbed()
     all_count = _positive_part(gains.mean, gains.variance)
     one_less = _positive_part(gains.mean_without, gains.variance_without)

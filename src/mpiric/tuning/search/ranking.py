@@ -54,7 +54,7 @@ def _within(smaller: Point, point: Point) -> bool:
 
 @dataclass(frozen=True)
 class Estimate:
-    """By how much a setting of a point shortens the logarithm of the objective, as the model sees it."""
+    """What a setting of a point takes off the logarithm of the objective, as the model sees it."""
 
     factor: int
     mean: float

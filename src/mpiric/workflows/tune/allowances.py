@@ -24,7 +24,7 @@ def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rul
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
 
     def proof_s() -> float:
-        needed = pairs * (run_s + min(run_s, best_s()))
+        needed = pairs * _PROOFS * _WITHOUT_UNITS * (run_s + min(run_s, best_s()))
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
     return Budget(

@@ -21,7 +21,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     for finding in state.findings:
         state.narrator.found(finding)
     if shortfall := proof_shortfall(budget, state.run_s, request.rule):
-        state.note(shortfall)
+        state.shortfall = shortfall
         state.narrator.say(shortfall)
     if request.site and not state.space.dimensions:
         state.note("nothing was tried: no setting that applies here would hold for every program (--site)")
@@ -53,6 +53,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     )
     state.rejected.update(found.rejected)
     budget.spend(allowance.runs_done)
+    state.candidates = {candidate.configuration: candidate for candidate in found.candidates}
     return [candidate.configuration for candidate in found.candidates]
 
 

@@ -1,5 +1,6 @@
 """The proof of a tune: the best candidate against the original, and what each of its settings is worth."""
 
+from dataclasses import replace
 from itertools import count
 
 from mpiric import knobs
@@ -53,7 +54,9 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         settings = len(units_of(candidate, state.situation))
         worth = f", and what each of {settings} settings is worth" if settings > 1 else ""
         state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{worth}")
-        found = prove_smallest(plan, candidate)
+        seen = state.candidates.get(candidate)
+        of_candidate = replace(plan, doubtful=seen.doubtful, evident=seen.evident) if seen else plan
+        found = prove_smallest(of_candidate, candidate)
         state.evidence = (found.proof.evidence,)
         state.rejected.update(found.rejected)
         if not found.proof.rejected:

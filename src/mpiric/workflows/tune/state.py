@@ -13,6 +13,7 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter
 from mpiric.model.whole_check import WholeCheck
 from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.search import ProofCandidate
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.trials.find_marks import FoundMarks
@@ -47,7 +48,9 @@ class TuneState:
     space: SearchSpace = field(default_factory=SearchSpace)
     cannot_matter: tuple[CannotMatter, ...] = ()
     findings: tuple[Finding, ...] = ()
+    shortfall: str = ""  # why the budget seemed too small for a proof
     searched: list[Trial] = field(default_factory=list)  # in order
+    candidates: dict[Configuration, ProofCandidate] = field(default_factory=dict)  # as the search sees them
     rejected: dict[Configuration, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     whole: WholeCheck = field(default_factory=WholeCheck)  # of the answer run to its end

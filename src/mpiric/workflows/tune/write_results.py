@@ -42,6 +42,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     trials = state.log.read().trials
     split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
     state.notes += [
+        *([state.shortfall] if state.shortfall and not proved else []),
         *ignored_hints(configuration, state),
         *state.copies.notes,
         *written_outside(

@@ -260,7 +260,7 @@ def test_where_a_round_with_everything_does_not_fit_pairs_go_on() -> None:
     assert len(evidence.pairs) == 10
     assert evidence.verdict is Verdict.FASTER
     assert {share.why for share in evidence.shares} == {
-        "the budget ended: likely, but not shown by 3 runs without it"
+        "the budget ended: likely, but not shown by 2 runs without it"
     }
 
 

@@ -175,6 +175,40 @@ def test_where_runs_are_few_the_settings_are_looked_at_before_anything_is_proved
     assert Configuration() not in first
 
 
+def test_where_runs_are_few_what_the_search_does_not_see_contribute_is_not_proved() -> None:
+    measured = program({"malloc": 1.5})
+    proved = Proved(measured, answer("a", "b", "malloc"), Budget(runs=24), doubtful=("b", "a"))
+    assert proved.kept == {"malloc"}
+    assert proved.said == ["b, a not seen to contribute: proving it without"]
+    assert proved.found.dropped == ("a", "b")
+    assert proved.found.proof.evidence.verdict is Verdict.FASTER
+    assert {t.configuration for t in measured.made} == {Configuration(), answer("malloc")}
+
+
+def test_where_there_is_room_the_search_has_no_say() -> None:
+    proved = Proved(program({"malloc": 1.5, "b": 1.3}), answer("b", "malloc"), doubtful=("b",))
+    assert proved.kept == {"b", "malloc"}
+    assert proved.said == []
+
+
+def test_of_an_answer_of_which_all_is_doubtful_the_most_useful_setting_is_proved() -> None:
+    proved = Proved(
+        program({"malloc": 1.5}), answer("a", "malloc"), Budget(runs=24), doubtful=("a", "malloc")
+    )
+    assert proved.kept == {"malloc"}
+
+
+def test_what_the_search_sees_contribute_beyond_doubt_is_not_looked_at_first() -> None:
+    measured = program({"malloc": 1.5, "binding": 1.3})
+    whole = answer("a", "binding", "malloc")
+    proved = Proved(measured, whole, Budget(runs=36), evident=("binding", "malloc"))
+    assert proved.kept == {"binding", "malloc"}
+    first = next(n for n, trial in enumerate(measured.made) if not trial.configuration)
+    looked_at = {trial.configuration for trial in measured.made[:first]}
+    assert {whole, answer("binding", "malloc")} >= looked_at
+    assert answer("binding", "malloc") in looked_at
+
+
 def test_time_is_counted_by_what_runs_of_the_answer_take_and_pairs_that_are_stopped() -> None:
     """Runs as long as the original's would leave no room for a smaller answer in 24 s."""
     measured = program({"malloc": 5.0})

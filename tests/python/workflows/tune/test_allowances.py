@@ -19,12 +19,19 @@ def test_search_and_proof_both_get_a_share(budget_s: float, run_s: float):
 
 
 def test_a_fast_candidate_leaves_more_time_to_the_search():
-    assert _search_s(50.0, 2.0, 0.25) > _search_s(50.0, 2.0, 2.0)
+    assert _search_s(150.0, 2.0, 0.25) > _search_s(150.0, 2.0, 2.0)
 
 
 def test_a_proof_of_a_fast_candidate_fits_beside_the_search():
     left_for_proof = 50.0 - _search_s(50.0, 2.0, 0.25)
     assert left_for_proof >= StoppingRule().fewest_pairs() * (2.0 + 0.25)
+
+
+def test_of_a_short_budget_the_proof_gets_most_and_of_a_long_one_what_two_proofs_take():
+    pairs = 1.5 * StoppingRule().fewest_pairs()
+    assert _search_s(45.0, 1.0, 0.4) == pytest.approx(0.35 * 45.0)
+    assert _search_s(200.0, 1.0, 0.4) == pytest.approx(200.0 - pairs * 1.4 * 3)
+    assert _search_s(2000.0, 1.0, 0.4) == pytest.approx(0.75 * 2000.0)
 
 
 def test_a_limit_of_runs_is_shared_too():

@@ -124,8 +124,9 @@ def test_a_configuration_that_is_much_slower_is_stopped_early(tune):
     tune.runner.settings = {"binding": Behaviour(20.0)}
     tuned = tune(max_runs=60)
     assert "stopped early" in rejections(tuned)[str(BOUND)]
-    (trial,) = (trial for trial in tune.trials if trial.outcome is Outcome.TIMED_OUT)
-    assert trial.wall_s < 30.0  # 200 s without a limit
+    stopped = [trial for trial in tune.trials if trial.outcome is Outcome.TIMED_OUT]
+    assert len(stopped) <= 2  # the first may have been disturbed
+    assert all(trial.wall_s < 30.0 for trial in stopped)  # 200 s without a limit
 
 
 def test_when_a_candidate_fails_in_its_proof_the_next_one_is_proved(tune, undisturbed):

@@ -114,7 +114,7 @@ def test_fortran_programs_see_the_order_and_their_own_handles(family, source, or
 @pytest.mark.requires("mpi:intelmpi", "gfortran")
 @pytest.mark.parametrize("source", ["reordered_f77.f", "reordered.f90"])
 def test_fortran_programs_under_intel_mpi_do_too(source, order, mpi_run, tmp_path):
-    """Its modules of mpi_f08 are for its own compiler alone."""
+    """The dialects are those that need no module of mpi_f08: Intel's is for its own compiler alone."""
     intel = next(
         m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == ("intelmpi", "mpiric")
     )

@@ -140,10 +140,11 @@ def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, buil
     assert done.stdout.splitlines() == [*EXPECTED, *(f"{word} 20" for word in spawns)], done.stderr
 
 
+@pytest.mark.parametrize("source", ["translated_classes.c", "translated_objects.c"])
 def test_each_class_of_argument_comes_through_as_under_its_own_library(
-    mpi, family, built, run_mpiric, environment, tmp_path
+    mpi, family, source, built, run_mpiric, environment, tmp_path
 ):
-    program, launcher = built(family, SOURCE.with_name("translated_classes.c"))
+    program, launcher = built(family, SOURCE.with_name(source))
     has_mpi_4 = not mpi.label.startswith("openmpi-4")
     puts = not mpi.label.startswith("mpich-4.0.2")  # Debian's puts elsewhere, for its own programs too
     words = [*(["put"] if puts else []), *(["sessions", "partitioned"] if has_mpi_4 else [])]

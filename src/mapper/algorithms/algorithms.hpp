@@ -65,8 +65,8 @@ struct HiddenGrid {
     std::vector<Vertex> position;
 };
 
-// Whether each arc crosses a face, in a graph that may be a grid of which all that touch are neighbours; empty
-// where it is none.
+// Whether each arc crosses a face, in a graph that may be a grid of which all that touch are neighbours;
+// empty where it is none.
 std::vector<char> grid_faces(const Graph& graph, unsigned threads);
 
 // The grid that a graph of neighbours across faces, or of all that touch, is, whatever the order of its

@@ -28,8 +28,8 @@ Effort effort_of(Preset preset, const Graph& graph) {
                 .rounds = is_large ? 2U : 4U,
                 .scans = is_large ? 2.0 : 4.0,
                 .cycles = 0,
-                .repeats = is_large ? 1U : 10U,
-                .combines = is_large ? 0U : 26U,
+                .repeats = is_large ? 1U : 8U,
+                .combines = is_large ? 0U : 16U,
                 .map_cycles = is_large ? 1U : 2U,
                 .shrink = 2.2};
     case Preset::strong:

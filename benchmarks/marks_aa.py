@@ -97,10 +97,11 @@ def _row_of(program: str, proofs: Sequence[Row]) -> Row:
     own = [row for row in proofs if row["program"] == program]
     times = sorted(each for row in own for both in row["times_s"] for each in both)
     quarter, middle = len(times) // 4, median(times) if times else 0.0
-    wrong = sum(row["wrong"] for row in own)
+    wrong, marks = sum(row["wrong"] for row in own), sorted({row["mark"] for row in own})
+    others = f" and {len(marks) - 1} other windows" if marks[1:] else ""
     return {
         "program": program,
-        "mark": ", ".join(sorted({row["mark"] for row in own})),
+        "mark": f"{marks[0]}{others}" if marks else None,
         "proofs": len(own),
         "wrong": wrong,
         "upper95": round(upper_bound(wrong, len(own)), 4) if own else None,

@@ -3,6 +3,7 @@
 
 #include "files/posix.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,5 +23,23 @@ inline bool direct_unlink(const char* path) noexcept { return direct(SYS_unlinka
 inline bool is_there(int directory, const char* path) noexcept {
     return direct(SYS_faccessat, directory, path, F_OK) == 0;
 }
+
+/// A descriptor of ours, closed at the end of its scope.
+class Opened {
+  public:
+    explicit Opened(int descriptor) noexcept : descriptor_(descriptor) {}
+    ~Opened() {
+        const int error = errno;
+        if (descriptor_ >= 0)
+            direct_close(descriptor_);
+        errno = error;
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    operator int() const noexcept { return descriptor_; }
+
+  private:
+    int descriptor_;
+};
 
 }  // namespace mpiric::files

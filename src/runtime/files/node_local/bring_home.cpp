@@ -15,24 +15,6 @@ constexpr size_t part_bytes = 4 << 20;
 constexpr int most_turns =
     16;  // a file is copied anew where something that no name of libc shows writes to it
 
-/// A descriptor of ours, closed at the end of its scope.
-class Opened {
-  public:
-    explicit Opened(int descriptor) noexcept : descriptor_(descriptor) {}
-    ~Opened() {
-        const int error = errno;
-        if (descriptor_ >= 0)
-            direct_close(descriptor_);
-        errno = error;
-    }
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
-    operator int() const noexcept { return descriptor_; }
-
-  private:
-    int descriptor_;
-};
-
 bool write_all(int to, const char* from, size_t bytes, off_t at) noexcept {
     while (bytes > 0) {
         const long put = direct(SYS_pwrite64, to, from, bytes, at);

@@ -36,12 +36,15 @@ bool any_in(State state) noexcept {
     return false;
 }
 
-/// Whether another rank waits for the file.
-bool is_wished_for(const Staged& staged) noexcept {
+/// Answers another rank that waits for a file. One that is mapped into memory stays: the rank finds its wish
+/// gone and the link there still, which leads to the same bytes on this node.
+void answer_wish(Staged& staged) noexcept {
     char wish[PATH_MAX];
     Link link;
     std::memcpy(link.target, staged.local, sizeof link.target);
-    return write_beside(wish, staged.own, wish_name, link.id()) && is_there(AT_FDCWD, wish);
+    if (write_beside(wish, staged.own, wish_name, link.id()) && is_there(AT_FDCWD, wish) && !settle(staged) &&
+        errno == EBUSY)
+        direct_unlink(wish);
 }
 
 /// Brings home one that is closed; where that fails it is kept, to be tried again at the end.
@@ -55,8 +58,10 @@ void take_turn() noexcept {
     for (Staged& each : staged_files) {
         if (is_in(each, State::queued))
             bring_queued(each);
-        else if (is_in(each, State::open) && is_wished_for(each))
-            settle(each);
+        if (is_in(each, State::queued))
+            answer_wish(each);
+        else if (is_in(each, State::open))
+            answer_wish(each);
     }
 }
 

@@ -23,7 +23,7 @@ off_t copied_bytes(const char* copy) noexcept {
     return direct(SYS_newfstatat, AT_FDCWD, copy, &facts, 0) == 0 ? facts.st_size : -1;
 }
 
-/// Waits until another file, or none, is where the link was.
+/// Waits until another file, or none, is where the link was, or the maker has answered that it stays.
 bool wait_for_maker(const char* path, const Link& link) noexcept {
     char wish[PATH_MAX], copy[PATH_MAX];
     if (!write_beside(wish, path, wish_name, link.id()) || !write_beside(copy, path, copy_name, link.id()))
@@ -40,7 +40,7 @@ bool wait_for_maker(const char* path, const Link& link) noexcept {
         nanosleep(&pause, nullptr);
         waited_s += double(pause_ns) * 1e-9;
         Link now;
-        came = !read_link(AT_FDCWD, path, now);
+        came = !read_link(AT_FDCWD, path, now) || (file >= 0 && !is_there(AT_FDCWD, wish));
         if (const off_t bytes = copied_bytes(copy); bytes != seen) {
             seen = bytes;
             waited_s = 0;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -39,13 +40,18 @@ bool is_made_to_write(int flags) noexcept {
            !(flags & (O_DSYNC | O_SYNC | O_DIRECT | O_NOFOLLOW | O_PATH) || (flags & O_TMPFILE) == O_TMPFILE);
 }
 
-/// Whether the file's own place is on another file system.
+/// Whether the file's own place is on another file system, and not in memory, where libraries of MPI share
+/// theirs.
 bool leads_away(int directory, const char* path) noexcept {
     char head[PATH_MAX];
     const char* slash = std::strrchr(path, '/');
     std::snprintf(head, sizeof head, "%.*s.", slash ? int(slash + 1 - path) : 0, path);
+    const Opened place(direct_open(directory, head, O_PATH | O_DIRECTORY));
     struct stat there{};
-    return direct(SYS_newfstatat, directory, head, &there, 0) == 0 && there.st_dev != disk;
+    struct statfs facts{};
+    return place >= 0 && direct(SYS_fstat, int(place), &there) == 0 && there.st_dev != disk &&
+           direct(SYS_fstatfs, int(place), &facts) == 0 && uint32_t(facts.f_type) != TMPFS_MAGIC &&
+           uint32_t(facts.f_type) != RAMFS_MAGIC;
 }
 
 /// A free place, its lock held exclusively; null when there is none.

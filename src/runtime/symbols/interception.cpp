@@ -325,8 +325,7 @@ void watch_everything() noexcept {
 
 void lead_posix() noexcept {
     for (uint32_t at = 0; at < files::posix_count; ++at)
-        store(2 * function_count + at,
-              passes_first(at) ? mpiric_posix_first[at] : posix_target(at));
+        store(2 * function_count + at, passes_first(at) ? mpiric_posix_first[at] : posix_target(at));
 }
 
 void watch_posix() noexcept {

@@ -24,6 +24,31 @@ constexpr bool is_watched(Posix name) noexcept {
     return watched[static_cast<uint32_t>(name)];
 }
 
+/// Whether a call ends this program, or begins another one in its place or beside it.
+constexpr bool leaves_program(Posix name) noexcept {
+    switch (name) {
+    case Posix::_exit:
+    case Posix::_Exit:
+    case Posix::quick_exit:
+    case Posix::abort:
+    case Posix::system:
+    case Posix::popen:
+    case Posix::posix_spawn:
+    case Posix::posix_spawnp:
+    case Posix::execl:
+    case Posix::execle:
+    case Posix::execlp:
+    case Posix::execv:
+    case Posix::execve:
+    case Posix::execvp:
+    case Posix::execvpe:
+    case Posix::fexecve:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /// The next definition of a name after this library: libc's, or that of another interposer. For a name that
 /// this libc lacks, a function that fails with ENOSYS.
 void* libc_posix(uint32_t at) noexcept;

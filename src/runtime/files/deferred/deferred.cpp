@@ -75,22 +75,6 @@ constexpr Passing passing(Posix which) noexcept {
     case Posix::fork:
     case Posix::vfork:
         return Passing::forks;
-    case Posix::_exit:
-    case Posix::_Exit:
-    case Posix::quick_exit:
-    case Posix::abort:
-    case Posix::system:
-    case Posix::popen:
-    case Posix::posix_spawn:
-    case Posix::posix_spawnp:
-    case Posix::execl:
-    case Posix::execle:
-    case Posix::execlp:
-    case Posix::execv:
-    case Posix::execve:
-    case Posix::execvp:
-    case Posix::execvpe:
-    case Posix::fexecve:
     case Posix::raise:
     case Posix::kill:
     case Posix::dprintf:
@@ -103,6 +87,8 @@ constexpr Passing passing(Posix which) noexcept {
     case Posix::closefrom:
         return Passing::closes;
     default:
+        if (leaves_program(which))
+            return Passing::leaves;
         return is_watched(which) ? Passing::straight : Passing::shows;
     }
 }

@@ -1,10 +1,8 @@
 // Output that the program has written and this process still holds back: the same bytes in the same order,
 // visible later. Steps:
-//   1. Once MPI is initialised, begin() gives stdout, new stdio streams and small writes buffers of their
-//   own.
+//   1. Once MPI is initialised, begin() gives stdout, new stdio streams and small writes buffers.
 //   2. Names of libc and MPI that could show or need what is held lead through before_call() and
-//   before_mpi(), which
-//      write it out first.
+//      before_mpi(), which write it out first.
 //   3. Nothing is held longer than `late_ms`, whatever the program does meanwhile.
 // What is lost when the process is killed: at most the buffers. A descriptor that is sent to another process
 // through a socket, and memory shared between processes as a sign that a file is ready, are not seen; step 3

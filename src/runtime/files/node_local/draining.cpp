@@ -58,9 +58,7 @@ void take_turn() noexcept {
     for (Staged& each : staged_files) {
         if (is_in(each, State::queued))
             bring_queued(each);
-        if (is_in(each, State::queued))
-            answer_wish(each);
-        else if (is_in(each, State::open))
+        if (is_in(each, State::queued) || is_in(each, State::open))
             answer_wish(each);
     }
 }

@@ -18,28 +18,12 @@ constexpr bool leaves(Posix which) noexcept {
     switch (which) {
     case Posix::fork:
     case Posix::vfork:
-    case Posix::_exit:
-    case Posix::_Exit:
-    case Posix::quick_exit:
-    case Posix::abort:
-    case Posix::system:
-    case Posix::popen:
-    case Posix::posix_spawn:
-    case Posix::posix_spawnp:
-    case Posix::execl:
-    case Posix::execle:
-    case Posix::execlp:
-    case Posix::execv:
-    case Posix::execve:
-    case Posix::execvp:
-    case Posix::execvpe:
-    case Posix::fexecve:
     case Posix::close_range:
     case Posix::closefrom:
     case Posix::sync:
         return true;
     default:
-        return false;
+        return leaves_program(which);
     }
 }
 

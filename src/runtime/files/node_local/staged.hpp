@@ -19,9 +19,9 @@ struct Staged {
         queued,  ///< closed, to be brought home
         kept     ///< closed, and could not be brought home: tried again at the end
     };
-    std::atomic<State> state{State::free};
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
     int descriptor = 0;  ///< -1: the program has it open no longer
+    std::atomic<State> state{State::free};
     char own[PATH_MAX] = {};
     char local[PATH_MAX] = {};
 };

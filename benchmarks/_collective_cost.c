@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     const double begin = MPI_Wtime();
     for (int pass = 0; pass < 10; ++pass) {
         const double start = MPI_Wtime();
-        for (int one = 0; one < part; ++one)
+        for (int round = 0; round < part; ++round)
             for (int at = 0; at < copies; ++at)
                 call(comms[at]);
         const double each = (MPI_Wtime() - start) / part / copies;

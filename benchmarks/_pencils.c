@@ -103,7 +103,8 @@ int main(int argc, char** argv) {
     double error = 0, worst;
     const double scale = pow((double)points * points * points, times);
     for (size_t i = 0; i < size; i++)
-        error = fmax(error, cabs(field[i] / scale - (sin((double)i + rank) + I * cos(2.0 * (double)i - rank))));
+        error =
+            fmax(error, cabs(field[i] / scale - (sin((double)i + rank) + I * cos(2.0 * (double)i - rank))));
     MPI_Reduce(&error, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, world);
     if (rank == 0)
         printf("%s\n", worst < 1e-9 ? "right" : "wrong");

@@ -81,23 +81,23 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int one[2] = {rank + 1, 10}, sum[2] = {0, 0}, all[4] = {0}, got[4] = {0};
+    int sent[2] = {rank + 1, 10}, sum[2] = {0, 0}, all[4] = {0}, got[4] = {0};
     MPI_Op op;
     MPI_Op_create_c(add_all, 1, &op);
-    MPI_Allreduce_c(one, sum, 2, MPI_INT, op, MPI_COMM_WORLD);
+    MPI_Allreduce_c(sent, sum, 2, MPI_INT, op, MPI_COMM_WORLD);
     say("operation", sum[0] + sum[1]);
     MPI_Op_free(&op);
 
     MPI_Count counts[2] = {1, 2}, bytes;
     MPI_Aint displacements[2] = {2, 0}, low, extent;
-    MPI_Gatherv_c(one, rank + 1, MPI_INT, rank ? NULL : all, rank ? NULL : counts,
+    MPI_Gatherv_c(sent, rank + 1, MPI_INT, rank ? NULL : all, rank ? NULL : counts,
                   rank ? NULL : displacements, MPI_INT, 0, MPI_COMM_WORLD);
     say("gathered", all[0] * 100 + all[1] * 10 + all[2]);
 
     MPI_Request requests[2];
     MPI_Count each[2] = {1, 1};
     MPI_Aint places[2] = {1, 0};
-    MPI_Ialltoallv_c(one, each, places, MPI_INT, got, each, places, MPI_INT, MPI_COMM_WORLD, &requests[0]);
+    MPI_Ialltoallv_c(sent, each, places, MPI_INT, got, each, places, MPI_INT, MPI_COMM_WORLD, &requests[0]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     say("exchanged", got[0] * 100 + got[1]);
     MPI_Allgather_c(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, 1, MPI_INT, MPI_COMM_WORLD);
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
     MPI_Status status;
     MPI_Count count = -1, wide_low, wide_extent;
     MPI_Irecv_c(got, 4, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend_c(one, 2, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend_c(sent, 2, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, &requests[1]);
     MPI_Wait(&requests[0], &status);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     MPI_Get_count_c(&status, MPI_INT, &count);
@@ -121,12 +121,12 @@ int main(int argc, char** argv) {
     char packed[64];
     MPI_Count position = 0, room;
     MPI_Pack_size_c(2, MPI_INT, MPI_COMM_WORLD, &room);
-    MPI_Pack_c(one, 2, MPI_INT, packed, sizeof packed, &position, MPI_COMM_WORLD);
+    MPI_Pack_c(sent, 2, MPI_INT, packed, sizeof packed, &position, MPI_COMM_WORLD);
     say("packed", position + 100 * (room >= position));
     MPI_Type_free(&type);
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    const int code = MPI_Send_c(one, -1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    const int code = MPI_Send_c(sent, -1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     int class = 0;
     MPI_Error_class(code, &class);
     say("negative", class == MPI_ERR_COUNT);

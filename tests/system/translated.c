@@ -35,17 +35,17 @@ static void say(const char* what, long value) {
 }
 
 static void collectives(void) {
-    int one = rank + 1, sum = 0, all = rank;
+    int own = rank + 1, sum = 0, all = rank;
     MPI_Op op;
     MPI_Op_create(add_all, 1, &op);
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
+    MPI_Allreduce(&own, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
     MPI_Op_free(&op);
     say("user operation", sum * 10 + (op == MPI_OP_NULL));
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     say("in place", all);
 
     MPI_Request persistent;
-    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
+    MPI_Allreduce_init(&own, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
     for (int turn = 0; turn < 2; ++turn) {
         sum = 0;
         MPI_Start(&persistent);

@@ -16,17 +16,17 @@
 
 static char piece[100];
 
-static void write_for_ever(const char* path, const char* told) {
+static void write_for_ever(const char* path, const char* progress) {
     char name[4096];
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    snprintf(name, sizeof name, "%s.pid", told);
+    snprintf(name, sizeof name, "%s.pid", progress);
     FILE* own = fopen(name, "w");
     fprintf(own, "%d", (int)getpid());
     fclose(own);
-    const int beside = open(told, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const int progress_file = open(progress, O_RDWR | O_CREAT | O_TRUNC, 0600);
     for (;;)
         if (write(file, piece, sizeof piece) != sizeof piece ||
-            pwrite(beside, "t", 1, lseek(beside, 0, SEEK_END)) != 1)
+            pwrite(progress_file, "t", 1, lseek(progress_file, 0, SEEK_END)) != 1)
             return;
 }
 

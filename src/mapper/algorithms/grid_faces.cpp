@@ -40,9 +40,9 @@ class Faces {
         });
         std::vector<char> is_face(graph_.arcs.size(), 1);
         for_each_edge(threads, [&](Vertex u, std::size_t arc, std::size_t back) {
-            common(u, graph_.arcs[arc].target, [&](std::size_t one, std::size_t other) {
-                const std::size_t touching = graph_.arcs_of(graph_.arcs[one].target).size() + 1;
-                if (std::size_t{counts_[one]} * counts_[other] == counts_[arc] * touching)
+            common(u, graph_.arcs[arc].target, [&](std::size_t arc_of_u, std::size_t arc_of_v) {
+                const std::size_t touching = graph_.arcs_of(graph_.arcs[arc_of_u].target).size() + 1;
+                if (std::size_t{counts_[arc_of_u]} * counts_[arc_of_v] == counts_[arc] * touching)
                     is_face[arc] = is_face[back] = 0;
             });
         });
@@ -75,15 +75,15 @@ class Faces {
 
     // `visit(arc of u, arc of v)` for every vertex that both touch.
     template <class Visit> void common(Vertex u, Vertex v, const Visit& visit) const {
-        std::size_t one = graph_.offsets[u];
-        std::size_t other = graph_.offsets[v];
-        while (one < graph_.offsets[u + 1] && other < graph_.offsets[v + 1]) {
-            const Vertex a = graph_.arcs[one].target;
-            const Vertex b = graph_.arcs[other].target;
+        std::size_t arc_of_u = graph_.offsets[u];
+        std::size_t arc_of_v = graph_.offsets[v];
+        while (arc_of_u < graph_.offsets[u + 1] && arc_of_v < graph_.offsets[v + 1]) {
+            const Vertex a = graph_.arcs[arc_of_u].target;
+            const Vertex b = graph_.arcs[arc_of_v].target;
             if (a == b)
-                visit(one, other);
-            one += a <= b ? 1U : 0U;
-            other += b <= a ? 1U : 0U;
+                visit(arc_of_u, arc_of_v);
+            arc_of_u += a <= b ? 1U : 0U;
+            arc_of_v += b <= a ? 1U : 0U;
         }
     }
 

@@ -119,12 +119,12 @@ template <class Cost> class LocalSearch {
         const Block own = partition_[v];
         const Weight weight = graph_.vertex_weights[v];
         cost_.prepare(connections_);
-        const Weight here = cost_.here(connections_, own);
+        const Weight own_cost = cost_.cost_in(connections_, own);
         Move best{std::numeric_limits<Weight>::min(), own, false};
         for (const Connection& each : connections_) {
             if (each.block == own || loads_[each.block] + weight > capacities_[each.block] + slack_)
                 continue;
-            const Weight gain = cost_.gain(connections_, here, each);
+            const Weight gain = cost_.gain(connections_, own_cost, each);
             const bool is_lighter = gain == best.gain && loads_[each.block] - capacities_[each.block] <
                                                              loads_[best.target] - capacities_[best.target];
             if (gain > best.gain || is_lighter)

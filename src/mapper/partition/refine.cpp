@@ -5,15 +5,15 @@ namespace {
 
 struct CutCost {
     static void prepare(const std::vector<Connection>& /*connections*/) {}
-    static Weight here(const std::vector<Connection>& connections, Block own) {
+    static Weight cost_in(const std::vector<Connection>& connections, Block own) {
         for (const Connection& each : connections)
             if (each.block == own)
                 return each.weight;
         return 0;
     }
-    static Weight gain(const std::vector<Connection>& /*connections*/, Weight here,
+    static Weight gain(const std::vector<Connection>& /*connections*/, Weight own_cost,
                        const Connection& target) {
-        return target.weight - here;
+        return target.weight - own_cost;
     }
 };
 
@@ -51,7 +51,7 @@ class DistanceCost {
         }
     }
 
-    Weight here(const std::vector<Connection>& connections, Block own) {
+    Weight cost_in(const std::vector<Connection>& connections, Block own) {
         if (!added_.empty())
             return by_groups(own);
         Weight total = 0;
@@ -60,8 +60,8 @@ class DistanceCost {
         return total;
     }
 
-    Weight gain(const std::vector<Connection>& connections, Weight here_now, const Connection& target) {
-        return here_now - here(connections, target.block);
+    Weight gain(const std::vector<Connection>& connections, Weight own_cost, const Connection& target) {
+        return own_cost - cost_in(connections, target.block);
     }
 
   private:

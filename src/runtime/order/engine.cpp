@@ -61,8 +61,8 @@ std::vector<Arc> symmetric(std::vector<Arc> arcs) {
     for (size_t at = 0; at < count; ++at)
         arcs.push_back({arcs[at].to, arcs[at].from, arcs[at].weight});
     std::erase_if(arcs, [](const Arc& arc) { return arc.from == arc.to; });
-    std::sort(arcs.begin(), arcs.end(), [](const Arc& one, const Arc& other) {
-        return std::pair(one.from, one.to) < std::pair(other.from, other.to);
+    std::sort(arcs.begin(), arcs.end(), [](const Arc& left, const Arc& right) {
+        return std::pair(left.from, left.to) < std::pair(right.from, right.to);
     });
     std::vector<Arc> merged;
     for (const Arc& arc : arcs)

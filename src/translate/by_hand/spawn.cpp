@@ -72,14 +72,14 @@ static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[]
     const Inside inside;
     const LComm parents = in<Comm>(comm);
     NewHandle<Comm> intercomm_(intercomm);
-    const long here = is_root(parents, root) ? std::max(count, 0) : 0;
-    Handles<Info> infos_(infos, here);
+    const long commands_read = is_root(parents, root) ? std::max(count, 0) : 0;
+    Handles<Info> infos_(infos, commands_read);
     std::vector<ChildArguments> arguments;
-    std::vector<char*> names(std::size_t(here), env_command);
+    std::vector<char*> names(std::size_t(commands_read), env_command);
     std::vector<char**> pointers;
-    arguments.reserve(std::size_t(here));
+    arguments.reserve(std::size_t(commands_read));
     long children = 0;
-    for (long at = 0; at < here; ++at) {
+    for (long at = 0; at < commands_read; ++at) {
         arguments.emplace_back(commands[at], argvs ? argvs[at] : nullptr);
         pointers.push_back(arguments.back().pointer());
         children += maxprocs[at];

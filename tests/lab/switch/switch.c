@@ -99,8 +99,8 @@ static void read_from(struct ethernet_switch* self, int from) {
     }
 }
 
-static nanoseconds earlier(nanoseconds one, nanoseconds other) {
-    return one == 0 || (other != 0 && other < one) ? other : one;
+static nanoseconds earlier(nanoseconds first, nanoseconds second) {
+    return first == 0 || (second != 0 && second < first) ? second : first;
 }
 
 /* Reads again from ports whose links are free; returns when the next one will be, 0 for none. */

@@ -148,10 +148,10 @@ inline void fill(Buffer& buffer, MPI_Datatype type, unsigned seed) {
             int place;
         };
         for (size_t at = margin; at + sizeof(Pair) <= buffer.bytes.size() - margin; at += sizeof(Pair)) {
-            Pair one{};
-            one.value = double((at / 16 + seed) % 5);
-            one.place = int(seed);
-            std::memcpy(&buffer.bytes[at], &one, sizeof one);
+            Pair pair{};
+            pair.value = double((at / 16 + seed) % 5);
+            pair.place = int(seed);
+            std::memcpy(&buffer.bytes[at], &pair, sizeof pair);
         }
     }
 }
@@ -178,15 +178,15 @@ enum class Compare { whole, front, nothing };
 using Library = std::function<int(void* receive)>;
 using Fill = std::function<void(Call& call, void* receive)>;
 
-inline void compare(Team* team, const char* layout, const Case& one, long elements, MPI_Datatype type,
+inline void compare(Team* team, const char* layout, const Case& tried, long elements, MPI_Datatype type,
                     Compare what, const Buffer& before, const Library& library, const Fill& arguments) {
     Buffer expected = before;
     Call asked{*team};
     arguments(asked, expected.data());
-    const Shape shape = shape_of(one.collective, asked);
+    const Shape shape = shape_of(tried.collective, asked);
     std::vector<const Algorithm*> serving;
     for (const Algorithm* algorithm : algorithms())
-        if (algorithm->collective == one.collective && serves_here(*algorithm, shape))
+        if (algorithm->collective == tried.collective && serves_here(*algorithm, shape))
             serving.push_back(algorithm);
     if (serving.empty())
         return;
@@ -197,8 +197,8 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
         arguments(call, got.data());
         ++compared;
         if (std::getenv("GRID_TRACE"))
-            std::fprintf(stderr, "[%d] %s/%s %s %s\n", me, name_of(one.collective).data(), algorithm->name,
-                         layout, one.words.c_str());
+            std::fprintf(stderr, "[%d] %s/%s %s %s\n", me, name_of(tried.collective).data(), algorithm->name,
+                         layout, tried.words.c_str());
         const int code = algorithm->run(call);
         // Pairs have padding, which nobody has to keep.
         const bool same = what == Compare::whole && type != MPI_DOUBLE_INT
@@ -209,8 +209,8 @@ inline void compare(Team* team, const char* layout, const Case& one, long elemen
             ++failed;
             if (failed < 20)
                 std::printf("rank %d of %d: %s/%s on %s, %s: code %d, %s\n", me, size,
-                            name_of(one.collective).data(), algorithm->name, layout, one.words.c_str(), code,
-                            same ? "same" : "differs");
+                            name_of(tried.collective).data(), algorithm->name, layout, tried.words.c_str(),
+                            code, same ? "same" : "differs");
         }
     }
 }

@@ -108,9 +108,9 @@ static void unusual_reductions(MPI_Comm comm, int count) {
     MPI_Op_create(multiply, 0, &product);
     MPI_Allreduce(own, got, 1, matrix, product, comm);
     for (int of = size - 1; of >= 0; --of) {
-        unsigned long one[4] = {1, (unsigned long)of + 1, 1, 0};
+        unsigned long left[4] = {1, (unsigned long)of + 1, 1, 0};
         int length = 1;
-        multiply(one, right, &length, &matrix);
+        multiply(left, right, &length, &matrix);
     }
     expect(memcmp(got, right, sizeof got) == 0, "allreduce of matrices", 1);
     MPI_Op_free(&product);

@@ -90,13 +90,13 @@ static void check_reduced(const long* where, long elements, const Op* op, int la
     for (long at = 0; at < elements; ++at) {
         unsigned long sum[2] = {0, 0};
         for (int of = last; of >= 0; --of) {
-            unsigned long one[2] = {0, 0};
+            unsigned long factor[2] = {0, 0};
             for (int part = 0; part < longs; ++part)
-                one[part] = (unsigned long)value(of, (from + at) * longs + part);
+                factor[part] = (unsigned long)value(of, (from + at) * longs + part);
             if (of < last)
-                combine(op, one, sum);
+                combine(op, factor, sum);
             else
-                sum[0] = one[0], sum[1] = one[1];
+                sum[0] = factor[0], sum[1] = factor[1];
         }
         for (int part = 0; part < longs; ++part)
             expect((unsigned long)where[at * longs + part] == sum[part], what, at);

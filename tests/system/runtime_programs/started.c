@@ -205,13 +205,13 @@ static void all(MPI_Comm comm, int turn) {
 
 /* Starting waits for nobody: rank 0 starts before rank 1 has been told that it may. */
 static void start_early(int turn) {
-    long one = rank, sum[4];
+    long own = rank, sum[4];
     int word = turn;
     MPI_Request requests[4];
     for (int at = 0; at < 4; ++at) {
         if (rank == 1 && at == 0)
             MPI_Recv(&word, 1, MPI_INT, 0, turn, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Iallreduce(&one, &sum[at], 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &requests[at]);
+        MPI_Iallreduce(&own, &sum[at], 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &requests[at]);
         if (rank == 0 && at == 3)
             MPI_Ssend(&word, 1, MPI_INT, 1, turn, MPI_COMM_WORLD);
     }

@@ -118,7 +118,7 @@ def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
             line["status"] = 3
     ledger.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "beg')
     after = production.run("--explore")[2]
-    assert "1 lines of the ledger" in after
+    assert "a line of the ledger" in after
     assert "exploring has ended: with the recipe a job ended with status 3 where the original ran" in after
     assert "running the command as it is" in after
     assert production.history()["damaged_lines"] == 1

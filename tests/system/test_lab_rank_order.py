@@ -81,8 +81,7 @@ def test_topologies_that_may_reorder_ranks_bring_neighbours_together(name, mpiri
     program = ROOT / "tests/system/programs/topologies.c"
     honoured = mpiric(name, "run", "--no-recipe", "--honour-reorder", program=program)
     assert honoured == "all right pairs on one host: 4 of 4\n"
-    if (
-        name != "openmpi"
-    ):  # which, asked to reorder, hands out ranks that are not those of its neighbours' lists
+    # Open MPI, asked to reorder, hands out ranks that are not those of its neighbours' lists.
+    if name != "openmpi":
         kept = mpiric(name, "run", "--no-recipe", program=program)
         assert kept == "all right pairs on one host: 0 of 4\n"

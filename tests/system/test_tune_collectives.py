@@ -61,9 +61,7 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
     assert line_of_policy == f"choose bcast 2 1 2 block * {1 << 16} {1 << 17} {found[0]['candidate']}"
     assert said["by_program"] == []
     ran = [event for event in events if event.get("configuration", {}).get("collectives") == "policy"]
-    # The search has one run for it: on a loaded machine that may be stopped for taking too long.
-    assert ran
-    assert {event["outcome"] for event in ran} <= {"ok", "timed out"}
+    assert any(event["outcome"] == "ok" for event in ran)
     assert not any("bcast-algorithm" in event["configuration"] for event in ran)
 
 

@@ -14,10 +14,10 @@ enum class Mapped : uint8_t { stays, goes };
 /// lock is held exclusively.
 bool bring_home(Staged& staged, Mapped mapped = Mapped::stays) noexcept;
 
-/// The same, its lock taken; true for one that is home already.
+/// Takes the lock and brings the file home; true for one that is home already.
 bool settle(Staged& staged, Mapped mapped = Mapped::stays) noexcept;
 
-/// The same for the file of a descriptor, where it is one on the node's disk.
+/// Takes the lock and brings home the file of a descriptor, where it is one on the node's disk.
 void bring_home_of(int descriptor) noexcept;
 
 /// Reserves room in its place for a file that is about to be closed. False, with errno, where that fails;

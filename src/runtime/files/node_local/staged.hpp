@@ -63,9 +63,9 @@ bool concerns(const char* path) noexcept;
 /// Makes a file on the node's disk, as open(2) does. -1: it is to be made in its own place.
 int stage(int directory, const char* path, int flags, mode_t mode) noexcept;
 
-/// That of a descriptor; null: it is none.
+/// The file that a descriptor leads to; null where that is none of these.
 Staged* staged_of(int descriptor) noexcept;
-/// That of a link, when this process has made it.
+/// The file of a link, when this process has made it; else null.
 Staged* staged_of(const Link& link) noexcept;
 
 /// The program closes it: its descriptor is any other file's from here on.

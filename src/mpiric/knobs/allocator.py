@@ -45,8 +45,9 @@ _GLIBC_SETTINGS: dict[str, Spelling] = {
 
 def faults_much(situation: Situation) -> bool:
     """Whether page faults are a cost worth attacking: many of them, or much time in the kernel with them."""
-    faults = situation.observation.minor_faults_per_s
-    return faults > _MANY_FAULTS_PER_S or (situation.observation.system_share > 0.15 and faults > 2_000.0)
+    observation = situation.observation
+    faults, in_kernel = observation.minor_faults_per_s, observation.kernel_share
+    return faults > _MANY_FAULTS_PER_S or (faults > 2_000.0 and in_kernel > 0.15)
 
 
 def _brings_its_own(situation: Situation) -> str:
@@ -79,7 +80,7 @@ def _malloc_promise(situation: Situation) -> Promise:
     if faults_much(situation):
         because = (
             f"{observation.minor_faults_per_s:,.0f} page faults a second and rank, "
-            f"{observation.system_share:.0%} of the CPU time in the kernel"
+            f"{observation.kernel_share:.0%} of the time in the kernel"
         )
         return Promise(0.85, because, ("keep-memory",))
     return Promise(0.15, "few page faults: memory is not handed back and forth")

@@ -92,8 +92,8 @@ def _single_copy_applies(situation: Situation) -> Applicability:
 
 
 def _single_copy_promise(situation: Situation) -> Promise:
-    if situation.observation.system_share > 0.2:
-        because = f"{situation.observation.system_share:.0%} of the CPU time is spent in the kernel"
+    if situation.observation.kernel_share > 0.2:
+        because = f"{situation.observation.kernel_share:.0%} of the time is spent in the kernel"
         return Promise(0.4, because, ("none",))
     return Promise(
         0.2, "a matter of message sizes: the kernel's copy costs a call, the buffer's a second copy"

@@ -61,11 +61,11 @@ class Observation:
         )
 
     @property
-    def system_share(self) -> float:
-        """Share of the CPU time spent in the kernel, 0 to 1."""
-        user = sum(rank.user_s for rank in self.ranks)
-        system = sum(rank.system_s for rank in self.ranks)
-        return system / (user + system) if user + system > 0 else 0.0
+    def kernel_share(self) -> float:
+        """Share of a rank's time spent in the kernel, all threads together: little where it sleeps."""
+        if not self.ranks or self.wall_s <= 0:
+            return 0.0
+        return sum(rank.system_s for rank in self.ranks) / len(self.ranks) / self.wall_s
 
     @property
     def minor_faults_per_s(self) -> float:

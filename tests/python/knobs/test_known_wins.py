@@ -47,6 +47,13 @@ def test_a_program_that_faults_much_keeps_its_memory() -> None:
     assert first(faulting(situation(), 400_000)) == ("malloc", "keep-memory")
 
 
+def test_faults_of_the_start_are_few_where_the_ranks_sleep() -> None:
+    case = faulting(situation(), 4_000)
+    asleep = tuple(replace(rank, user_s=0.01, system_s=0.02) for rank in case.observation.ranks)
+    case = replace(case, observation=replace(case.observation, wall_s=0.5, ranks=asleep))
+    assert applicable(case)["malloc"].promise(case).score < 0.5
+
+
 def test_a_program_that_faults_much_is_offered_huge_pages_as_well() -> None:
     case = faulting(situation(), 400_000)
     knob = applicable(case)["huge-pages"]

@@ -5,6 +5,9 @@ A *setting* is written ``knob=value|value``; a *cure* is one or several of them 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+_AS_FAST = 0.01  # time of an answer that the expert's command does not take, at most
 
 Settings = Mapping[str, str]  # knob → value
 
@@ -71,3 +74,29 @@ def score(settings: Settings, remedies: Sequence[Remedy], indifferent: Sequence[
 def is_right(settings: Settings, remedies: Sequence[Remedy]) -> bool:
     """Whether the settings cure every cause."""
     return all(remedy.used(settings) for remedy in remedies)
+
+
+def judged(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows as they count beside one another, where an answer knows more than the table of causes.
+
+    A setting that a proof has shown to contribute, of whichever checkout, is not superfluous in that case. No
+    cause is missed by an answer that is as fast as the expert's command.
+    """
+    shown = {
+        (row["program"], row["mpi"], knob)
+        for row in rows
+        for knob, share in row["shares"].items()
+        if share and share.get("shown")
+    }
+
+    def counts(row: Mapping[str, Any], setting: str) -> bool:
+        return (row["program"], row["mpi"], setting.partition("=")[0]) not in shown
+
+    return [
+        {
+            **row,
+            "superfluous": sum(counts(row, setting) for setting in row["superfluous_settings"]),
+            "missed": row["missed"] if row["loss"] > _AS_FAST else None,
+        }
+        for row in rows
+    ]

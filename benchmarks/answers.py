@@ -1,10 +1,11 @@
 """Whether the answers of `mpiric tune` hold what matters and nothing else: small programs of known causes.
 
 Each program is slow for one or two known reasons, or for none, or gains at its start alone. `mpiric tune
---json` gets the command as a user has it; its answer is compared with the causes, and runs in turns with the
-original and with the command of an expert. A cause without whose cure the expert's command is as fast does
-not count on this machine. `--baseline TREE` has another checkout's mpiric answer beside it; `--verify` runs
-the commands without a tune. What is measured is kept by case and checkout: the table can be made in parts.
+--json` gets the command as a user has it; its answer is compared with the causes, and runs in turns with
+the original and with the command of an expert. A cause without whose cure the expert's command is as fast
+does not count on this machine, and no setting that a proof shows to contribute is superfluous. `--baseline
+TREE` has another checkout's mpiric answer beside it; `--verify` runs the commands without a tune. What is
+measured is kept by case and checkout: the table can be made in parts.
 """
 
 import json
@@ -22,7 +23,7 @@ from typing import Any
 
 from benchmarks._answers_cases import QUICK, Case, cases
 from benchmarks._answers_causes import command
-from benchmarks._answers_score import Remedy, is_right, score
+from benchmarks._answers_score import Remedy, is_right, judged, score
 from benchmarks._interleaved import in_turns, launch
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import Bed, changes_of, offer_choice, releases, results_directory
@@ -98,6 +99,7 @@ def measure(given: Namespace) -> Result:
     if given.verify:
         real = sum(row["real"] for row in rows)
         return Result(VERIFIED, rows, f"{real} of {len(rows)} are what they are called.{kept.remark}")
+    rows = judged(rows)
     ran = len({(row["program"], row["mpi"]) for row in rows})
     return Result(COLUMNS, rows, f"{summary_of(rows)} {ran} of {len(cases())} cases were run.{kept.remark}")
 

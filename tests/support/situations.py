@@ -90,6 +90,7 @@ MPIS = (
     mpi("mvapich", "3.0"),
     mpi("craympich", "8.1.28"),
 )
+BY_LABEL = {library.label: library for library in MPIS}
 
 
 def rank(number: int, *, libraries: tuple[str, ...] = (), cpus: tuple[int, ...] = (0, 1)) -> RankSeen:

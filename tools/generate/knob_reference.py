@@ -72,8 +72,6 @@ def knob_lines(knob: Knob) -> Iterator[str]:
         yield f"- sizes on the same side of all messages do the same: {_REACHES[knob.threshold_of]}"
     if knob.symptoms:
         yield f"- should move: {', '.join(f'`{name}`' for name in knob.symptoms)}"
-    if knob.moves_with:
-        yield f"- moves with: {', '.join(f'`{name}`' for name in knob.moves_with)}"
     if knob.only_when_asked:
         yield f"- only with `{knob.only_when_asked}`"
     if knob.files is not FilesEffect.SAME:

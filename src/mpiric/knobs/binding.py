@@ -107,7 +107,6 @@ KNOBS = (
         values=_mapping_values,
         applies=_mapping_applies,
         promise=_mapping_promise,
-        moves_with=("binding",),
         symptoms=("mpi_share", "off_node_share"),
     ),
 )

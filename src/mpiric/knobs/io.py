@@ -110,7 +110,6 @@ KNOBS = (
         values=lambda situation: situation.mpi.capabilities.collective_io,
         applies=_collective_applies,
         promise=_promise,
-        moves_with=("mpi-io-library",),
         ceiling=("mpi_io_bound",),
         symptoms=("io_share", "file_share"),
     ),

@@ -50,7 +50,6 @@ KNOBS = (
         values=_route_values,
         applies=_route_applies,
         promise=promising(0.2, "launchers place and bind ranks differently"),
-        moves_with=("binding", "mapping"),
         site_default=suits_every_program,
         symptoms=("mpi_share", "unbound_share"),
     ),

@@ -89,7 +89,6 @@ KNOBS = (
         applies=_applies,
         promise=_promise,
         spell=_spelling,
-        moves_with=("mapping",),
         matters_when=_WHEN,
         ceiling=("mpi_bound",),
         symptoms=_SYMPTOMS,

@@ -64,7 +64,6 @@ KNOBS = (
         applies=_applies,
         promise=_promise,
         results=ResultsEffect.CHECKED,
-        moves_with=("binding",),
         brings=_brings,
         site_default=lambda value, _: value == "spin",  # where each rank has a CPU, waiting politely costs
         symptoms=("involuntary_per_s", "mpi_share", "collective_share", "point_to_point_share", "cpu_use"),

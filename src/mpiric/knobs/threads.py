@@ -120,9 +120,16 @@ def _places_values(situation: Situation) -> tuple[str, ...]:
 
 
 def _wait_applies(situation: Situation) -> Applicability:
-    return (
-        yes("OpenMP threads wait at barriers") if is_hybrid(situation) else no("no OpenMP runtime is loaded")
-    )
+    if not is_hybrid(situation):
+        return no("no OpenMP runtime is loaded")
+    if threads_per_rank(situation) < 2 and _share(situation) < 2:
+        return no("one thread a rank waits for no others")
+    return yes("OpenMP threads wait at barriers")
+
+
+def _beside_one_thread(values: Mapping[str, str], _situation: Situation) -> bool:
+    """Whether there are no other threads to be placed beside, or to be waited for."""
+    return values.get("omp-threads") == "1"
 
 
 def _wait_promise(situation: Situation) -> Promise:
@@ -171,7 +178,6 @@ KNOBS = (
         applies=_count_applies,
         promise=_count_promise,
         results=ResultsEffect.CHECKED,
-        moves_with=("binding", "omp-places", "omp-bind"),
         brings=_count_brings,
         spell=plain(*_COUNTS),
         symptoms=("cpu_use", "involuntary_per_s"),
@@ -185,7 +191,6 @@ KNOBS = (
         values=_width_values,
         applies=_width_applies,
         promise=_width_promise,
-        moves_with=("binding", "mapping", "omp-threads"),
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
@@ -197,9 +202,9 @@ KNOBS = (
         values=_places_values,
         applies=_placing_applies,
         promise=promising(0.4, "threads are placed by the kernel unless they are bound"),
-        moves_with=("binding", "omp-bind"),
         brings=lambda _value, _situation: {"omp-bind": "close"},
         spell=plain("OMP_PLACES"),
+        idle_beside=_beside_one_thread,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
@@ -211,8 +216,8 @@ KNOBS = (
         values=always("close", "spread", "false"),
         applies=_placing_applies,
         promise=promising(0.35, "threads of a rank share what the rank is bound to"),
-        moves_with=("omp-places",),
         spell=plain("OMP_PROC_BIND"),
+        idle_beside=_beside_one_thread,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
@@ -225,6 +230,7 @@ KNOBS = (
         applies=_wait_applies,
         promise=_wait_promise,
         spell=by_value(_WAITS),
+        idle_beside=_beside_one_thread,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
@@ -237,7 +243,6 @@ KNOBS = (
         applies=_one_program,
         promise=promising(0.5, "ranks and threads can be traded for one another"),
         results=ResultsEffect.ROUNDING,
-        moves_with=("omp-threads", "binding"),
         only_when_asked="--vary-ranks",
         brings=_ranks_brings,
         spell=lambda value, _: Spelling(ranks=int(value)),
@@ -252,7 +257,6 @@ KNOBS = (
         values=_nodes_values,
         applies=_nodes_applies,
         promise=promising(0.3, "the network may cost more than the nodes bring"),
-        moves_with=("ranks", "mapping"),
         only_when_asked="--vary-nodes",
         symptoms=("off_node_share", "mpi_share"),
     ),

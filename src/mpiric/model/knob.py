@@ -152,7 +152,6 @@ class Knob:
     promise: Callable[[Situation], Promise]
     results: ResultsEffect = ResultsEffect.NONE
     files: FilesEffect = FilesEffect.SAME
-    moves_with: tuple[str, ...] = ()  # knobs that must be chosen together with this one
     only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
     site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
     spell: Spell | None = None

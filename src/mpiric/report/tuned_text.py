@@ -59,7 +59,7 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
     if split := gain_split(tuned):
         yield "Where the gain is", list(_split(split))
     if tuned.times:
-        yield "Where the time went", list(_times(tuned.times))
+        yield "Where the time went, in one recorded run each", list(_times(tuned.times))
     if tuned.best_so_far:
         best = tuned.best_so_far
         estimate = f"{best.configuration}   about {best.expected_ratio:.2f}×"

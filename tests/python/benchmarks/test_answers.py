@@ -7,7 +7,7 @@ import benchmarks
 import pytest
 from benchmarks._answers_cases import PROGRAMS, QUICK, Case, cases
 from benchmarks._answers_causes import MPIS, causes, command
-from benchmarks._answers_score import Remedy, parse_cure, score
+from benchmarks._answers_score import Remedy, judged, parse_cure, score
 from benchmarks.answers import counted, row_of, summary_of, tuned_side, worth_of
 
 from mpiric.knobs import all_knobs
@@ -108,6 +108,16 @@ def test_keys_of_later_answers_are_kept() -> None:
     row = made_row(cannot_matter=[{"knob": "mapping", "why": "one node"}])
     assert row["cannot_matter"] == ["mapping"]
     assert made_row()["cannot_matter"] == []
+
+
+def test_what_a_proof_shows_is_not_superfluous_and_a_fast_answer_misses_nothing() -> None:
+    shown = {"zero-copy": {"shown": True}}
+    ours, theirs = {**made_row(), "shares": shown}, {**made_row(), "tree": "baseline", "loss": 0.005}
+    assert [(row["superfluous"], row["missed"]) for row in judged([ours, theirs])] == [
+        (0, "eager"),
+        (0, None),
+    ]
+    assert judged([theirs])[0]["superfluous"] == 1
 
 
 def test_the_summary_goes_by_tree() -> None:

@@ -3,12 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 
 from mpiric import knobs
 from mpiric.model.situation import Allowed, Situation
-
-BY_LABEL = {library.label: library for library in MPIS}
 
 
 def calling(*calls: str, mpi: str = "mpich-5.0.2", libraries: tuple[str, ...] = ()) -> Situation:

@@ -1,11 +1,10 @@
 """Who carries messages: in the library's own words where it has some, else by what is loaded and set."""
 
 import pytest
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 
 from mpiric.knobs import carriers
 
-BY_LABEL = {library.label: library for library in MPIS}
 UCX = ("/usr/lib/libucp.so.0",)
 BOTH, NETWORK, NONE = frozenset({"node", "network"}), frozenset({"network"}), frozenset[str]()
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.situations import MPIS, machine, mpi, situation
+from tests.support.situations import BY_LABEL, MPIS, machine, mpi, situation
 
 from mpiric.knobs import all_knobs, applicable, judge, switched
 from mpiric.launchers import dialects
@@ -11,7 +11,6 @@ from mpiric.model.errors import MismatchError
 from mpiric.model.job import Container
 
 CONTAINER = Container("apptainer", ("apptainer", "exec", "a.sif"), "a.sif")
-BY_LABEL = {library.label: library for library in MPIS}
 OTHERS = tuple(library for library in MPIS if library.label != "mpich-5.0.2")
 
 

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.situations import MPIS, machine, situation
+from tests.support.situations import BY_LABEL, MPIS, machine, situation
 from tests.support.written_files import lustre
 
 from mpiric.knobs import inherited_problems
 from mpiric.model.behaviour import Behaviour
 from mpiric.model.job import LaunchOption, Meaning
 
-BY_LABEL = {library.label: library for library in MPIS}
 GOMP = "/usr/lib/libgomp.so.1"
 
 

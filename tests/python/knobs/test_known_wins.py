@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import pytest
 from tests.support.behaviours import behaviour, doing
-from tests.support.situations import MPIS, machine, situation
+from tests.support.situations import BY_LABEL, machine, situation
 
 from mpiric.knobs import all_knobs, applicable
 from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Situation
-
-BY_LABEL = {library.label: library for library in MPIS}
 
 
 def first(case: Situation) -> tuple[str, str]:
@@ -141,6 +139,13 @@ def test_threads_bring_as_many_cpus_for_their_rank() -> None:
 
 def test_a_plain_program_is_not_offered_threads() -> None:
     assert not {"omp-threads", "omp-places", "omp-wait"} & set(applicable(situation()))
+
+
+def test_one_thread_a_rank_waits_for_no_others() -> None:
+    crowded = situation(libraries=("/usr/lib/libgomp.so.1",), inherited={"OMP_NUM_THREADS": "4"})
+    assert "omp-wait" in applicable(crowded)
+    alone = situation(libraries=("/usr/lib/libgomp.so.1",), inherited={"OMP_NUM_THREADS": "1"})
+    assert "omp-wait" not in applicable(alone)
 
 
 def test_a_program_with_its_own_cpus_keeps_spinning() -> None:

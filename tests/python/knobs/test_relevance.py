@@ -17,7 +17,7 @@ from tests.support.behaviours import (
     messages,
 )
 from tests.support.records import cell, rank, record
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 
 from mpiric.knobs import all_knobs, distinct_values, why_not
 from mpiric.model.behaviour import Carriers
@@ -26,7 +26,6 @@ from mpiric.profile.behaviour import behaviour_of
 
 KIB = 1 << 10
 LEAST = 0.01 / 1.01
-BY_LABEL = {library.label: library for library in MPIS}
 KNOBS = all_knobs().values()
 ALGORITHMS = {name for name in all_knobs() if name.endswith("-algorithm")}
 

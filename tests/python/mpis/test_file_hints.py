@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 from tests.support.written_files import writing
 
 from mpiric import knobs
 from mpiric.mpis import spell
 
-BY_LABEL = {library.label: library for library in MPIS}
 HINTS = "cb_nodes=4,romio_cb_write=enable"
 
 

@@ -1,11 +1,9 @@
 """Settings of another MPI library than the one in use."""
 
 import pytest
-from tests.support.situations import MPIS
+from tests.support.situations import BY_LABEL, MPIS
 
 from mpiric.mpis import foreign_settings, implementations
-
-BY_LABEL = {library.label: library for library in MPIS}
 
 
 def test_settings_of_another_library_are_named():

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.situations import MPIS, all_situations, machine, situation
+from tests.support.situations import BY_LABEL, MPIS, all_situations, machine, situation
 
 from mpiric.algorithms.library import library_algorithms
 from mpiric.knobs import all_knobs, judge
@@ -14,7 +14,6 @@ from mpiric.model.spelling import Spelling
 from mpiric.mpis import implementations, spell
 
 SITUATIONS = tuple(all_situations())
-BY_LABEL = {library.label: library for library in MPIS}
 
 
 def spelled(knob: str, value: str, case: Situation) -> Spelling | None:

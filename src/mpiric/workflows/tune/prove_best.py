@@ -71,13 +71,13 @@ def _keep(state: TuneState, evidence: Evidence) -> None:
 
 
 def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:
-    """The settings of an answer, those in one unit that must move together."""
+    """The settings of an answer, one in a unit with those that its value needs."""
     values = answer.as_dict()
     units = [{name} for name in values]
     for name, value in values.items():
         knob = knobs.all_knobs()[name]
         brought = knob.brings(value, situation) if knob.brings else {}
-        together = {name, *(set(knob.moves_with) | set(brought)) & set(values)}
+        together = {name, *(other for other, needed in brought.items() if values.get(other) == needed)}
         joined = [unit for unit in units if unit & together]
         units = [unit for unit in units if not unit & together] + [set().union(*joined)]
     return tuple(sorted(tuple(sorted(unit)) for unit in units))

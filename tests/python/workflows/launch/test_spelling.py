@@ -1,14 +1,12 @@
 """Knob values become launches in the words of whoever has them."""
 
 import pytest
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.workflows.launch.spelling import completed, render
 from mpiric.workflows.tune.site_defaults import site_variables
-
-BY_LABEL = {library.label: library for library in MPIS}
 
 
 def chosen(**values: str) -> Configuration:

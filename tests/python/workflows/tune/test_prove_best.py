@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.recorded_tune import RecordedTune
 from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
@@ -27,22 +27,22 @@ def tune(tmp_path: Path) -> RecordedTune:
 
 
 @pytest.mark.parametrize(
-    ("settings", "units"),
+    ("label", "settings", "units"),
     [
-        ({"binding": "core", "malloc": "keep-memory"}, (("binding",), ("malloc",))),
+        ("mpich-5.0.2", {"binding": "core", "malloc": "keep-memory"}, (("binding",), ("malloc",))),
+        ("openmpi-5.0.11", {"binding": "none", "waiting": "yield"}, (("binding", "waiting"),)),
+        ("mpich-5.0.2", {"binding": "none", "waiting": "yield"}, (("binding",), ("waiting",))),
         (
-            {"binding": "none", "malloc": "keep-memory", "waiting": "yield"},
-            (("binding", "waiting"), ("malloc",)),
-        ),
-        (
+            "mpich-5.0.2",
             {"omp-bind": "close", "omp-places": "cores", "omp-threads": "2"},
-            (("omp-bind", "omp-places", "omp-threads"),),
+            (("omp-bind", "omp-places"), ("omp-threads",)),
         ),
-        ({}, ()),
+        ("mpich-5.0.2", {"omp-bind": "spread", "omp-places": "cores"}, (("omp-bind",), ("omp-places",))),
+        ("mpich-5.0.2", {}, ()),
     ],
 )
-def test_settings_that_must_move_together_are_one_unit(settings, units):
-    assert units_of(Configuration.of(settings), situation(MPIS[0])) == units
+def test_a_setting_is_one_unit_with_those_that_its_value_needs(label, settings, units):
+    assert units_of(Configuration.of(settings), situation(BY_LABEL[label])) == units
 
 
 def test_each_setting_of_the_result_says_what_it_is_worth(tune):

@@ -6,7 +6,7 @@ import pytest
 from tests.support.behaviours import ALLREDUCE, HEAT, doing
 from tests.support.recorded_tune import RecordedTune
 from tests.support.scripted_runner import INTERRUPTED
-from tests.support.situations import MPIS, situation
+from tests.support.situations import BY_LABEL, situation
 
 from mpiric.host.installation import native
 from mpiric.profile import behaviour
@@ -17,7 +17,6 @@ from mpiric.workflows.tune.space import least_share, needless_knobs, requested_s
 
 # Four ranks that spend their time in an allreduce and in messages of a few bytes, and fault little.
 SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"
-BY_LABEL = {library.label: library for library in MPIS}
 
 
 def request(**options):

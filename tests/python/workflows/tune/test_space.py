@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.support.situations import MPIS, situation
+from tests.support.situations import MPIS, machine, situation
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.job import LaunchOption, Meaning
@@ -80,3 +80,11 @@ def test_an_algorithm_for_a_collective_is_not_tried_beside_a_policy_for_it(
     tuner = Tuner("/l.so", "/p", (("A", "b"),), "/e", covered=frozenset({"bcast"}))
     case = replace(situation(OPENMPI), tuner=tuner)
     assert is_worth_a_run(Configuration.of(values), case) is worth
+
+
+@pytest.mark.parametrize(("threads", "worth"), [("1", False), ("4", True)])
+def test_one_thread_is_not_placed_beside_others(threads: str, worth: bool):
+    case = situation(
+        on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",), inherited={"OMP_NUM_THREADS": "8"}
+    )
+    assert is_worth_a_run(Configuration.of({"omp-threads": threads, "omp-wait": "passive"}), case) is worth

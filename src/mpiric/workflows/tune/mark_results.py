@@ -19,8 +19,8 @@ from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.written_outside import leads_outside
 
 _LIMITS = {  # flag of an original at its mark → what it means for the comparison
-    "thread_multiple": "threads of the program call MPI at once: which of their calls come before the mark "
-    "may differ from run to run",
+    "thread_multiple": "the program asked for MPI_THREAD_MULTIPLE: where several of its threads call MPI at "
+    "once, which of their calls come before the mark may differ from run to run",
     "flush_failed": "at the mark not all that ranks had buffered could be written (a full disk, a pipe that "
     "nobody reads): that part of the output was not compared",
     "device_memory": "some results lie in the memory of a GPU and were not compared",

@@ -1,24 +1,31 @@
 """Programs on hosts in an order that keeps neighbours apart: recorded, mapped, run in the order found."""
 
+import json
 import shlex
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from tests.support.oversubscription import yielding_library
 
 from benchmarks._mark_programs import lammps_words
 from benchmarks._places import Place
 from benchmarks._programs import Bed
+from benchmarks._report import RESULTS
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.native import native_part
 from mpiric.launchers.rank_orders import rank_order_forms
-from mpiric.model.machine_slots import LevelCost, MachineSpec
+from mpiric.mapping.machines.costs import with_fabric
+from mpiric.model.machine_slots import MachineSpec
 from mpiric.model.rank_order import RankOrder
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
 from mpiric.workflows.mapping.machine import record_on_machine
@@ -29,8 +36,6 @@ from mpiric.workflows.mapping.record import recorded_traffic
 
 ROOT = Path(__file__).parents[1]
 _FORMS = {"mpich": "hydra", "intelmpi": "intelmpi", "openmpi": "prrte"}
-# Of the slow network of the lab, as `mpiric fabric` measures it there, and of its hosts' memory.
-_COSTS = {"node": LevelCost(2.0, 3000.0), "network": LevelCost(1050.0, 11.3)}
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,19 @@ class PlacedProgram:
 
 
 def placed_programs(*, quick: bool) -> tuple[PlacedProgram, ...]:
-    """The pairs of the tests, the heat solver of the examples, and LAMMPS where it is for the library."""
-    pairs = ROOT / "tests/system/programs/pairs.c"
-    melt = ROOT / "tests/system/programs/in.lj"
-    steps = "50" if quick else "300"
+    """The heat solver of the examples, and LAMMPS where it is for the library."""
     return (
-        PlacedProgram("pairs", lambda bed: [bed.build(pairs, "pairs"), steps]),
-        PlacedProgram("heat3d", lambda bed: [bed.program("heat3d"), "32", steps]),
-        PlacedProgram("LAMMPS", lambda bed: [*_lammps(bed), "-log", "none", "-in", str(melt)]),
+        PlacedProgram("heat3d", lambda bed: [bed.program("heat3d"), "32", "50" if quick else "600"]),
+        PlacedProgram("LAMMPS", lambda bed: [*_lammps(bed), "-log", "none", "-in", _melt(quick=quick)]),
     )
+
+
+def _melt(*, quick: bool) -> str:
+    """Path of the input of the tests with more steps, so that these are most of a run."""
+    text = (ROOT / "tests/system/programs/in.lj").read_text()
+    path = RESULTS / "rank_order" / "in.lj"
+    path.write_text(text if quick else text.replace("run 40", "run 150"))
+    return str(path)
 
 
 def _lammps(bed: Bed) -> list[str]:
@@ -68,7 +77,7 @@ class _Orders:
     by_launcher: RankOrder
     off_node: float  # shares of what the launched order has
     hop_bytes: float
-    run: float
+    run: float  # with its start and its end
 
 
 def folded(where: Place) -> RankOrder:
@@ -85,11 +94,13 @@ class LaunchedOrders:
 
     def __init__(self, bed: Bed, where: Place, program: PlacedProgram, directory: Path) -> None:
         self._bed, self._where, self._directory = bed, where, directory
-        self._program = program.words(bed)
-        self._environment = {**bed.environment, **where.environment(bed)}
+        self._words = partial(program.words, bed)
+        self._yields = self._yielding()
+        preloaded = {"LD_PRELOAD": self._yields} if self._yields else {}
+        self._environment = {**bed.environment, **where.environment(bed), **preloaded}
         self._runtime = native_part("libmpiric.so", bed.mpi.abi_families[0])
 
-    def row(self, name: str, rounds: int, seed: int) -> Mapping[str, Any]:
+    def rows(self, name: str, rounds: int, seed: int) -> list[dict[str, Any]]:
         """Runs in the launched order, in the one found by the launcher, and in-process, interleaved."""
         orders = self._found()
         ways: dict[str, Callable[[], float]] = {
@@ -102,47 +113,112 @@ class LaunchedOrders:
             names = list(ways)
             drawn.shuffle(names)
             times.append({each: ways[each]() for each in names})
-        return {
+        shares = (orders.run, "time at best"), (orders.hop_bytes, "hop-bytes"), (orders.off_node, "off-node")
+        predicted = ", ".join(f"×{share:.2f} {what}" for share, what in shares)
+        return [
+            {
+                "mpi": self._bed.mpi.label,
+                "what": f"{name}, {way}, s",
+                "as_it_is": f"{centre([each['launched'] for each in times]):.2f}",
+                "ordered": f"{centre([each[way] for each in times]):.2f}",
+                **_change([each[way] / each["launched"] for each in times]),
+                "predicted": predicted,
+            }
+            for way in ("by launcher", "in-process")
+        ]
+
+    def tuned_rows(self, name: str, budget: str) -> list[dict[str, Any]]:
+        """What `mpiric tune` finds and proves when orders are all that it may change."""
+        work = self._directory / "work"  # what trials copy
+        work.mkdir(exist_ok=True)
+        words = [sys.executable, "-m", "mpiric", "tune", "--json", "--only", "rank-order", "--budget", budget]
+        words += ["--store", str(self._directory / "tunes"), "--", *self._line(folded(self._where))]
+        output = self._where.execute([*words, *self._program], self._environment, cwd=work)
+        tuned = json.loads(output)
+        low, high = tuned["ratio_interval"]
+        chosen = tuned["configuration"].get("rank-order", "no other order")
+        without = [note for note in tuned["notes"] if note.startswith("the order without mpiric")]
+        row = {
             "mpi": self._bed.mpi.label,
-            "what": f"{name} on {self._where.name}, s",
-            "as_it_is": f"{centre([each['launched'] for each in times]):.2f}",
-            "ordered": ", ".join(_ratio(times, way) for way in ("by launcher", "in-process")),
-            "predicted": f"×{orders.run:.2f} time at best, ×{orders.hop_bytes:.2f} hop-bytes, "
-            f"×{orders.off_node:.2f} off-node",
+            "what": f"{name}, tune, s",
+            "as_it_is": f"{tuned['original']['median_s']:.2f}",
+            "ordered": f"{tuned['tuned']['median_s']:.2f}",
+            "change": f"×{1 / tuned['ratio']:.2f}",
+            "interval": f"[{1 / high:.2f}, {1 / low:.2f}]" if low and high else "",
+            "predicted": f"{tuned['verdict']}: {chosen}, {tuned['runs']} runs"
+            + (", launcher's file written" if without else ""),
         }
+        return [row]
+
+    @cached_property
+    def _program(self) -> list[str]:
+        return self._words()
+
+    def costs_rows(self) -> list[dict[str, Any]]:
+        """What `mpiric fabric` measures there, by which times are predicted."""
+        words = [sys.executable, "-m", "mpiric", "fabric", "--json", "--", *self._line(folded(self._where))]
+        self._costs.write_text(self._where.execute([*words, *self._program], self._environment))
+        costs = self._machine().costs
+        return [
+            {
+                "mpi": self._bed.mpi.label,
+                "what": f"a message, level {level}, as fabric measures it",
+                "predicted": f"{cost.latency_us:.1f} µs, {cost.bandwidth_mb_s:.1f} MB/s",
+            }
+            for level, cost in costs.items()
+        ]
+
+    @property
+    def _costs(self) -> Path:
+        return self._directory.parent / f"{self._bed.mpi.label}-fabric.json"
+
+    def _machine(self) -> MachineSpec:
+        return with_fabric(MachineSpec(), self._costs.read_text(), str(self._costs))
+
+    def _yielding(self) -> str:
+        """The library that lets waiting ranks of MPICH give their CPU away, where hosts see it."""
+        if self._bed.mpi.implementation != "mpich":
+            return ""
+        return str(shutil.copy(yielding_library(), str(self._directory)))
 
     def _found(self) -> _Orders:
         launched = folded(self._where)
         record = self._directory / "record"
-        self._seconds(launched, MPIRIC_RECORD_DIR=record, MPIRIC_MERGE="tree")
+        shutil.rmtree(record, ignore_errors=True)
+        elapsed_s = self._seconds(launched, MPIRIC_RECORD_DIR=record, MPIRIC_MERGE="tree")
         traffic = recorded_traffic(record)
-        placed = record_on_machine(traffic, MachineSpec(costs=_COSTS, costs_source="the lab's own"))
+        placed = record_on_machine(traffic, self._machine())
         mapped = map_ranks(MapRequest(traffic.graph, placed.machine, placed.given), LocalHost())
         slots = keep_first(mapped.slots, int(placed.given[0]), placed.machine.tree.nodes)
         taken = np.argsort(placed.given)[slots]  # the rank whose place each rank takes
         path = self._directory / "order.txt"
         path.write_text(text_of(taken.tolist()))
-        time_gain = mapped.time_gain or 0.0
+        saved_s = traffic.run.wall_s - traffic.run.predicted_s(mapped.time_gain or 0.0)
         return _Orders(
             launched,
             path,
             RankOrder(tuple(launched.slots[rank] for rank in taken), launched.hosts),
             mapped.found.off_node / mapped.before.off_node,
             mapped.found.hop_bytes / mapped.before.hop_bytes,
-            traffic.run.predicted_s(time_gain) / traffic.run.wall_s,
+            1 - saved_s / elapsed_s,
         )
 
     def _seconds(self, order: RankOrder, **settings: object) -> float:
-        emission = rank_order_forms()[_FORMS[self._bed.mpi.implementation]](order)
-        path = self._directory / "hosts"
-        path.write_text(emission.text)
-        options = shlex.split(" ".join(emission.options).replace("{file}", str(path)))
-        line = [self._bed.mpi.launcher, *self._allocation(), *options, "-n", str(self._where.ranks)]
-        given = {"LD_PRELOAD": self._runtime, **settings} if settings else {}
+        preloaded = ":".join(filter(None, (str(self._runtime), self._yields)))
+        given = {"LD_PRELOAD": preloaded, **settings} if settings else {}
         words = ["env", *(f"{key}={value}" for key, value in given.items()), *self._program]
+        line = self._line(order)
         begin = time.monotonic()
         self._where.execute([*line, *words], self._environment)
         return time.monotonic() - begin
+
+    def _line(self, order: RankOrder) -> list[str]:
+        """The launch line with its file, up to the program."""
+        emission = rank_order_forms()[_FORMS[self._bed.mpi.implementation]](order)
+        path = self._directory / f"hosts-{crc32(emission.text.encode()):08x}"
+        path.write_text(emission.text)
+        options = shlex.split(" ".join(emission.options).replace("{file}", str(path)))
+        return [self._bed.mpi.launcher, *self._allocation(), *options, "-n", str(self._where.ranks)]
 
     def _allocation(self) -> Sequence[str]:
         if self._bed.mpi.implementation != "openmpi":
@@ -151,8 +227,7 @@ class LaunchedOrders:
         return ("--host", ",".join(f"{host}:{per_node}" for host in self._where.hosts))
 
 
-def _ratio(times: Sequence[Mapping[str, float]], way: str) -> str:
-    ratios = [each[way] / each["launched"] for each in times]
+def _change(ratios: Sequence[float]) -> Mapping[str, str]:
     low, high = median_interval(ratios, 0.05)
-    interval = f" [{low:.2f}, {high:.2f}]" if isfinite(high) else ""
-    return f"{way} ×{centre(ratios):.2f}{interval}"
+    interval = f"[{low:.2f}, {high:.2f}]" if isfinite(high) else "too few rounds"
+    return {"change": f"×{centre(ratios):.2f}", "interval": interval}

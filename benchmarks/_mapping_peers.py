@@ -42,6 +42,9 @@ with open(out, "w") as file:
 """
 
 
+_MOST_WEIGHT = 1e8  # of all edges: times distances, this has to fit
+
+
 @dataclass(frozen=True)
 class PeerTask:
     """A graph, and groups of one size on each level of the machine, innermost first."""
@@ -50,6 +53,7 @@ class PeerTask:
     fan_outs: tuple[int, ...]
     distances: tuple[float, ...]
     threads: int = 1
+    imbalance: float = 0.03
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,12 @@ class PeerAnswer:
 
 def kahip(task: PeerTask, preset: str, program: Path) -> PeerAnswer:
     """KaHIP's global multisection: `global_multisection` of the wheel."""
-    words = [f"--preconfiguration={preset}", "--imbalance=3", "--seed=1", "--output_filename={out}"]
+    words = [
+        f"--preconfiguration={preset}",
+        f"--imbalance={task.imbalance * 100:g}",
+        "--seed=1",
+        "--output_filename={out}",
+    ]
     words.append(f"--hierarchy_parameter_string={_joined(task.fan_outs)}")
     words.append(f"--distance_parameter_string={_joined(task.distances)}")
     libraries = {"LD_LIBRARY_PATH": str(program.parents[1] / "lib")}
@@ -72,7 +81,16 @@ def kahip(task: PeerTask, preset: str, program: Path) -> PeerAnswer:
 
 def mt_kahypar(task: PeerTask, preset: str, directory: Path) -> PeerAnswer:
     """Mt-KaHyPar, mapping onto a graph, of a directory that its wheel is in; preset DEFAULT or QUALITY."""
-    words = [sys.executable, "-c", _MT_KAHYPAR, "{graph}", "{out}", preset, str(task.threads), "0.03"]
+    words = [
+        sys.executable,
+        "-c",
+        _MT_KAHYPAR,
+        "{graph}",
+        "{out}",
+        preset,
+        str(task.threads),
+        f"{task.imbalance:g}",
+    ]
     words += [_joined(task.fan_outs), _joined(task.distances)]
     return _run(task, words, {"PYTHONPATH": str(directory)})
 
@@ -83,7 +101,7 @@ def scotch(task: PeerTask, strategy: str, program: Path) -> PeerAnswer:
         f"{fan_out} {distance:g}" for fan_out, distance in zip(task.fan_outs, task.distances, strict=True)
     ]
     target = f"tleaf\n{len(levels)} {' '.join(reversed(levels))}\n"
-    words = [str(program), "-b0.03", f"-c{strategy}", "{scotch}", "{target}", "{mapping}"]
+    words = [str(program), f"-b{task.imbalance:g}", f"-c{strategy}", "{scotch}", "{target}", "{mapping}"]
     library = str(program.parents[1] / "lib" / "x86_64-linux-gnu")
     return _run(task, words, {"LD_LIBRARY_PATH": library}, target=target)
 
@@ -118,9 +136,15 @@ def _filled(word: str, paths: Mapping[str, Path]) -> str:
     return word
 
 
+def _whole(graph: RankGraph) -> Numbers:
+    """Edge weights, twice the halves that the rows hold, smaller where sums would pass what 31 bits hold."""
+    scale = min(2.0, _MOST_WEIGHT / float(graph.weights.sum()))
+    return np.maximum(np.rint(graph.weights * scale), 1).astype(np.int64)
+
+
 def _metis(graph: RankGraph) -> str:
-    """The graph with whole edge weights, which are twice the halves that the rows hold."""
-    weights = np.rint(graph.weights * 2).astype(np.int64)
+    """The graph with whole edge weights."""
+    weights = _whole(graph)
     cells = np.stack((graph.targets + 1, weights), axis=1)
     rows = np.split(cells, graph.offsets[1:-1])
     lines = (" ".join(map(str, row.ravel().tolist())) for row in rows)
@@ -128,7 +152,7 @@ def _metis(graph: RankGraph) -> str:
 
 
 def _scotch(graph: RankGraph) -> str:
-    weights = np.rint(graph.weights * 2).astype(np.int64)
+    weights = _whole(graph)
     cells = np.stack((weights, graph.targets), axis=1)
     rows = np.split(cells, graph.offsets[1:-1])
     lines = (f"{len(row)} " + " ".join(map(str, row.ravel().tolist())) for row in rows)

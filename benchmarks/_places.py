@@ -67,14 +67,22 @@ class Place:
         }[bed.mpi.implementation]
         return {**network, **_CROWDED[bed.mpi.implementation]}
 
-    def execute(self, argv: Sequence[str], environment: Mapping[str, str]) -> str:
+    def execute(self, argv: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
         """Run it and give its output; raises ProgramFailedError."""
         if self.lab is None:
             done = subprocess.run(
-                argv, env=dict(environment), capture_output=True, text=True, timeout=_LIMIT_S, check=False
+                argv,
+                env=dict(environment),
+                capture_output=True,
+                text=True,
+                timeout=_LIMIT_S,
+                check=False,
+                cwd=cwd,
             )
         else:
-            done = cluster.run(self.lab, self.hosts[0], list(argv), dict(environment), timeout=_LIMIT_S)
+            done = cluster.run(
+                self.lab, self.hosts[0], list(argv), dict(environment), timeout=_LIMIT_S, cwd=cwd
+            )
         if done.returncode:
             raise ProgramFailedError(f"{' '.join(argv[:8])} …: {(done.stderr or done.stdout)[-300:]}")
         return str(done.stdout)

@@ -4,155 +4,42 @@ import argparse
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks._kept_rows import KeptRows, offer_parts
+from benchmarks._mapping_cases import IMBALANCE, PRESETS, MappingCase, cases
 from benchmarks._mapping_peers import PeerAnswer, PeerTask, kahip, mt_kahypar, scotch
 from benchmarks._report import Result, options, run
 from mpiric.host.facts.local import LocalHost
-from mpiric.mapping.graph import graph_of
-from mpiric.mapping.hierarchy import uniform_tree
-from mpiric.mapping.patterns import grid_graph, lines_graph
-from mpiric.mapping.read import read_graph
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.mapping.patterns import grid_graph
+from mpiric.model.errors import NotFoundError
 from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.rank_graph import RankGraph, SlotTree, hop_bytes
+from mpiric.model.rank_graph import hop_bytes
 from mpiric.workflows.mapping.machine import MachineRequest, machine_for, read_machine
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
-from mpiric.workflows.mapping.record import recorded_traffic
 
 _COLUMNS = {
     "graph": "graph", "by": "by", "objective": "hop-bytes", "ratio": "of the contiguous order",
     "cpu_s": "CPU s", "elapsed_s": "s", "heaviest": "heaviest slot", "time_us": "predicted µs",
     "verdict": "verdict",
 }  # fmt: skip
-# 256 nodes that hold 4×4 of a periodic grid: 16 of 64 neighbours are on other nodes.
-_HEAT = 256 * (16 * 10 + 48 * 1)
-_PRESETS = ("fast", "eco", "strong")
+_SHORTEST_S = 0.1  # of a CPU time that is compared
+_MOST_OVER = 1.03  # of our heaviest slot: a peer's is as well filled
+_MOST_PAIRED = 512  # slots whose distances Mt-KaHyPar is given pair by pair
 
 
-@dataclass(frozen=True)
-class _Case:
-    name: str
-    make: Callable[[], RankGraph]
-    fan_outs: tuple[int, ...]
-    distances: tuple[float, ...]
-    presets: tuple[str, ...] = _PRESETS
-    optimum: float | None = None  # where it is known
-    threads: int = 1
-
-    @cached_property
-    def graph(self) -> RankGraph:
-        return self.make()
-
-    @cached_property
-    def tree(self) -> SlotTree:
-        return uniform_tree(self.fan_outs, self.distances)
-
-    @property
-    def is_exact(self) -> bool:
-        return self.graph.size == self.tree.slots
-
-
-def random_geometric(ranks: int, degree: float, seed: int) -> RankGraph:
-    """Points in the unit square in random order; neighbours are nearer than what gives the mean degree."""
-    points = np.random.default_rng(seed).random((ranks, 2))
-    radius = (degree / (np.pi * ranks)) ** 0.5
-    across = int(1 / radius)
-    cells = (points * across).astype(np.int64)
-    key = cells[:, 0] * across + cells[:, 1]
-    order = np.argsort(key, kind="stable")
-    starts = np.searchsorted(key[order], np.arange(across * across + 1))
-    found = []
-    for dx, dy in ((0, 0), (0, 1), (1, -1), (1, 0), (1, 1)):
-        x, y = cells[:, 0] + dx, cells[:, 1] + dy
-        near = np.flatnonzero((x < across) & (y >= 0) & (y < across))
-        other = x[near] * across + y[near]
-        counts = starts[other + 1] - starts[other]
-        sources = np.repeat(near, counts)
-        within = np.arange(len(sources)) - np.repeat(np.cumsum(counts) - counts, counts)
-        targets = order[np.repeat(starts[other], counts) + within]
-        is_near = ((points[sources] - points[targets]) ** 2).sum(axis=1) < radius**2
-        is_new = (sources < targets) if (dx, dy) == (0, 0) else np.ones(len(sources), dtype=bool)
-        found.append((sources[is_near & is_new], targets[is_near & is_new]))
-    sources, targets = (np.concatenate(ends) for ends in zip(*found, strict=True))
-    return graph_of(ranks, sources, targets, np.full(len(sources), 2.0))
-
-
-def power_law(ranks: int, edges: int, seed: int) -> RankGraph:
-    """Ends drawn with a probability that falls with the rank's number: a few talk to very many."""
-    drawn = np.random.default_rng(seed).random((2, edges))
-    ends = (ranks * drawn**2.5).astype(np.int64)
-    return graph_of(ranks, ends[0], ends[1], np.full(edges, 2.0))
-
-
-def shuffled(graph: RankGraph, seed: int) -> RankGraph:
-    """The graph with its ranks renamed at random."""
-    names = np.random.default_rng(seed).permutation(graph.size)
-    return graph_of(graph.size, names[graph.sources], names[graph.targets], graph.weights)
-
-
-def cases(given: argparse.Namespace) -> list[_Case]:
-    """The graphs named on the command line, or one like them; grids; with --large a million ranks."""
-    process = ((4, 8, 8), (1, 10, 100))
-    size = 4096 if given.quick else 32768
-    presets = ("fast", "eco") if given.quick else _PRESETS
-    found = [_Case(path.stem, partial(read_graph, path), *process, presets) for path in given.graph]
-    if not found:
-        make = partial(random_geometric, size, 9.8, 1)
-        found = [_Case("random geometric", make, *process, presets)]
-
-    def grid(extents: tuple[int, ...], stencil: str) -> Callable[[], RankGraph]:
-        return partial(grid_graph, extents, stencil, periodic=True)
-
-    def mixed(make: Callable[[], RankGraph]) -> Callable[[], RankGraph]:
-        return lambda: shuffled(make(), 1)
-
-    cube: Any = ((16, 2, 4, 32), (1, 2, 5, 20), ("fast", "eco"))
-    found += [
-        _Case("12×12×12, nodes of 12", grid((12, 12, 12), "7"), (12, 144), (0, 1), ("fast",), 144 * 32),
-        _Case("FFT pencils 16×16", partial(lines_graph, (16, 16), (0, 1)), (16, 16), (1, 10), ("fast",)),
-        _Case("heat 64×64, shuffled", mixed(grid((64, 64), "5")), (16, 256), (1, 10), cube[2], _HEAT),
-        _Case("16×16×16", grid((16, 16, 16), "7"), *cube),
-        _Case("16×16×16, shuffled", mixed(grid((16, 16, 16), "7")), *cube),
-        _Case("16×16×16 of 27 points", grid((16, 16, 16), "27"), *cube),
-        _Case("16×16×16 of 27 points, shuffled", mixed(grid((16, 16, 16), "27")), *cube),
-    ]
-    found += [_recorded(path) for path in given.record]
-    if given.large:
-        machine: Any = ((64, 16, 32, 32), (1, 5, 10, 20), ("fast",), None, 2)
-        halo = partial(grid_graph, (128, 128, 64), "7", periodic=False)
-        found += [
-            _Case("2^20, halo", halo, *machine),
-            _Case("2^20, halo, shuffled", mixed(halo), *machine),
-            _Case("2^20, random geometric", partial(random_geometric, 2**20, 12, 1), *machine),
-            _Case("2^20, power law", partial(power_law, 2**20, 2**23, 1), *machine),
-        ]
-    return [case for case in found if not given.only or any(word in case.name for word in given.only)]
-
-
-def _recorded(path: Path) -> _Case:
-    """The traffic of a run, its ranks renamed at random: an order that nobody chose."""
-    graph = shuffled(recorded_traffic(path).graph, 1)
-    nodes, rest = divmod(graph.size, 4)
-    if rest or nodes < 2:
-        raise MpiricError(f"{path} has {graph.size} ranks", hint="record 8, 12, 16 or more ranks")
-    return _Case(f"{path.name}, shuffled", lambda: graph, (4, nodes), (1, 10), ("fast", "eco"))
-
-
-def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
+def _mpiric(case: MappingCase, preset: str) -> dict[str, Any]:
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     mapped = map_ranks(
         MapRequest(
             case.graph,
             MachineSlots.plain(case.tree),
-            imbalance=0.03,
+            imbalance=IMBALANCE,
             preset=preset,
             threads=case.threads,
         ),
@@ -167,14 +54,15 @@ def _mpiric(case: _Case, preset: str) -> dict[str, Any]:
 
 
 def _peers(
-    case: _Case, given: argparse.Namespace
+    case: MappingCase, given: argparse.Namespace
 ) -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
-    """What is given and can have several ranks in a slot, with whole distances."""
-    task = PeerTask(case.graph, case.fan_outs, case.distances, case.threads)
+    """What is given, with the imbalance that mpiric has: none where each slot takes one rank."""
+    imbalance = 0.0 if case.is_exact else IMBALANCE
+    task = PeerTask(case.graph, case.fan_outs, case.distances, case.threads, imbalance)
     found: list[tuple[str, Callable[[], PeerAnswer]]] = []
     if given.kahip is not None:
-        found += [(f"KaHIP {preset}", partial(kahip, task, preset, given.kahip)) for preset in case.presets]
-    if given.mt_kahypar is not None:
+        found += [(f"KaHIP {preset}", partial(kahip, task, preset, given.kahip)) for preset in PRESETS]
+    if given.mt_kahypar is not None and case.tree.slots <= _MOST_PAIRED:
         for preset in ("DEFAULT", *(() if given.quick else ("QUALITY",))):
             answer = partial(mt_kahypar, task, preset, given.mt_kahypar)
             found.append((f"Mt-KaHyPar {preset.lower()}", answer))
@@ -184,7 +72,23 @@ def _peers(
         yield by, partial(_peer_rows, case, by, answer)
 
 
-def _peer_rows(case: _Case, by: str, run_peer: Callable[[], PeerAnswer]) -> list[dict[str, Any]]:
+def _plain(case: MappingCase) -> Iterator[dict[str, Any]]:
+    """Orders without a look at the graph: the launchers' two, and one by chance."""
+    ranks, slots = case.graph.size, case.tree.slots
+    nodes = int(case.tree.nodes[-1]) + 1
+    block = np.arange(ranks) * slots // ranks
+    dealt = np.arange(ranks) % nodes * (ranks // nodes) + np.arange(ranks) // nodes
+    by = {
+        "contiguous": block,
+        "round robin": block[dealt],
+        "random": block[np.random.default_rng(1).permutation(ranks)],
+    }
+    for name, order in by.items():
+        heaviest = int(np.bincount(order).max())
+        yield _row(case, name, hop_bytes(case.graph, case.tree, order), None, None, heaviest)
+
+
+def _peer_rows(case: MappingCase, by: str, run_peer: Callable[[], PeerAnswer]) -> list[dict[str, Any]]:
     answer = run_peer()
     heaviest = int(np.bincount(answer.slots).max())
     reached = hop_bytes(case.graph, case.tree, answer.slots)
@@ -210,7 +114,7 @@ def _dragonfly() -> Iterator[dict[str, Any]]:
 
 
 def _row(
-    case: _Case, by: str, objective: float, cpu_s: float | None, elapsed_s: float | None, heaviest: int
+    case: MappingCase, by: str, objective: float, cpu_s: float | None, elapsed_s: float | None, heaviest: int
 ) -> dict[str, Any]:
     slots = np.arange(case.graph.size) * case.tree.slots // case.graph.size
     return {
@@ -224,8 +128,30 @@ def _row(
     }
 
 
+def _goal(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The sentence on what eco reaches of KaHIP strong, and in how much of KaHIP eco's time."""
+    by = {(row["graph"], row["by"]): row for row in rows}
+    quality, times = dict[str, float](), dict[str, float]()
+    for (graph, name), ours in by.items():
+        strong, eco = by.get((graph, "KaHIP strong")), by.get((graph, "KaHIP eco"))
+        if name != "mpiric eco" or strong is None or eco is None:
+            continue
+        if strong["heaviest"] <= max(1, _MOST_OVER * ours["heaviest"]):
+            quality[graph] = ours["objective"] / strong["objective"]
+        if max(eco["cpu_s"], ours["cpu_s"]) >= _SHORTEST_S:
+            times[graph] = ours["cpu_s"] / eco["cpu_s"]
+    if not quality or not times:
+        return ""
+    worst, slowest = max(quality, key=quality.__getitem__), max(times, key=times.__getitem__)
+    return (
+        f" mpiric eco has at most {quality[worst]:.3f} times KaHIP strong's hop-bytes ({worst}; goal: 1.05), "
+        f"in at most {times[slowest]:.2f} times KaHIP eco's CPU time ({slowest}; goal: 2; where one of them "
+        f"takes {_SHORTEST_S:g} s)."
+    )
+
+
 def work(given: argparse.Namespace) -> Result:
-    """All cases, one after the other; KaHIP where it is given and may put several ranks into a slot."""
+    """All cases, one after the other; peers where they are given."""
     for path, how in ((given.kahip, "pip install --target DIR kahip"), (given.scotch, "apt install scotch")):
         if path is not None and not path.is_file():
             raise NotFoundError(f"{path} is not there", hint=how)
@@ -234,16 +160,20 @@ def work(given: argparse.Namespace) -> Result:
         if case.optimum is not None:
             row = partial(_row, case, "known optimum", case.optimum, None, None, 1)
             kept.add(f"{case.name}, known optimum", lambda row=row: [row()])
+        kept.add(f"{case.name}, plain orders", partial(_plain, case))
         for preset in case.presets:
             kept.add(f"{case.name}, mpiric {preset}", lambda c=case, p=preset: [_mpiric(c, p)])
-        if not case.is_exact:
+        if case.has_peers:
             for name, measure in _peers(case, given):
                 kept.add(f"{case.name}, {name}", measure)
-    kept.add("dragonfly", _dragonfly)
+    if not given.only or "dragonfly" in given.only:
+        kept.add("dragonfly", _dragonfly)
     return Result(
         _COLUMNS,
         kept.rows,
-        f"Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20.{kept.remark}",
+        "Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20. Where a slot takes one "
+        "rank, peers are given no imbalance; a heavier slot of theirs is no order."
+        f"{_goal(kept.rows)}{kept.remark}",
     )
 
 

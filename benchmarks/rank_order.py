@@ -21,8 +21,8 @@ from random import Random
 from typing import Any
 
 from benchmarks._kept_rows import KeptRows, offer_parts
-from benchmarks._launched_orders import LaunchedOrders, PlacedProgram, placed_programs
-from benchmarks._places import Place, place
+from benchmarks._launched_orders import LaunchedOrders, placed_programs
+from benchmarks._places import place
 from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
@@ -87,8 +87,9 @@ def measure_calls(bed: Bed, rounds: int, seed: int, directory: Path) -> list[dic
 def work(given: argparse.Namespace) -> Result:
     """Measure both under every library that was named."""
     directory = RESULTS / "rank_order"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
+    if not given.resume:
+        shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True, exist_ok=True)
     kept = KeptRows("rank_order", given)
     chosen: Mapping[str, Bed] = {name: bed for name, bed in beds().items() if name in given.mpi}
     rounds = 3 if given.quick else given.rounds
@@ -100,17 +101,14 @@ def work(given: argparse.Namespace) -> Result:
             continue
         with place("eth0", "eth0", 1 << 20, shares=(str(directory), str(RESULTS))) as where:
             for program in placed_programs(quick=given.quick):
-                own = directory / f"{bed.mpi.label}-{program.name}"
-                own.mkdir()
-
-                def measure(
-                    bed: Bed = bed, where: Place = where, program: PlacedProgram = program, own: Path = own
-                ) -> list[dict[str, Any]]:
-                    tell(f"{bed.mpi.label}: {program.name} on four hosts …")
-                    launched = LaunchedOrders(bed, where, program, own)
-                    return [dict(launched.row(program.name, rounds, given.seed))]
-
-                kept.add(f"{bed.mpi.label}, {program.name}", measure)
+                part = f"{bed.mpi.label}, {program.name}"
+                own = directory / part.replace(", ", "-")
+                own.mkdir(exist_ok=True)
+                launched = LaunchedOrders(bed, where, program, own)
+                kept.add(f"{bed.mpi.label}, costs", launched.costs_rows)
+                tell(f"{part} on four hosts …")
+                kept.add(part, partial(launched.rows, program.name, rounds, given.seed))
+                kept.add(f"{part}, tune", partial(launched.tuned_rows, program.name, given.budget))
     added = [float(row["change"]) for row in kept.rows if row["what"].endswith(", ns")]
     return Result(
         COLUMNS,
@@ -123,8 +121,9 @@ def main() -> int:
     """Parse the options, measure, print."""
     parser = options("rank_order", __doc__)
     parser.add_argument("--mpi", nargs="+", default=["mpich", "openmpi", "intelmpi"], help="implementations")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--no-lab", action="store_true", help="calls alone")
+    parser.add_argument("--budget", default="100s", help="of a tune (default 100s)")
     parser.add_argument("--no-calls", action="store_true", help="programs on four hosts alone")
     offer_parts(parser)
     return run("rank_order", parser.parse_args(), work)

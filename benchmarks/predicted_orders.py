@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -53,24 +53,45 @@ _SETTINGS = (
     "--cfg=network/crosstraffic:no",
     "--log=root.thres:error",
 )
+_LIMIT_S = 250  # of one simulation
 _EQUAL = 0.05  # orders nearer than this in simulated time have no better one
 GOAL = 0.2
 
 
 @dataclass(frozen=True)
 class _Network:
-    """A network in mpiric's words and in SimGrid's."""
+    """A network in mpiric's words and in SimGrid's, which numbers its hosts otherwise."""
 
     described: str
     topology: str
     parameters: str
     nodes: int
+    host: Callable[[Numbers], Numbers] = lambda node: node
+    nics: int = 1
 
 
+def _torus_host(node: Numbers) -> Numbers:
+    """SimGrid's first dimension, the one that it routes along first, is the fastest in its numbers."""
+    x, y, z = node // 25, node // 5 % 5, node % 5
+    return x + 5 * y + 25 * z
+
+
+def _dragonfly_host(node: Numbers) -> Numbers:
+    """SimGrid's links to a group are at the router of the group's number in all others."""
+    groups, routers = 5, 8
+    group, router = node // 2 // routers, node // 2 % routers
+    ports = groups - 1
+    without = np.where(router == ports, group, router)  # routers with no link to another group
+    there = np.where(router < ports, (router + group + 1) % groups, without)
+    return (group * routers + there) * 2 + node % 2
+
+
+# An odd torus: on an even one two ways are as short, and each simulator takes another of them. Nodes of a
+# torus send into all their links at once, so that they have as many ways into the network.
 _NETWORKS = (
     _Network("fat-tree:8x8", "FAT_TREE", "2;8,8;1,8;1,1", 64),
-    _Network("torus:4x4x4", "TORUS", "4,4,4", 64),
-    _Network("dragonfly:2x8x5", "DRAGONFLY", "5,4;1,1;8,1;2", 80),
+    _Network("torus:5x5x5", "TORUS", "5,5,5", 125, _torus_host, nics=6),
+    _Network("dragonfly:2x8x5", "DRAGONFLY", "5,4;1,1;8,1;2", 80, _dragonfly_host),
 )
 
 
@@ -92,7 +113,10 @@ class Simulator:
         placed.write_text("".join(f"n{host}\n" for host in hosts))
         words = ["smpirun", "-n", str(len(hosts)), "-platform", self._platform, "-hostfile", placed]
         words += [*_SETTINGS, self._program, traffic, str(_TIMES)]
-        done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900)
+        try:
+            done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            raise ProgramFailedError(f"smpirun took longer than {_LIMIT_S} s") from None
         if done.returncode:
             raise ProgramFailedError(f"smpirun: {done.stderr[-300:]}")
         return float(done.stdout.split()[-1])
@@ -106,7 +130,7 @@ class Simulator:
         """The network with so many slots on each node, and what messages of a size cost there."""
         costs = {"node": self.cost((0, 0), size), "network": self.cost((0, 1), size)}
         described = parse_network(network.described)
-        return assemble(MachineSpec(slots=(per_node,), network=described, costs=costs))
+        return assemble(MachineSpec(slots=(per_node,), network=described, costs=costs, nics=network.nics))
 
 
 def _platform(network: _Network) -> str:
@@ -153,10 +177,12 @@ def orders(graph: RankGraph, machine: MachineSlots) -> Iterator[tuple[str, Numbe
     yield "mpiric", map_ranks(MapRequest(graph, machine, preset="fast"), LocalHost()).slots
 
 
-def _row(simulator: Simulator, graph: RankGraph, machine: MachineSlots, slots: Numbers) -> Mapping[str, Any]:
+def _row(
+    simulator: Simulator, network: _Network, graph: RankGraph, machine: MachineSlots, slots: Numbers
+) -> Mapping[str, Any]:
     at = machine.network_nodes
     assert at is not None
-    hosts = at[machine.tree.nodes[slots]].tolist()
+    hosts = network.host(at[machine.tree.nodes[slots]]).tolist()
     ends = zip(graph.sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True)
     simulated = simulator.exchange_s([(a, b, round(size)) for a, b, size in ends], hosts)
     predicted = predicted_time(graph, machine, slots)
@@ -190,7 +216,7 @@ def _rows(
     machine = simulator.machine(network, per_node, size)
     head = {"network": network.described, "ranks": graph.size, "pattern": pattern}
     return [
-        {**head, "order": order, **_row(simulator, graph, machine, slots)}
+        {**head, "order": order, **_row(simulator, network, graph, machine, slots)}
         for order, slots in orders(graph, machine)
     ]
 
@@ -206,6 +232,8 @@ def work(given: Namespace) -> Result:
         source = Path(__file__).with_name("_exchange.c")
         subprocess.run(["smpicc", "-O2", source, "-o", program], check=True, capture_output=True)
         for network in _NETWORKS[:1] if given.quick else _NETWORKS:
+            if given.only and not any(word in network.described for word in given.only):
+                continue
             simulator = Simulator(network, directory, program)
             for per_node in given.slots or ((4,) if given.quick else (4, 8)):
                 for pattern, size, graph in patterns(network.nodes * per_node):
@@ -225,6 +253,7 @@ def main() -> int:
     """Parse the options, simulate, compare."""
     parser = options("predicted_orders", (__doc__ or "").splitlines()[0])
     parser.add_argument("--slots", type=int, action="append", help="ranks of a node; default 4 and 8")
+    parser.add_argument("--only", action="append", help="networks with this in their name")
     offer_parts(parser)
     return run("predicted_orders", parser.parse_args(), work)
 

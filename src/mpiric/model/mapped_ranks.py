@@ -6,7 +6,7 @@ from enum import Enum
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 
-_NO_GAIN = 0.01  # a smaller predicted change is not worth a changed order
+LEAST_GAIN = 0.01  # a smaller predicted change is not worth a changed order
 
 
 class OrderVerdict(str, Enum):
@@ -72,12 +72,12 @@ class Mapped:
     @property
     def verdict(self) -> OrderVerdict:
         """What can be expected of the order."""
-        is_spread = _saved(self.before.heaviest_use, self.found.heaviest_use) >= _NO_GAIN
+        is_spread = _saved(self.before.heaviest_use, self.found.heaviest_use) >= LEAST_GAIN
         if is_spread:
             return OrderVerdict.GAIN
-        if self.gain < _NO_GAIN:
+        if self.gain < LEAST_GAIN:
             return OrderVerdict.NO_GAIN
-        if self.time_gain is not None and self.time_gain < _NO_GAIN:
+        if self.time_gain is not None and self.time_gain < LEAST_GAIN:
             return OrderVerdict.NO_NEED
         return OrderVerdict.GAIN
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mpiric.model.amount import size
 from mpiric.model.duration import show_duration
-from mpiric.model.mapped_ranks import Mapped, OrderCost, OrderVerdict
+from mpiric.model.mapped_ranks import LEAST_GAIN, Mapped, OrderCost, OrderVerdict
 from mpiric.model.recorded_run import CollectiveModel, RecordedRun
 
 _GOALS = {"worst-link": "busiest link", "nic-messages": "messages a NIC"}
@@ -103,7 +103,9 @@ def _lines(mapped: Mapped, run: RecordedRun | None) -> Iterator[str]:
     if mapped.verdict is OrderVerdict.NO_GAIN:
         yield "no gain expected: today's order is as good as any that was found"
     elif mapped.verdict is OrderVerdict.NO_NEED:
-        yield f"no need: shorter ways do not make it faster, {found.busiest} takes as long as before"
+        is_slower = (mapped.time_gain or 0.0) <= -LEAST_GAIN
+        taken = "would take longer" if is_slower else "takes as long as before"
+        yield f"no need: shorter ways do not make it faster, {found.busiest} {taken}"
 
 
 def _time(mapped: Mapped, before_s: float, found_s: float) -> str:

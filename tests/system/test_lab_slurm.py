@@ -141,6 +141,18 @@ def test_ranks_of_a_machine_file_keep_their_hosts_under_srun(ranks, lab, hosts, 
     assert ranks("mpich", *job, *run, *line) == {(rank, len(seats), host) for rank, host in enumerate(seats)}
 
 
+def test_an_order_of_ranks_is_carried_out_by_a_file_of_hosts(ranks, lab):
+    """Pairs that talk most are four ranks apart; the launcher alone would part all of them."""
+    path = lab.parent / "hosts.txt"
+    words = ["map", "--grid", "2x2x2", "--stencil", "1,0,0:9;0,1,0;0,0,1", "--slots", "2"]
+    words += ["--hosts", "n[1-4]", "--emit", "slurm", "--out", path]
+    subprocess.run([MPIRIC, *words], check=True, capture_output=True, timeout=60)
+    line = ["srun", "--mpi=pmi2", "--distribution=arbitrary", "--nodes=4", "--ntasks=8"]
+    seen = {rank: host for rank, _, host in ranks("mpich", *line, SLURM_HOSTFILE=str(path))}
+    assert len(seen) == 8
+    assert all(seen[rank] == seen[rank + 4] for rank in range(4))
+
+
 def test_mpiric_finds_the_allocation_it_is_in(lab, host):
     ask = "from mpiric.schedulers import find_allocation; from mpiric.host.facts.local import LocalHost; "
     ask += "found = find_allocation(LocalHost()); "

@@ -34,7 +34,7 @@ _COUNTS = struct.Struct("<4Q")  # of messages, results, flips, and when that was
 _ORIGINALS = 3
 _KINDS = ("message", "result")
 _GOAL = 0.99
-_WINDOW, _SECONDS = (10, 60), 0.4  # numbers of the calls that are marks, and how long they take
+_WINDOW, _SECONDS = (10, 240), 1.0  # numbers of the calls that are marks; a tune's are as long at least
 _LATER = 4  # times as many
 _WORKS = ("heat3d", "cg", "LAMMPS melt", "CoMD")
 
@@ -217,7 +217,7 @@ class _Laboratory:
         left = next((each for each in seen.marks.ranks if each.rank == rank), None) if seen.marks else None
         if left is None or left.last is None:
             return flipped == 1
-        return flipped == 1 and moment_ns / 1e9 <= left.begin_unix_s + left.last.at_s
+        return flipped == 1 and moment_ns / 1e9 <= left.begin_unix_s + left.init_s + left.last.at_s
 
     def written(self, seen: Seen) -> dict[str, Path]:
         """Files that the run made."""

@@ -91,7 +91,10 @@ def test_a_key_of_the_record_marks_the_same_calls_of_every_run(mpi, steps, armed
         assert {rank.state for rank in run.ranks} == {MarksState.FINALIZED}
     for rank, again in zip(first.ranks, second.ranks, strict=True):
         assert rank.results == again.results
-        assert [(each.key, each.results) for each in rank.results] == [(kept.key, 80)]
+        *results, messages = rank.results
+        assert [(each.key, each.results) for each in results] == [(kept.key, 80)]
+        # Of the step before the mark alone: between the 79th and the 80th sum there is one message.
+        assert (messages.key.function, messages.results) == ("MPI_Sendrecv", 1)
         assert 0 < rank.first.at_s < rank.last.at_s < rank.finalize_s
 
 

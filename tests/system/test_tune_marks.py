@@ -11,6 +11,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.trial import Outcome
 from mpiric.mpis import find_mpis
 from mpiric.tuning.store.events import read_log
 
@@ -81,6 +82,21 @@ def test_the_second_run_of_a_pair_is_stopped_between_its_marks(tuned, tmp_path):
         assert trial.split.per_mark_s == trial.at_least > 2 * 0.002
         assert 0 < trial.split.start_from_s <= trial.split.start_s
     assert found["stopped_trials"] == found["runs"]
+
+
+def test_what_a_program_sends_unset_is_not_held_against_an_allocator(mpich, tuned, tmp_path):
+    program = tmp_path / "unset_rows"
+    subprocess.run([mpich.compilers["c"], str(PROGRAMS / "unset_rows.c"), "-o", str(program)], check=True)
+    found = tuned(seconds=60, runs=10, only="malloc", line=(mpich.launcher, "-n", "2", str(program)))
+    assert found["scope"] == "steps"
+    assert found["rejected"] == []
+    (log,) = (tmp_path / "store").glob("*/events.jsonl")
+    trials = read_log(log).trials
+    (doubted, *_) = [trial for trial in trials if trial.outcome is Outcome.DIFFERENT]
+    assert "messages of MPI_Sendrecv" in doubted.reason
+    assert any(
+        trial.configuration == doubted.configuration and trial.outcome is Outcome.OK for trial in trials
+    )
 
 
 @pytest.mark.sweep

@@ -11,6 +11,7 @@ COMMUNICATOR_COUNT = 256
 MODULE_COUNT = 32
 RESULT_COUNT = 256
 RESULT_BYTES = 256
+MESSAGE_BYTES = 1048576
 LAST_BYTES = 128
 STATES = {1: "running", 2: "finalized", 3: "aborted", 4: "ended"}
 FLAGS = {1: "thread_multiple", 2: "sessions", 4: "spawned", 8: "recorded", 16: "not_understood", 32: "not_ended", 64: "flush_failed", 128: "device_memory", 256: "passed"}

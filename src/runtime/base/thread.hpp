@@ -11,12 +11,15 @@ namespace mpiric {
 struct Thread {
     const void* frame = nullptr;
     uint32_t depth = 0;
+    bool by_profiling_name = false;  ///< entered through the PMPI_ name: go on to the library itself
+    bool dispatching = false;        ///< in a collective that the tuner dispatches
     uint32_t turns_left = 0;         ///< polled calls until the next one that is timed
     uint32_t receive_turn = 0;       ///< counts receives, for those that are looked at
     uint64_t waited = 0;             ///< ticks in the barrier before the collective that comes next
     void* caller = nullptr;          ///< of the PMPI_ name
-    bool dispatching = false;        ///< in a collective that the tuner dispatches
-    bool by_profiling_name = false;  ///< entered through the PMPI_ name: go on to the library itself
+
+    /// Whether the program itself has called, by the plain name.
+    bool is_outside() const noexcept { return (depth | uint32_t(by_profiling_name)) == 0; }
 };
 
 // Reached with one instruction: the runtime is in the program from its start.

@@ -32,4 +32,19 @@ inline uint64_t take_result(uint64_t digest, const void* result, size_t bytes) n
     return digest;
 }
 
+/// Takes a message in: the same of four digests that take every fourth word of it, which is faster for long
+/// ones.
+inline uint64_t take_message(uint64_t digest, const void* message, size_t bytes) noexcept {
+    const auto* from = static_cast<const char*>(message);
+    uint64_t lanes[4] = {0, 1, 2, 3}, words[4];
+    for (; bytes >= sizeof words; bytes -= sizeof words, from += sizeof words) {
+        std::memcpy(words, from, sizeof words);
+        for (int lane = 0; lane < 4; ++lane)
+            lanes[lane] = take_word(lanes[lane], words[lane]);
+    }
+    for (const uint64_t lane : lanes)
+        digest = take_word(digest, lane);
+    return take_result(digest, from, bytes);
+}
+
 }  // namespace mpiric::marks

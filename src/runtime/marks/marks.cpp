@@ -29,6 +29,16 @@ Kind kind_of(ElementKind kind) noexcept {
     }
 }
 
+/// What a row says of one more result or message.
+void add(Result& row, uint64_t digest, const void* data, size_t bytes, Element element) noexcept {
+    row.digest = digest;
+    ++row.results;
+    row.kind = uint32_t(kind_of(element.kind));
+    row.width = element.width;
+    row.bytes = uint32_t(bytes);
+    std::memcpy(row.last, data, std::min<size_t>(bytes, last_bytes));
+}
+
 }  // namespace
 
 uint32_t Marks::add_communicator(uint32_t ranks) noexcept {
@@ -59,7 +69,7 @@ bool Marks::is_place(uint64_t address) noexcept {
 
 uint64_t Marks::next_stop() const noexcept {
     uint64_t stop = head_->next;
-    for (const uint64_t number : {head_->first, head_->last})
+    for (const uint64_t number : {head_->first, head_->last - 1, head_->last})
         if (number > head_->calls)
             stop = std::min(stop, number);
     return stop;
@@ -80,9 +90,10 @@ Passed Marks::reach() noexcept {
         cross(head.at_first, now);
     if (head.calls == head.last)
         cross(head.at_last, now);
-    return head.calls == head.last    ? Passed::last
-           : head.calls == head.first ? Passed::first
-                                      : Passed::neither;
+    return head.calls == head.last       ? Passed::last
+           : head.calls + 1 == head.last ? Passed::before_last
+           : head.calls == head.first    ? Passed::first
+                                         : Passed::neither;
 }
 
 uint32_t Marks::module_row(const char* name) noexcept {
@@ -128,15 +139,14 @@ Result* Marks::result_row(uint64_t address, uint32_t function, const char* name,
 
 void Marks::add_result(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
                        const void* result, size_t bytes, Element element) noexcept {
-    Result* row = result_row(address, function, name, communicator);
-    if (!row)
-        return;
-    row->digest = take_result(row->digest, result, bytes);
-    ++row->results;
-    row->kind = uint32_t(kind_of(element.kind));
-    row->width = element.width;
-    row->bytes = uint32_t(bytes);
-    std::memcpy(row->last, result, std::min<size_t>(bytes, last_bytes));
+    if (Result* row = result_row(address, function, name, communicator))
+        add(*row, take_result(row->digest, result, bytes), result, bytes, element);
+}
+
+void Marks::add_message(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
+                        const void* message, size_t bytes, Element element) noexcept {
+    if (Result* row = result_row(address, function, name, communicator))
+        add(*row, take_message(row->digest, message, bytes), message, bytes, element);
 }
 
 }  // namespace mpiric::marks

@@ -34,7 +34,12 @@ struct Arming {
 };
 
 /// What a counted call was.
-enum class Passed : uint8_t { neither, first, last };
+enum class Passed : uint8_t {
+    neither,
+    first,
+    before_last,  ///< the call before the last mark: its step begins
+    last
+};
 
 class Marks {
   public:
@@ -78,6 +83,9 @@ class Marks {
     /// Digests a result of so many bytes, at most `result_bytes`. What is in it has to be readable.
     void add_result(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
                     const void* result, size_t bytes, Element element) noexcept;
+    /// The same of a message of the step before the last mark, of at most `message_bytes`.
+    void add_message(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
+                     const void* message, size_t bytes, Element element) noexcept;
 
     bool many_threads() const noexcept { return many_threads_; }
     SpinLock& lock() noexcept { return lock_; }

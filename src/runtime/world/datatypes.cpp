@@ -35,6 +35,7 @@ Element element_named(std::string_view name, uint64_t bytes) noexcept {
 }  // namespace
 
 constinit std::atomic<uint32_t> generation{1};
+constinit LatestSize latest_size;
 thread_local constinit CachedSize cached_sizes[16]{};
 
 uint64_t find_size(MPI_Datatype type, CachedSize& cached) noexcept {

@@ -14,8 +14,6 @@ namespace mpiric::world {
 /// Changes when a handle is freed: what threads cached before no longer counts.
 extern constinit std::atomic<uint32_t> generation;
 
-inline void invalidate_caches() noexcept { generation.fetch_add(1, std::memory_order_release); }
-
 template <class Handle> uint64_t number(Handle handle) noexcept {
     if constexpr (sizeof(Handle) == sizeof(uint64_t))
         return std::bit_cast<uint64_t>(handle);
@@ -27,6 +25,20 @@ template <class Handle> uint64_t number(Handle handle) noexcept {
 template <class Handle> uint64_t cache_index(Handle handle) noexcept {
     const uint64_t all = number(handle);
     return (sizeof(Handle) == sizeof(uint32_t) ? all : all ^ all >> 4 ^ all >> 8) & 15;
+}
+
+/// The size of the type that was sent last, for processes where one thread at a time calls MPI.
+struct LatestSize {
+    uint64_t handle = no_handle;
+    uint64_t bytes = 0;
+
+    static constexpr uint64_t no_handle = ~uint64_t(0);
+};
+extern constinit LatestSize latest_size;
+
+inline void invalidate_caches() noexcept {
+    generation.fetch_add(1, std::memory_order_release);
+    __atomic_store_n(&latest_size.handle, LatestSize::no_handle, __ATOMIC_RELAXED);
 }
 
 struct alignas(32) CachedSize {

@@ -95,7 +95,9 @@ void count_calls(MPI_Group world, symbols::Function function, bool counts) noexc
     world::begin_comm_info(world, add_to_marks);
     world::comm_info(world::handles.comm_world);
     armed.function = uint16_t(function);
-    armed.stage = counts ? Stage::counting : Stage::following;
+    armed.stage = !counts                      ? Stage::following
+                  : armed.marks.many_threads() ? Stage::counting_carefully
+                                               : Stage::counting;
     // A rank that follows may make no call that counts: it asks in whatever it calls.
     if (!counts && runtime.options.mark_end)
         symbols::watch_everything();

@@ -10,16 +10,21 @@
 namespace mpiric::wrap {
 
 enum class Stage : uint8_t {
-    off,        ///< nothing is counted: not armed, or past the last mark
-    counting,   ///< up to the last mark
-    following,  ///< counting, until rank 0 has passed the last mark
-    passed      ///< past it: the run ends when all ranks are
+    off,                 ///< nothing is counted: not armed, or past the last mark
+    counting,            ///< up to the last mark
+    counting_carefully,  ///< the same where several threads may call, or in the step before the mark
+    following,           ///< counting, until rank 0 has passed the last mark
+    passed               ///< past it: the run ends when all ranks are
 };
 
 struct Armed {
     Stage stage = Stage::off;
-    uint16_t function = 0;  ///< of the mark
+    bool in_last_step = false;  ///< before the last mark: what is sent is looked at
+    uint16_t function = 0;      ///< of the mark
     marks::Marks marks;
+
+    bool counts() const noexcept { return stage == Stage::counting || stage == Stage::counting_carefully; }
+    bool digests() const noexcept { return counts() || stage == Stage::following; }
 };
 inline constinit Armed armed;
 
@@ -42,8 +47,8 @@ void abort_marks() noexcept;
 /// Past the last mark: asks, without waiting, whether all ranks are, and ends the run then.
 void try_to_end() noexcept;
 
-/// A send of which nothing matters but its bytes, before it is made: what would have to be asked of the
-/// library is not known.
+/// A send of which nothing matters but its bytes, before it is made: of another type than the one that was
+/// sent last the size is not known.
 struct SendAhead {
     uint64_t bytes = 0;
     bool is_known = true;
@@ -52,15 +57,15 @@ struct SendAhead {
     [[gnu::always_inline]] uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
         if (((factors <= 0) || ...))
             return 0;
-        const uint64_t size = world::cached_size(type);
-        is_known = size != 0;
-        return (uint64_t(factors) * ...) * size;
+        is_known = world::latest_size.handle == world::number(type);
+        return (uint64_t(factors) * ...) * world::latest_size.bytes;
     }
     void on(MPI_Comm) noexcept {}
     [[gnu::always_inline]] void sent_to(int destination) noexcept {
         if (destination == MPI_PROC_NULL)
             bytes = 0;
     }
+    template <class Count> void message(const void*, Count, MPI_Datatype) noexcept {}
 };
 
 /// One call of the program, for the counts and digests up to the last mark. It takes the same notes as Call;
@@ -74,6 +79,15 @@ struct MarkedCall : Volume {
     MPI_Comm comm{};
     bool has_comm = false;
     uint32_t started_on = marks::Marks::no_communicator;  ///< communicator of a persistent request
+
+    template <std::integral... Factors>
+    [[gnu::always_inline]] uint64_t payload(MPI_Datatype type, Factors... factors) const noexcept {
+        const uint64_t size = wrap::payload(type, factors...);
+        if (symbols::family_of(symbols::Function(function)) == symbols::Family::send && size > 0 &&
+            armed.stage == Stage::counting)
+            world::latest_size = {world::number(type), world::size_of(type)};
+        return size;
+    }
 
     void on(MPI_Comm on_comm) noexcept {
         comm = on_comm;
@@ -109,6 +123,13 @@ struct MarkedCall : Volume {
             result(at, count, type);
     }
 
+    /// What is sent, of which `bytes` have gone somewhere.
+    template <class Count>
+    [[gnu::always_inline]] void message(const void* at, Count, MPI_Datatype type) const noexcept {
+        if (armed.in_last_step && bytes - 1 < marks::message_bytes) [[unlikely]]
+            in_memory().note_message(at, type);
+    }
+
     // Of no matter before the last mark.
     void on_window(MPI_Win) noexcept {}
     void born_window(MPI_Win) noexcept {}
@@ -122,7 +143,7 @@ struct MarkedCall : Volume {
 
     /// Counts a call of what may count the program's steps.
     template <symbols::Function counted> [[gnu::always_inline]] void note() const noexcept {
-        if (armed.stage != Stage::counting || armed.marks.many_threads()) [[unlikely]]
+        if (armed.stage != Stage::counting) [[unlikely]]
             return in_memory().note_carefully(symbols::family_of(counted));
         if constexpr (symbols::family_of(counted) == symbols::Family::collective)
             armed.marks.count_collective(bytes);
@@ -136,6 +157,7 @@ struct MarkedCall : Volume {
     /// A copy for what is not inlined, so that the call itself stays in registers.
     [[gnu::always_inline]] MarkedCall in_memory() const noexcept { return *this; }
     void note_result(const void* at, uint64_t size, MPI_Datatype type) const noexcept;
+    void note_message(const void* at, MPI_Datatype type) const noexcept;
     void note_marked() const noexcept;
     void note_carefully(symbols::Family family) const noexcept;
     bool counts_as_last() const noexcept;

@@ -105,9 +105,10 @@ struct Call : Volume {
     void remembers_receive(MPI_Request request, int source) noexcept;
     void starts(int count, const MPI_Request requests[]) noexcept;
 
-    /// Results are looked at where marks are armed only.
+    /// Results and messages are looked at where marks are armed only.
     template <class Count> void result(const void*, Count, MPI_Datatype) noexcept {}
     template <class Count> void result_at(int, const void*, Count, MPI_Datatype) noexcept {}
+    template <class Count> void message(const void*, Count, MPI_Datatype) noexcept {}
 
     void opened(MPI_File file, const char* name, MPI_Comm by) noexcept;
     void reads(MPI_File file) noexcept;

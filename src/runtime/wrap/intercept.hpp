@@ -74,10 +74,8 @@ template <Function function, class Pointer, class Do, class Tell>
 template <Function function, class Tell> [[gnu::always_inline]] inline bool counts_ahead(Tell&& tell) {
     if (armed.stage != Stage::counting) [[likely]]
         return false;
-    const Thread& self = thread;
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
-    if (armed.marks.many_threads() || armed.function == uint16_t(function) || self.depth != 0 ||
-        self.by_profiling_name || following.next != following.library)
+    if (armed.function == uint16_t(function) || !thread.is_outside() || following.next != following.library)
         return false;
     SendAhead send;
     tell(send);

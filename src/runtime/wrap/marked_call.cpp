@@ -54,14 +54,36 @@ void MarkedCall::note_result(const void* at, uint64_t size, MPI_Datatype type) c
     }
     Marks& marks = armed.marks;
     const Held held(marks.lock(), marks.many_threads());
-    if (armed.stage == Stage::counting || armed.stage == Stage::following)
+    if (armed.digests())
         marks.add_result(reinterpret_cast<uint64_t>(return_address), function, function_texts[function],
                          found->index, at, size, element);
 }
 
+void MarkedCall::note_message(const void* at, MPI_Datatype type) const noexcept {
+    const world::CommInfo* found = info();
+    const Element element = world::element_of(type);
+    // Of what is no number, bytes may be padding, which is whatever was there.
+    if (!found || element.kind == ElementKind::scattered || element.kind == ElementKind::other ||
+        results_may_be_elsewhere())
+        return;
+    Marks& marks = armed.marks;
+    const Held held(marks.lock(), marks.many_threads());
+    if (armed.counts())
+        marks.add_message(reinterpret_cast<uint64_t>(return_address), function, function_texts[function],
+                          found->index, at, bytes, element);
+}
+
+/// Counts the call if it is of the mark's kind. The step before the last mark begins with the call before it;
+/// where rank 0 alone counts, what it sends depends on what arrives when.
 bool MarkedCall::counts_as_last() const noexcept {
-    return armed.marks.is_marked(reinterpret_cast<uint64_t>(return_address), row()) &&
-           armed.marks.count_marked() == Passed::last;
+    if (!armed.marks.is_marked(reinterpret_cast<uint64_t>(return_address), row()))
+        return false;
+    const Passed passed = armed.marks.count_marked();
+    if (passed == Passed::before_last && runtime.options.mark_ranks == MarkRanks::all) {
+        armed.in_last_step = true;
+        armed.stage = Stage::counting_carefully;
+    }
+    return passed == Passed::last;
 }
 
 void MarkedCall::note_marked() const noexcept {
@@ -77,13 +99,13 @@ void MarkedCall::note_carefully(symbols::Family family) const noexcept {
     {
         row();  // asks the library where the communicator is new: not under the lock
         const Held held(marks.lock(), marks.many_threads());
-        if (armed.stage != Stage::counting && armed.stage != Stage::following)
+        if (!armed.digests())
             return;
         if (family == symbols::Family::collective)
             marks.count_collective(bytes);
         else
             marks.count_send(bytes);
-        last = armed.stage == Stage::counting && armed.function == function && counts_as_last();
+        last = armed.counts() && armed.function == function && counts_as_last();
         if (last)
             armed.stage = Stage::off;
     }

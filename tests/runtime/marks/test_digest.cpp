@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+using mpiric::marks::take_message;
 using mpiric::marks::take_result;
 
 namespace {
@@ -28,6 +29,20 @@ TEST_CASE("a single bit anywhere changes the digest") {
         digests.insert(digest_of({changed, {1, 2, 3}}));
     }
     CHECK(digests.size() == 8 * result.size() + 1);
+}
+
+TEST_CASE("a single bit anywhere in a message changes the digest") {
+    std::set<uint64_t> digests;
+    std::vector<char> message(109, 'x');
+    digests.insert(take_message(7, message.data(), message.size()));
+    for (size_t bit = 0; bit < 8 * message.size(); ++bit) {
+        std::vector<char> changed = message;
+        changed[bit / 8] = char(changed[bit / 8] ^ 1 << bit % 8);
+        digests.insert(take_message(7, changed.data(), changed.size()));
+    }
+    CHECK(digests.size() == 8 * message.size() + 1);
+    CHECK(take_message(0, message.data(), 8) != take_message(0, message.data(), 16));
+    CHECK(take_message(0, message.data(), 32) != take_message(0, message.data(), 64));
 }
 
 TEST_CASE("order and length count") {

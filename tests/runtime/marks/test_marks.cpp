@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(InDirectory, "times alone take the head alone") {
 
 TEST_CASE_FIXTURE(InDirectory, "the two marks are the calls of these numbers") {
     REQUIRE(open("MPI_Barrier@*@*:2,4"));
-    const Passed expected[] = {Passed::neither, Passed::first, Passed::neither, Passed::last};
+    const Passed expected[] = {Passed::neither, Passed::first, Passed::before_last, Passed::last};
     for (const Passed passed : expected) {
         marks->count_collective(8);
         marks->count_send(100);
@@ -83,6 +83,13 @@ TEST_CASE_FIXTURE(InDirectory, "the two marks are the calls of these numbers") {
     CHECK(head.at_last.counts.send_calls == 4);
     CHECK(head.at_first.ns <= head.at_last.ns);
     CHECK(head.calls == 4);
+}
+
+TEST_CASE_FIXTURE(InDirectory, "the step before the last mark begins with the call before it") {
+    REQUIRE(open("MPI_Barrier@*@*:1,2"));
+    CHECK(marks->count_marked() == Passed::before_last);
+    CHECK(marks->head().at_first.ns != 0);
+    CHECK(marks->count_marked() == Passed::last);
 }
 
 TEST_CASE_FIXTURE(InDirectory, "times are kept of ever fewer calls, evenly") {

@@ -64,6 +64,9 @@ def statements(entry: Classified) -> list[str]:
     lines.append(bytes_statement(notes))
     lines.append(message_statement(notes))
     lines.append(result_statement(entry))
+    if "message" in notes:
+        buffer, size = notes["message"].split(" ", 1)
+        lines.append(f"call.message({buffer}, {size.replace('*', ', ')});")
     for note in ("put_to", "got_from"):
         if note in notes:
             lines.append(f"call.{note}({notes[note]});")

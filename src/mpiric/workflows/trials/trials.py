@@ -23,6 +23,7 @@ from mpiric.workflows.trials.arming import Arming, MarkedRun, started_unix_s
 from mpiric.workflows.trials.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.file_times import FileArming
+from mpiric.workflows.trials.filled_memory import on_filled_memory
 from mpiric.workflows.trials.judge import OUTPUTS, Judge, set_by
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
@@ -271,7 +272,8 @@ class Trials:
         """See whether the original always prints the same, before output counts against a configuration."""
         self._reruns_left -= 1
         trial, before = result.trial, self.judge.expectation
-        again = self.run(situation, Configuration(), Phase.OBSERVE)
+        original = situation if self.judge.at_mark is None else on_filled_memory(situation)
+        again = self.run(original, Configuration(), Phase.OBSERVE)
         if again.trial.outcome is not Outcome.OK or self.judge.expectation is before:
             return result
         if not self.judge.prints_alike(Path(trial.stdout), settings):

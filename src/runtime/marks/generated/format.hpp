@@ -11,8 +11,9 @@ inline constexpr char file_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'M', '\n'};
 inline constexpr uint32_t time_count = 64;  ///< times kept of the mark's calls
 inline constexpr uint32_t communicator_count = 256;  ///< communicators; the last row gathers what finds no room
 inline constexpr uint32_t module_count = 32;  ///< files that calls come from; the last row gathers what finds no room
-inline constexpr uint32_t result_count = 256;  ///< places whose results are digested
+inline constexpr uint32_t result_count = 256;  ///< places whose results and messages are digested
 inline constexpr uint32_t result_bytes = 256;  ///< longer results are not looked at
+inline constexpr uint32_t message_bytes = 1048576;  ///< longer messages are not looked at
 inline constexpr uint32_t last_bytes = 128;  ///< of a place's latest result that are kept
 
 enum class State : uint32_t {

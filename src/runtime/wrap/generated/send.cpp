@@ -8,10 +8,10 @@ namespace mpiric::wrap {
 [[gnu::noinline]] static int full_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Bsend, Policy::always, decltype(&full_MPI_Bsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Bsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Bsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Bsend, decltype(&full_MPI_Bsend)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Bsend(buf, count, datatype, dest, tag, comm);
 }
@@ -24,10 +24,10 @@ extern "C" int p_MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, in
 [[gnu::noinline]] static int full_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Bsend_c, Policy::always, decltype(&full_MPI_Bsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Bsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Bsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Bsend_c, decltype(&full_MPI_Bsend_c)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Bsend_c(buf, count, datatype, dest, tag, comm);
 }
@@ -40,10 +40,10 @@ extern "C" int p_MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 [[gnu::noinline]] static int full_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibsend, Policy::always, decltype(&full_MPI_Ibsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Ibsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Ibsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Ibsend, decltype(&full_MPI_Ibsend)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Ibsend(buf, count, datatype, dest, tag, comm, request);
 }
@@ -56,10 +56,10 @@ extern "C" int p_MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, i
 [[gnu::noinline]] static int full_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Ibsend_c, Policy::always, decltype(&full_MPI_Ibsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Ibsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Ibsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Ibsend_c, decltype(&full_MPI_Ibsend_c)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
 }
@@ -72,10 +72,10 @@ extern "C" int p_MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 [[gnu::noinline]] static int full_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Irsend, Policy::always, decltype(&full_MPI_Irsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Irsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Irsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Irsend, decltype(&full_MPI_Irsend)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Irsend(buf, count, datatype, dest, tag, comm, request);
 }
@@ -88,10 +88,10 @@ extern "C" int p_MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, i
 [[gnu::noinline]] static int full_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Irsend_c, Policy::always, decltype(&full_MPI_Irsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Irsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Irsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Irsend_c, decltype(&full_MPI_Irsend_c)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
 }
@@ -104,10 +104,10 @@ extern "C" int p_MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 [[gnu::noinline]] static int full_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isend, Policy::always, decltype(&full_MPI_Isend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Isend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Isend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Isend, decltype(&full_MPI_Isend)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Isend(buf, count, datatype, dest, tag, comm, request);
 }
@@ -120,10 +120,10 @@ extern "C" int p_MPI_Isend(const void* buf, int count, MPI_Datatype datatype, in
 [[gnu::noinline]] static int full_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isend_c, Policy::always, decltype(&full_MPI_Isend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Isend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Isend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Isend_c, decltype(&full_MPI_Isend_c)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
 }
@@ -136,10 +136,10 @@ extern "C" int p_MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype data
 [[gnu::noinline]] static int full_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv, Policy::always, decltype(&full_MPI_Isendrecv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); });
 }
 extern "C" int w_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Isendrecv>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Isendrecv>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); }))
         return next_of<Function::MPI_Isendrecv, decltype(&full_MPI_Isendrecv)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
     return full_MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
@@ -152,10 +152,10 @@ extern "C" int p_MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype 
 [[gnu::noinline]] static int full_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Isendrecv_c, Policy::always, decltype(&full_MPI_Isendrecv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); });
 }
 extern "C" int w_MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Isendrecv_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Isendrecv_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); }))
         return next_of<Function::MPI_Isendrecv_c, decltype(&full_MPI_Isendrecv_c)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
     return full_MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
@@ -200,10 +200,10 @@ extern "C" int p_MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatyp
 [[gnu::noinline]] static int full_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Issend, Policy::always, decltype(&full_MPI_Issend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Issend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Issend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Issend, decltype(&full_MPI_Issend)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Issend(buf, count, datatype, dest, tag, comm, request);
 }
@@ -216,10 +216,10 @@ extern "C" int p_MPI_Issend(const void* buf, int count, MPI_Datatype datatype, i
 [[gnu::noinline]] static int full_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     return intercept<Function::MPI_Issend_c, Policy::always, decltype(&full_MPI_Issend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm, request); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-    if (counts_ahead<Function::MPI_Issend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Issend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Issend_c, decltype(&full_MPI_Issend_c)>()(buf, count, datatype, dest, tag, comm, request);
     return full_MPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
 }
@@ -232,10 +232,10 @@ extern "C" int p_MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype dat
 [[gnu::noinline]] static int full_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Rsend, Policy::always, decltype(&full_MPI_Rsend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Rsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Rsend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Rsend, decltype(&full_MPI_Rsend)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Rsend(buf, count, datatype, dest, tag, comm);
 }
@@ -248,10 +248,10 @@ extern "C" int p_MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, in
 [[gnu::noinline]] static int full_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Rsend_c, Policy::always, decltype(&full_MPI_Rsend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Rsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Rsend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Rsend_c, decltype(&full_MPI_Rsend_c)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Rsend_c(buf, count, datatype, dest, tag, comm);
 }
@@ -264,10 +264,10 @@ extern "C" int p_MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 [[gnu::noinline]] static int full_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Send, Policy::always, decltype(&full_MPI_Send)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Send>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Send>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Send, decltype(&full_MPI_Send)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Send(buf, count, datatype, dest, tag, comm);
 }
@@ -280,10 +280,10 @@ extern "C" int p_MPI_Send(const void* buf, int count, MPI_Datatype datatype, int
 [[gnu::noinline]] static int full_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Send_c, Policy::always, decltype(&full_MPI_Send_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Send_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Send_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Send_c, decltype(&full_MPI_Send_c)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Send_c(buf, count, datatype, dest, tag, comm);
 }
@@ -296,10 +296,10 @@ extern "C" int p_MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datat
 [[gnu::noinline]] static int full_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv, Policy::always, decltype(&full_MPI_Sendrecv)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); });
 }
 extern "C" int w_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    if (counts_ahead<Function::MPI_Sendrecv>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Sendrecv>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); }))
         return next_of<Function::MPI_Sendrecv, decltype(&full_MPI_Sendrecv)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
     return full_MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
@@ -312,10 +312,10 @@ extern "C" int p_MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
 [[gnu::noinline]] static int full_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
     return intercept<Function::MPI_Sendrecv_c, Policy::always, decltype(&full_MPI_Sendrecv_c)>(
         [&](auto* next) { return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); });
 }
 extern "C" int w_MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-    if (counts_ahead<Function::MPI_Sendrecv_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Sendrecv_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(sendtype, sendcount); call.sent_to(dest); call.message(sendbuf, sendcount, sendtype); }))
         return next_of<Function::MPI_Sendrecv_c, decltype(&full_MPI_Sendrecv_c)>()(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
     return full_MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
@@ -360,10 +360,10 @@ extern "C" int p_MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
 [[gnu::noinline]] static int full_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Ssend, Policy::always, decltype(&full_MPI_Ssend)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Ssend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Ssend>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Ssend, decltype(&full_MPI_Ssend)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Ssend(buf, count, datatype, dest, tag, comm);
 }
@@ -376,10 +376,10 @@ extern "C" int p_MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, in
 [[gnu::noinline]] static int full_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     return intercept<Function::MPI_Ssend_c, Policy::always, decltype(&full_MPI_Ssend_c)>(
         [&](auto* next) { return next(buf, count, datatype, dest, tag, comm); },
-        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); });
+        [&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); });
 }
 extern "C" int w_MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    if (counts_ahead<Function::MPI_Ssend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); }))
+    if (counts_ahead<Function::MPI_Ssend_c>([&](auto& call) { call.on(comm); call.bytes = call.payload(datatype, count); call.sent_to(dest); call.message(buf, count, datatype); }))
         return next_of<Function::MPI_Ssend_c, decltype(&full_MPI_Ssend_c)>()(buf, count, datatype, dest, tag, comm);
     return full_MPI_Ssend_c(buf, count, datatype, dest, tag, comm);
 }

@@ -8,6 +8,7 @@ from mpiric.tuning.equivalence.results import learn_results
 
 STEP = key("MPI_Allreduce", "lmp+0x10")
 TIMER = key("MPI_Allreduce", "lmp+0x20")
+SENT = key("MPI_Isend", "lmp+0x30")
 
 
 def run(*results: PlaceResults, ranks: int = 2) -> RunMarks:
@@ -48,6 +49,15 @@ def test_with_rounding_the_latest_results_may_differ_a_little():
     assert expected.compare(run(near))
     assert expected.compare(run(far), rounding=True)
     assert expected.compare(run(result(digest=2, latest=())), rounding=True)
+
+
+def test_messages_of_the_last_step_are_compared_unless_rounding_may_have_grown():
+    expected = learn_results([run(result(), result(SENT)), run(result(), result(SENT))])
+    other = run(result(), result(SENT, 2, latest=(1.001,)))
+    assert expected.compare(run(result(), result(SENT))) == ""
+    said = "the messages of MPI_Isend at lmp+0x30 on rank 0 in the step before the mark"
+    assert expected.compare(other) == f"{said} are not the original's"
+    assert expected.compare(other, rounding=True) == ""
 
 
 @pytest.mark.parametrize("library", ["libmpi_mpifh.so.40+0x9", "libmpifort.so.12+0x7"])

@@ -1,0 +1,22 @@
+"""The environment in which glibc fills memory, beside what the user has set there."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support.situations import MPIS, situation
+
+from mpiric.workflows.trials.filled_memory import on_filled_memory
+
+
+@pytest.mark.parametrize(
+    ("own", "filled"),
+    [
+        ({}, "glibc.malloc.perturb=85"),
+        ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}, "glibc.malloc.arena_max=1:glibc.malloc.perturb=85"),
+    ],
+)
+def test_what_the_user_has_set_stays(own, filled):
+    before = situation(MPIS[0])
+    before = replace(before, job=replace(before.job, environment={"HOME": "/root", **own}))
+    assert on_filled_memory(before).job.environment == {"HOME": "/root", "GLIBC_TUNABLES": filled}
+    assert on_filled_memory(before).job.argv == before.job.argv

@@ -32,11 +32,11 @@ inline uint64_t take_result(uint64_t digest, const void* result, size_t bytes) n
     return digest;
 }
 
-/// Takes a message in: the same of four digests that take every fourth word of it, which is faster for long
-/// ones.
-inline uint64_t take_message(uint64_t digest, const void* message, size_t bytes) noexcept {
+/// The digest of one message: of four that take every fourth word of it, which is faster for long ones. Those
+/// of several are added up, as the order in which a program sends may depend on what has arrived.
+inline uint64_t take_message(const void* message, size_t bytes) noexcept {
     const auto* from = static_cast<const char*>(message);
-    uint64_t lanes[4] = {0, 1, 2, 3}, words[4];
+    uint64_t digest = 0, lanes[4] = {0, 1, 2, 3}, words[4];
     for (; bytes >= sizeof words; bytes -= sizeof words, from += sizeof words) {
         std::memcpy(words, from, sizeof words);
         for (int lane = 0; lane < 4; ++lane)

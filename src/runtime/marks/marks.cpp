@@ -146,7 +146,7 @@ void Marks::add_result(uint64_t address, uint32_t function, const char* name, ui
 void Marks::add_message(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
                         const void* message, size_t bytes, Element element) noexcept {
     if (Result* row = result_row(address, function, name, communicator))
-        add(*row, take_message(row->digest, message, bytes), message, bytes, element);
+        add(*row, row->digest + take_message(message, bytes), message, bytes, element);
 }
 
 }  // namespace mpiric::marks

@@ -83,7 +83,7 @@ class Marks {
     /// Digests a result of so many bytes, at most `result_bytes`. What is in it has to be readable.
     void add_result(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
                     const void* result, size_t bytes, Element element) noexcept;
-    /// The same of a message of the step before the last mark, of at most `message_bytes`.
+    /// The same of a message of the step before the last mark, of at most `message_bytes`, in whatever order.
     void add_message(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
                      const void* message, size_t bytes, Element element) noexcept;
 

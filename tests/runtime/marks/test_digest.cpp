@@ -34,15 +34,15 @@ TEST_CASE("a single bit anywhere changes the digest") {
 TEST_CASE("a single bit anywhere in a message changes the digest") {
     std::set<uint64_t> digests;
     std::vector<char> message(109, 'x');
-    digests.insert(take_message(7, message.data(), message.size()));
+    digests.insert(take_message(message.data(), message.size()));
     for (size_t bit = 0; bit < 8 * message.size(); ++bit) {
         std::vector<char> changed = message;
         changed[bit / 8] = char(changed[bit / 8] ^ 1 << bit % 8);
-        digests.insert(take_message(7, changed.data(), changed.size()));
+        digests.insert(take_message(changed.data(), changed.size()));
     }
     CHECK(digests.size() == 8 * message.size() + 1);
-    CHECK(take_message(0, message.data(), 8) != take_message(0, message.data(), 16));
-    CHECK(take_message(0, message.data(), 32) != take_message(0, message.data(), 64));
+    CHECK(take_message(message.data(), 8) != take_message(message.data(), 16));
+    CHECK(take_message(message.data(), 32) != take_message(message.data(), 64));
 }
 
 TEST_CASE("order and length count") {

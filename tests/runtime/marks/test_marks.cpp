@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <sys/stat.h>
@@ -90,6 +91,20 @@ TEST_CASE_FIXTURE(InDirectory, "the step before the last mark begins with the ca
     CHECK(marks->count_marked() == Passed::before_last);
     CHECK(marks->head().at_first.ns != 0);
     CHECK(marks->count_marked() == Passed::last);
+}
+
+TEST_CASE_FIXTURE(InDirectory, "messages may be sent in any order, and each of their bits counts") {
+    REQUIRE(open("MPI_Barrier@*@*:1,2"));
+    const auto digest_of = [&](uint64_t address, std::initializer_list<double> values) {
+        for (const double value : values)
+            marks->add_message(address, 9, "MPI_Send", 0, &value, sizeof value, {ElementKind::floating, 8});
+        return results()[marks->head().results - 1].digest;
+    };
+    const uint64_t once = digest_of(0x10, {1, 2, 2});
+    CHECK(digest_of(0x20, {2, 1, 2}) == once);
+    CHECK(digest_of(0x30, {1, 2, 3}) != once);
+    CHECK(digest_of(0x40, {1, 2}) != once);
+    CHECK(results()[0].results == 3);
 }
 
 TEST_CASE_FIXTURE(InDirectory, "times are kept of ever fewer calls, evenly") {

@@ -81,6 +81,11 @@ class Contribution:
         return self.shown or self.is_needed or self.is_likely
 
     @property
+    def would_stay(self) -> bool:
+        """Whether it stays, should the runs end now."""
+        return self.is_kept if self.stopped_because else self._score >= LIKELY
+
+    @property
     def leans(self) -> bool:
         """Whether it looks as if it contributed."""
         return self._score >= _LEANS

@@ -98,7 +98,7 @@ def prove(
     stopped. A budget ends the proof between two rounds.
     ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
     ``blocks`` are those of the units in larger answers. ``has_room``: once the answer is proved, its
-    units leave as much of the budget as that took, for the proof of a smaller one.
+    units leave as much of the budget as that took, for the proof of a smaller one, should one follow.
     ``may_be_left``: the smaller one may begin before this answer is decided. ``compares``: whether it is
     compared with the original at all, or a few rounds only tell which units the smaller answer has. Raises
     ProgramFailedError when the original keeps failing.
@@ -196,7 +196,8 @@ class _Standing:
         """Runs of the next round: all, else what the main claim needs; None where nothing fits."""
         whole, pair = self._whole_round(), [(ORIGINAL, 0), (self.answer, 0)]
         claims = self.compares and not self.claim.stopped_because
-        keeps = claims or not self.compares or self.has_room
+        shrinks = not all(unit.would_stay for unit in self.contributions)
+        keeps = claims or not self.compares or (self.has_room and shrinks)
         if fits(len(whole) + (self._kept_runs if keeps else 0)):
             return whole
         return pair if claims and fits(len(pair)) else None

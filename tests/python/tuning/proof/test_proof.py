@@ -264,6 +264,12 @@ def test_where_a_round_with_everything_does_not_fit_pairs_go_on() -> None:
     }
 
 
+def test_nothing_is_left_for_a_smaller_answer_where_none_would_follow() -> None:
+    evidence = prove(program(), TWO, UNITS[:2], budget=Budget(runs=4 * 8 + 3 * 6)).evidence
+    assert len(evidence.pairs) == 12
+    assert all(share.shown for share in evidence.shares)
+
+
 def test_the_second_run_of_a_pair_is_stopped_at_twice_the_first() -> None:
     script = Script({ORIGINAL: 10.0, FAST: 1.0})
     evidence = prove(script, FAST, stops=True).evidence

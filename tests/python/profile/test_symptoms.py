@@ -46,6 +46,15 @@ def test_a_rate_that_grows_because_the_run_is_shorter_is_compared_by_what_it_com
     after = {"minor_faults_per_s": 1500.0, "wall_s": 1.0}
     (change,) = symptom_changes(["minor_faults_per_s"], before, after)
     assert change.moved
+    assert change.noticed == "1,000 page faults a second and rank (4,000 in all)"
+    assert change.afterwards == "1,500 page faults a second and rank (1,500 in all)"
+
+
+def test_a_share_that_grows_is_told_with_the_time_that_it_comes_to():
+    before, after = {"mpi_share": 0.022, "wall_s": 0.83}, {"mpi_share": 0.033, "wall_s": 0.33}
+    (change,) = symptom_changes(["mpi_share"], before, after)
+    assert change.noticed == "2.2 % of the time in MPI (0.0183 s)"
+    assert change.afterwards == "3.3 % of the time in MPI (0.0109 s)"
 
 
 def test_some_numbers_are_meant_to_grow():

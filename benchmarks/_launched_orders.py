@@ -49,7 +49,7 @@ class PlacedProgram:
 def placed_programs(*, quick: bool) -> tuple[PlacedProgram, ...]:
     """The heat solver of the examples, and LAMMPS where it is for the library."""
     return (
-        PlacedProgram("heat3d", lambda bed: [bed.program("heat3d"), "32", "50" if quick else "600"]),
+        PlacedProgram("heat3d", lambda bed: [bed.program("heat3d"), "32", "50" if quick else "400"]),
         PlacedProgram("LAMMPS", lambda bed: [*_lammps(bed), "-log", "none", "-in", _melt(quick=quick)]),
     )
 
@@ -58,7 +58,7 @@ def _melt(*, quick: bool) -> str:
     """Path of the input of the tests with more steps, so that these are most of a run."""
     text = (ROOT / "tests/system/programs/in.lj").read_text()
     path = RESULTS / "rank_order" / "in.lj"
-    path.write_text(text if quick else text.replace("run 40", "run 150"))
+    path.write_text(text if quick else text.replace("run 40", "run 100"))
     return str(path)
 
 

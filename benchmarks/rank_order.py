@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -91,12 +91,17 @@ def work(given: argparse.Namespace) -> Result:
         shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, exist_ok=True)
     kept = KeptRows("rank_order", given)
+
+    def keep(part: str, measure: Callable[[], list[dict[str, Any]]]) -> None:
+        if not given.only or any(word in part for word in given.only):
+            kept.add(part, measure)
+
     chosen: Mapping[str, Bed] = {name: bed for name, bed in beds().items() if name in given.mpi}
     rounds = 3 if given.quick else given.rounds
     for bed in chosen.values():
         if not given.no_calls:
             calls = partial(measure_calls, bed, rounds, given.seed, directory)
-            kept.add(f"{bed.mpi.label}, calls", calls)
+            keep(f"{bed.mpi.label}, calls", calls)
         if os.geteuid() != 0 or given.no_lab:
             continue
         with place("eth0", "eth0", 1 << 20, shares=(str(directory), str(RESULTS))) as where:
@@ -105,10 +110,10 @@ def work(given: argparse.Namespace) -> Result:
                 own = directory / part.replace(", ", "-")
                 own.mkdir(exist_ok=True)
                 launched = LaunchedOrders(bed, where, program, own)
-                kept.add(f"{bed.mpi.label}, costs", launched.costs_rows)
+                keep(f"{bed.mpi.label}, costs", launched.costs_rows)
                 tell(f"{part} on four hosts …")
-                kept.add(part, partial(launched.rows, program.name, rounds, given.seed))
-                kept.add(f"{part}, tune", partial(launched.tuned_rows, program.name, given.budget))
+                keep(part, partial(launched.rows, program.name, rounds, given.seed))
+                keep(f"{part}, tune", partial(launched.tuned_rows, program.name, given.budget))
     added = [float(row["change"]) for row in kept.rows if row["what"].endswith(", ns")]
     return Result(
         COLUMNS,
@@ -123,6 +128,7 @@ def main() -> int:
     parser.add_argument("--mpi", nargs="+", default=["mpich", "openmpi", "intelmpi"], help="implementations")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--no-lab", action="store_true", help="calls alone")
+    parser.add_argument("--only", nargs="+", default=[], help="parts with one of these in their name")
     parser.add_argument("--budget", default="100s", help="of a tune (default 100s)")
     parser.add_argument("--no-calls", action="store_true", help="programs on four hosts alone")
     offer_parts(parser)

@@ -11,6 +11,8 @@ constinit thread_local int mpiric_depth = 0;
 
 #include "by_hand/others.cpp"
 #include "by_hand/callbacks.cpp"
+#include "by_hand/keyvals.cpp"
+
 #include "by_hand/attributes.cpp"
 #include "by_hand/spawn.cpp"
 #include "by_hand/tools.cpp"

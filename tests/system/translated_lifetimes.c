@@ -28,9 +28,11 @@ static void operation(MPI_Comm comm) {
     MPI_Op_free(&op);
 }
 static void keyval(MPI_Comm comm) {
+    static long made = 0; /* each has an extra state of its own */
     int key;
-    (void)comm;
-    MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &key, (void*)++made);
+    MPI_Comm_set_attr(comm, key, &made);
+    MPI_Comm_delete_attr(comm, key);
     MPI_Comm_free_keyval(&key);
 }
 static void handler(MPI_Comm comm) {

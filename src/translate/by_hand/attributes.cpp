@@ -4,34 +4,11 @@
 #include "attribute_types.hpp"
 
 #include <atomic>
-#include <map>
 #include <mutex>
-#include <tuple>
 #include <unordered_set>
 
 namespace mpiric::translate {
 namespace {
-
-template <class T> using Copy = int(PHandle<T>, int, void*, void*, void*, int*);
-template <class T> using Delete = int(PHandle<T>, int, void*, void*);
-
-/// What the program has given with a keyval. It is kept for good: attributes outlive their keyval.
-template <class T> struct Callbacks {
-    Copy<T>* copy;
-    Delete<T>* remove;
-    void* extra;
-    CopyProxy<PHandle<T>> copy_proxy = nullptr;  // of functions in Fortran
-    DeleteProxy<PHandle<T>> remove_proxy = nullptr;
-};
-
-/// The one of these callbacks, however many keyvals have them.
-template <class T> Callbacks<T>* callbacks(Copy<T>* copy, Delete<T>* remove, void* extra) {
-    static std::mutex changing;
-    static std::map<std::tuple<Copy<T>*, Delete<T>*, void*>, Callbacks<T>> known;
-    const std::lock_guard held(changing);
-    return &known.try_emplace({copy, remove, extra}, Callbacks<T>{copy, remove, extra}).first->second;
-}
-constinit thread_local void* last_callbacks = nullptr;  // of the keyval that this thread has made last
 
 /// A value that Fortran has given: there it is an integer, for C the address of one.
 struct FortranValue {
@@ -78,7 +55,7 @@ template <class Function> std::uintptr_t number(Function* function) {
 }
 
 template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* value, void* result, int* flag) {
-    const auto& given = *static_cast<Callbacks<T>*>(extra);
+    auto& given = *static_cast<Callbacks<T>*>(extra);
     FortranValue* const fortran = fortran_value(value);
     const AttributeType type = fortran ? fortran->type : attribute_pointer;
     void* copied = fortran ? &fortran->value : value;
@@ -93,8 +70,10 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
             void* integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
             rc = given.copy_proxy(reinterpret_cast<void*>(given.copy), translated, own_keyval, given.extra,
                                   type, integer, &integer, flag);
-            if (rc == 0 && *flag)
+            if (rc == 0 && *flag) {
                 *static_cast<void**>(result) = new_value(type, reinterpret_cast<long>(integer));
+                given.users.fetch_add(1, std::memory_order_relaxed);
+            }
             return TO_LIBRARY(error, rc);
         }
         rc = given.copy(translated, own_keyval, given.extra, copied, static_cast<void*>(&copied), flag);
@@ -102,11 +81,12 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
     if (rc == 0 && *flag) {
         const bool is_same = fortran && copied == &fortran->value;
         *static_cast<void**>(result) = is_same ? new_value(type, fortran->value) : copied;
+        given.users.fetch_add(1, std::memory_order_relaxed);
     }
     return TO_LIBRARY(error, rc);
 }
 template <class T> int remove(LHandle<T> from, int keyval, void* value, void* extra) {
-    const auto& given = *static_cast<Callbacks<T>*>(extra);
+    auto& given = *static_cast<Callbacks<T>*>(extra);
     FortranValue* const fortran = fortran_value(value);
     int rc = 0;
     if (number(given.remove) > 1) {
@@ -119,8 +99,10 @@ template <class T> int remove(LHandle<T> from, int keyval, void* value, void* ex
                                       fortran ? fortran->type : attribute_pointer, integer, given.extra)
                  : given.remove(translated, own_keyval, fortran ? &fortran->value : value, given.extra);
     }
-    if (rc == 0)
+    if (rc == 0) {
         delete_value(fortran);
+        leave(&given);
+    }
     return TO_LIBRARY(error, rc);
 }
 
@@ -182,11 +164,15 @@ GET(MPI_Win_get_attr, Win)
 #define CREATE(name, type)                                                                                   \
     static int t_##name(Copy<type>* copy_, Delete<type>* remove_, int* keyval, void* extra) {                \
         const Inside inside;                                                                                 \
-        last_callbacks = callbacks<type>(copy_, remove_, extra);                                             \
-        const int rc = CALL(name, int, void*, void*, int*, void*)(reinterpret_cast<void*>(&copy<type>),      \
-                                                                  reinterpret_cast<void*>(&remove<type>),    \
-                                                                  keyval, last_callbacks);                   \
+        auto* const made = new Callbacks<type>{copy_, remove_, extra};                                       \
+        const int rc = CALL(name, int, void*, void*, int*, void*)(                                           \
+            reinterpret_cast<void*>(&copy<type>), reinterpret_cast<void*>(&remove<type>), keyval, made);     \
         each(rc, keyval, 1, [](int& value) { value = TO_PROGRAM(keyval, value); });                          \
+        if (rc == 0)                                                                                         \
+            enter<type>(made, *keyval);                                                                      \
+        else                                                                                                 \
+            leave(made);                                                                                     \
+        last_callbacks = rc == 0 ? made : nullptr;                                                           \
         return TO_PROGRAM(error, rc);                                                                        \
     }
 CREATE(MPI_Comm_create_keyval, Comm)
@@ -194,5 +180,42 @@ CREATE(MPI_Keyval_create, Comm)
 CREATE(MPI_Type_create_keyval, Datatype)
 CREATE(MPI_Win_create_keyval, Win)
 #undef CREATE
+
+// Another thread may be given the same number before the call returns: what belongs to it is found before.
+#define FREE(name, type)                                                                                     \
+    static int t_##name(int* keyval) {                                                                       \
+        const Inside inside;                                                                                 \
+        Callbacks<type>* const given = keyval ? used<type>(*keyval) : nullptr;                               \
+        int changed = keyval ? TO_LIBRARY(keyval, *keyval) : 0;                                              \
+        const int rc = CALL(name, int, int*)(keyval ? &changed : nullptr);                                   \
+        if (keyval)                                                                                          \
+            *keyval = TO_PROGRAM(keyval, changed);                                                           \
+        if (rc == 0)                                                                                         \
+            leave_keyval(given);                                                                             \
+        leave(given);                                                                                        \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+FREE(MPI_Comm_free_keyval, Comm)
+FREE(MPI_Keyval_free, Comm)
+FREE(MPI_Type_free_keyval, Datatype)
+FREE(MPI_Win_free_keyval, Win)
+#undef FREE
+
+// The attribute may be gone again, by another thread, before the call returns: it is counted before.
+#define SET(name, type)                                                                                      \
+    static int t_##name(PHandle<type> handle, int keyval, void* value) {                                     \
+        const Inside inside;                                                                                 \
+        Callbacks<type>* const given = used<type>(keyval);                                                   \
+        const int rc =                                                                                       \
+            CALL(name, int, LHandle<type>, int, void*)(in<type>(handle), TO_LIBRARY(keyval, keyval), value); \
+        if (rc != 0)                                                                                         \
+            leave(given);                                                                                    \
+        return TO_PROGRAM(error, rc);                                                                        \
+    }
+SET(MPI_Comm_set_attr, Comm)
+SET(MPI_Attr_put, Comm)
+SET(MPI_Type_set_attr, Datatype)
+SET(MPI_Win_set_attr, Win)
+#undef SET
 
 }  // namespace mpiric::translate

@@ -16,6 +16,13 @@ TIMEOUT_S = 15.0
 
 
 def ask_version(host: Host, library: str) -> str:
-    """What ``MPI_Get_library_version`` of a shared library answers, "" when it cannot be loaded."""
-    answer = host.run_cached([host.python, "-I", "-c", ASK_VERSION, library], [library], timeout_s=TIMEOUT_S)
+    """What ``MPI_Get_library_version`` of a shared library answers, "" when it cannot be loaded.
+
+    Where LD_LIBRARY_PATH brings something that the library does not load with (another libfabric), it is
+    asked without: LD_LIBRARY_PATH goes before where a library itself looks for what it needs.
+    """
+    words = [host.python, "-I", "-c", ASK_VERSION, library]
+    answer = host.run_cached(words, [library], timeout_s=TIMEOUT_S)
+    if answer.status != 0 and host.environ.get("LD_LIBRARY_PATH"):
+        answer = host.run_cached(words, [library], environment={"LD_LIBRARY_PATH": None}, timeout_s=TIMEOUT_S)
     return answer.stdout.strip("\x00 \n") if answer.status == 0 else ""

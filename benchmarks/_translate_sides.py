@@ -110,5 +110,7 @@ def _peers(bed: Bed, peers: Mapping[str, Path], place: Path) -> list[Side]:
         found.append(Side("Mukautuva", bed, program, {"MPI_LIB": bed.mpi.library}))
     if directory := peers.get(f"mpi_abi_wrapper over {label}"):
         program = built((str(directory / "bin/mpicc"),), f"wrapper-{label}", place, bed.environment)
-        found.append(Side("mpi_abi_wrapper", bed, program, {}))
+        # Its library has the name of the library's own standard ABI, and the search path goes before RUNPATH.
+        path = f"{directory / 'lib'}:{bed.environment.get('LD_LIBRARY_PATH', '')}".removesuffix(":")
+        found.append(Side("mpi_abi_wrapper", bed, program, {"LD_LIBRARY_PATH": path}))
     return found

@@ -221,7 +221,7 @@ inline const void* in_buffer(const void* buffer) {
 inline void* in_buffer(void* buffer) { return buffer == program::in_place ? library::in_place : buffer; }
 
 /// MPI_T_PVAR_ALL_HANDLES of either side, known once the library is open.
-extern void *program_all_handles, *library_all_handles;
+[[gnu::visibility("hidden")]] extern void *program_all_handles, *library_all_handles;
 /// A handle of a performance variable: an address on either side.
 inline void* in_pvar(void* handle) { return handle == program_all_handles ? library_all_handles : handle; }
 
@@ -229,7 +229,7 @@ inline void* in_pvar(void* handle) { return handle == program_all_handles ? libr
 struct Weights {
     const int *unweighted, *empty;
 };
-extern Weights program_weights, library_weights;
+[[gnu::visibility("hidden")]] extern Weights program_weights, library_weights;
 inline const int* in_weights(const int* weights) {
     return weights == program_weights.unweighted ? library_weights.unweighted
            : weights == program_weights.empty    ? library_weights.empty

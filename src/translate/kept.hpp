@@ -10,7 +10,7 @@
 namespace mpiric::translate {
 
 /// Requests that arrays are kept for.
-extern std::atomic<long> kept_requests;
+[[gnu::visibility("hidden")]] extern std::atomic<long> kept_requests;
 
 /// Takes over `arrays` for a request, or frees them where the call has failed. `joins`: the call has kept
 /// others for the same request.
@@ -19,7 +19,7 @@ void keep(int code, LRequest request, std::initializer_list<void*> arrays, bool 
 void let_go(LRequest request);
 
 /// What holds the handle of an object has been given another value: a request has ended, or been freed.
-template <class T> void gone(LHandle<T> handle) {
+template <class T> [[gnu::always_inline]] inline void gone(LHandle<T> handle) {
     if constexpr (std::is_same_v<T, Request>)
         if (kept_requests.load(std::memory_order_relaxed) > 0) [[unlikely]]
             let_go(handle);

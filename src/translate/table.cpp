@@ -2,14 +2,16 @@
 
 #include "library.hpp"
 
+#include <new>
 #include <sys/mman.h>
 
 namespace mpiric::translate {
 
 Table::Index* Table::make_index(std::size_t size) {
-    auto* index = new Index;
+    auto* index = new (::operator new(sizeof(Index) + size * sizeof(Entry))) Index;
     index->mask = size - 1;
-    index->entries = new Entry[size];
+    for (std::size_t at = 0; at < size; ++at)
+        new (index->entries() + at) Entry;
     return index;
 }
 
@@ -38,9 +40,9 @@ void Table::make_room() {
 std::uint32_t Table::known(void* address) const {
     const Index* index = index_.load(std::memory_order_acquire);
     for (std::size_t at = place(address, index->mask);; at = (at + 1) & index->mask) {
-        const void* key = index->entries[at].key.load(std::memory_order_acquire);
+        const void* key = index->entries()[at].key.load(std::memory_order_acquire);
         if (key == address)
-            return index->entries[at].value;
+            return index->entries()[at].value;
         if (!key)
             return 0;
     }
@@ -52,6 +54,8 @@ void Table::learn(void* address, std::uint32_t value) {
 }
 
 std::uint32_t Table::add(void* address) {
+    if (const std::uint32_t value = known(address))
+        return value;
     const std::lock_guard held(changing_);
     if (const std::uint32_t value = known(address))
         return value;
@@ -69,13 +73,13 @@ void Table::insert(void* address, std::uint32_t value) {
     if (2 * index->filled > index->mask) {  // the old one stays: others may be reading it
         Index* larger = make_index(4 * (index->mask + 1));
         for (std::size_t from = 0; from <= index->mask; ++from) {
-            void* key = index->entries[from].key.load(std::memory_order_relaxed);
+            void* key = index->entries()[from].key.load(std::memory_order_relaxed);
             std::size_t at = place(key, larger->mask);
-            while (key && larger->entries[at].key.load(std::memory_order_relaxed))
+            while (key && larger->entries()[at].key.load(std::memory_order_relaxed))
                 at = (at + 1) & larger->mask;
             if (key) {
-                larger->entries[at].value = index->entries[from].value;
-                larger->entries[at].key.store(key, std::memory_order_relaxed);
+                larger->entries()[at].value = index->entries()[from].value;
+                larger->entries()[at].key.store(key, std::memory_order_relaxed);
             }
         }
         larger->filled = index->filled;
@@ -83,10 +87,10 @@ void Table::insert(void* address, std::uint32_t value) {
         index = larger;
     }
     std::size_t at = place(address, index->mask);
-    while (index->entries[at].key.load(std::memory_order_relaxed))
+    while (index->entries()[at].key.load(std::memory_order_relaxed))
         at = (at + 1) & index->mask;
-    index->entries[at].value = value;
-    index->entries[at].key.store(address, std::memory_order_release);
+    index->entries()[at].value = value;
+    index->entries()[at].key.store(address, std::memory_order_release);
     ++index->filled;
 }
 

@@ -15,19 +15,14 @@ class Table {
 
     void make();
     /// The address of a number, null for one that was never given.
-    void* address(std::uint32_t number) const {
+    [[gnu::always_inline]] void* address(std::uint32_t number) const {
         return number < used_.load(std::memory_order_acquire) ? addresses_[number] : nullptr;
     }
     /// The value of an address: what `learn` has said, else its number, a new one when it has none.
-    std::uint32_t value(void* address) {
+    [[gnu::always_inline]] std::uint32_t value(void* address) {
         const Index* index = index_.load(std::memory_order_acquire);
-        for (std::size_t at = place(address, index->mask);; at = (at + 1) & index->mask) {
-            const void* key = index->entries[at].key.load(std::memory_order_acquire);
-            if (key == address) [[likely]]
-                return index->entries[at].value;
-            if (!key)
-                return add(address);
-        }
+        const Entry& likely = index->entries()[place(address, index->mask)];
+        return likely.key.load(std::memory_order_acquire) == address ? likely.value : add(address);
     }
     /// The same where an address need not have a value; 0 then.
     std::uint32_t known(void* address) const;
@@ -41,8 +36,10 @@ class Table {
     };
     struct Index {
         std::size_t mask = 0, filled = 0;
-        Entry* entries = nullptr;
+        Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }  // they lie behind it
+        const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
     };
+    static_assert(sizeof(Index) % alignof(Entry) == 0);
     static std::size_t place(void* address, std::size_t mask) {
         return (reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15u >> 32) & mask;
     }

@@ -3,9 +3,12 @@
 
 #include "library.hpp"
 
+#include <array>
 #include <iterator>
 
 namespace mpiric::translate {
+
+inline constexpr int negatives = 32;
 
 template <const auto& from, const auto& to> consteval bool is_same() {
     for (std::size_t at = 0; at < std::size(from); ++at)
@@ -22,13 +25,8 @@ template <const auto& from> consteval bool is_negative() {
     return true;
 }
 
-/// A constant of the program for the library. What the library lacks, and what is a constant there alone, is
-/// made a value that it refuses.
-template <const auto& from, const auto& to> int to_library(int value) {
-    if constexpr (is_same<from, to>())
-        return value;
-    if (is_negative<from>() && is_negative<to>() && value >= 0) [[likely]]
-        return value;
+// Tables are looked up in functions of their own: the translations of calls, which are many, stay short.
+template <const auto& from, const auto& to> [[gnu::const, gnu::noinline]] int look_up_for_library(int value) {
     for (std::size_t at = 0; at < std::size(from); ++at)
         if (from[at] == value)
             return to[at] == absent ? invalid : to[at];
@@ -37,17 +35,58 @@ template <const auto& from, const auto& to> int to_library(int value) {
             return invalid;
     return value;
 }
-
-/// A constant of the library for the program; other values as they are.
-template <const auto& from, const auto& to> int to_program(int value) {
-    if constexpr (is_same<from, to>())
-        return value;
-    if (is_negative<from>() && value >= 0) [[likely]]
-        return value;
+template <const auto& from, const auto& to> [[gnu::const, gnu::noinline]] int look_up_for_program(int value) {
     for (std::size_t at = 0; at < std::size(from); ++at)
         if (from[at] == value)
             return to[at] == absent ? invalid : to[at];
     return value;
+}
+
+/// Whether all constants lie just below 0, as those of ranks and tags do.
+template <const auto& from> consteval bool is_just_negative() {
+    for (const int value : from)
+        if (value != absent && (value >= 0 || value < -negatives))
+            return false;
+    return true;
+}
+/// What the numbers just below 0 become, -1 first. Calls with ranks have no call of ours among theirs then.
+template <const auto& from, const auto& to, bool for_library>
+inline constexpr auto negatives_of = [] {
+    std::array<int, negatives> result{};
+    for (int at = 0; at < negatives; ++at) {
+        const int value = -1 - at;
+        result[std::size_t(at)] = value;
+        for (std::size_t each = 0; for_library && each < std::size(to); ++each)
+            if (to[each] == value)
+                result[std::size_t(at)] = invalid;
+        for (std::size_t each = std::size(from); each-- > 0;)
+            if (from[each] == value)
+                result[std::size_t(at)] = to[each] == absent ? invalid : to[each];
+    }
+    return result;
+}();
+
+/// A constant of the program for the library. What the library lacks, and what is a constant there alone, is
+/// made a value that it refuses.
+template <const auto& from, const auto& to> [[gnu::always_inline]] inline int to_library(int value) {
+    if constexpr (is_same<from, to>())
+        return value;
+    if (is_negative<from>() && is_negative<to>() && value >= 0) [[likely]]
+        return value;
+    if constexpr (is_just_negative<from>() && is_just_negative<to>())
+        return value >= -negatives ? negatives_of<from, to, true>[std::size_t(-1 - value)] : value;
+    return look_up_for_library<from, to>(value);
+}
+
+/// A constant of the library for the program; other values as they are.
+template <const auto& from, const auto& to> [[gnu::always_inline]] inline int to_program(int value) {
+    if constexpr (is_same<from, to>())
+        return value;
+    if (is_negative<from>() && value >= 0) [[likely]]
+        return value;
+    if constexpr (is_just_negative<from>())
+        return value >= -negatives ? negatives_of<from, to, false>[std::size_t(-1 - value)] : value;
+    return look_up_for_program<from, to>(value);
 }
 
 template <const auto& from, const auto& to> int bits(int value) {
@@ -62,10 +101,10 @@ template <const auto& from, const auto& to> int bits(int value) {
 }
 
 #define ROLE(role)                                                                                           \
-    inline int to_library_##role(int value) {                                                                \
+    [[gnu::always_inline]] inline int to_library_##role(int value) {                                         \
         return to_library<program::role##_values, library::role##_values>(value);                            \
     }                                                                                                        \
-    inline int to_program_##role(int value) {                                                                \
+    [[gnu::always_inline]] inline int to_program_##role(int value) {                                         \
         return to_program<library::role##_values, program::role##_values>(value);                            \
     }
 #define BITS(role)                                                                                           \
@@ -86,13 +125,14 @@ int library_code(int own);
 /// The greatest code the program knows of.
 int last_code();
 
-inline int to_program_error(int code) {
-    if (code == 0) [[likely]]
-        return 0;
+[[gnu::noinline, gnu::cold]] inline int failure_to_program(int code) {
     for (std::size_t at = 0; at < std::size(library::error_values); ++at)
         if (library::error_values[at] == code && program::error_values[at] != absent)
             return program::error_values[at];
     return own_code(code);
+}
+[[gnu::always_inline]] inline int to_program_error(int code) {
+    return code == 0 ? 0 : failure_to_program(code);
 }
 inline int to_library_error(int code) {
     for (std::size_t at = 0; at < std::size(program::error_values); ++at)

@@ -30,7 +30,7 @@ template <class T> void add_predefined(PHandle<T> program, LHandle<T> library) {
     }
 }
 
-template <class T> LHandle<T> in(PHandle<T> handle) {
+template <class T> [[gnu::always_inline]] inline LHandle<T> in(PHandle<T> handle) {
     if constexpr (std::is_same_v<T, File>) {
         return handle == null_handle[T::index] ? nullptr : handle;
     } else {
@@ -41,16 +41,19 @@ template <class T> LHandle<T> in(PHandle<T> handle) {
     }
 }
 
-template <class T> PHandle<T> out(LHandle<T> handle) {
+template <class T> [[gnu::always_inline]] inline PHandle<T> out(LHandle<T> handle) {
     if constexpr (std::is_same_v<T, File>) {
         return handle ? handle : null_handle[T::index];
     } else {
         const auto number = std::uint32_t(handle);
-        void* known = number >> 30 == 0   ? null_handle[T::index]
-                      : number >> 30 == 1 ? builtin[T::index][number & 0xff]
-                      : std::is_same_v<T, Datatype> && (number & 0x3ffffff) < 16 ? pair_types[number & 15]
-                                                                                 : nullptr;
-        if (known && (number >> 30 == 0 || *static_cast<std::uint32_t*>(known) == number))
+        if (number >> 30 == 0 && null_handle[T::index])
+            return null_handle[T::index];
+        void* known = nullptr;
+        if (number >> 30 == 1)
+            known = builtin[T::index][number & 0xff];
+        else if (std::is_same_v<T, Datatype> && number >> 30 != 0 && (number & 0x3ffffff) < 16)
+            known = pair_types[number & 15];
+        if (known && *static_cast<std::uint32_t*>(known) == number)
             return known;
         return reinterpret_cast<void*>(std::uintptr_t(number));
     }

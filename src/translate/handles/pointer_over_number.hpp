@@ -33,7 +33,7 @@ template <class T> void add_predefined(PHandle<T> program, LHandle<T> library) {
     }
 }
 
-template <class T> LHandle<T> in(PHandle<T> handle) {
+template <class T> [[gnu::always_inline]] inline LHandle<T> in(PHandle<T> handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
     if constexpr (std::is_same_v<T, File>)
         return value < small ? nullptr : handle;

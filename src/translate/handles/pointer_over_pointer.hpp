@@ -27,14 +27,14 @@ template <class T> void add_predefined(PHandle<T> program, LHandle<T> library) {
     table.learn(library, std::uint32_t(value));
 }
 
-template <class T> LHandle<T> in(PHandle<T> handle) {
+template <class T> [[gnu::always_inline]] inline LHandle<T> in(PHandle<T> handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
     if (value >= small) [[likely]]
         return handle;
     return of_program[value] ? of_program[value] : null_handle[T::index];
 }
 
-template <class T> PHandle<T> out(LHandle<T> handle) {
+template <class T> [[gnu::always_inline]] inline PHandle<T> out(LHandle<T> handle) {
     const auto address = reinterpret_cast<std::uintptr_t>(handle);
     if (address - lowest > highest - lowest) [[likely]]
         return handle;

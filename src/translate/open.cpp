@@ -72,15 +72,6 @@ const char* path() {
     return found;
 }
 
-Answer answer_of(const char* name) {
-    for (const Entry& entry : entries)
-        if (std::strcmp(entry.name, name) == 0)
-            return entry.how == How::refused ? Answer::never
-                   : entry.how == How::own   ? Answer::always
-                                             : Answer::library;
-    return Answer::library;
-}
-
 /// The number of an exported name, MPI_ or PMPI_; -1 when there is no such name.
 int index_of(const char* name) {
     const bool is_profiling = *name == 'P';
@@ -91,6 +82,12 @@ int index_of(const char* name) {
     if (found == end || std::strcmp(found->name, name + is_profiling) != 0)
         return -1;
     return int(2 * (found - std::begin(entries)) + is_profiling);
+}
+
+Answer answer_of(const char* name) {
+    const int at = index_of(name);
+    const How how = at < 0 ? How::generated : entries[at / 2].how;
+    return how == How::refused ? Answer::never : how == How::own ? Answer::always : Answer::library;
 }
 
 [[gnu::constructor]] void at_load() {

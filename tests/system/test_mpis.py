@@ -114,3 +114,24 @@ def test_stream_refuses_a_hardware_thread_that_is_not_there():
     )
     assert done.returncode == 1
     assert "PU 16000" in done.stderr
+
+
+@pytest.mark.requires("gcc", "mpi:mpich", "mpi:intelmpi")
+def test_the_launcher_goes_with_the_library_that_the_environment_leads_to(mpi_prefix, run_mpiric, tmp_path):
+    mpich, intel = mpi_prefix("mpich"), mpi_prefix("intelmpi")
+    program = tmp_path / "hello"
+    subprocess.run([mpich / "bin/mpicc", HELLO, "-o", program], check=True)
+    line = ("--mpi", intel.name, "--dry-run", "--", mpich / "bin/mpiexec", "-n", "2", program)
+    done = run_mpiric("run", *line, env={"LD_LIBRARY_PATH": str(intel / "lib")})
+    assert str(intel / "bin/mpiexec") in done.stdout, done.stderr
+
+
+@pytest.mark.requires("gcc", "mpi:mpich")
+def test_a_dependency_that_cannot_be_loaded_from_the_search_path_hides_no_library(
+    mpi_prefix, run_mpiric, tmp_path
+):
+    prefix = mpi_prefix("mpich")
+    assert list(prefix.rglob("libfabric.so.1"))
+    (tmp_path / "libfabric.so.1").write_bytes(b"\x7fELF of another machine")
+    done = run_mpiric("mpi", "list", "--json", env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert prefix.name in [each["label"] for each in json.loads(done.stdout)["mpis"]], done.stderr

@@ -152,3 +152,9 @@ class Situation:
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
     withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried
     rank_orders: RankOrders = field(default_factory=RankOrders)
+
+    @property
+    def is_under_its_launcher(self) -> bool:
+        """Whether launcher and library belong together: the environment can lead the program elsewhere."""
+        own = next((each for each in self.others if each.library == self.mpi.library), None)
+        return own is None or own.launcher == self.mpi.launcher

@@ -57,12 +57,15 @@ def wrong_constants(host: Host, library: MpiLibrary, repair: str = "") -> tuple[
 
 
 def _answers(host: Host, library: MpiLibrary, words: Sequence[str], repair: str) -> list[str]:
-    """The lines of the probe."""
-    paths = (
-        dirname(library.standard_library),
-        *library.library_path,
-        host.environ.get("LD_LIBRARY_PATH", ""),
+    """The lines of the probe, without the user's search path where the library does not load with it."""
+    searched = dict.fromkeys((host.environ.get("LD_LIBRARY_PATH", ""), ""))
+    return next(
+        (lines for path in searched if (lines := _answers_with(path, host, library, words, repair))), []
     )
+
+
+def _answers_with(path: str, host: Host, library: MpiLibrary, words: Sequence[str], repair: str) -> list[str]:
+    paths = (dirname(library.standard_library), *library.library_path, path)
     environment = {
         **LET_IT_START,
         **library.environment,

@@ -87,7 +87,9 @@ def situation_of(
         job=parsed.job,
         mpi=mpi,
         observation=observation,
-        others=tuple(other for other in parsed.others if other.library != mpi.library),
+        others=tuple(
+            other for other in parsed.others if (other.library, other.launcher) != (mpi.library, mpi.launcher)
+        ),
         allowed=allowed,
         nodes=parsed.nodes,
         inherited=inherited_settings(parsed.job.environment),

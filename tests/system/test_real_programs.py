@@ -316,15 +316,20 @@ def test_an_rpath_does_not_bind_a_c_program_to_one_library_of_its_family(stage: 
 TRAP = "#include <unistd.h>\n__attribute__((constructor)) static void trap(void) { _exit(9); }\n"
 
 
+def set_traps(place: Path, *names: str) -> None:
+    """Libraries of these names that end every process that loads them."""
+    (place / "trap.c").write_text(TRAP)
+    for name in names:
+        words = ("gcc", "-shared", "-fPIC", place / "trap.c", f"-Wl,-soname,{name}", "-o", place / name)
+        subprocess.run(words, check=True)
+
+
 @of_each(*(program for program in PROGRAMS if program.name == "fortran-intelmpi"))
 @pytest.mark.requires("mpi:mpich")
 def test_nor_does_it_bind_one_in_fortran(stage: Stage, environment: dict[str, str], tmp_path: Path):
     """What its RPATH leads to ends every process that loads it."""
-    place, trap, names = str(Path(stage.mpi.library).parent), tmp_path, ("libmpifort.so.12", "libmpi.so.12")
-    (tmp_path / "trap.c").write_text(TRAP)
-    for name in names:
-        words = ("gcc", "-shared", "-fPIC", tmp_path / "trap.c", f"-Wl,-soname,{name}", "-o", trap / name)
-        subprocess.run(words, check=True)
+    place, trap = str(Path(stage.mpi.library).parent), tmp_path
+    set_traps(trap, "libmpifort.so.12", "libmpi.so.12")
     words = ["gfortran", *FORTRAN, f"-I{stage.mpi.prefix}/include", str(HERE / "relay.f90"), "-o", "program"]
     linked = (f"-L{place}", "-lmpifort", "-lmpi", f"-Wl,-rpath,{trap}", "-Wl,--disable-new-dtags")
     assert stage.run(*words, *linked).returncode == 0
@@ -333,3 +338,33 @@ def test_nor_does_it_bind_one_in_fortran(stage: Stage, environment: dict[str, st
     done = stage.run(*words, env=environment)
     assert done.returncode == 0, done.stderr
     assert re.search(RELAY, done.stdout)
+
+
+BINDINGS = """#include <mpi.h>
+#include <cstdio>
+int main(int argc, char** argv) {
+    MPI::Init(argc, argv);
+    int one = 1, sum = 0;
+    MPI::COMM_WORLD.Allreduce(&one, &sum, 1, MPI::INT, MPI::SUM);
+    if (MPI::COMM_WORLD.Get_rank() == 0)
+        std::printf("sum %d\\n", sum);
+    MPI::Finalize();
+}
+"""
+
+
+@pytest.mark.requires("mpi:mpich", "mpi:intelmpi", "gcc")
+def test_nor_one_in_cxx(environment: dict[str, str], tmp_path: Path):
+    intel, source = library("intelmpi"), tmp_path / "bindings.cpp"
+    source.write_text(BINDINGS)
+    names = ("libmpicxx.so.12", "libmpi.so.12")
+    set_traps(tmp_path, *names)
+    libraries = [f"{Path(intel.library).parent}/{name}" for name in names]
+    bound = f"-Wl,--allow-shlib-undefined,--disable-new-dtags,-rpath,{tmp_path}"
+    program = tmp_path / "program"
+    words = ["g++", f"-I{intel.prefix}/include", source, "-o", program, *libraries, bound]
+    subprocess.run(words, check=True)
+    line = (library("mpich-5").launcher, "-n", "2", program)
+    words = [MPIRIC, "run", "--no-recipe", "--mpi", intel.label, "--", *line]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "sum 2\n"), done.stderr

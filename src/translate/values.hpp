@@ -17,6 +17,15 @@ template <const auto& from, const auto& to> consteval bool is_same() {
     return true;
 }
 
+/// A value of the program that has no meaning to the library, or another one, for each family has extensions
+/// (MPICH's ways to split a communicator): every library refuses what it becomes. A stand-in that is itself
+/// the library, over one of the program's family, makes of it what it was.
+inline constexpr int foreign = INT_MIN + 4096, foreign_values = 4096;
+constexpr bool is_foreign(int value) { return value >= foreign && value < foreign + foreign_values; }
+constexpr int foreign_value(int value) {
+    return value >= 0 && value < foreign_values ? foreign + value : invalid;
+}
+
 /// Whether every constant is negative, so that other values need not be looked at.
 template <const auto& from> consteval bool is_negative() {
     for (const int value : from)
@@ -28,16 +37,18 @@ template <const auto& from> consteval bool is_negative() {
 // Tables are looked up in functions of their own: the translations of calls, which are many, stay short.
 template <const auto& from, const auto& to> [[gnu::const, gnu::noinline]] int look_up_for_library(int value) {
     for (std::size_t at = 0; at < std::size(from); ++at)
-        if (from[at] == value)
-            return to[at] == absent ? invalid : to[at];
+        if (from[at] == value && value != absent)
+            return to[at] == absent ? foreign_value(value) : to[at];
+    if (is_foreign(value))
+        return value - foreign;
     for (const int taken : to)
         if (taken == value)
-            return invalid;
+            return foreign_value(value);
     return value;
 }
 template <const auto& from, const auto& to> [[gnu::const, gnu::noinline]] int look_up_for_program(int value) {
     for (std::size_t at = 0; at < std::size(from); ++at)
-        if (from[at] == value)
+        if (from[at] == value && value != absent)
             return to[at] == absent ? invalid : to[at];
     return value;
 }

@@ -118,7 +118,7 @@ def work(given: argparse.Namespace) -> Result:
     return Result(
         COLUMNS,
         kept.rows,
-        f"an order adds {max(added, default=0.0):.1f} ns at most (goal: {GOAL_NS:g} a call).{kept.remark}",
+        f"An order adds {max(added, default=0.0):.1f} ns at most (goal: {GOAL_NS:g} a call).{kept.remark}",
     )
 
 

@@ -37,8 +37,9 @@ inline uint64_t take_result(uint64_t digest, const void* result, size_t bytes) n
 inline uint64_t take_message(const void* message, size_t bytes) noexcept {
     const auto* from = static_cast<const char*>(message);
     uint64_t digest = 0, lanes[4] = {0, 1, 2, 3}, words[4];
-    for (; bytes >= sizeof words; bytes -= sizeof words, from += sizeof words) {
-        std::memcpy(words, from, sizeof words);
+    constexpr size_t row_bytes = sizeof words;
+    for (; bytes >= row_bytes; bytes -= row_bytes, from += row_bytes) {
+        std::memcpy(words, from, row_bytes);
         for (int lane = 0; lane < 4; ++lane)
             lanes[lane] = take_word(lanes[lane], words[lane]);
     }

@@ -1,5 +1,6 @@
-/* Flips one bit in the n-th message that a rank sends, or in the n-th result of a reduction or broadcast that
- * it gets. Preloaded behind mpiric's runtime, so that the runtime sees what the program sees.
+/* Flips one bit in the n-th message that a rank sends to another or itself, or in the n-th result of a
+ * reduction or broadcast that it gets. Preloaded behind mpiric's runtime, so that the runtime sees what the
+ * program sees.
  *
  * FLIP_KIND message|result, FLIP_RANK, FLIP_NTH (from 1; 0: only count), FLIP_BIT (taken modulo the length),
  * FLIP_COUNTS: a file that each rank makes, with its number appended: messages and results so far, bits
@@ -71,8 +72,8 @@ static void result(void* data, int count, MPI_Datatype type) {
 }
 
 /* What is sent instead: a copy that stays, as the message may still be under way. */
-static const void* sent(const void* data, int count, MPI_Datatype type) {
-    const size_t bytes = length(count, type);
+static const void* sent(const void* data, int count, MPI_Datatype type, int to) {
+    const size_t bytes = to == MPI_PROC_NULL ? 0 : length(count, type);
     if (!bytes || !is_due(messages))
         return data;
     void* copy = malloc(bytes);
@@ -118,16 +119,16 @@ int MPI_Bcast(void* data, int n, MPI_Datatype type, int root, MPI_Comm comm) {
 }
 
 int MPI_Send(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    return PMPI_Send(sent(data, n, type), n, type, to, tag, comm);
+    return PMPI_Send(sent(data, n, type, to), n, type, to, tag, comm);
 }
 
 int MPI_Isend(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
-    return PMPI_Isend(sent(data, n, type), n, type, to, tag, comm, request);
+    return PMPI_Isend(sent(data, n, type, to), n, type, to, tag, comm, request);
 }
 
 int MPI_Sendrecv(const void* data, int n, MPI_Datatype type, int to, int tag, void* in, int n_in,
                  MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
-    return PMPI_Sendrecv(sent(data, n, type), n, type, to, tag, in, n_in, in_type, from, in_tag, comm,
+    return PMPI_Sendrecv(sent(data, n, type, to), n, type, to, tag, in, n_in, in_type, from, in_tag, comm,
                          status);
 }

@@ -38,6 +38,8 @@ _PROSE = {
     "MPI_Type_get_name",
     "MPI_Win_get_name",
 }
+# What they are given is an address and nothing else: that of MPI_IN_PLACE is the program's own.
+_ADDRESSES = {"MPI_Address", "MPI_Get_address"}
 _ROLES_OF_KINDS = {
     "TOOL_VAR_VERBOSITY": "verbosity",
     "BIND_TYPE": "bind",
@@ -115,7 +117,7 @@ class Writer:
             self.status(parameter)
         elif kind == "MPI_T_pvar_handle":
             self.pass_on("void*", f"in_pvar({name})")
-        elif parameter.kind == "BUFFER":
+        elif parameter.kind == "BUFFER" and self.function.name not in _ADDRESSES:
             self.pass_on(c_type(kind, "L"), f"in_buffer({name})")
         elif parameter.kind == "WEIGHT" and parameter.direction == "in":
             self.pass_on("const int*", f"in_weights({name})")

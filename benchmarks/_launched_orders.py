@@ -132,6 +132,7 @@ class LaunchedOrders:
         work = self._directory / "work"  # what trials copy
         work.mkdir(exist_ok=True)
         words = [sys.executable, "-m", "mpiric", "tune", "--json", "--only", "rank-order", "--budget", budget]
+        words += ["--allow-rounding"]  # ranks elsewhere are summed in another order
         words += ["--store", str(self._directory / "tunes"), "--", *self._line(folded(self._where))]
         output = self._where.execute([*words, *self._program], self._environment, cwd=work)
         tuned = json.loads(output)
@@ -141,8 +142,8 @@ class LaunchedOrders:
         row = {
             "mpi": self._bed.mpi.label,
             "what": f"{name}, tune, s",
-            "as_it_is": f"{tuned['original']['median_s']:.2f}",
-            "ordered": f"{tuned['tuned']['median_s']:.2f}",
+            "as_it_is": f"{tuned['original']['median_s']:.3g}",
+            "ordered": f"{tuned['tuned']['median_s']:.3g}",
             "change": f"×{1 / tuned['ratio']:.2f}",
             "interval": f"[{1 / high:.2f}, {1 / low:.2f}]" if low and high else "",
             "predicted": f"{tuned['verdict']}: {chosen}, {tuned['runs']} runs"

@@ -165,8 +165,7 @@ def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
     One that lacks a function which the program can call is left to the user, who may know that it does not.
     """
     fitting = (library for library in situation.others if not mpi_mismatch(library, situation))
-    now = situation.mpi.label if situation.is_under_its_launcher else ""
-    others = (library for library in fitting if library.label != now and not library.lacks)
+    others = (library for library in fitting if library.label != situation.mpi_in_force and not library.lacks)
     return tuple(sorted(others, key=lambda library: bool(library.stand_in)))
 
 

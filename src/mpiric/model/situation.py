@@ -154,7 +154,7 @@ class Situation:
     rank_orders: RankOrders = field(default_factory=RankOrders)
 
     @property
-    def is_under_its_launcher(self) -> bool:
-        """Whether launcher and library belong together: the environment can lead the program elsewhere."""
+    def mpi_in_force(self) -> str:
+        """Label of the MPI library, "" where the environment leads the program to it past its launcher."""
         own = next((each for each in self.others if each.library == self.mpi.library), None)
-        return own is None or own.launcher == self.mpi.launcher
+        return self.mpi.label if own is None or own.launcher == self.mpi.launcher else ""

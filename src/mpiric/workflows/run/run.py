@@ -85,8 +85,7 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     values = {**collectives, **order, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == "image" and situation.job.container is None:
         raise MpiricError("--mpi image keeps the library of an image, and the command starts none")
-    in_force = situation.mpi.label if situation.is_under_its_launcher else ""
-    if "mpi" in values and values["mpi"] in (in_force, "image"):
+    if "mpi" in values and values["mpi"] in (situation.mpi_in_force, "image"):
         values.pop("mpi")  # launcher and program have it anyhow
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)

@@ -6,14 +6,15 @@ corners that it never wrote sends other bytes under other allocators, without ha
 
 from dataclasses import replace
 
+from mpiric.model.merge_spellings import TUNABLES_VARIABLE
 from mpiric.model.situation import Situation
 
-_VARIABLE, _FILLED = "GLIBC_TUNABLES", "glibc.malloc.perturb=85"
+_FILLED = "glibc.malloc.perturb=85"
 
 
 def on_filled_memory(situation: Situation) -> Situation:
     """The situation with glibc filling what it allocates and frees; nothing else changes."""
     environment = situation.job.environment
-    own = environment.get(_VARIABLE)
-    filled = {**environment, _VARIABLE: f"{own}:{_FILLED}" if own else _FILLED}
+    own = environment.get(TUNABLES_VARIABLE)
+    filled = {**environment, TUNABLES_VARIABLE: f"{own}:{_FILLED}" if own else _FILLED}
     return replace(situation, job=replace(situation.job, environment=filled))

@@ -25,12 +25,22 @@ LET_IT_START = {
 }
 
 
+class SilentLibraryError(MpiricError):
+    """A library's standard ABI under which nothing starts."""
+
+
 def conforming(library: MpiLibrary, host: Host) -> MpiLibrary:
     """The library as it can serve programs of the standard ABI: as it is, repaired, or refused.
 
-    A repair is taken when each constant is right under it.
+    A repair is taken when each constant is right under it. One that does not even start a program of the
+    standard has its other ABI alone, by which it may serve such a program translated.
     """
-    if not (wrong := wrong_constants(host, library)):
+    try:
+        wrong = wrong_constants(host, library)
+    except SilentLibraryError as error:
+        others = tuple(family for family in library.abi_families if family is not AbiFamily.STANDARD)
+        return replace(library, abi_families=others, standard_library="", refused=error.message)
+    if not wrong:
         return library
     found = replace(library, wrong_constants=wrong)
     for repair in native_repairs():
@@ -40,7 +50,10 @@ def conforming(library: MpiLibrary, host: Host) -> MpiLibrary:
 
 
 def wrong_constants(host: Host, library: MpiLibrary, repair: str = "") -> tuple[str, ...]:
-    """Constants of the standard ABI that do something else in a library; none without that ABI."""
+    """Constants of the standard ABI that do something else in a library; none without that ABI.
+
+    Raises SilentLibraryError when the probe does not start.
+    """
     if not library.standard_library:
         return ()
     try:
@@ -52,7 +65,7 @@ def wrong_constants(host: Host, library: MpiLibrary, repair: str = "") -> tuple[
     if library.launcher:
         lines += _answers(host, library, launched, repair)
     if not lines:
-        raise MpiricError(f"{library.label}: its libmpi_abi.so.1 answers nothing")
+        raise SilentLibraryError(f"{library.label}: its libmpi_abi.so.1 starts no program")
     return tuple(line.split()[0] for line in lines if line.endswith(" wrong"))
 
 

@@ -103,6 +103,7 @@ def translated(
     own = fortran_in(Path(directory), program) if is_own else ""
     ready = replace(
         library,
+        refused="",  # of its standard ABI, which is not what serves
         stand_in=stand_in,
         fortran=own,
         library_path=(directory, *((dirname(own),) if own else ()), *library.library_path),

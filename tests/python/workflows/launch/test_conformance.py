@@ -55,3 +55,10 @@ def test_without_a_repair_the_constants_are_named():
     found = conforming(LIBRARY, ProbedHost("/none.so"))
     assert found.refused == "its libmpi_abi has other values than the standard for MPI_SEEK_SET"
     assert not found.repair
+
+
+def test_one_that_starts_no_program_of_the_standard_has_its_other_abi_alone(monkeypatch):
+    monkeypatch.setattr(ProbedHost, "run_cached", lambda *_, **__: Completed(127, "", "cannot open it"))
+    found = conforming(LIBRARY, ProbedHost(""))
+    assert (found.abi_families, found.standard_library) == ((AbiFamily.MPICH,), "")
+    assert found.refused == "mpich-9: its libmpi_abi.so.1 starts no program"

@@ -27,6 +27,7 @@ SOURCES = {
     "test_handle_bag": [],
     "test_handle_map": [],
     "test_digest": [],
+    "test_job": ["system/job.cpp", "system/text.cpp"],
     "test_marks": [f"marks/{name}.cpp" for name in ("mark", "marks", "marks_file")],
     "test_merge": [
         "world/merge.cpp",

@@ -10,6 +10,10 @@ from tests.lab import cluster
 from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 
+from mpiric.host.installation.native import native_part
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.profile.read import read_file
+
 pytestmark = [
     pytest.mark.requires("root", "netns", "ip", "tc", "gcc"),
     pytest.mark.requires("mpi:mpich", "mpi:openmpi", "mpi:intelmpi"),
@@ -62,6 +66,23 @@ def test_intel_mpi_by_its_agent(ranks, lab):
 def test_mpich_over_the_network_named_by_its_hosts(ranks):
     hosts = ",".join(f"{host}-fast0" for host in HOSTS)
     assert ranks("mpich", "mpiexec", "-hosts", hosts, "-ppn", "1", "-n", "4") == EVERY_HOST
+
+
+@pytest.mark.parametrize("name", ["mpich", "intelmpi"])
+def test_ranks_on_all_hosts_know_that_they_are_of_one_run(name, ranks, lab):
+    """Parts are joined by it that the ranks of a run which was ended have left."""
+    runtime = native_part("libmpiric.so", AbiFamily.MPICH)
+    jobs = []
+    for number in range(2):
+        directory = lab / f"parts-{name}-{number}"
+        given = {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": str(directory), "MPIRIC_MERGE": "never"}
+        launch = ("mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4")
+        assert ranks(name, *launch, **given) == EVERY_HOST
+        parts = [read_file(path).ranks[0] for path in directory.glob("rank-*.part")]
+        assert sorted(part.rank for part in parts) == [0, 1, 2, 3]
+        jobs.append({part.job for part in parts})
+    assert [len(each) for each in jobs] == [1, 1]
+    assert jobs[0] != jobs[1]
 
 
 @pytest.fixture

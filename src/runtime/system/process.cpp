@@ -2,7 +2,6 @@
 
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
-#include "base/hash.hpp"
 #include "system/devices.hpp"
 #include "system/text.hpp"
 
@@ -148,25 +147,6 @@ void take_usage_before_mpi() noexcept {
     getrusage(RUSAGE_SELF, &used);
     allocated_before_mpi = allocated();
     before_mpi = {microseconds(used.ru_utime), microseconds(used.ru_stime), uint64_t(used.ru_minflt)};
-}
-
-uint64_t job() noexcept {
-    uint64_t hash = hash_basis;
-    auto add = [&](const char* text) { hash = hash_text(hash, text); };
-    bool named = false;
-    for (const char* name :
-         {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_KVSNAME", "SLURM_JOB_ID", "SLURM_STEP_ID"})
-        if (const char* value = std::getenv(name)) {
-            add(value);
-            named = true;
-        }
-    if (!named) {
-        char host[65] = {};
-        gethostname(host, sizeof host - 1);
-        add(host);
-        hash ^= uint64_t(getppid()) * 0x9E3779B97F4A7C15ull;
-    }
-    return hash;
 }
 
 void add_start_facts(AddFact add_fact, bool counters) noexcept {

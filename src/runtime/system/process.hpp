@@ -7,10 +7,6 @@ namespace mpiric::system {
 
 using AddFact = void (*)(const char* key, const char* value);
 
-/// A number that all ranks of one run have in common: made of the name that the launcher gave the run, else
-/// of the parent process and the host.
-uint64_t job() noexcept;
-
 /// Notes what the process has used so far, for the facts: to be called as MPI is about to be initialised.
 void take_usage_before_mpi() noexcept;
 

@@ -4,7 +4,7 @@
 #include "profile/lost_pages.hpp"
 #include "symbols/interception.hpp"
 #include "symbols/modules.hpp"
-#include "system/process.hpp"
+#include "system/job.hpp"
 #include "wrap/ending.hpp"
 #include "wrap/runtime.hpp"
 

@@ -7,6 +7,7 @@
 #include "symbols/interception.hpp"
 #include "symbols/next.hpp"
 #include "system/flush.hpp"
+#include "system/job.hpp"
 #include "system/process.hpp"
 #include "world/communicators.hpp"
 #include "world/merge.hpp"

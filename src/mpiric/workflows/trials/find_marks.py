@@ -39,6 +39,7 @@ class FoundMarks:
     originals: tuple[Trial, ...]
     left: tuple[RunMarks, ...] = field(repr=False)  # what each of them left
     recorded: Recorded | None = None  # of the run that they were found in
+    why_unrecorded: str = ""
 
     def marks_of_length(self, length_s: float) -> float:
         """How many marks a run of the original of this length makes."""
@@ -61,13 +62,14 @@ def find_marks(
     Those that are not fixed are looked for in a run that is recorded into ``records``.
     """
     narrator.say("looking for what counts its steps")
-    recorded = None
+    recorded, why_unrecorded = None, ""
     if wishes.fixed is not None:
         pair, window, why = wishes.fixed
     else:
         assert records is not None
         learned = learn_marks(trials, situation, host, records, wishes)
-        pair, window, why, recorded = learned.pair, learned.window, learned.why, learned.recorded
+        pair, window, why = learned.pair, learned.window, learned.why
+        recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
     library = _library(pair, situation, host)
     chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
@@ -88,7 +90,7 @@ def find_marks(
     originals = tuple(result.trial for result in results)
     phases = frozenset({Phase.OBSERVE, Phase.SEARCH, Phase.PROOF})
     trials.arming = Arming(library, phases, pair, ends=True)
-    return FoundMarks(pair, window, why, originals, tuple(left), recorded)
+    return FoundMarks(pair, window, why, originals, tuple(left), recorded, why_unrecorded)
 
 
 def _library(pair: MarkPair, situation: Situation, host: Host) -> str:

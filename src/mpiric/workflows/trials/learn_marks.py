@@ -67,6 +67,7 @@ class LearnedMarks:
     window: MarkWindow
     why: str
     recorded: Recorded | None = None
+    why_unrecorded: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def learn_marks(
         raise NoMarksError(found.choice.why, whole)
     numbers = found.window.first, found.window.last
     pair = MarkPair(found.choice.key, *numbers, on_rank_0_alone=found.choice.on_rank_0_alone)
-    return LearnedMarks(pair, found.window, found.choice.why, recorded)
+    return LearnedMarks(pair, found.window, found.choice.why, recorded, "" if recorded else why)
 
 
 def _run(trials: Trials, situation: Situation, host: Host, watch: "_Watch") -> Trial:

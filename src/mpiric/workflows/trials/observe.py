@@ -25,7 +25,7 @@ from mpiric.workflows.trials.expected import situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import OriginalRuns
-from mpiric.workflows.trials.record_original import record_original
+from mpiric.workflows.trials.record_original import not_recorded, record_original
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import Trials
 
@@ -132,7 +132,8 @@ def _at_marks(
         originals = tuple(judge.valued(trial, launch, situation) for trial in found.originals)
     except MpiricError as error:
         raise NoMarksError(f"before the mark {error.message}") from error
-    return Observed(situation, originals, recorded, marks=found)
+    notes = (not_recorded(found.why_unrecorded),) if found.why_unrecorded else ()
+    return Observed(situation, originals, recorded, notes, marks=found)
 
 
 def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:

@@ -53,11 +53,12 @@ def record_original(
             recorded.append(recorded_by(trial, situation, directory, trials.runs.ran_in))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
-        return Recordings(tuple(made), tuple(recorded), (_not_recorded(why, recorded),))
+        return Recordings(tuple(made), tuple(recorded), (not_recorded(why, len(recorded)),))
     return Recordings(tuple(made), tuple(recorded))
 
 
-def _not_recorded(why: str, recorded: list[Recorded]) -> str:
-    if recorded:
-        return f"the command was recorded {len(recorded)} times only: {why}"
+def not_recorded(why: str, times: int = 0) -> str:
+    """The note of a tune whose command was recorded only so many times."""
+    if times:
+        return f"the command was recorded {times} times only: {why}"
     return f"what the command does was not recorded, so that every knob that applies is tried: {why}"

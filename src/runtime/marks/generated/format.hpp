@@ -68,7 +68,7 @@ struct Head {
     int32_t world_size;
     uint32_t flags;  ///< Flag
     uint32_t thread_level;  ///< what MPI_Query_thread said
-    uint64_t job;  ///< equal on all ranks of one run; made of the names that launchers put into the environment
+    uint64_t job;  ///< equal on all ranks of one run; made of the names that launchers give it, in the environment or as hydra's proxies have it
     uint64_t begin_unix_ns;  ///< wall clock when MPI_Init was entered
     uint64_t init_entered_ns;  ///< CLOCK_MONOTONIC then
     uint64_t init_left_ns;  ///< CLOCK_MONOTONIC

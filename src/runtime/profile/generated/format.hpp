@@ -70,7 +70,7 @@ struct Image {
     int32_t world_size;
     uint32_t state;  ///< State
     uint32_t thread_level;  ///< what MPI_Query_thread said
-    uint64_t job;  ///< equal on all ranks of one run; made of the names that launchers put into the environment
+    uint64_t job;  ///< equal on all ranks of one run; made of the names that launchers give it, in the environment or as hydra's proxies have it
     uint64_t begin_unix_ns;  ///< wall clock at MPI_Init
     uint64_t begin_ticks;  ///< a first reading of the tick counter
     uint64_t begin_ns;  ///< CLOCK_MONOTONIC then

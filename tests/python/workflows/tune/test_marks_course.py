@@ -1,5 +1,6 @@
 """A program that runs for hours, tuned in ten minutes of a script's clock by runs that end at a mark."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
+from mpiric.workflows.trials import find_marks
 
 BUDGET_S = 600.0
 FASTER = {"binding": Behaviour(0.7)}
@@ -98,6 +100,13 @@ def test_what_could_not_be_compared_at_the_mark_is_told(tune):
     tune.tune.runner.flags = 64  # a flush that failed
     (note,) = [note for note in tune(max_runs=8).notes if "buffered" in note]
     assert note.startswith("at the mark not all that ranks had buffered could be written (a full disk")
+
+
+def test_why_the_run_with_the_marks_left_no_record_is_told(tune, monkeypatch):
+    learn, lacking = find_marks.learn_marks, {"recorded": None, "why_unrecorded": "6 of 8 ranks left no data"}
+    monkeypatch.setattr(find_marks, "learn_marks", lambda *given: replace(learn(*given), **lacking))
+    (note,) = [note for note in tune(max_runs=8).notes if "not recorded" in note]
+    assert note.endswith(": 6 of 8 ranks left no data")
 
 
 def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):

@@ -40,6 +40,7 @@ _KINDS = (
     ),
     {"noise": 0.03, "idle": 12},
     {"noise": 0.03, "promised": 1.0},
+    {"noise": 0.03, "step": 0.4},
 )
 
 COLUMNS = {

@@ -26,6 +26,8 @@ class Landscape:
     noise: float
     random: Random
     drift: float = 0.0
+    slower: range = range(0)  # runs during which the machine is at its lower speed
+    step: float = 0.0  # how much slower it is then; a logarithm
     runs: int = 0
 
     @property
@@ -49,7 +51,8 @@ class Landscape:
             return Trial(
                 configuration, Phase.SEARCH, Outcome.FAILED, 0.05, exit_status=139, reason="signal 11"
             )
-        wall_s = 0.5 * exp(value + self.random.gauss(0, self.noise) + self.drift * self.runs)
+        speed = self.drift * self.runs + (self.step if self.runs in self.slower else 0.0)
+        wall_s = 0.5 * exp(value + self.random.gauss(0, self.noise) + speed)
         if self.random.random() < 0.02:
             wall_s *= 1.5  # somebody else's job
         if wall_s > limit_s:
@@ -71,11 +74,12 @@ def landscape(
     promised: float = 0.0,
     drift: float = 0.0,
     idle: int = 0,
+    step: float = 0.0,
 ) -> Landscape:
     """Two to four factors matter, by 5 to 40 %; values may cost as much; ``interaction`` scales pair effects.
 
     ``promised`` is the chance that the observation points at a factor that matters; ``idle`` knobs besides
-    promise nothing and do nothing.
+    promise nothing and do nothing. With a ``step`` the machine is slower until some run, or from one on.
     """
     random = Random(seed)
     matter = random.sample(range(len(shape)), min(len(shape), random.choice((2, 3, 4))))
@@ -106,4 +110,8 @@ def landscape(
         for f, levels in enumerate(shape)
     )
     dimensions += tuple(Dimension(f"idle{k}", ("v1", "v2", "v3"), 0.1) for k in range(idle))
-    return Landscape(SearchSpace(dimensions), truth, noise, random, drift)
+    change = random.randrange(5, 20) if step else 0
+    slower = (
+        random.choice((range(change), range(change, change + random.randrange(10, 60)))) if step else range(0)
+    )
+    return Landscape(SearchSpace(dimensions), truth, noise, random, drift, slower, step)

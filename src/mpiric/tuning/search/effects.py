@@ -26,7 +26,7 @@ from mpiric.tuning.search.space import Point, SearchSpace
 _MAIN = (0.02, 0.06, 0.2, 0.6)  # typical size of an effect, as a logarithm
 _INTERACTION = (0.1, 0.35, 1.0)  # of an interaction, relative to an effect
 _NOISE = (0.004, 0.01, 0.025, 0.06, 0.15)
-_DRIFT = (0.0, 1.5)  # relative to the noise
+_DRIFT = (0.0, 1.5, 8.0)  # relative to the noise; the last where a machine changes its speed at once
 _DRIFT_RUNS = 10.0  # over how many runs the machine drifts
 _FEW = 8  # of so many runs one was disturbed at most
 _DISTURBED = 0.25  # variance of a disturbed run's logarithm: it says next to nothing

@@ -15,6 +15,7 @@ from mpiric.tuning.search.space import Point, SearchSpace
 Measure = Callable[[Configuration, float], Trial]
 
 _CAP = 2.5  # a run longer than this multiple of the best is stopped
+_ORIGINAL_EVERY = 12  # runs
 _SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
 
 
@@ -77,6 +78,10 @@ class Evaluator:
     def runs_left(self) -> int:
         """How many more runs fit."""
         return self.budget.runs_that_fit(self.run_s)
+
+    def is_original_due(self) -> bool:
+        """Whether the original has not run for a while: a machine may change its speed meanwhile."""
+        return self.original not in self.points[-_ORIGINAL_EVERY:]
 
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""

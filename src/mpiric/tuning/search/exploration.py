@@ -40,7 +40,8 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
         first = int(hoped.argmax())
         quiet = quiet + 1 if hoped[first] < _ENOUGH and step >= _LEARNING else 0
         times = evaluator.runs_of(points[first])
-        evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
+        again = best if 0 < evaluator.runs_of(best) < times else points[first]
+        evaluator.run(evaluator.original if evaluator.is_original_due() else again)
 
 
 def _hopeless(evaluator: Evaluator) -> set[tuple[int, int]]:

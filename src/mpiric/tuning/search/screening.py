@@ -8,7 +8,6 @@ from mpiric.tuning.search.space import Point
 
 _SHARE = 0.7  # of the runs; the rest looks for combinations
 _FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
-_ORIGINAL_EVERY = 12  # runs between two of the original: the machine drifts
 
 
 def screen(evaluator: Evaluator, runs: int) -> None:
@@ -34,7 +33,7 @@ def _try(evaluator: Evaluator, factor: int, level: int) -> None:
     """Run the best so far with one level more, now and then the original before it."""
     if any(point[factor] == level for point in evaluator.points):
         return  # known from runs made ahead
-    if len(evaluator.trials) % _ORIGINAL_EVERY == _ORIGINAL_EVERY - 1:
+    if evaluator.is_original_due():
         evaluator.run(evaluator.original)
     base = (
         only_live(rank(evaluator)[0].point, live_levels(evaluator))

@@ -58,7 +58,7 @@ def _melt(*, quick: bool) -> str:
     """Path of the input of the tests with more steps, so that these are most of a run."""
     text = (ROOT / "tests/system/programs/in.lj").read_text()
     path = RESULTS / "rank_order" / "in.lj"
-    path.write_text(text if quick else text.replace("run 40", "run 100"))
+    path.write_text(text if quick else text.replace("run 40", "run 300"))
     return str(path)
 
 

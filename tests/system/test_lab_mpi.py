@@ -1,6 +1,7 @@
 """Every MPI on four hosts of the virtual cluster, started the way its users do."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,9 +10,12 @@ from tests.conftest import clean_environment
 from tests.lab import cluster
 from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.host.installation.native import native_part
+from mpiric.model.marks import MarksState
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.profile.marks import read_marks
 from mpiric.profile.read import read_file
 
 pytestmark = [
@@ -83,6 +87,29 @@ def test_ranks_on_all_hosts_know_that_they_are_of_one_run(name, ranks, lab):
         jobs.append({part.job for part in parts})
     assert [len(each) for each in jobs] == [1, 1]
     assert jobs[0] != jobs[1]
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi", "intelmpi"])
+def test_a_run_on_several_hosts_ends_at_its_mark(name, lab, mpi_prefix):
+    family = AbiFamily.OPENMPI if name == "openmpi" else AbiFamily.MPICH
+    program, marks = lab / f"endless-{family.value}", lab / f"marks-{name}"
+    compiler = mpi_prefix(family.value) / "bin/mpicc"
+    subprocess.run([compiler, "-o", program, Path(__file__).with_name("endless.c")], check=True, timeout=120)
+    marks.mkdir()
+    given = {
+        "LD_PRELOAD": native_part("libmpiric.so", family),
+        "MPIRIC_MARK": "MPI_Allreduce@*@*:2,5",
+        "MPIRIC_MARK_OUT": marks,
+        "MPIRIC_MARK_END": "1",
+    }
+    launch = ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2"]
+    if name == "openmpi":
+        launch = ["mpirun", "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none"]
+    line = [*launch, "-n", "8", "env", *(f"{key}={value}" for key, value in given.items()), str(program)]
+    environment = {**clean_environment(), **OVERSUBSCRIBED[name]}
+    cluster.run(lab, "n1", line, mpi_environment(name, mpi_prefix(name), environment), timeout=60)
+    left = read_marks(marks)
+    assert (left.missing, left.ranks[0].state) == ((), MarksState.ENDED)
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ def share_words(change: KnobChange) -> str:
     if share.is_likely:
         return f"likely {_percent(share)} {without}, by {share.runs} runs that do not show it"
     if not share.shown:
-        return f"not shown to contribute: {share.why}" if share.why else "not shown to contribute"
+        seen = f"{_percent(share)} {without}, " if share.runs else ""
+        return f"{seen}not shown to contribute" + (f": {share.why}" if share.why else "")
     return f"{_percent(share)} {without}"
 
 

@@ -213,7 +213,8 @@ def test_settings_that_move_together_are_worth_something_together() -> None:
 def test_what_is_not_shown_to_contribute_is_said_with_the_reason() -> None:
     why = "the budget ended after 2 runs without it"
     unsure = replace(BINDING, low=0.0, high=float("inf"), shown=False, why=why)
-    assert f"binding = core not shown to contribute: {why}" in " ".join(text(shared(MALLOC, unsure)).split())
+    words = " ".join(text(shared(MALLOC, unsure)).split())
+    assert f"binding = core +5.2 % without it, not shown to contribute: {why}" in words
 
 
 def test_what_is_likely_is_said_with_how_much_it_is_worth() -> None:

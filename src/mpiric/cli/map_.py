@@ -1,6 +1,6 @@
 """`mpiric map`: which rank sits where, so that those that talk much are near each other."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,11 @@ class _Asked:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--out", **FILE, help="The slot of each rank, a line each; with --emit the launcher's file.")
 @click.option(
-    "--emit", default="", metavar="LAUNCHER", shell_complete=one_of(rank_order_forms), help="As it takes it."
+    "--emit",
+    default="",
+    metavar="LAUNCHER",
+    shell_complete=one_of(rank_order_forms),
+    help=f"The file as it takes it: {', '.join(sorted(rank_order_forms()))}.",
 )
 @click.option("--show", is_flag=True, help="Draw the matrix before and after, and the ranks on their nodes.")
 @click.option("--html", **FILE, shell_complete=files, help="The same as a page.")
@@ -142,9 +146,6 @@ def _asked(record: Path | None, given: dict[str, Any], host: Host) -> _Asked:
     spec = read_machine(request, host)
     if traffic is None:
         return _Asked(MapRequest(graph, machine_for(graph, request, spec), **how))
-    if request.slots and request.slots != traffic.slots:
-        spec = replace(spec, slots=())
-        traffic = replace(traffic, nodes=request.hosts or traffic.nodes, slots=request.slots)
     placed = record_on_machine(traffic, spec, request)
     return _Asked(MapRequest(graph, placed.machine, placed.given, **how), traffic)
 

@@ -75,10 +75,14 @@ def machine_for(graph: RankGraph, request: MachineRequest, spec: MachineSpec) ->
 def record_on_machine(
     traffic: RecordedTraffic, spec: MachineSpec, request: MachineRequest | None = None
 ) -> PlacedRecord:
-    """The nodes that a record's ranks sat on as a machine; the rest of it is as described."""
+    """The nodes that a record's ranks sat on as a machine; the rest of it is as described.
+
+    Nodes that the request names stand in their places.
+    """
+    hosts, slots = _nodes_of(traffic, request or MachineRequest())
     is_plain = spec.network is None and not spec.inside and not (request and request.fabric)
     distances = {**_RECORD_DISTANCES, **spec.distances} if is_plain else spec.distances
-    known = replace(spec, hosts=traffic.nodes, slots=traffic.slots, distances=distances)
+    known = replace(spec, hosts=hosts, slots=slots, distances=distances)
     machine = machine_for(traffic.graph, request or MachineRequest(), known)
     slot_of = np.argsort(machine.launch_slots)  # of the launcher's number
     return PlacedRecord(machine, slot_of[traffic.given])
@@ -87,6 +91,24 @@ def record_on_machine(
 def rank_order(machine: MachineSlots, slots: Numbers) -> RankOrder:
     """An order in the launcher's numbers of slots."""
     return RankOrder(tuple(machine.launch_slots[slots].tolist()), machine.launch_hosts)
+
+
+def _nodes_of(traffic: RecordedTraffic, request: MachineRequest) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Names and slots of the nodes: the record's, as far as no others are requested."""
+    hosts, slots = request.hosts or traffic.nodes, request.slots or traffic.slots
+    if len(slots) == 1:
+        slots *= len(hosts)
+    if len(slots) != len(hosts):
+        raise MpiricError(
+            f"{len(hosts)} nodes, and slots of {len(slots)}",
+            hint=f"the record is of {len(traffic.nodes)} nodes; --nodes 8,8,4: the slots of others",
+        )
+    if sum(slots) != traffic.graph.size:
+        raise MpiricError(
+            f"the record has {traffic.graph.size} ranks, and there are {sum(slots)} slots",
+            hint="each rank takes one",
+        )
+    return hosts, slots
 
 
 def _described(source: str, host: Host) -> MachineSpec:

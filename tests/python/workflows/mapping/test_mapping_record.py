@@ -12,7 +12,7 @@ from mpiric.model.mapped_ranks import Mapped, OrderProposal
 from mpiric.model.rank_graph import hop_bytes, off_node_weight
 from mpiric.profile.analyse import analyse
 from mpiric.report.profile_html import profile_html
-from mpiric.workflows.mapping.machine import rank_order, record_on_machine
+from mpiric.workflows.mapping.machine import MachineRequest, rank_order, record_on_machine
 from mpiric.workflows.mapping.map import MapRequest, order_cost
 from mpiric.workflows.mapping.record import traffic_of
 
@@ -53,6 +53,18 @@ def test_a_node_that_the_switches_do_not_have_is_named():
     traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1)), "r")
     with pytest.raises(MpiricError, match="does not have the node b"):
         record_on_machine(traffic, MachineSpec(network=network))
+
+
+def test_nodes_of_the_next_job_stand_in_the_places_of_the_recorded_ones():
+    traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("a", 2)), "r")
+    placed = record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y"), slots=(2, 1)))
+    assert placed.machine.launch_hosts == ("x", "x", "y")
+    others = record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y", "z"), slots=(1,)))
+    assert others.machine.launch_hosts == ("x", "y", "z")
+    with pytest.raises(MpiricError, match="3 nodes, and slots of 2"):
+        record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y", "z")))
+    with pytest.raises(MpiricError, match="has 3 ranks, and there are 4 slots"):
+        record_on_machine(traffic, MachineSpec(), MachineRequest(slots=(2,)))
 
 
 def test_a_run_without_all_its_ranks_or_without_messages_is_refused():

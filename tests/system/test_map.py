@@ -41,6 +41,8 @@ def test_ranks_that_exchange_most_come_to_one_node(tmp_path):
     first, second, third, fourth = (int(slot) // 2 for slot in out.read_text().split())
     assert (first, second) == (fourth, third)
     assert (answer["objective"], answer["objective_identity"]) == (210, 2001)
+    assert answer["proposals"]["given"] == 1
+    assert min(answer["proposals"].values()) == pytest.approx(210 / 2001)
 
 
 def test_the_known_best_order_of_a_grid_is_found():

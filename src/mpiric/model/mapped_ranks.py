@@ -41,7 +41,7 @@ class Mapped:
     before: OrderCost
     goal: str  # "hop-bytes", "off-node", "worst-link", "nic-messages"
     algorithm: str
-    proposals: dict[str, float]
+    proposals: dict[str, float]  # by algorithm, what its order costs of what the given one does
     seconds: float
     heaviest_slot: int
     capacity: int  # 0: one rank a slot

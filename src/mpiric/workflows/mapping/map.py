@@ -63,12 +63,18 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
         before=before,
         goal=request.objective,
         algorithm=answer.algorithm,
-        proposals=answer.proposals,
+        proposals=_shares(answer.proposals),
         seconds=answer.seconds,
         heaviest_slot=int(loads.max()),
         capacity=capacity,
         costs_source=request.machine.costs_source,
     )
+
+
+def _shares(proposals: dict[str, float]) -> dict[str, float]:
+    """What each algorithm reached of what the given order costs."""
+    given = proposals.get("given", 0.0)
+    return {name: value / given if given else 1.0 for name, value in proposals.items()}
 
 
 def order_cost(request: MapRequest, slots: Numbers) -> OrderCost:

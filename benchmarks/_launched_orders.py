@@ -141,7 +141,7 @@ class LaunchedOrders:
         without = [note for note in tuned["notes"] if note.startswith("the order without mpiric")]
         row = {
             "mpi": self._bed.mpi.label,
-            "what": f"{name}, tune, s",
+            "what": f"{name}, tune, s" + (" a step" if tuned["scope"] == "steps" else ""),
             "as_it_is": f"{tuned['original']['median_s']:.3g}",
             "ordered": f"{tuned['tuned']['median_s']:.3g}",
             "change": f"×{1 / tuned['ratio']:.2f}",

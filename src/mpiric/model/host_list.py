@@ -26,7 +26,7 @@ def hosts_of(text: str) -> tuple[str, ...]:
             for part in parts
             for name in NodeSet(part, resolver=RESOLVER_NOGROUP)  # type: ignore[no-untyped-call]
         )
-    except NodeSetParseError as error:
+    except (NodeSetParseError, AssertionError) as error:  # the latter of ranges past a billion
         raise MpiricError(f"this host list cannot be read: {text!r}", hint=str(error)) from error
 
 

@@ -18,7 +18,9 @@ def test_names_stay_in_the_order_written():
     assert hosts_of("b1,a[1-2]") == ("b1", "a1", "a2")
 
 
-@pytest.mark.parametrize("text", ["n[1-", "a b", "a;b", "-x", "@all", "a,", "n[1-999999999]"])
+@pytest.mark.parametrize(
+    "text", ["n[1-", "a b", "a;b", "-x", "@all", "a,", "n[1-999999999]", "n[1-4]4294967296"]
+)
 def test_a_list_that_cannot_be_read_is_an_error_that_names_it(text: str):
     with pytest.raises(MpiricError) as error:
         hosts_of(text)

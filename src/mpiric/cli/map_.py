@@ -30,7 +30,13 @@ from mpiric.model.rank_graph import Weights
 from mpiric.report.rank_order_html import mapped_html
 from mpiric.report.rank_order_picture import mapped_picture
 from mpiric.report.rank_order_text import mapped_json, mapped_text
-from mpiric.workflows.mapping.machine import machine_for, rank_order, read_machine, record_on_machine
+from mpiric.workflows.mapping.machine import (
+    machine_for,
+    rank_order,
+    read_machine,
+    record_on_machine,
+    require_slot_each,
+)
 from mpiric.workflows.mapping.map import MapRequest, map_ranks
 from mpiric.workflows.mapping.record import RecordedTraffic, recorded_traffic
 
@@ -136,11 +142,8 @@ def _asked(record: Path | None, given: dict[str, Any], host: Host) -> _Asked:
     how["uses"] = _uses(given["spread"], traffic)
     if given["hierarchy"]:
         machine = plain_machine(given, () if traffic is None else traffic.nodes)
-        if traffic is not None and machine.tree.slots != graph.size:
-            raise MpiricError(
-                f"{record} has {graph.size} ranks, and there are {machine.tree.slots} slots",
-                hint="each rank takes one",
-            )
+        if traffic is not None:
+            require_slot_each(str(record), graph.size, machine)
         return _Asked(MapRequest(graph, machine, None if traffic is None else traffic.given, **how), traffic)
     request = machine_request(given, needs_machine=traffic is None)
     spec = read_machine(request, host)

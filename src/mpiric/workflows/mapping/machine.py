@@ -79,11 +79,13 @@ def record_on_machine(
 
     Nodes that the request names stand in their places.
     """
-    hosts, slots = _nodes_of(traffic, request or MachineRequest())
-    is_plain = spec.network is None and not spec.inside and not (request and request.fabric)
+    request = request or MachineRequest()
+    hosts, slots = request.hosts or traffic.nodes, request.slots or traffic.slots
+    is_plain = spec.network is None and not spec.inside and not request.fabric
     distances = {**_RECORD_DISTANCES, **spec.distances} if is_plain else spec.distances
     known = replace(spec, hosts=hosts, slots=slots, distances=distances)
-    machine = machine_for(traffic.graph, request or MachineRequest(), known)
+    machine = machine_for(traffic.graph, request, known)
+    require_slot_each("the record", traffic.graph.size, machine)
     slot_of = np.argsort(machine.launch_slots)  # of the launcher's number
     return PlacedRecord(machine, slot_of[traffic.given])
 
@@ -93,22 +95,13 @@ def rank_order(machine: MachineSlots, slots: Numbers) -> RankOrder:
     return RankOrder(tuple(machine.launch_slots[slots].tolist()), machine.launch_hosts)
 
 
-def _nodes_of(traffic: RecordedTraffic, request: MachineRequest) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Names and slots of the nodes: the record's, as far as no others are requested."""
-    hosts, slots = request.hosts or traffic.nodes, request.slots or traffic.slots
-    if len(slots) == 1:
-        slots *= len(hosts)
-    if len(slots) != len(hosts):
+def require_slot_each(what: str, ranks: int, machine: MachineSlots) -> None:
+    """Raise MpiricError unless a record's ranks take one slot each of the machine."""
+    if machine.tree.slots != ranks:
         raise MpiricError(
-            f"{len(hosts)} nodes, and slots of {len(slots)}",
-            hint=f"the record is of {len(traffic.nodes)} nodes; --nodes 8,8,4: the slots of others",
-        )
-    if sum(slots) != traffic.graph.size:
-        raise MpiricError(
-            f"the record has {traffic.graph.size} ranks, and there are {sum(slots)} slots",
+            f"{what} has {ranks} ranks, and there are {machine.tree.slots} slots",
             hint="each rank takes one",
         )
-    return hosts, slots
 
 
 def _described(source: str, host: Host) -> MachineSpec:

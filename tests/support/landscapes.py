@@ -110,8 +110,8 @@ def landscape(
         for f, levels in enumerate(shape)
     )
     dimensions += tuple(Dimension(f"idle{k}", ("v1", "v2", "v3"), 0.1) for k in range(idle))
-    change = random.randrange(5, 20) if step else 0
-    slower = (
-        random.choice((range(change), range(change, change + random.randrange(10, 60)))) if step else range(0)
-    )
+    slower = range(0)
+    if step:
+        change = random.randrange(5, 20)
+        slower = random.choice((range(change), range(change, change + random.randrange(10, 60))))
     return Landscape(SearchSpace(dimensions), truth, noise, random, drift, slower, step)

@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <initializer_list>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

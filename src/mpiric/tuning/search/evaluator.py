@@ -81,7 +81,7 @@ class Evaluator:
 
     def is_original_due(self) -> bool:
         """Whether the original has not run for a while: a machine may change its speed meanwhile."""
-        return self.original not in self.points[-_ORIGINAL_EVERY:]
+        return all(trial.configuration for trial in self.trials[-_ORIGINAL_EVERY:])
 
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""

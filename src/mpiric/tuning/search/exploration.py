@@ -27,6 +27,9 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
     """
     quiet = 0
     while evaluator.runs_left() > keep() and quiet < _PATIENCE:
+        if evaluator.is_original_due():
+            evaluator.run(evaluator.original)
+            continue
         step, best = len(evaluator.trials), rank(evaluator)[0].point
         slow = _hopeless(evaluator)
         points = [
@@ -40,8 +43,7 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
         first = int(hoped.argmax())
         quiet = quiet + 1 if hoped[first] < _ENOUGH and step >= _LEARNING else 0
         times = evaluator.runs_of(points[first])
-        again = best if 0 < evaluator.runs_of(best) < times else points[first]
-        evaluator.run(evaluator.original if evaluator.is_original_due() else again)
+        evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
 
 
 def _hopeless(evaluator: Evaluator) -> set[tuple[int, int]]:

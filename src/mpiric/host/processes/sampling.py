@@ -43,6 +43,7 @@ class Watched:
         self.pid = pid
         self.program = ""
         self.rank: int | None = None
+        self.environment_read = False
         self.libraries: set[str] = set()
         self.maps_at_s: list[float] = []  # when its mappings were read for this program
         self.chosen = False
@@ -109,7 +110,11 @@ class Sampler:
             watched.program = program
             watched.libraries.clear()
             watched.maps_at_s.clear()
-            watched.rank = rank_of(environment_of(watched.pid), outer)
+            watched.environment_read = False
+        if not watched.environment_read:  # empty for a moment after an exec, which names the program first
+            environment = environment_of(watched.pid)
+            watched.environment_read = bool(environment)
+            watched.rank = rank_of(environment, outer)
         times = watched.maps_at_s
         first = not watched.maps_mpi and (not times or elapsed_s - times[0] >= 1.5 * (times[-1] - times[0]))
         again = watched.maps_mpi and len(times) < 12 and elapsed_s > 3 * times[-1]

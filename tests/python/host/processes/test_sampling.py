@@ -112,3 +112,14 @@ def test_a_process_whose_memory_is_gone_as_it_exits_keeps_its_rank(monkeypatch):
     monkeypatch.setattr(sampling, "environment_of", lambda _: {})
     sampler._identify(watched, {}, 0.2)
     assert (watched.rank, watched.program) == (3, program)
+
+
+def test_a_process_that_is_looked_at_before_its_exec_has_put_an_environment_there_gets_its_rank_later(
+    monkeypatch,
+):
+    sampler, watched = Sampler(os.getpid(), {}, ("", "")), Watched(os.getpid())
+    monkeypatch.setattr(sampling, "environment_of", lambda _: {})
+    sampler._identify(watched, {}, 0.1)
+    monkeypatch.setattr(sampling, "environment_of", lambda _: {b"PMI_RANK": b"3"})
+    sampler._identify(watched, {}, 0.2)
+    assert watched.rank == 3

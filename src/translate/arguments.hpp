@@ -15,15 +15,21 @@ namespace mpiric::translate {
 template <class T> class Handles {
   public:
     Handles(const PHandle<T>* given, long count, bool outlives_call = false)
-        : given_(given), room_(given && count > 0 ? count : 0, outlives_call) {
-        for (long at = 0; given && at < count; ++at)
+        : given_(given), count_(given && count > 0 ? count : 0), room_(count_, outlives_call) {
+        for (long at = 0; at < count_; ++at)
             room_[at] = in<T>(given[at]);
     }
     const LHandle<T>* pointer() const { return given_ ? room_.data() : nullptr; }
+    /// The same array as another argument's where the program has given the same: libraries compare
+    /// addresses.
+    const LHandle<T>* pointer(const Handles& other) const {
+        return given_ == other.given_ && count_ <= other.count_ ? other.pointer() : pointer();
+    }
     void* release() { return room_.release(); }
 
   private:
     const PHandle<T>* given_;
+    long count_;
     Room<LHandle<T>> room_;
 };
 
@@ -92,16 +98,20 @@ template <class T> class ChangedHandle {
     LHandle<T> before_, value_;
 };
 
-inline void mark(LStatus& status) { status.MPI_SOURCE = status.MPI_ERROR = unwritten; }
+inline void mark(LStatus& status) {
+    status.MPI_SOURCE = status.MPI_ERROR = unwritten;
+    status.set(unwritten_bytes, false);
+}
 
 /// What the library has written of a status, and nothing else: calls that complete one operation leave
-/// MPI_ERROR alone.
+/// MPI_ERROR alone, those of files write the bytes only, and the end of a send whether it was cancelled.
 inline void copy_written(PStatus& to, const LStatus& from) {
     if (from.MPI_SOURCE != unwritten) {
         to.MPI_SOURCE = to_program_rank(from.MPI_SOURCE);
         to.MPI_TAG = to_program_tag(from.MPI_TAG);
-        to.set(from.bytes(), from.cancelled());
     }
+    const unsigned long long bytes = from.bytes();
+    to.set(bytes == unwritten_bytes ? to.bytes() : bytes, from.cancelled());
     if (from.MPI_ERROR != unwritten)
         to.MPI_ERROR = to_program_error(from.MPI_ERROR);
 }

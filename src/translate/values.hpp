@@ -136,20 +136,28 @@ int library_code(int own);
 /// The greatest code the program knows of.
 int last_code();
 
+/// The other family's number of an error class: `absent` where it has none, `invalid` for what is no class.
+template <const auto& from, const auto& to> int counterpart(int error_class) {
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (from[at] == error_class && error_class != absent)
+            return to[at];
+    return invalid;
+}
+inline int library_class(int own) { return counterpart<program::error_values, library::error_values>(own); }
+inline int program_class(int error_class) {
+    return counterpart<library::error_values, program::error_values>(error_class);
+}
+
 [[gnu::noinline, gnu::cold]] inline int failure_to_program(int code) {
-    for (std::size_t at = 0; at < std::size(library::error_values); ++at)
-        if (library::error_values[at] == code && program::error_values[at] != absent)
-            return program::error_values[at];
-    return own_code(code);
+    const int known = program_class(code);
+    return known == absent || known == invalid ? own_code(code) : known;
 }
 [[gnu::always_inline]] inline int to_program_error(int code) {
     return code == 0 ? 0 : failure_to_program(code);
 }
 inline int to_library_error(int code) {
-    for (std::size_t at = 0; at < std::size(program::error_values); ++at)
-        if (program::error_values[at] == code)
-            return library::error_values[at] == absent ? library::ERR_OTHER : library::error_values[at];
-    return library_code(code);
+    const int known = library_class(code);
+    return known == absent ? library::ERR_OTHER : known == invalid ? library_code(code) : known;
 }
 
 /// Keyvals: the predefined ones are constants; of others the offset keeps them out of the way of these.

@@ -37,6 +37,7 @@ persistent 31
 alltoallw 21
 tag 71
 nobody 11
+cancelled 0
 probe 0
 undefined 11
 split 1
@@ -52,6 +53,7 @@ bytes 32
 maxloc 1
 window 11
 no such file 1
+read 10
 file 11
 closed 1
 types come and go 1""".splitlines()
@@ -290,9 +292,11 @@ def test_a_program_translated_there_and_back_prints_the_same(mpi, built, environ
     as_openmpi = replace(mpi, library=inner, abi_families=(AbiFamily.OPENMPI,))
     outer = write_stand_in(tmp_path / "outer", AbiFamily.MPICH, as_openmpi)
     variables = {**environment, **mpi.environment, "LD_LIBRARY_PATH": str(Path(mpi.library).parent)}
-    line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={outer}", program, tmp_path / "file"]
-    done = subprocess.run(line, env=variables, capture_output=True, text=True)
-    assert done.stdout.splitlines() == EXPECTED, done.stderr
+    preloaded = ["env", f"LD_PRELOAD={outer}", program, tmp_path / "file", "the same twice"]
+    done = subprocess.run(
+        [mpi.launcher, "-n", "2", *preloaded], env=variables, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == [*EXPECTED, "noticed 1"], done.stderr
 
 
 def test_the_constants_of_a_standard_abi_are_those_of_the_standard_or_repaired(mpi):

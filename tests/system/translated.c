@@ -89,6 +89,13 @@ static void messages(void) {
     MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &statuses[0]);
     say("nobody", (statuses[0].MPI_SOURCE == MPI_PROC_NULL) * 10 + (statuses[0].MPI_ERROR == 4711));
     int flag = 1;
+    memset(statuses, 0xff, sizeof statuses);  // a status may hold anything before
+    MPI_Isend(&out, 1, MPI_INT, rank, 8, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv(in, 1, MPI_INT, rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], &statuses[0]);
+    MPI_Test_cancelled(&statuses[0], &flag);
+    say("cancelled", flag);
+    flag = 1;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     say("probe", flag);
     int index, indices[2];
@@ -195,7 +202,15 @@ static void windows_and_files(const char* path) {
     MPI_File_write_at(file, rank * (MPI_Offset)sizeof rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
     int read = -1;
     MPI_File_seek(file, rank * (MPI_Offset)sizeof rank, MPI_SEEK_SET);
-    MPI_File_read(file, &read, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_Status status, nothing;
+    memset(&status, 0xff, sizeof status);
+    memset(&nothing, 0xff, sizeof nothing);
+    MPI_File_read(file, &read, 1, MPI_INT, &status);
+    MPI_File_read(file, &read, 0, MPI_INT, &nothing);
+    int count, none;
+    MPI_Get_count(&status, MPI_INT, &count);
+    MPI_Get_count(&nothing, MPI_INT, &none);
+    say("read", 10 * count + none);
     say("file", (read == rank) * 10 + (mode == (MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE)));
     MPI_File_close(&file);
     say("closed", file == MPI_FILE_NULL);
@@ -211,6 +226,22 @@ static void many(void) {
     }
     (void)first;
     say("types come and go", type == MPI_DATATYPE_NULL);
+}
+
+/* Some libraries notice by the addresses of the arrays that data are sent from where they are received. */
+static void give_the_same_twice(void) {
+    int* numbers = calloc(3 * (size_t)size, sizeof *numbers);
+    MPI_Datatype* types = malloc((size_t)size * sizeof *types);
+    for (int at = 0; at < size; ++at)
+        types[at] = MPI_INT;
+    int *counts = numbers + size, *displacements = numbers + 2 * size;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int code = MPI_Alltoallw(numbers, counts, displacements, types, numbers, counts, displacements, types,
+                             MPI_COMM_WORLD);
+    say("noticed", code != MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    free(types);
+    free(numbers);
 }
 
 static void be_a_child(void) {
@@ -241,7 +272,9 @@ int main(int argc, char** argv) {
     types();
     windows_and_files(argv[1]);
     many();
-    if (argc > 2) {
+    if (argc > 2 && strcmp(argv[2], "the same twice") == 0)
+        give_the_same_twice();
+    else if (argc > 2) {
         char* words[] = {"child", NULL};
         int code = -1, sum = 0, one = 1;
         MPI_Comm children;

@@ -105,6 +105,14 @@ def test_what_a_family_lacks_is_marked_absent():
     assert "order_values[] = {absent, 1}" in values.integers(lacking, ROLES)
 
 
+def test_a_constant_that_a_family_lacks_may_have_another_in_its_place():
+    openmpi = read_family("openmpi")
+    at = ROLES.values["error"].index("ERR_ERRHANDLER")
+    line = next(each for each in values.integers(openmpi, ROLES).splitlines() if " error_values[]" in each)
+    assert "ERR_ERRHANDLER" not in openmpi.integers
+    assert line.partition("{")[2].split(", ")[at] == str(openmpi.integers["ERR_ARG"])
+
+
 def test_every_function_with_large_counts_has_a_narrow_form():
     large = {name for name in FUNCTIONS if name.endswith("_c") and name.removesuffix("_c") in FUNCTIONS}
     _, names = narrow.render(list(FUNCTIONS.values()))

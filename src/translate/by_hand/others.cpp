@@ -39,18 +39,16 @@ static int t_MPI_Abort(PComm comm, int code) {
     const Inside inside;
     return TO_PROGRAM(error, CALL(MPI_Abort, int, LComm, int)(in<Comm>(comm), code));
 }
-/// A class of the program's that the library does not have, and that its calls are given as another one.
-bool is_lacking_class(int code) {
-    for (std::size_t at = 0; at < std::size(program::error_values); ++at)
-        if (program::error_values[at] == code && code != absent)
-            return library::error_values[at] == absent;
-    return false;
-}
+/// A class is its own class, also where the library lacks it; one that the program's family lacks is no
+/// number that it could make sense of.
 static int t_MPI_Error_class(int code, int* errorclass) {
     const Inside inside;
     const int rc = CALL(MPI_Error_class, int, int, int*)(TO_LIBRARY(error, code), errorclass);
-    each(rc, errorclass, 1,
-         [code](int& value) { value = is_lacking_class(code) ? code : TO_PROGRAM(error, value); });
+    each(rc, errorclass, 1, [code](int& value) {
+        value = library_class(code) != invalid   ? code
+                : program_class(value) == absent ? program::ERR_OTHER
+                                                 : TO_PROGRAM(error, value);
+    });
     return TO_PROGRAM(error, rc);
 }
 static int t_MPI_Error_string(int code, char* string, int* length) {

@@ -153,7 +153,8 @@ class Writer:
             self.pass_on(f"L{kind}", f"in<{kind}>({name})")
             return
         is_read = array and parameter.direction == "in"
-        self.pass_on(f"{'const ' if is_read else ''}L{kind}*", f"{keeper}.pointer()")
+        other = "sendtypes_" if name == "recvtypes" else ""
+        self.pass_on(f"{'const ' if is_read else ''}L{kind}*", f"{keeper}.pointer({other})")
         if array:
             length = extent(self.function, name)
             if parameter.direction == "in":

@@ -37,9 +37,11 @@ def handles(header: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def full_name(constant: str) -> str:
-    """The name in the header of a constant of a role; extensions of a family have theirs in full."""
-    return constant if constant.startswith(("MPIX_", "OMPI_")) else f"MPI_{constant}"
+def full_name(constant: str, words: set[str]) -> str:
+    """The name in a header of a constant of a role; extensions of one family have theirs in full."""
+    if constant.startswith(("MPIX_", "OMPI_")):
+        return constant
+    return f"MPIX_{constant}" if f"MPIX_{constant}" in words else f"MPI_{constant}"
 
 
 def integers(header: Path, names: list[str]) -> dict[str, int]:
@@ -47,8 +49,8 @@ def integers(header: Path, names: list[str]) -> dict[str, int]:
     compiler = ["gcc", f"-I{header.parent}"]
     text = subprocess.run([*compiler, "-E", "-dD", header], check=True, capture_output=True, text=True).stdout
     words = set(re.findall(r"\b(?:MPIX?|OMPI)_\w+", text))
-    known = [name for name in names if full_name(name) in words]
-    lines = "".join(f'printf("{name} %lld\\n", (long long){full_name(name)});' for name in known)
+    known = {name: full_name(name, words) for name in names if full_name(name, words) in words}
+    lines = "".join(f'printf("{name} %lld\\n", (long long){full});' for name, full in known.items())
     program = f'#include "{header}"\n#include <stdio.h>\nint main(void) {{ {lines} return 0; }}\n'
     with tempfile.TemporaryDirectory() as directory:
         source, binary = Path(directory) / "ask.c", Path(directory) / "ask"

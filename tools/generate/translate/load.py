@@ -1,7 +1,7 @@
 """Reads spec/abi: the roles of integers, and the values of each ABI family."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -39,6 +39,7 @@ class Roles:
     bits: dict[str, list[str]]  # the same where they are bits
     kinds: dict[str, str]  # parameter kind of the standard → role
     sizes: list[str]
+    instead: dict[str, str] = field(default_factory=dict)  # constant → what a family without it has for it
 
     @property
     def constants(self) -> list[str]:
@@ -64,7 +65,7 @@ class Family:
 def read_roles() -> Roles:
     """The roles."""
     data = tomllib.loads((ABI / "roles.toml").read_text(encoding="utf-8"))
-    return Roles(data["roles"], data["bits"], data["kinds"], data["sizes"]["names"])
+    return Roles(data["roles"], data["bits"], data["kinds"], data["sizes"]["names"], data["instead"])
 
 
 def read_family(name: str) -> Family:

@@ -11,7 +11,10 @@ def integers(family: Family, roles: Roles) -> str:
     lines = [MARK, "// clang-format off", "#pragma once", "", '#include "absent.hpp"', ""]
     lines.append(f"namespace mpiric::translate::{family.name} {{")
     for role, names in {**roles.values, **roles.bits}.items():
-        values = ", ".join(str(family.integers.get(name, _ABSENT)) for name in names)
+        found = (
+            family.integers.get(name, family.integers.get(roles.instead.get(name, ""))) for name in names
+        )
+        values = ", ".join(_ABSENT if value is None else str(value) for value in found)
         lines.append(f"inline constexpr int {role}_values[] = {{{values}}};")
     singles = [*roles.sizes, "ERR_OTHER", "ERR_UNSUPPORTED_OPERATION"]
     lines += [f"inline constexpr int {name} = {family.integers.get(name, _ABSENT)};" for name in singles]

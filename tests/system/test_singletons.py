@@ -4,6 +4,10 @@ import subprocess
 
 import pytest
 
+from mpiric.host.facts.local import LocalHost
+from mpiric.host.installation.stand_ins import stand_ins
+from mpiric.mpis import find_mpis
+
 pytestmark = pytest.mark.requires("debian-openmpi", "debian-mpich")
 SIZE = """
 #include <mpi.h>
@@ -56,6 +60,20 @@ def test_the_launcher_that_the_hint_names_starts_one_job(program, run_mpiric):
     launcher = refused.stderr.partition("hint: start it with ")[2].split()[0]
     done = run_mpiric("run", "--no-recipe", "--", launcher, "-n", 2, exe)
     assert done.stdout.splitlines() == ["one of 2", "one of 2"]
+
+
+@pytest.mark.skipif(not stand_ins(), reason="no stand-ins are built")
+@pytest.mark.parametrize(("launcher", "compiler", "family"), MISMATCHES)
+def test_where_a_library_is_named_any_launcher_may_stand_in_the_line(
+    program, run_mpiric, launcher, compiler, family
+):
+    exe = program(compiler)
+    own = run_mpiric("run", "--no-recipe", "--", launcher, "-n", 2, exe)
+    translated_by = own.stderr.partition("mpiric run --mpi ")[2].split()[0]
+    for label in (translated_by, family):
+        found = [mpi.label for mpi in find_mpis(LocalHost()) if mpi.label.startswith(label)]
+        done = run_mpiric("run", "--quiet", "--mpi", found[0], "--", launcher, "-n", 2, exe)
+        assert done.stdout.splitlines() == ["one of 2", "one of 2"], done.stderr
 
 
 def test_a_library_that_only_shows_in_the_run_is_told_too(program, run_mpiric, tmp_path):

@@ -26,7 +26,10 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
     """
     source = dialects()[job.dialect]
     if not job.launcher_words:
-        raise MismatchError("the command names no launcher, so none can be put in its place")
+        raise MismatchError(
+            "the command names no launcher, so none can be put in its place",
+            hint=f"write one in front of the program: mpirun -n 2 {job.program[0]}",
+        )
     if source.name == target.name:
         return replace(job, launcher_words=launcher_words), {}
     job = _with_all_slots(job, source)

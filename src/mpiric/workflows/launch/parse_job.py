@@ -22,7 +22,10 @@ from mpiric.workflows.launch.switchable import two_families
 
 @dataclass(frozen=True)
 class ParsedJob:
-    """What is known before anything was run; ``mpi`` is None when only a run can show it."""
+    """What is known before anything was run; ``mpi`` is None when only a run can show it.
+
+    It has no launcher where that of the line, of another ABI family than the program, is to be replaced.
+    """
 
     job: Job
     machine: Machine
@@ -32,9 +35,18 @@ class ParsedJob:
 
 
 def parse_job(
-    argv: Sequence[str], host: Host, working_directory: str, environment: Mapping[str, str], stdin: str = ""
+    argv: Sequence[str],
+    host: Host,
+    working_directory: str,
+    environment: Mapping[str, str],
+    stdin: str = "",
+    *,
+    takes_another_mpi: bool = False,
 ) -> ParsedJob:
-    """Read the command line. Raises MpiricError for one that cannot work, before anything is run."""
+    """Read the command line. Raises MpiricError for one that cannot work, before anything is run.
+
+    ``takes_another_mpi``: a library is going to be named, so that the launcher may be one of any other.
+    """
 
     def is_program(word: str) -> bool:
         path = word if word.startswith("/") else f"{working_directory}/{word}"
@@ -65,8 +77,11 @@ def parse_job(
     if mpi and program_abi and program_abi not in (family_above(mpi), *mpi.abi_families):
         path = program_path(job, host)
         _refuse_two_families(mpis.mpi_names(host, (path, *mpis.libraries_needed_by(host, path))))
-        raise singletons(job, mpi, program_abi, libraries)
-    others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
+        if not takes_another_mpi:
+            raise singletons(job, mpi, program_abi, libraries)
+        mpi, others = replace(mpi, launcher="", abi_families=(program_abi,)), tuple(libraries)
+    else:
+        others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
     machine = read_machine(host, working_directory)
     return ParsedJob(job, machine, mpi, others, node_count(job, host))
 
@@ -84,7 +99,7 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
         (library for library in (mpis.mpi_of_library(host, p) for p in sorted(loaded)) if library), None
     )
     mpi = parsed.mpi
-    if mpi is not None and mpi.stand_in:
+    if mpi is not None and (mpi.stand_in or not mpi.launcher):
         return mpi
     if mpi is None:
         if seen is None:

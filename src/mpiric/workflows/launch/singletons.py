@@ -7,9 +7,11 @@ from posixpath import dirname
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import library_under_name, native_part
+from mpiric.host.installation.stand_ins import stand_ins
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.translation import own_family
 
 _LIMIT_S = 60
 _NAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
@@ -43,14 +45,13 @@ def singletons(
 ) -> MismatchError:
     """The error for a launcher and a program of MPI libraries that do not belong together."""
     fitting = [library for library in libraries if program_abi in library.abi_families and library.launcher]
-    hint = (
-        f"start it with {fitting[0].launcher} ({fitting[0].label})"
-        if fitting
-        else f"no MPI of the {program_abi.value} family was found here; see `mpiric mpi list`"
-    )
+    hints = [f"start it with {fitting[0].launcher} ({fitting[0].label})"] if fitting else []
+    if (program_abi, own_family(mpi)) in stand_ins():
+        hints.append(f"have its calls translated for this one: mpiric run --mpi {mpi.label} -- CMD")
+    nothing = f"no MPI of the {program_abi.value} family was found here; see `mpiric mpi list`"
     uses = f"loads {brought}" if brought else f"is linked to an MPI of the {program_abi.value} family"
     return MismatchError(
         f"{job.launcher_words[0]} belongs to {mpi.label}, but {job.program[0]} {uses}: "
         "each rank would run alone, as rank 0 of 1",
-        hint=hint,
+        hint=", or ".join(hints) or nothing,
     )

@@ -1,10 +1,12 @@
 """Whether another MPI library can be put under a program at all, from what its file says."""
 
+import re
 from collections.abc import Iterable
 
 from mpiric import mpis
 from mpiric.host.host import Host
 
+_NUMBERED = re.compile(r"libmpi(ch)?\.so\.\d+")
 # Whoever starts such a program gets rights that are not his, and the dynamic linker listens to him no more.
 _SECURE = 'if [ -u "$1" ]; then [ ! -O "$1" ]; else [ -g "$1" ] && [ ! -G "$1" ]; fi'
 
@@ -26,8 +28,11 @@ def why_not_switchable(path: str, names: Iterable[str], host: Host) -> str:
         return f"{path} is linked statically: its MPI library is a part of it"
     if host.run(("sh", "-c", _SECURE, "sh", path)).status == 0 or host.attribute(path, "security.capability"):
         return f"{path} is setuid, setgid or has capabilities: the dynamic linker ignores what is set for it"
-    both = two_families(names)
-    return f"{path} {both}" if both else ""
+    if both := two_families(names):
+        return f"{path} {both}"
+    needed = (name for name in elf.needed if _NUMBERED.fullmatch(name))
+    strange = next((name for name in needed if mpis.family_of_soname(name) is None), "")
+    return f"{path} is linked to {strange}, which is of no ABI family that is known" if strange else ""
 
 
 def two_families(names: Iterable[str]) -> str:

@@ -57,7 +57,13 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
 
     Raises MismatchError for a named recipe that must not be applied.
     """
-    parsed = parsed or parse_job(request.argv, host, request.working_directory, request.environment)
+    parsed = parsed or parse_job(
+        request.argv,
+        host,
+        request.working_directory,
+        request.environment,
+        takes_another_mpi=bool(request.values.get("mpi")),
+    )
     warnings = breaking(parsed, host)
     try:
         situation = situation_for(request.recipe, request.store, parsed, host)

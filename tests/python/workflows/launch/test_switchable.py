@@ -62,6 +62,11 @@ def test_two_families_in_one_process_are_named():
     assert told.startswith(f"{APP} loads libmpi.so.12 and libmpi.so.40: MPI libraries of two ABI families")
 
 
+def test_a_library_of_an_unknown_family_is_named():
+    told = why(replace(PLAIN, needed=("libmpi.so.20",)))
+    assert told == f"{APP} is linked to libmpi.so.20, which is of no ABI family that is known"
+
+
 @pytest.mark.requires("root")
 @pytest.mark.parametrize(("mode", "is_secure"), [(0o755, False), (0o4755, True), (0o2755, True)])
 def test_the_shell_tells_who_gets_rights_of_others(tmp_path, mode, is_secure):

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import in_turns, launch
+from benchmarks._melt import BROUGHT, MELT, brought_lammps
 from benchmarks._programs import Bed, beds
-from benchmarks._report import ROOT, Result, options, run, tell
+from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
@@ -32,21 +33,7 @@ from mpiric.workflows.pack.pack import Packed, PackRequest, pack
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
 
-PROGRAMS = ROOT / "build/programs"  # by `make test-programs`
 GOAL = 0.02
-MELT = """
-units lj
-lattice fcc 0.8442
-region box block 0 {size} 0 {size} 0 {size}
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-fix 1 all nve
-run {steps}
-"""
 PYTHON = """
 import sys
 from mpi4py import MPI
@@ -163,10 +150,8 @@ def programs(given: argparse.Namespace, place: Path) -> Iterator[Program]:
     imb = {"openmpi": given.imb_openmpi} if given.imb_openmpi else {}
     if intel:
         imb |= dict.fromkeys(("mpich", "intelmpi"), f"{intel.mpi.prefix}/bin/IMB-MPI1")
-    lammps = dict.fromkeys(
-        ("mpich", "intelmpi"), next(PROGRAMS.glob("lammps/lib/*/site-packages/lammps/lmp"), None)
-    )
-    lammps["openmpi"] = shutil.which("lmp", path="/usr/bin")
+    lammps = dict.fromkeys(("mpich", "intelmpi"), brought_lammps())
+    lammps["openmpi"] = shutil.which("lmp", path="/usr/bin") or ""
     table = (
         "-npmin",
         "2",
@@ -186,9 +171,9 @@ def programs(given: argparse.Namespace, place: Path) -> Iterator[Program]:
             words = [str(imb[implementation]), "Allreduce", "PingPong", *table]
             yield Program("IMB", bed, [*start, *words], is_packed=False)
         if lammps.get(implementation):
-            yield Program("LAMMPS", bed, [*start, str(lammps[implementation]), "-in", str(place / "in.melt")])
-        if implementation == "mpich" and (PROGRAMS / "mpi4py/bin/python").exists():
-            words = [str(PROGRAMS / "mpi4py/bin/python"), str(place / "reduce.py"), str(calls)]
+            yield Program("LAMMPS", bed, [*start, lammps[implementation], "-in", str(place / "in.melt")])
+        if implementation == "mpich" and (BROUGHT / "mpi4py/bin/python").exists():
+            words = [str(BROUGHT / "mpi4py/bin/python"), str(place / "reduce.py"), str(calls)]
             yield Program("mpi4py", bed, [*start, *words])
 
 

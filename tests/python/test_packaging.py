@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools.generate.packaging.__main__ import RECIPES, render, write_for
+from tools.generate.packaging.__main__ import RECIPES, deliver_recipe, render, write_for
 from tools.generate.packaging.checksums import base32
 from tools.generate.packaging.project import Dependency, read_pins, read_project
 from tools.generate.packaging.requirements import requirements
@@ -130,3 +130,12 @@ def test_both_container_recipes_install_by_the_same_words():
     texts = [render(name, read_project(ROOT)) for name in RECIPES if "containers" in name]
     words = [re.search(r"python3 -m venv /opt/mpiric .*", text) for text in texts]
     assert len({found.group() for found in words if found}) == 1
+
+
+def test_every_recipe_is_compared_also_after_one_that_cannot_be_made(with_dependency, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["packaging", "--check"])
+    project = with_dependency("networkx>=3")
+    wrong = [target for target in RECIPES if deliver_recipe(target, project)]
+    assert {*wrong} == {*WITH_DEPENDENCIES, *EASYCONFIGS}
+    said = capsys.readouterr().err
+    assert all(target in said for target in wrong)

@@ -79,9 +79,18 @@ def main() -> int:
         project = read_project(ROOT)
         if "--dist" in sys.argv[1:]:
             return write_for(Path(sys.argv[sys.argv.index("--dist") + 1]), project)
-        return max(deliver(ROOT / target, render(target, project), "pyproject.toml") for target in RECIPES)
     except ValueError as error:
         print(error, file=sys.stderr)
+        return 1
+    return max([deliver_recipe(target, project) for target in RECIPES])
+
+
+def deliver_recipe(target: str, project: Project) -> int:
+    """Write or compare one recipe; 1 also where it cannot be made, so that the others are looked at too."""
+    try:
+        return deliver(ROOT / target, render(target, project), "pyproject.toml")
+    except ValueError as error:
+        print(f"{target}: {error}", file=sys.stderr)
         return 1
 
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <linux/magic.h>
-#include <sys/random.h>
+#include <linux/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -98,7 +98,7 @@ bool begin_staging(const char* wanted, const char* directory) noexcept {
     }
     uint32_t nonce = 0;
     gethostname(host, sizeof host - 1);
-    getrandom(&nonce, sizeof nonce, GRND_NONBLOCK);
+    direct(SYS_getrandom, &nonce, sizeof nonce, GRND_NONBLOCK);  // the C library has it since glibc 2.25
     const int length =
         std::snprintf(begins, sizeof begins, "%s/%s.%d-%08x.", room, host, int(getpid()), nonce);
     struct stat facts{};

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from functools import partial
 from math import inf
 from pathlib import Path
+from statistics import mean
 from typing import Protocol
 
 from mpiric.host.processes.early_end import EarlyEnd
@@ -55,6 +56,10 @@ class TrialSource(Protocol):
         """Seconds of a run so far with all that surrounds it, on average; 0 before the first."""
         ...
 
+    def took_s(self, trial: Trial) -> float:
+        """Seconds of one run with all that surrounds it, as far as known."""
+        ...
+
     def run(
         self,
         situation: Situation,
@@ -93,7 +98,7 @@ class Trials:
         self._log = log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
-        self._runs_s, self._runs_made = 0.0, 0
+        self._took_s: dict[int, float] = {}  # number of a trial → seconds with all that surrounds it
         self._excuses_left = _MOST_EXCUSES
         self._reruns_left = _MOST_RERUNS
         self._outputs = log.path / OUTPUTS
@@ -158,7 +163,11 @@ class Trials:
     @property
     def run_s(self) -> float:
         """Seconds of a run so far with all that surrounds it, on average; 0 before the first."""
-        return (self._runs_s + self.around_runs_s) / self._runs_made if self._runs_made else 0.0
+        return mean(self._took_s.values()) if self._took_s else 0.0
+
+    def took_s(self, trial: Trial) -> float:
+        """Seconds of one run with all that surrounds it; before a resumption, until its bytes were safe."""
+        return self._took_s.get(trial.number, trial.safe_s or trial.wall_s)
 
     @property
     def next_stdout(self) -> Path:
@@ -226,10 +235,13 @@ class Trials:
         if armed:
             armed.remove()
         trial = self.runs.make_durable(trial, situation, directory, read_back=self.judge.until_safe)
+        until_safe_s = max(0.0, time.monotonic() - begun - execution.wall_s)
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, execution.ranks, directory, marks)
-        self.around_runs_s += max(0.0, time.monotonic() - begun - execution.wall_s)
-        self._runs_s, self._runs_made = self._runs_s + execution.wall_s, self._runs_made + 1
+        around_s = max(0.0, time.monotonic() - begun - execution.wall_s)
+        self.around_runs_s += around_s
+        keeps_copies = trial.phase in _LEARNED_FROM and not trial.configuration  # as no later run does
+        self._took_s[trial.number] = execution.wall_s + (until_safe_s if keeps_copies else around_s)
         return TrialResult(trial, execution.ranks, marks)
 
     def _stopped(

@@ -45,16 +45,23 @@ def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float =
     return max(0.0, min(_BENCHMARK_SHARE * min(left_s, job_s), left_s - proof_s))
 
 
-def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule) -> str:
-    """A sentence when the budget is too small for a proof, "" otherwise."""
-    needed = 2 * rule.fewest_pairs() * run_s
+def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: float = inf) -> str:
+    """A sentence when the budget is too small for a proof, "" otherwise.
+
+    Half of its runs are the original's (``run_s``), half those of a candidate (``best_s``; at most as long).
+    """
+    pairs, answer_s = rule.fewest_pairs(), min(run_s, best_s)
+    needed_s = pairs * (run_s + answer_s)
     runs = budget.remaining_runs
-    if runs is not None and runs < 2 * rule.fewest_pairs() + 2:
-        return f"a proof takes at least {2 * rule.fewest_pairs()} runs; give --max-runs more"
-    if needed * 1.3 > budget.remaining_s:
-        minutes = max(1, round(needed * 2.5 / 60))
+    if runs is not None and runs < 2 * pairs + 2:
+        return f"a proof takes at least {2 * pairs} runs; give --max-runs more"
+    if needed_s * 1.3 > budget.remaining_s:
+        minutes = max(1, round(needed_s * 2.5 / 60))
+        each = (
+            f"of {run_s:.3g} s" if answer_s == run_s else f"of {run_s:.3g} and of {answer_s:.3g} s by turns"
+        )
         return (
-            f"a proof takes at least {2 * rule.fewest_pairs()} runs of {run_s:.3g} s: "
+            f"a proof takes at least {2 * pairs} runs {each}: "
             f"give a --budget of about {minutes}m, a smaller input, or a lower --confidence"
         )
     return ""

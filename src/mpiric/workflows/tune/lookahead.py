@@ -47,6 +47,10 @@ class LookaheadTrials:
         """Seconds, of those that the runs put down will take."""
         return self.passed_s
 
+    def took_s(self, trial: Trial) -> float:
+        """Seconds of one run, until its bytes were safe where that is known."""
+        return trial.safe_s or trial.wall_s
+
     def run(
         self,
         situation: Situation,

@@ -68,10 +68,9 @@ class TuneState:
 
     @property
     def quickest_s(self) -> float:
-        """The quickest run of the search that counts, with what surrounds the original's; else infinite."""
-        around_s = max(0.0, self.run_s - max((trial.wall_s for trial in self.originals), default=0.0))
-        walls = (trial.wall_s for trial in self.searched if trial.outcome is Outcome.OK)
-        return min(walls, default=inf) + around_s
+        """The quickest run of the search that counts, with what surrounds it; else infinite."""
+        took = (self.trials.took_s(trial) for trial in self.searched if trial.outcome is Outcome.OK)
+        return min(took, default=inf)
 
     @property
     def earlier_proofs(self) -> tuple[Trial, ...]:

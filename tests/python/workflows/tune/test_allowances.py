@@ -60,3 +60,10 @@ def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
     assert benchmark_s(Budget(86400.0, clock=lambda: 0.0), 1.0, StoppingRule(), job_s=600.0) == pytest.approx(
         150.0
     )
+
+
+def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_original():
+    left = Budget(150.0, clock=lambda: 0.0)
+    assert "18 runs of 14 s" in proof_shortfall(left, 14.0, StoppingRule())
+    assert not proof_shortfall(left, 7.0, StoppingRule(), 2.0)
+    assert "18 runs of 14 and of 2 s by turns" in proof_shortfall(left, 14.0, StoppingRule(), 2.0)

@@ -1,6 +1,7 @@
 """DirectoryRuns: launches, each in a directory as the original's was, and what they wrote made safe."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -124,7 +125,13 @@ class DirectoryRuns:
     def make_durable(
         self, trial: Trial, situation: Situation, directory: TrialDirectory, *, read_back: bool
     ) -> Trial:
-        """The trial with the time until its bytes were safe; a disk that lost some has made it fail."""
+        """The trial with the time until its bytes were safe; a disk that lost some has made it fail.
+
+        With ``read_back`` what a stopped run has under way is waited for: it would slow the next run.
+        """
+        if trial.outcome is Outcome.TIMED_OUT and read_back and Path(directory.path).is_dir():
+            with suppress(OSError, MpiricError):
+                make_durable(situation.job, situation.nodes, directory)
         if trial.outcome is not Outcome.OK or trial.came_early or not Path(directory.path).is_dir():
             return trial
         try:

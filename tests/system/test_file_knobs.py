@@ -71,6 +71,21 @@ def test_files_are_laid_out_by_name_also_where_all_ranks_make_one_at_once(run_mp
 
 
 @LAB
+def test_a_layout_that_the_servers_refuse_is_said_and_files_are_as_they_would_have_been(
+    run_mpiric, lab, programs, tmp_path
+):
+    work, rules = lab.mount / "work", "*.bin 3x100000"  # no multiple of 64 KiB
+    launch = ("mpiexec.mpich", "-genv", "MPIRIC_FILE_LAYOUTS", rules, "-n", str(RANKS), programs / "writes")
+    done = run_mpiric("profile", "-o", tmp_path / "record", "--", *launch, cwd=work)
+    assert done.returncode == 0, done.stderr
+    assert "files keep the layout of their directory: theirs cannot be set: at_once.0.bin" in done.stderr
+    assert layout(work / "at_once.0.bin") == [(1, 1 << 20, None)]
+    together = b"".join(bytes([ord("a") + rank]) * 1000 for rank in range(RANKS))
+    assert (work / "at_once.0.bin").read_bytes() == together
+    assert not [path for path in work.rglob("*") if path.name.startswith(".mpiric")]
+
+
+@LAB
 def test_a_file_that_is_there_keeps_its_layout_and_its_bytes(run_mpiric, lab, programs):
     work = lab.mount / "work"
     (work / "at_once.0.bin").write_bytes(b"x" * 9000)

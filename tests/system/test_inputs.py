@@ -35,7 +35,7 @@ def run(mpi_prefix, environment, program, tmp_path):
     (tmp_path / "data/in").write_bytes(TEXT)
     (tmp_path / "disk").mkdir()
 
-    def start(settings, *words, ranks=RANKS):
+    def start(settings, *words, ranks=RANKS, of=program):
         given = {
             "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so"),
             "MPIR_CVAR_NUM_CLIQUES": "2",
@@ -43,7 +43,7 @@ def run(mpi_prefix, environment, program, tmp_path):
             **settings,
         }
         options = [str(word) for name, value in given.items() for word in ("-genv", name, value)]
-        argv = [str(mpi_prefix("mpich") / "bin/mpiexec"), "-n", str(ranks), *options, str(program), *words]
+        argv = [str(mpi_prefix("mpich") / "bin/mpiexec"), "-n", str(ranks), *options, str(of), *words]
         done = subprocess.run(
             argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=100
         )
@@ -118,3 +118,12 @@ def test_a_file_that_no_rule_names_is_opened_as_the_program_asks(run, tmp_path):
     (tmp_path / "data/in").write_bytes(b"abcdefghijkl")
     done = run({"MPIRIC_READ_ONLY": "other*"}, "both", "data/in", ranks=1)
     assert done.stdout == "asked 1 writes 1\nbegins abc writes 1 at 6\n"
+
+
+def test_a_program_of_sessions_broadcasts_nothing_and_says_why_once(run, place, mpi_prefix):
+    of_sessions = place / "sessions"
+    source = HERE / "runtime_programs/sessions.c"
+    subprocess.run([mpi_prefix("mpich") / "bin/mpicc", "-o", of_sessions, source], check=True)
+    said = "mpiric: no input is broadcast: MPI_Session_init is local"
+    assert run({"MPIRIC_BROADCAST": "data/in"}, of=of_sessions).stderr.count(said) == 1
+    assert said not in run({"MPIRIC_READ_ONLY": "other*"}, of=of_sessions).stderr

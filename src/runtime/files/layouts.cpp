@@ -2,6 +2,7 @@
 // one, and where it is there already, or two ranks make it at once, the first one stays.
 #include "files/layouts.hpp"
 
+#include "base/say.hpp"
 #include "files/direct.hpp"
 #include "files/elsewhere/found.hpp"
 #include "files/rules.hpp"
@@ -141,8 +142,12 @@ bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
         if (file < 0 && errno == ENOENT && found.make_room() && write_name(name, found.path()))
             file = open_new(directory, name, mode);
         if (file >= 0) {
-            if (opens_again(file) && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
+            const bool is_set =
+                opens_again(file) && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0;
+            if (is_set)
                 made_here = direct(SYS_linkat, directory, name, directory, found.path(), 0) == 0;
+            else
+                say_once("files keep the layout of their directory: theirs cannot be set", own_path);
             direct(SYS_unlinkat, directory, name, 0);
             direct_close(file);
         }

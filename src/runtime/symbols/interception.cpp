@@ -142,11 +142,13 @@ bool matters_to_marks(Function function) noexcept {
             watched_by_marks(function));
 }
 
-/// Where hints and layouts must know of a call: MPI-IO's open, and the beginning and the end of what is laid
-/// out.
+/// Where hints, layouts and inputs must know of a call: MPI-IO's open, the beginning and the end of what is
+/// laid out, and the end of sessions, which broadcast nothing.
 bool matters_to_files(Function function) noexcept {
     if (function == Function::MPI_File_open)
         return *runtime.options.file_hints;
+    if (function == Function::MPI_Session_finalize && *runtime.options.broadcast)
+        return true;
     return *runtime.options.file_layouts && (begins_mpi(function) || ends_mpi(function));
 }
 

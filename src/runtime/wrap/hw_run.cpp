@@ -19,6 +19,7 @@ namespace mpiric::wrap {
 namespace {
 
 constinit std::atomic<int> sessions{0};
+constinit bool is_first_of_sessions = false;  // of `mpi://WORLD`
 
 /// Calls the next function and, when it has succeeded, begins to record; the call itself is then the first
 /// one in the record.
@@ -188,6 +189,9 @@ extern "C" int w_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
             if (runtime.begun || armed.marks.is_open() ||
                 world::library.Group_from_session_pset(*session, "mpi://WORLD", &group) != MPI_SUCCESS)
                 return;
+            int rank = -1;
+            world::library.Group_rank(group, &rank);
+            is_first_of_sessions = rank == 0;
             begin(group, MPI_THREAD_MULTIPLE, true);
             arm(group, MPI_THREAD_MULTIPLE, true);
         });
@@ -197,9 +201,12 @@ extern "C" int p_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
 }
 
 extern "C" int w_MPI_Session_finalize(MPI_Session* session) {
-    if (runtime.of_sessions && !nested(thread) && --sessions == 0)
+    if (runtime.of_sessions && !nested(thread) && --sessions == 0) {
+        if (is_first_of_sessions)
+            files::inputs::say_why_not_begun(runtime.options);
         return ending<Function::MPI_Session_finalize, decltype(&w_MPI_Session_finalize)>(
             [&](auto* next) { return next(session); });
+    }
     return intercept<Function::MPI_Session_finalize, Policy::always, decltype(&w_MPI_Session_finalize)>(
         [&](auto* next) { return next(session); }, [](auto&) {});
 }

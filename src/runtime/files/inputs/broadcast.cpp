@@ -207,6 +207,12 @@ bool take(const Ranks& ranks, const char* input, char* piece) noexcept {
 
 bool wanted(const Options& options) noexcept { return *options.broadcast; }
 
+void say_why_not_begun(const Options& options) noexcept {
+    if (!begun && wanted(options))
+        say_once("no input is broadcast: MPI_Session_init is local, and a rank that never calls it would be "
+                 "waited for");
+}
+
 void begin(const Options& options) noexcept {
     if (begun || !wanted(options))
         return;

@@ -24,6 +24,9 @@ bool wanted(const Options& options) noexcept;
 /// Collective over MPI_COMM_WORLD, all ranks of which have the runtime.
 void begin(const Options& options) noexcept;
 
+/// Says, where inputs were to be broadcast and no world has begun, that sessions broadcast none.
+void say_why_not_begun(const Options& options) noexcept;
+
 /// What an open for reading is to name: the path itself, or that of the copy, in `to`.
 const char* path_for(int directory, const char* path, char (&to)[32]) noexcept;
 

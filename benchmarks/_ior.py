@@ -1,5 +1,6 @@
 """IOR and mdtest (https://github.com/hpc/ior), built from a checkout: what they write, and as whom."""
 
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +31,20 @@ class Pattern:
         sizes = {"MIB": f"{mebibytes}m", "SEGMENTS": str(mebibytes * 22), "FILES": str(mebibytes * 20)}
         return tuple(sizes.get(word, word) for word in self.arguments)
 
+    def rate(self, stdout: str) -> float:
+        """What it says of itself: MiB written, or files created, in a second. Raises MpiricError."""
+        found = _RATES[self.program].search(stdout)
+        if found is None:
+            raise MpiricError(f"{self.program} has not said how fast it was: {stdout.strip()[-200:]}")
+        return float(found[1])
 
-# A fixed seed (-G): the bytes of every run are the same, and are compared.
-_IOR = ("-w", "-k", "-G", "7", "-o", "out/data")
+
+# A fixed seed (-G): the bytes of every run are the same, and are compared. The clock stops after fsync (-e).
+_IOR = ("-w", "-k", "-e", "-G", "7", "-o", "out/data")
+_RATES = {
+    "ior": re.compile(r"Max Write: +([\d.]+) MiB/sec"),
+    "mdtest": re.compile(r"File creation +([\d.]+)"),
+}
 PATTERNS = (
     Pattern(
         "easy, one file, MPI-IO",
@@ -40,15 +52,15 @@ PATTERNS = (
         ("-a", "MPIIO", "-c", "-t", "1m", "-b", "MIB", *_IOR),
         through_mpi=True,
     ),
-    Pattern("easy, one file, POSIX", "ior", ("-a", "POSIX", "-t", "1m", "-b", "MIB", *_IOR)),
-    Pattern(
-        "easy, a file a rank", "ior", ("-a", "POSIX", "-F", "-t", "1m", "-b", "MIB", *_IOR), shared=False
-    ),
     Pattern(
         "hard, one file, MPI-IO",
         "ior",
         ("-a", "MPIIO", "-c", "-t", "47008", "-b", "47008", "-s", "SEGMENTS", *_IOR),
         through_mpi=True,
+    ),
+    Pattern("easy, one file, POSIX", "ior", ("-a", "POSIX", "-t", "1m", "-b", "MIB", *_IOR)),
+    Pattern(
+        "easy, a file a rank", "ior", ("-a", "POSIX", "-F", "-t", "1m", "-b", "MIB", *_IOR), shared=False
     ),
     Pattern("mdtest easy", "mdtest", ("-C", "-n", "FILES", "-u", "-d", "out/tree"), shared=False),
     Pattern("mdtest hard", "mdtest", ("-C", "-n", "FILES", "-w", "3901", "-d", "out/tree"), shared=False),

@@ -54,6 +54,7 @@ class Program:
     mpi: str
     words: Callable[[Bed, Path | None], list[str]]  # given the directory with checkouts
     inputs: Mapping[str, str] = field(default_factory=dict)
+    packages: str = ""  # pattern of Python packages that are imported from the lab's file system
 
 
 def _built(bed: Bed, source: str, language: str, *flags: str) -> str:
@@ -111,7 +112,7 @@ PROGRAMS = (
     Program(
         "lines on stdout", "mpich-5", lambda bed, _: [_built(bed, "_writer.cpp", "cxx"), "lines", "100000"]
     ),
-    Program("mpi4py, imports", "mpich-5", _python),
+    Program("mpi4py, imports", "mpich-5", _python, packages="lib/*/site-packages/mpi4py"),
 )
 
 
@@ -127,6 +128,9 @@ def _tuned(program: Program, bed: Bed, client: fs.Client, given: Namespace) -> d
     words += ["--json", "--budget", given.budget, "--store", str(client.state / "tunes")]
     path = f"{fs.SOURCES}:{bed.environment['PATH']}"
     environment = {**bed.environment, "PATH": path, "XDG_STATE_HOME": str(client.state)}
+    for package in _MPI4PY.parents[1].glob(program.packages) if program.packages else ():
+        shutil.copytree(package, client.mount / "packages" / package.name)
+        environment["PYTHONPATH"] = str(client.mount / "packages")
     done = subprocess.run([*words, "--", *line], cwd=work, env=environment, capture_output=True, text=True)
     shutil.rmtree(work)
     if done.returncode:

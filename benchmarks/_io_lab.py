@@ -1,0 +1,163 @@
+"""A lab's Lustre on several virtual hosts, and commands that run there, on each host a rank."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.lab import cluster, fs
+from tests.lab.fs.on_hosts import mounted_on
+from tests.lab.plan import FAST, Plan, host_names
+
+from benchmarks._ior import Pattern
+from benchmarks._programs import Bed
+from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.trial import Phase
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS
+
+TARGETS = 8
+MIB = 1 << 20
+_LIMIT_S = 120.0
+_NEAR = 0.8  # of the best point's median
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One point: a layout of the output directory, None for the default, and what the library is given."""
+
+    name: str
+    stripes: int | None = None
+    stripe_bytes: int = MIB
+    hints: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    prepare: tuple[tuple[str, ...], ...] = ()
+    argv: tuple[str, ...] = ()  # another command, as tune prints it
+
+    def variables(self, bed: Bed, file: Path) -> dict[str, str]:
+        """What sets its hints; ROMIO's lie in a file."""
+        if not self.hints:
+            return dict(self.environment)
+        if bed.mpi.implementation == "openmpi":
+            return {f"OMPI_MCA_io_ompio_{key}": value for key, value in self.hints.items()}
+        file.write_text("".join(f"{key} {value}\n" for key, value in self.hints.items()))
+        return {"ROMIO_HINTS": str(file)}
+
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """What is run before the launch."""
+        if self.stripes is None:
+            return self.prepare
+        return (("lfs", "setstripe", "-c", str(self.stripes), "-S", str(self.stripe_bytes), "out"),)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The hosts with the file system mounted, which this machine's client sees as well."""
+
+    client: fs.Client
+    cluster: Path
+    hosts: tuple[str, ...]
+
+    def launch(self, bed: Bed, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
+        """The line that starts a rank on each host."""
+        names = ",".join(self.hosts)
+        options = ("-hosts", names, "-ppn", "1")
+        if bed.mpi.implementation == "openmpi":
+            options = ("--host", names, "--bind-to", "none")
+        return (bed.mpi.launcher, *options, "-n", str(len(self.hosts)), program, *arguments)
+
+    def environment(self, bed: Bed) -> dict[str, str]:
+        """Variables that the library wants, with the lab's `lfs` first on PATH."""
+        path = f"{fs.SOURCES}:{bed.environment['PATH']}"
+        return {**bed.environment, "PATH": path, "LAB_FS_TARGETS": str(TARGETS)}
+
+    def on_first(
+        self, argv: Sequence[str], work: Path, environment: Mapping[str, str], limit_s: float | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command in a directory, on the first host."""
+        words = cluster.command_line(self.cluster, self.hosts[0], argv)
+        return subprocess.run(
+            words, cwd=work, env=environment, capture_output=True, text=True, timeout=limit_s
+        )
+
+    def run(self, bed: Bed, pattern: Pattern, argv: Sequence[str], setup: Setup) -> float:
+        """How fast a run says that it was, in a directory of its own that is removed."""
+        work = self.client.mount / "run"
+        (work / "out").mkdir(parents=True)
+        try:
+            given = {**self.environment(bed), **setup.variables(bed, self.client.state / "hints")}
+            for command in setup.commands():
+                subprocess.run(command, cwd=work, env=given, check=True, capture_output=True)
+            done = self.on_first(setup.argv or argv, work, given, _LIMIT_S)
+        finally:
+            shutil.rmtree(work)
+        if done.returncode:
+            raise ProgramFailedError(
+                f"{setup.name}: {done.stderr.strip()[-300:] or done.stdout.strip()[-300:]}"
+            )
+        return pattern.rate(done.stdout)
+
+    def tune(self, bed: Bed, argv: Sequence[str], budget: str, kept_in: Path) -> dict[str, Any]:
+        """What `mpiric tune --only io --json` prints, and the number of its runs before the proof.
+
+        ``kept_in`` is emptied, and has its log and the files that its answer needs.
+        """
+        shutil.rmtree(kept_in, ignore_errors=True)
+        kept_in.mkdir(parents=True)
+        work = self.client.mount / "tune"
+        (work / "out").mkdir(parents=True)
+        words = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--json", "--budget", budget]
+        words += ["--store", str(kept_in), "--", *argv]
+        done = self.on_first(words, work, {**self.environment(bed), "XDG_STATE_HOME": str(kept_in)})
+        shutil.rmtree(work)
+        (kept_in / "stderr").write_text(done.stderr)
+        if done.returncode:
+            raise MpiricError(f"tune: {done.stderr.strip()[-400:]}")
+        (kept_in / "tune.json").write_text(done.stdout)
+        found: dict[str, Any] = json.loads(done.stdout)
+        trials = read_log(Path(found["store"]) / EVENTS).trials
+        return {**found, "search_runs": sum(trial.phase is not Phase.PROOF for trial in trials)}
+
+
+@contextmanager
+def mounted(hosts: int, bandwidth: float) -> Iterator[Lab]:
+    """A new file system on new hosts."""
+    with TemporaryDirectory(prefix="mpiric-io-") as place:
+        base = Path(place)
+        program, state, mount = fs.build(base / "labfs"), base / "state", base / "mount"
+        settings = (f"targets={TARGETS}", f"bandwidth={bandwidth}")
+        for directory in (state, mount):
+            directory.mkdir()
+        plan = Plan(host_names(str(hosts)), (FAST,), (str(base),))
+        with (
+            cluster.running(base / "cluster", plan) as directory,
+            fs.client(program, state, mount, *settings) as client,
+            mounted_on(directory, plan.hosts, program, state, mount, *settings),
+        ):
+            yield Lab(client, directory, plan.hosts)
+
+
+def in_turns(
+    run: Callable[[Setup], float], sides: Sequence[Setup], points: Sequence[Setup], rounds: int, seed: int
+) -> dict[str, list[float]]:
+    """Name → how fast, by rounds that run each once in random order, after one run that warms up.
+
+    Points that were never near the best one's median are left out of further rounds.
+    """
+    rates: dict[str, list[float]] = {setup.name: [] for setup in (*sides, *points)}
+    random = Random(f"io {seed}")
+    run(sides[-1])
+    for _ in range(rounds):
+        best = max((median(rates[point.name]) for point in points if rates[point.name]), default=0.0)
+        likely = [point for point in points if not best or max(rates[point.name]) >= _NEAR * best]
+        for setup in random.sample([*sides, *likely], len(sides) + len(likely)):
+            rates[setup.name].append(run(setup))
+    return rates

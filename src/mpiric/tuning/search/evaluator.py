@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, log
+from math import inf, isfinite, log
 from statistics import median
 
 from mpiric.model.configuration import Configuration
@@ -16,6 +16,7 @@ Measure = Callable[[Configuration, float], Trial]
 
 _CAP = 2.5  # a run longer than this multiple of the best is stopped
 _ORIGINAL_EVERY = 12  # runs
+_MUCH = 0.15  # off the logarithm of the objective
 _SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
 
 
@@ -80,8 +81,16 @@ class Evaluator:
         return self.budget.runs_that_fit(self.run_s)
 
     def is_original_due(self) -> bool:
-        """Whether the original has not run for a while: a machine may change its speed meanwhile."""
-        return all(trial.configuration for trial in self.trials[-_ORIGINAL_EVERY:])
+        """Whether the original has not run for a while: a machine may change its speed meanwhile.
+
+        Nor since the first setting that seems to help much: a machine that became faster looks the same.
+        """
+        if all(trial.configuration for trial in self.trials[-_ORIGINAL_EVERY:]):
+            return True
+        first = next((at for at, point in enumerate(self.points) if any(point)), len(self.points))
+        if not first or not all(any(point) for point in self.points[first:]):
+            return False
+        return min(self.logs[first:], default=inf) < median(self.logs[:first]) - _MUCH
 
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""

@@ -42,7 +42,7 @@ class Pattern:
 # A fixed seed (-G): the bytes of every run are the same, and are compared. The clock stops after fsync (-e).
 _IOR = ("-w", "-k", "-e", "-G", "7", "-o", "out/data")
 _RATES = {
-    "ior": re.compile(r"Max Write: +([\d.]+) MiB/sec"),
+    "ior": re.compile(r"^write +([\d.]+)", re.MULTILINE),
     "mdtest": re.compile(r"File creation +([\d.]+)"),
 }
 PATTERNS = (

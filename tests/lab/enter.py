@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -70,12 +71,17 @@ def _wait_for_child() -> None:
         namespaces.die_with_parent(signal.SIGKILL)
         return
     for number in _PASSED_ON:
-        signal.signal(number, lambda received, _frame: os.kill(child, received))
+        signal.signal(number, lambda received, _frame: _pass_on(child, received))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child as well
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         os._exit(128 + os.WTERMSIG(status))
     os._exit(os.WEXITSTATUS(status))
+
+
+def _pass_on(child: int, number: int) -> None:
+    with suppress(ProcessLookupError):  # it has ended, and is waited for
+        os.kill(child, number)
 
 
 def _execute(words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:

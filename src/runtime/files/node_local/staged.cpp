@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <linux/magic.h>
 #include <linux/random.h>
@@ -23,6 +24,7 @@ constexpr int descriptor_count = 4096;    // files with those above are made in 
 constexpr uint64_t least_free_part = 10;  // of the node's disk, for files to be made there
 constinit std::atomic<uint8_t> of_descriptor[descriptor_count];  ///< place in staged_files, and 1
 constinit const char* patterns = "";
+constinit const char* session = "";    ///< directory in which Open MPI keeps what ranks share
 constinit char begins[PATH_MAX] = "";  ///< of all paths of this process on the node's disk
 constinit dev_t disk = 0;
 constinit std::atomic<unsigned> made{0};
@@ -38,6 +40,12 @@ bool has_room() noexcept {
 bool is_made_to_write(int flags) noexcept {
     return flags & O_CREAT && (flags & O_ACCMODE) != O_RDONLY &&
            !(flags & (O_DSYNC | O_SYNC | O_DIRECT | O_NOFOLLOW | O_PATH) || (flags & O_TMPFILE) == O_TMPFILE);
+}
+
+/// Whether it is a file of the MPI library's own, which other ranks are to map.
+bool is_of_session(const char* path) noexcept {
+    const size_t length = std::strlen(session);
+    return length > 0 && std::strncmp(path, session, length) == 0 && path[length] == '/';
 }
 
 /// Whether the file's own place is on another file system, and not in memory, where libraries of MPI share
@@ -105,6 +113,8 @@ bool begin_staging(const char* wanted, const char* directory) noexcept {
     if (length >= PATH_MAX - 16 || direct(SYS_newfstatat, AT_FDCWD, room, &facts, 0) != 0)
         return false;
     disk = facts.st_dev;
+    if (const char* told = std::getenv("PMIX_SERVER_TMPDIR"))
+        session = told;
     patterns = wanted;
     return true;
 }
@@ -120,7 +130,8 @@ bool concerns(const char* path) noexcept { return *patterns && path && fits_any(
 
 int stage(int directory, const char* path, int flags, mode_t mode) noexcept {
     const int error = errno;
-    const bool goes = is_made_to_write(flags) && leads_away(directory, path) && has_room();
+    const bool goes =
+        is_made_to_write(flags) && !is_of_session(path) && leads_away(directory, path) && has_room();
     Staged* place = goes ? take_place() : nullptr;
     if (!place)
         return -1;

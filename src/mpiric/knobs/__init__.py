@@ -11,7 +11,7 @@ from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs._relevance import distinct_values, is_in_force, sizes_sent, why_not
-from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect
+from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect, Written
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
@@ -96,5 +96,6 @@ def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
         if knob is None:
             problems.append(f"no knob is called {name!r}")
         elif not isinstance(value, str) or not knob.domain.accepts(value):
-            problems.append(f"{_shown(value)} is no value of the knob {name}")
+            takes = f", which takes {knob.domain.form}" if isinstance(knob.domain, Written) else ""
+            problems.append(f"{_shown(value)} is no value of the knob {name}{takes}")
     return tuple(problems)

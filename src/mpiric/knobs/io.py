@@ -69,7 +69,7 @@ KNOBS = (
         promise=_layouts.promise,
         spell=_layouts.spell,
         matters_when=("io_bytes_written >= 1e6",),
-        ceiling=("io_bound", "unsafe_bound"),
+        ceiling=("io_bound", "mpi_io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -78,7 +78,7 @@ KNOBS = (
         why="Too few ranks that write do not fill the servers, too many get in each other's way",
         source="ROMIO user's guide, Hints; Open MPI docs, 'MPI IO'; Cray's intro_mpi(3), MPICH_MPIIO_HINTS",
         domain=Written(
-            "hints for all files, or by pattern of names: `cb_nodes=4,romio_cb_write=enable`, "
+            "hints without blanks, for all files or by pattern of names: `cb_nodes=4,romio_cb_write=enable`, "
             "`*.h5:cb_nodes=4`",
             parse_hints,
         ),

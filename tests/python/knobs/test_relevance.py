@@ -104,6 +104,12 @@ def test_an_algorithm_matters_only_for_what_is_called_and_takes_time():
     assert "alltoall-algorithm" not in dropped(rarely)  # carried out by the same code
 
 
+def test_a_layout_matters_where_the_time_goes_into_mpi_io_alone():
+    written = {"io_bytes_written": 24e6, "io_bound": 0.0028, "mpi_io_bound": 0.8, "unsafe_bound": 0.0}
+    assert not why_not(all_knobs()["layout"], behaviour(**written), 0.01)
+    assert why_not(all_knobs()["layout"], behaviour(**{**written, "mpi_io_bound": 0.0}), 0.01)
+
+
 def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
     settings = {"eager-node", "single-copy", "single-copy-threshold", "node-buffers", "memory-copy"}
     assert settings | {"malloc", "allocator", "huge-pages"} <= dropped(ALLREDUCE)

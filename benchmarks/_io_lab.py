@@ -67,9 +67,11 @@ class Lab:
     hosts: tuple[str, ...]
 
     def launch(self, bed: Bed, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
-        """The line that starts a rank on each host."""
+        """The line that starts a rank on each host, bound to no core: the hosts share them."""
         names = ",".join(self.hosts)
         options = ("-hosts", names, "-ppn", "1")
+        if bed.mpi.implementation == "intelmpi":
+            options += ("-genv", "I_MPI_PIN", "0")
         if bed.mpi.implementation == "openmpi":
             options = ("--host", names, "--bind-to", "none")
         return (bed.mpi.launcher, *options, "-n", str(len(self.hosts)), program, *arguments)

@@ -182,11 +182,11 @@ def main() -> int:
     parser.add_argument("--sources", type=Path, help="directory with a checkout of ior")
     parser.add_argument("--rounds", type=int, default=0, help="of each point; 2 with --quick, else 3")
     parser.add_argument("--hosts", type=int, default=4, help="a rank on each")
-    parser.add_argument("--mebibytes", type=int, default=6, help="that a rank writes")
+    parser.add_argument("--mebibytes", type=int, default=4, help="that a rank writes")
     parser.add_argument(
         "--bandwidth", type=float, default=5, help="of a target, in MB/s: slower than two cores"
     )
-    parser.add_argument("--budget", default="4m", help="of a tune")
+    parser.add_argument("--budget", default="3m", help="of a tune")
     given = parser.parse_args()
     given.rounds = given.rounds or (2 if given.quick else 3)
     return run("io", given, work)

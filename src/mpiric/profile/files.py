@@ -67,7 +67,7 @@ def _pattern(uses: list[FileUse]) -> str | None:
     """How the ranks' accesses lie; None when none has a known place.
 
     segmented: each rank goes through a range of its own; repeated: ranks go through the same range; strided:
-    the same distance from access to access, others' between them; random: anything else.
+    the same distance from access to access, or accesses that leave bytes out; random: anything else.
     """
     located = _located(uses)
     if not located:
@@ -78,7 +78,7 @@ def _pattern(uses: list[FileUse]) -> str | None:
     # The first two accesses of a rank have no distance to repeat.
     repeatable = sum(max(0, use.reads + use.writes - use.sequential - 1) for use, _ in located)
     strided = sum(detail.strided for _, detail in located)
-    return "strided" if repeatable and strided >= _MOSTLY * repeatable else "random"
+    return "strided" if strided and strided >= _MOSTLY * repeatable else "random"
 
 
 def _overlap(details: list[FileDetail]) -> bool:
@@ -90,9 +90,11 @@ def ranks_in_one_stripe(record: Record, path: str, layout: FileLayout) -> bool |
     """Whether two ranks wrote to one stripe of a file, by the ranges that they wrote; None: cannot be told.
 
     Ranges that overlap are taken for interleaved accesses: they share a stripe unless every access begins at
-    a stripe's begin, which the record tells of multiples of 4096 only.
+    a stripe's begin, which the record tells of multiples of 4096 only. Which rank writes what through MPI-IO
+    is the library's choice.
     """
-    uses = [use for rank in record.ranks for use in rank.files if use.path == path and use.writes]
+    files = (use for rank in record.ranks for use in rank.files if use.path == path and use.writes)
+    uses = [use for use in files if use.interface != "mpi-io"]
     details = [detail for _, detail in _located(uses)]
     if len(details) < 2:
         return None if uses and not details else False

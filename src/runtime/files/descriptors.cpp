@@ -1,9 +1,8 @@
 #include "files/descriptors.hpp"
 
-#include "files/open_files.hpp"
+#include "files/trail.hpp"
 #include "profile/context.hpp"
 
-#include <algorithm>
 #include <fcntl.h>
 #include <ticks.hpp>
 #include <unistd.h>
@@ -13,14 +12,11 @@ namespace {
 
 constexpr int descriptor_count = 4096;  // those above are not followed
 constexpr uint32_t posix = 0, standard_stream = 2;
-constexpr int64_t block_bytes = 4096;
 
 struct Descriptor {
     profile::File* row = nullptr;
     int64_t position = 0;  ///< where the next access at the descriptor's own position begins
-    int64_t last_begin = 0;
-    int64_t last_end = -1;     ///< where the last access ended
-    int64_t step = INT64_MIN;  ///< from the begin of the last access but one to that of the last
+    Trail trail;
 };
 constinit Descriptor descriptors[descriptor_count];
 
@@ -44,21 +40,10 @@ void locate_access(int descriptor, profile::File& row, const Access& access) noe
     const int64_t end = begin + access.bytes;
     if (access.offset < 0)
         state.position = end;
-    if (row.interface != standard_stream && !access.buffered) {
-        row.small += uint64_t(access.bytes) < small_access_bytes;
-        row.unaligned += begin % block_bytes != 0;
-        const bool follows = state.last_end < 0 || begin == state.last_end;
-        row.sequential += follows;
-        profile::FileDetail& detail = runtime.recorder.detail(row);
-        const int64_t step = begin - state.last_begin;
-        detail.strided += !follows && step == state.step;
-        detail.first_byte = std::min(detail.end_byte ? detail.first_byte : uint64_t(begin), uint64_t(begin));
-        detail.end_byte = std::max(detail.end_byte, uint64_t(end));
-        detail.largest = std::max(detail.largest, uint64_t(access.bytes));
-        state.step = step;
-    }
-    state.last_begin = begin;
-    state.last_end = end;
+    if (row.interface != standard_stream && !access.buffered)
+        state.trail.count(row, {begin, end, uint64_t(access.bytes)});
+    else
+        state.trail.pass(begin, end);
 }
 
 /// What an open asks for, as a record tells it.

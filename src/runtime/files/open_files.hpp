@@ -1,25 +1,38 @@
 // Files that are open through MPI-IO, and their rows in the record.
 #pragma once
 
-#include "profile/context.hpp"
 #include "world/library.hpp"
 
 #include <cstdint>
 
 namespace mpiric::files {
 
-/// Accesses below are counted as small.
-inline constexpr uint64_t small_access_bytes = 4096;
+/// An open of a file by several processes.
+struct SharedOpen {
+    const char* path;
+    uint32_t processes;
+    int mode;       ///< MPI_MODE_…
+    bool is_first;  ///< whether this rank is the communicator's first, who creates what is not there
+    uint64_t ticks;
+};
 
-/// Gives a file that `processes` have opened its row; null when there is no room.
-profile::File* add_file(MPI_File file, const char* path, uint32_t processes) noexcept;
-profile::File* file_row(MPI_File file) noexcept;
+/// Where an access begins, in elementary types of the file's view.
+struct Place {
+    enum Kind { unknown, explicit_offset, behind_pointer } kind = unknown;
+    int64_t offset = 0;
+};
+
+/// An access that is over, or one that is under way and has moved the file's pointer.
+struct SharedAccess {
+    bool is_write;
+    uint64_t bytes;
+    uint64_t ticks;
+    Place place;
+};
+
+void file_opened(MPI_File file, const SharedOpen& open) noexcept;
+void view_changed(MPI_File file, MPI_Datatype elementary) noexcept;
+void file_accessed(MPI_File file, const SharedAccess& access) noexcept;
 void forget_file(MPI_File file) noexcept;
-
-/// Changes a row, under the lock of the recorder.
-template <class Change> void update(profile::File& row, Change&& change) noexcept {
-    const Held held(runtime.recorder.lock(), runtime.recorder.many_threads());
-    change(row);
-}
 
 }  // namespace mpiric::files

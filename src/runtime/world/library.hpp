@@ -51,7 +51,7 @@ const char* version_text() noexcept;
     X(Comm_split_type) X(Sendrecv_replace) X(Isend) X(Irecv) X(Testall) X(Testany) X(Bcast) X(Allgather) X(Reduce_local) X(Op_commutative) \
     X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free) \
     X(Pack) X(Unpack) X(Comm_call_errhandler) X(Type_get_name) X(Abort) \
-    X(Info_create) X(Info_dup) X(Info_set) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) X(Info_free) X(File_get_info) \
+    X(Info_create) X(Info_dup) X(Info_set) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) X(Info_free) X(File_get_info) X(File_get_position) X(File_get_byte_offset) \
     X(T_init_thread) X(T_cvar_get_num) X(T_cvar_get_info) X(T_cvar_handle_alloc) X(T_cvar_read) X(T_cvar_write)
 // clang-format on
 

@@ -137,9 +137,10 @@ struct MarkedCall : Volume {
     void put_to(int) noexcept {}
     void got_from(int) noexcept {}
     void remembers_receive(MPI_Request, int) noexcept {}
-    void opened(MPI_File, const char*, MPI_Comm) noexcept {}
-    void reads(MPI_File) noexcept {}
-    void writes(MPI_File) noexcept {}
+    void opened(MPI_File, const char*, MPI_Comm, int) noexcept {}
+    void views(MPI_File, MPI_Datatype) noexcept {}
+    void reads(MPI_File, files::Place) noexcept {}
+    void writes(MPI_File, files::Place) noexcept {}
 
     /// Counts a call of what may count the program's steps.
     template <symbols::Function counted> [[gnu::always_inline]] void note() const noexcept {

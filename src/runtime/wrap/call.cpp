@@ -1,6 +1,5 @@
 #include "wrap/call.hpp"
 
-#include "files/open_files.hpp"
 #include "symbols/modules.hpp"
 #include "wrap/requests.hpp"
 
@@ -76,33 +75,20 @@ void Call::starts(int count, const MPI_Request requests[]) noexcept {
     }
 }
 
-void Call::opened(MPI_File file, const char* name, MPI_Comm by) noexcept {
+void Call::opened(MPI_File file, const char* name, MPI_Comm by, int mode) noexcept {
     on(by);
-    if (profile::File* row = files::add_file(file, name, uint32_t(group())))
-        files::update(*row, [&](profile::File& totals) {
-            ++totals.opens;
-            totals.metadata_ticks += elapsed.ticks;
-        });
+    const world::CommInfo* info = world::comm_info(by);
+    files::file_opened(file, {name, uint32_t(group()), mode, info && info->rank == 0, elapsed.ticks});
 }
 
-void Call::reads(MPI_File file) noexcept {
-    if (profile::File* row = files::file_row(file))
-        files::update(*row, [&](profile::File& totals) {
-            ++totals.reads;
-            totals.bytes_read += bytes;
-            totals.read_ticks += elapsed.ticks;
-            totals.small += bytes < files::small_access_bytes;
-        });
+void Call::views(MPI_File file, MPI_Datatype elementary) noexcept { files::view_changed(file, elementary); }
+
+void Call::reads(MPI_File file, files::Place place) noexcept {
+    files::file_accessed(file, {false, bytes, elapsed.ticks, place});
 }
 
-void Call::writes(MPI_File file) noexcept {
-    if (profile::File* row = files::file_row(file))
-        files::update(*row, [&](profile::File& totals) {
-            ++totals.writes;
-            totals.bytes_written += bytes;
-            totals.write_ticks += elapsed.ticks;
-            totals.small += bytes < files::small_access_bytes;
-        });
+void Call::writes(MPI_File file, files::Place place) noexcept {
+    files::file_accessed(file, {true, bytes, elapsed.ticks, place});
 }
 
 uint64_t wait_for_others(MPI_Comm comm) noexcept {

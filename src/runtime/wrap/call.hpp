@@ -1,6 +1,7 @@
 // One call of the program, for the recorder. Methods are named for the notes of spec/mpi/recording.toml.
 #pragma once
 
+#include "files/open_files.hpp"
 #include "world/communicators.hpp"
 #include "world/datatypes.hpp"
 #include "wrap/receives.hpp"
@@ -110,9 +111,10 @@ struct Call : Volume {
     template <class Count> void result_at(int, const void*, Count, MPI_Datatype) noexcept {}
     template <class Count> void message(const void*, Count, MPI_Datatype) noexcept {}
 
-    void opened(MPI_File file, const char* name, MPI_Comm by) noexcept;
-    void reads(MPI_File file) noexcept;
-    void writes(MPI_File file) noexcept;
+    void opened(MPI_File file, const char* name, MPI_Comm by, int mode) noexcept;
+    void views(MPI_File file, MPI_Datatype elementary) noexcept;
+    void reads(MPI_File file, files::Place place) noexcept;
+    void writes(MPI_File file, files::Place place) noexcept;
 
     /// Hands the call to the recorder. Inlined, so that what is known of the function costs nothing and the
     /// call itself stays in registers; only what is rare needs it in memory.

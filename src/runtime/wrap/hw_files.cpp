@@ -12,7 +12,7 @@ extern "C" int w_MPI_File_open(MPI_Comm comm, const char* filename, int amode, M
         },
         [&](auto& call) {
             call.on(comm);
-            call.opened(*fh, filename, comm);
+            call.opened(*fh, filename, comm, amode);
             files::note_hints(*fh, filename, comm);
         });
 }

@@ -72,12 +72,22 @@ def statements(entry: Classified) -> list[str]:
             lines.append(f"call.{note}({notes[note]});")
     if "file" in notes:
         handle, direction = notes["file"].split()
-        lines.append(f"call.{direction}({handle});")
+        lines.append(f"call.{direction}({handle}, {place_in_file(entry)});")
+    if "views" in notes:
+        lines.append(f"call.views({', '.join(notes['views'].split())});")
     if "opens" in notes:
         lines.append(f"call.opened({', '.join(notes['opens'].split())});")
     if "names" in notes:
         lines.append(f"call.named({notes['names']});")
     return [line for line in lines if line]
+
+
+def place_in_file(entry: Classified) -> str:
+    """Where a function of MPI-IO reads or writes: where its caller says, or at one of two pointers."""
+    if offsets := entry.parameters("OFFSET", "in"):
+        return f"{{files::Place::explicit_offset, int64_t({offsets[0]})}}"
+    shared = re.search("_(shared|ordered)", entry.function.name)
+    return f"{{files::Place::{'unknown' if shared else 'behind_pointer'}}}"
 
 
 def result_statement(entry: Classified) -> str:

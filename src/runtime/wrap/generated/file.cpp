@@ -19,7 +19,7 @@ extern "C" int p_MPI_File_delete(const char* filename, MPI_Info info) {
 extern "C" int w_MPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread, Policy::rare, decltype(&w_MPI_File_iread)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread>(&w_MPI_File_iread, fh, buf, count, datatype, request);
@@ -30,7 +30,7 @@ extern "C" int p_MPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype 
 extern "C" int w_MPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_all, Policy::rare, decltype(&w_MPI_File_iread_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_all>(&w_MPI_File_iread_all, fh, buf, count, datatype, request);
@@ -41,7 +41,7 @@ extern "C" int p_MPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datat
 extern "C" int w_MPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_all_c, Policy::rare, decltype(&w_MPI_File_iread_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_all_c>(&w_MPI_File_iread_all_c, fh, buf, count, datatype, request);
@@ -52,7 +52,7 @@ extern "C" int p_MPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, M
 extern "C" int w_MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_at, Policy::rare, decltype(&w_MPI_File_iread_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_at>(&w_MPI_File_iread_at, fh, offset, buf, count, datatype, request);
@@ -63,7 +63,7 @@ extern "C" int p_MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, in
 extern "C" int w_MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_at_all, Policy::rare, decltype(&w_MPI_File_iread_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_at_all>(&w_MPI_File_iread_at_all, fh, offset, buf, count, datatype, request);
@@ -74,7 +74,7 @@ extern "C" int p_MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf
 extern "C" int w_MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_at_all_c, Policy::rare, decltype(&w_MPI_File_iread_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_at_all_c>(&w_MPI_File_iread_at_all_c, fh, offset, buf, count, datatype, request);
@@ -85,7 +85,7 @@ extern "C" int p_MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* b
 extern "C" int w_MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_at_c, Policy::rare, decltype(&w_MPI_File_iread_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_at_c>(&w_MPI_File_iread_at_c, fh, offset, buf, count, datatype, request);
@@ -96,7 +96,7 @@ extern "C" int p_MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, 
 extern "C" int w_MPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_c, Policy::rare, decltype(&w_MPI_File_iread_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_c>(&w_MPI_File_iread_c, fh, buf, count, datatype, request);
@@ -107,7 +107,7 @@ extern "C" int p_MPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_D
 extern "C" int w_MPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_shared, Policy::rare, decltype(&w_MPI_File_iread_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_shared>(&w_MPI_File_iread_shared, fh, buf, count, datatype, request);
@@ -118,7 +118,7 @@ extern "C" int p_MPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Da
 extern "C" int w_MPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iread_shared_c, Policy::rare, decltype(&w_MPI_File_iread_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iread_shared_c>(&w_MPI_File_iread_shared_c, fh, buf, count, datatype, request);
@@ -129,7 +129,7 @@ extern "C" int p_MPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count
 extern "C" int w_MPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite, Policy::rare, decltype(&w_MPI_File_iwrite)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite>(&w_MPI_File_iwrite, fh, buf, count, datatype, request);
@@ -140,7 +140,7 @@ extern "C" int p_MPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Da
 extern "C" int w_MPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_all, Policy::rare, decltype(&w_MPI_File_iwrite_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_all>(&w_MPI_File_iwrite_all, fh, buf, count, datatype, request);
@@ -151,7 +151,7 @@ extern "C" int p_MPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MP
 extern "C" int w_MPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_all_c, Policy::rare, decltype(&w_MPI_File_iwrite_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_all_c>(&w_MPI_File_iwrite_all_c, fh, buf, count, datatype, request);
@@ -162,7 +162,7 @@ extern "C" int p_MPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count c
 extern "C" int w_MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_at, Policy::rare, decltype(&w_MPI_File_iwrite_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_at>(&w_MPI_File_iwrite_at, fh, offset, buf, count, datatype, request);
@@ -173,7 +173,7 @@ extern "C" int p_MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* 
 extern "C" int w_MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_at_all, Policy::rare, decltype(&w_MPI_File_iwrite_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_at_all>(&w_MPI_File_iwrite_at_all, fh, offset, buf, count, datatype, request);
@@ -184,7 +184,7 @@ extern "C" int p_MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const vo
 extern "C" int w_MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_at_all_c, Policy::rare, decltype(&w_MPI_File_iwrite_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_at_all_c>(&w_MPI_File_iwrite_at_all_c, fh, offset, buf, count, datatype, request);
@@ -195,7 +195,7 @@ extern "C" int p_MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const 
 extern "C" int w_MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_at_c, Policy::rare, decltype(&w_MPI_File_iwrite_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_at_c>(&w_MPI_File_iwrite_at_c, fh, offset, buf, count, datatype, request);
@@ -206,7 +206,7 @@ extern "C" int p_MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void
 extern "C" int w_MPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_c, Policy::rare, decltype(&w_MPI_File_iwrite_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_c>(&w_MPI_File_iwrite_c, fh, buf, count, datatype, request);
@@ -217,7 +217,7 @@ extern "C" int p_MPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count
 extern "C" int w_MPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_shared, Policy::rare, decltype(&w_MPI_File_iwrite_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_shared>(&w_MPI_File_iwrite_shared, fh, buf, count, datatype, request);
@@ -228,7 +228,7 @@ extern "C" int p_MPI_File_iwrite_shared(MPI_File fh, const void* buf, int count,
 extern "C" int w_MPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return intercept<Function::MPI_File_iwrite_shared_c, Policy::rare, decltype(&w_MPI_File_iwrite_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, request); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
     return by_profiling_name<Function::MPI_File_iwrite_shared_c>(&w_MPI_File_iwrite_shared_c, fh, buf, count, datatype, request);
@@ -250,7 +250,7 @@ extern "C" int p_MPI_File_preallocate(MPI_File fh, MPI_Offset size) {
 extern "C" int w_MPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read, Policy::rare, decltype(&w_MPI_File_read)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read>(&w_MPI_File_read, fh, buf, count, datatype, status);
@@ -261,7 +261,7 @@ extern "C" int p_MPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype d
 extern "C" int w_MPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_all, Policy::rare, decltype(&w_MPI_File_read_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_all>(&w_MPI_File_read_all, fh, buf, count, datatype, status);
@@ -272,7 +272,7 @@ extern "C" int p_MPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Dataty
 extern "C" int w_MPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_read_all_begin, Policy::rare, decltype(&w_MPI_File_read_all_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_read_all_begin>(&w_MPI_File_read_all_begin, fh, buf, count, datatype);
@@ -283,7 +283,7 @@ extern "C" int p_MPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_
 extern "C" int w_MPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_read_all_begin_c, Policy::rare, decltype(&w_MPI_File_read_all_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_read_all_begin_c>(&w_MPI_File_read_all_begin_c, fh, buf, count, datatype);
@@ -294,7 +294,7 @@ extern "C" int p_MPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count cou
 extern "C" int w_MPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_all_c, Policy::rare, decltype(&w_MPI_File_read_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_all_c>(&w_MPI_File_read_all_c, fh, buf, count, datatype, status);
@@ -316,7 +316,7 @@ extern "C" int p_MPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* statu
 extern "C" int w_MPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_at, Policy::rare, decltype(&w_MPI_File_read_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_at>(&w_MPI_File_read_at, fh, offset, buf, count, datatype, status);
@@ -327,7 +327,7 @@ extern "C" int p_MPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int
 extern "C" int w_MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_at_all, Policy::rare, decltype(&w_MPI_File_read_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_at_all>(&w_MPI_File_read_at_all, fh, offset, buf, count, datatype, status);
@@ -338,7 +338,7 @@ extern "C" int p_MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf,
 extern "C" int w_MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_read_at_all_begin, Policy::rare, decltype(&w_MPI_File_read_at_all_begin)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_read_at_all_begin>(&w_MPI_File_read_at_all_begin, fh, offset, buf, count, datatype);
@@ -349,7 +349,7 @@ extern "C" int p_MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void
 extern "C" int w_MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_read_at_all_begin_c, Policy::rare, decltype(&w_MPI_File_read_at_all_begin_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_read_at_all_begin_c>(&w_MPI_File_read_at_all_begin_c, fh, offset, buf, count, datatype);
@@ -360,7 +360,7 @@ extern "C" int p_MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, vo
 extern "C" int w_MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_at_all_c, Policy::rare, decltype(&w_MPI_File_read_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_at_all_c>(&w_MPI_File_read_at_all_c, fh, offset, buf, count, datatype, status);
@@ -382,7 +382,7 @@ extern "C" int p_MPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* st
 extern "C" int w_MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_at_c, Policy::rare, decltype(&w_MPI_File_read_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_at_c>(&w_MPI_File_read_at_c, fh, offset, buf, count, datatype, status);
@@ -393,7 +393,7 @@ extern "C" int p_MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
 extern "C" int w_MPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_c, Policy::rare, decltype(&w_MPI_File_read_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_c>(&w_MPI_File_read_c, fh, buf, count, datatype, status);
@@ -404,7 +404,7 @@ extern "C" int p_MPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
 extern "C" int w_MPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_ordered, Policy::rare, decltype(&w_MPI_File_read_ordered)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_ordered>(&w_MPI_File_read_ordered, fh, buf, count, datatype, status);
@@ -415,7 +415,7 @@ extern "C" int p_MPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Da
 extern "C" int w_MPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_read_ordered_begin, Policy::rare, decltype(&w_MPI_File_read_ordered_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_read_ordered_begin>(&w_MPI_File_read_ordered_begin, fh, buf, count, datatype);
@@ -426,7 +426,7 @@ extern "C" int p_MPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, 
 extern "C" int w_MPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_read_ordered_begin_c, Policy::rare, decltype(&w_MPI_File_read_ordered_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_read_ordered_begin_c>(&w_MPI_File_read_ordered_begin_c, fh, buf, count, datatype);
@@ -437,7 +437,7 @@ extern "C" int p_MPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count
 extern "C" int w_MPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_ordered_c, Policy::rare, decltype(&w_MPI_File_read_ordered_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_ordered_c>(&w_MPI_File_read_ordered_c, fh, buf, count, datatype, status);
@@ -459,7 +459,7 @@ extern "C" int p_MPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* s
 extern "C" int w_MPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_shared, Policy::rare, decltype(&w_MPI_File_read_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_shared>(&w_MPI_File_read_shared, fh, buf, count, datatype, status);
@@ -470,7 +470,7 @@ extern "C" int p_MPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Dat
 extern "C" int w_MPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_read_shared_c, Policy::rare, decltype(&w_MPI_File_read_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.reads(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_read_shared_c>(&w_MPI_File_read_shared_c, fh, buf, count, datatype, status);
@@ -525,7 +525,7 @@ extern "C" int p_MPI_File_set_size(MPI_File fh, MPI_Offset size) {
 extern "C" int w_MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
     return intercept<Function::MPI_File_set_view, Policy::rare, decltype(&w_MPI_File_set_view)>(
         [&](auto* next) { return next(fh, disp, etype, filetype, datarep, info); },
-        [](auto&) {});
+        [&](auto& call) { call.views(fh, etype); });
 }
 extern "C" int p_MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
     return by_profiling_name<Function::MPI_File_set_view>(&w_MPI_File_set_view, fh, disp, etype, filetype, datarep, info);
@@ -547,7 +547,7 @@ extern "C" int p_MPI_File_sync(MPI_File fh) {
 extern "C" int w_MPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write, Policy::rare, decltype(&w_MPI_File_write)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write>(&w_MPI_File_write, fh, buf, count, datatype, status);
@@ -558,7 +558,7 @@ extern "C" int p_MPI_File_write(MPI_File fh, const void* buf, int count, MPI_Dat
 extern "C" int w_MPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_all, Policy::rare, decltype(&w_MPI_File_write_all)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_all>(&w_MPI_File_write_all, fh, buf, count, datatype, status);
@@ -569,7 +569,7 @@ extern "C" int p_MPI_File_write_all(MPI_File fh, const void* buf, int count, MPI
 extern "C" int w_MPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_write_all_begin, Policy::rare, decltype(&w_MPI_File_write_all_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_write_all_begin>(&w_MPI_File_write_all_begin, fh, buf, count, datatype);
@@ -580,7 +580,7 @@ extern "C" int p_MPI_File_write_all_begin(MPI_File fh, const void* buf, int coun
 extern "C" int w_MPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_write_all_begin_c, Policy::rare, decltype(&w_MPI_File_write_all_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_write_all_begin_c>(&w_MPI_File_write_all_begin_c, fh, buf, count, datatype);
@@ -591,7 +591,7 @@ extern "C" int p_MPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Co
 extern "C" int w_MPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_all_c, Policy::rare, decltype(&w_MPI_File_write_all_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_all_c>(&w_MPI_File_write_all_c, fh, buf, count, datatype, status);
@@ -613,7 +613,7 @@ extern "C" int p_MPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status
 extern "C" int w_MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_at, Policy::rare, decltype(&w_MPI_File_write_at)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_at>(&w_MPI_File_write_at, fh, offset, buf, count, datatype, status);
@@ -624,7 +624,7 @@ extern "C" int p_MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* b
 extern "C" int w_MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_at_all, Policy::rare, decltype(&w_MPI_File_write_at_all)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_at_all>(&w_MPI_File_write_at_all, fh, offset, buf, count, datatype, status);
@@ -635,7 +635,7 @@ extern "C" int p_MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const voi
 extern "C" int w_MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_write_at_all_begin, Policy::rare, decltype(&w_MPI_File_write_at_all_begin)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_write_at_all_begin>(&w_MPI_File_write_at_all_begin, fh, offset, buf, count, datatype);
@@ -646,7 +646,7 @@ extern "C" int p_MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, con
 extern "C" int w_MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_write_at_all_begin_c, Policy::rare, decltype(&w_MPI_File_write_at_all_begin_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_write_at_all_begin_c>(&w_MPI_File_write_at_all_begin_c, fh, offset, buf, count, datatype);
@@ -657,7 +657,7 @@ extern "C" int p_MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, c
 extern "C" int w_MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_at_all_c, Policy::rare, decltype(&w_MPI_File_write_at_all_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_at_all_c>(&w_MPI_File_write_at_all_c, fh, offset, buf, count, datatype, status);
@@ -679,7 +679,7 @@ extern "C" int p_MPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Sta
 extern "C" int w_MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_at_c, Policy::rare, decltype(&w_MPI_File_write_at_c)>(
         [&](auto* next) { return next(fh, offset, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::explicit_offset, int64_t(offset)}); });
 }
 extern "C" int p_MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_at_c>(&w_MPI_File_write_at_c, fh, offset, buf, count, datatype, status);
@@ -690,7 +690,7 @@ extern "C" int p_MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void*
 extern "C" int w_MPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_c, Policy::rare, decltype(&w_MPI_File_write_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::behind_pointer}); });
 }
 extern "C" int p_MPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_c>(&w_MPI_File_write_c, fh, buf, count, datatype, status);
@@ -701,7 +701,7 @@ extern "C" int p_MPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count,
 extern "C" int w_MPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_ordered, Policy::rare, decltype(&w_MPI_File_write_ordered)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_ordered>(&w_MPI_File_write_ordered, fh, buf, count, datatype, status);
@@ -712,7 +712,7 @@ extern "C" int p_MPI_File_write_ordered(MPI_File fh, const void* buf, int count,
 extern "C" int w_MPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_write_ordered_begin, Policy::rare, decltype(&w_MPI_File_write_ordered_begin)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_write_ordered_begin>(&w_MPI_File_write_ordered_begin, fh, buf, count, datatype);
@@ -723,7 +723,7 @@ extern "C" int p_MPI_File_write_ordered_begin(MPI_File fh, const void* buf, int 
 extern "C" int w_MPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
     return intercept<Function::MPI_File_write_ordered_begin_c, Policy::rare, decltype(&w_MPI_File_write_ordered_begin_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
     return by_profiling_name<Function::MPI_File_write_ordered_begin_c>(&w_MPI_File_write_ordered_begin_c, fh, buf, count, datatype);
@@ -734,7 +734,7 @@ extern "C" int p_MPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MP
 extern "C" int w_MPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_ordered_c, Policy::rare, decltype(&w_MPI_File_write_ordered_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_ordered_c>(&w_MPI_File_write_ordered_c, fh, buf, count, datatype, status);
@@ -756,7 +756,7 @@ extern "C" int p_MPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_St
 extern "C" int w_MPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_shared, Policy::rare, decltype(&w_MPI_File_write_shared)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_shared>(&w_MPI_File_write_shared, fh, buf, count, datatype, status);
@@ -767,7 +767,7 @@ extern "C" int p_MPI_File_write_shared(MPI_File fh, const void* buf, int count, 
 extern "C" int w_MPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return intercept<Function::MPI_File_write_shared_c, Policy::rare, decltype(&w_MPI_File_write_shared_c)>(
         [&](auto* next) { return next(fh, buf, count, datatype, status); },
-        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh); });
+        [&](auto& call) { call.bytes = call.payload(datatype, count); call.writes(fh, {files::Place::unknown}); });
 }
 extern "C" int p_MPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
     return by_profiling_name<Function::MPI_File_write_shared_c>(&w_MPI_File_write_shared_c, fh, buf, count, datatype, status);

@@ -13,6 +13,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.trial import Outcome
 from mpiric.mpis import find_mpis
+from mpiric.profile.read import read_record
 from mpiric.tuning.store.events import read_log
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -65,6 +66,8 @@ def test_hours_of_steps_are_compared_at_a_mark_and_nothing_is_left(tuned, tmp_pa
     assert len(at_mark) >= 4  # three of the command as it is, and what fitted into the time
     # A step takes 2 ms at the least, whatever else the machine does.
     assert all(trial.split.per_mark_s > 0.002 for trial in at_mark)
+    (ended_early,) = (log.parent / "records").glob("steps-*")
+    assert all("allocator.us" in rank.facts for rank in read_record(ended_early).ranks)
     assert list((tmp_path / "work").iterdir()) == []
     left = [path for path in Path("/proc").glob("[0-9]*/environ") if carries(path, str(tmp_path))]
     assert left == []

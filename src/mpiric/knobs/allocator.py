@@ -115,7 +115,7 @@ def _allocator_promise(situation: Situation) -> Promise:
         return Promise(0.3, "threads that allocate at once wait for glibc's arenas")
     behaviour = situation.observation.behaviour
     bound = behaviour.numbers.get("allocator_bound", 0.0) if behaviour else 0.0
-    if bound > 0:
+    if 0 < bound < 1:
         return Promise(0.2 + min(0.4, bound / 2), f"glibc's allocator may take {bound:.0%} of a rank's time")
     return Promise(0.2, "the program allocates with glibc; how much is unknown")
 

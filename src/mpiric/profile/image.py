@@ -81,6 +81,11 @@ def _rows(image: memoryview, head: ImageHead, name: str, entry: Struct) -> Itera
     return entry.iter_unpack(image[offset : offset + used * entry.size])
 
 
+def _usage(head: ImageHead) -> dict[str, str]:
+    named = zip(image_head.USAGE, head.usage, strict=False)  # older versions know fewer
+    return {name: str(value) for name, value in named if value != image_head.UNKNOWN}
+
+
 def _tick_s(head: ImageHead) -> float:
     """Seconds of one tick, from the two clock pairs; 0 for a rank that died before the second one."""
     ticks, nanoseconds = head.latest_ticks - head.begin_ticks, head.latest_ns - head.begin_ns
@@ -225,7 +230,7 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         sites=tuple(_sites(image, head, names, tick)),
         receives=ReceiveTiming(*head.receives),
         timeline=timeline,
-        facts=dict(zip(image_head.USAGE, map(str, head.usage), strict=False)) | _facts(image, head),
+        facts=_usage(head) | _facts(image, head),
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
         pace=tuple(_pace(image, head, names, rows, tick)),
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# The head's usage by name: facts of version 1, numbers since.
+# The head's usage by name: facts of version 1, numbers since; the allocator's are facts until version 4.
 USAGE = (
     "time.user_us",
     "time.system_us",
@@ -11,7 +11,11 @@ USAGE = (
     "switches.voluntary",
     "switches.involuntary",
     "memory.peak_kib",
+    "allocator.calls",
+    "allocator.large_calls",
+    "allocator.us",
 )
+UNKNOWN = (1 << 64) - 1
 
 # No program has more ranks, and no runtime writes more; what is above is damage, and must not become memory.
 MOST_RANKS = 1 << 24

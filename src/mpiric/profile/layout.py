@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 from struct import Struct
 
-VERSION = 4  # what the runtime writes; `LAYOUTS` are all that can be read
+VERSION = 5  # what the runtime writes; `LAYOUTS` are all that can be read
 START = Struct("<8sI")  # of an image: magic and version
 IMAGE_MAGIC = b"MPIRICI\n"
 RECORD_MAGIC = b"MPIRICR\n"
@@ -47,5 +47,6 @@ LAYOUTS = {
     2: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48}),
     3: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512}),
     4: Layout(Struct("<8s2IQ2i2I18Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512, "file_details": 96}),
+    5: Layout(Struct("<8s2IQ2i2I21Q"), {"cells": 192, "communicators": 64, "peers": 24, "regions": 64, "files": 248, "sites": 48, "names": 1, "facts": 1, "spans": 48, "pace": 40, "pace_times": 512, "file_details": 96}),
 }
 # fmt: on

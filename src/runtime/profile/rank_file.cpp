@@ -115,6 +115,8 @@ bool Recorder::open(const Beginning& beginning, const char*& reason) noexcept {
     image_->begin_ticks = ticks();
     owner_ = pthread_self();
     usage_at_begin_ = usage();
+    if (mpiric_allocator_totals)
+        allocated_at_begin_ = mpiric_allocator_totals();
     learn_activities(beginning.names);
     timeline_.begin(entries<Span>(Section::spans), image_->span_ticks, section(Section::spans).used,
                     image_->begin_ticks);

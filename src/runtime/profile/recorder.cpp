@@ -72,6 +72,14 @@ void Recorder::take_stock() noexcept {
                      now.voluntary_switches - begin.voluntary_switches,
                      now.involuntary_switches - begin.involuntary_switches,
                      now.peak_kib};
+    if (!mpiric_allocator_totals) {
+        image_->allocator_calls = image_->allocator_large_calls = image_->allocator_us = UINT64_MAX;
+        return;
+    }
+    const allocator::Totals all = mpiric_allocator_totals(), &before = allocated_at_begin_;
+    image_->allocator_calls = all.calls - before.calls;
+    image_->allocator_large_calls = all.large_calls - before.large_calls;
+    image_->allocator_us = (all.time_ns - before.time_ns) / 1000;
 }
 
 void Recorder::spend_elsewhere(Activity activity, uint64_t spent, uint64_t until, uint32_t weight) noexcept {

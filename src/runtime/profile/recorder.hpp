@@ -2,6 +2,7 @@
 // times.
 #pragma once
 
+#include "allocator/totals.hpp"
 #include "base/spin_lock.hpp"
 #include "profile/dense_table.hpp"
 #include "profile/generated/format.hpp"
@@ -249,6 +250,7 @@ class Recorder {
     Timeline timeline_;
     PaceTable pace_;
     Usage usage_at_begin_ = {};
+    allocator::Totals allocated_at_begin_ = {};
     pthread_t owner_{};
     uint8_t activity_[function_capacity] = {};  ///< by function
     // Where there is nothing to remember, or several threads would, these lead to what nothing equals.

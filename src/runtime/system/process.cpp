@@ -34,7 +34,6 @@ struct UsedBefore {
     uint64_t user_us, system_us, minor_faults;
 };
 constinit UsedBefore before_mpi{};
-constinit allocator::Totals allocated_before_mpi{};
 
 constexpr size_t touched_pages = 64;
 
@@ -105,21 +104,6 @@ uint64_t microseconds(const timeval& time) noexcept {
     return uint64_t(time.tv_sec) * 1'000'000u + uint64_t(time.tv_usec);
 }
 
-/// Nothing where nobody counts.
-allocator::Totals allocated() noexcept {
-    return mpiric_allocator_totals ? mpiric_allocator_totals() : allocator::Totals{};
-}
-
-void add_allocated(AddFact add_fact) noexcept {
-    if (!mpiric_allocator_totals)
-        return;
-    const allocator::Totals all = allocated(), &before = allocated_before_mpi;
-    add_number(add_fact, "allocator.calls", all.calls - before.calls);
-    add_number(add_fact, "allocator.large_calls", all.large_calls - before.large_calls);
-    add_number(add_fact, "allocator.us", (all.time_ns - before.time_ns) / 1000);
-    add_number(add_fact, "before.allocator_us", before.time_ns / 1000);
-}
-
 /// What the first access to a page costs here and now: the median of a few, about 0.1 ms in all.
 void add_fault_cost(AddFact add_fact) noexcept {
     const auto page = size_t(sysconf(_SC_PAGESIZE));
@@ -143,7 +127,6 @@ void add_fault_cost(AddFact add_fact) noexcept {
 void take_usage_before_mpi() noexcept {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
-    allocated_before_mpi = allocated();
     before_mpi = {microseconds(used.ru_utime), microseconds(used.ru_stime), uint64_t(used.ru_minflt)};
 }
 
@@ -156,6 +139,8 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept {
     add_number(add_fact, "before.user_us", before_mpi.user_us);
     add_number(add_fact, "before.system_us", before_mpi.system_us);
     add_number(add_fact, "before.minor_faults", before_mpi.minor_faults);
+    if (mpiric_allocator_totals)
+        add_number(add_fact, "before.allocator_us", mpiric_allocator_totals().time_ns / 1000);
     add_program(add_fact);
     add_placement(add_fact);
     if (counters)
@@ -170,7 +155,6 @@ void add_end_facts(AddFact add_fact) noexcept {
     add_number(add_fact, "io.written_bytes", totals.written_bytes - at_begin.written_bytes);
     add_number(add_fact, "io.disk_read_bytes", totals.disk_read_bytes - at_begin.disk_read_bytes);
     add_number(add_fact, "io.disk_written_bytes", totals.disk_written_bytes - at_begin.disk_written_bytes);
-    add_allocated(add_fact);
     add_memory(add_fact);
     add_fault_cost(add_fact);
     add_counters(add_fact);

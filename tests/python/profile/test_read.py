@@ -92,6 +92,7 @@ def test_the_part_of_a_killed_rank_can_be_read(part):
     (rank,) = read_record(part).ranks
     assert rank.state is RankState.RUNNING
     assert sum(cell.calls for cell in rank.cells if cell.function == "MPI_Allreduce") == 50
+    assert "allocator.us" not in rank.facts  # nobody counted
 
 
 def test_a_directory_of_parts_is_one_record(part, tmp_path):

@@ -6,7 +6,7 @@
 
 namespace mpiric::profile {
 
-inline constexpr uint32_t format_version = 4;
+inline constexpr uint32_t format_version = 5;
 inline constexpr char image_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'I', '\n'};
 inline constexpr char record_magic[8] = {'M', 'P', 'I', 'R', 'I', 'C', 'R', '\n'};
 inline constexpr uint32_t time_bins = 32;  ///< bins of a cell's histogram
@@ -82,9 +82,12 @@ struct Image {
     uint64_t bytes_waiting_peak;  ///< the largest of those messages
     uint64_t span_ticks;  ///< length of each span
     Usage usage;
+    uint64_t allocator_calls;  ///< that hand out memory, since begin_ticks as `usage`; 2^64 - 1 here and below where nobody counts
+    uint64_t allocator_large_calls;  ///< those for as much as glibc would map apart, before it adapts
+    uint64_t allocator_us;  ///< in these, and in giving back, of all threads
     SectionEntry section[section_count];
 };
-static_assert(sizeof(Image) == 472);
+static_assert(sizeof(Image) == 496);
 
 /// Calls of one function on one communicator with messages of one size, in one region.
 struct Cell {

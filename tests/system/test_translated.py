@@ -51,6 +51,7 @@ edge 11
 subarray 111
 bytes 32
 maxloc 1
+large arrays 11
 window 11
 no such file 1
 read 10
@@ -297,6 +298,17 @@ def test_a_program_translated_there_and_back_prints_the_same(mpi, built, environ
         [mpi.launcher, "-n", "2", *preloaded], env=variables, capture_output=True, text=True
     )
     assert done.stdout.splitlines() == [*EXPECTED, "noticed 1"], done.stderr
+
+
+def test_a_library_of_its_own_family_that_a_program_does_not_find_is_put_under_it(
+    mpi, built, run_mpiric, tmp_path
+):
+    if not mpi.label.startswith("mpich-5"):
+        pytest.skip("the program is built for MPICH 5")
+    program, launcher = built(AbiFamily.MPICH)
+    line = [launcher, "-n", "2", program, tmp_path / "file"]
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line)
+    assert done.stdout.splitlines() == EXPECTED, done.stderr
 
 
 def test_the_constants_of_a_standard_abi_are_those_of_the_standard_or_repaired(mpi):

@@ -244,6 +244,30 @@ static void give_the_same_twice(void) {
     free(numbers);
 }
 
+/* Where the sizes of an array are counts, the constants among its integers have other places. */
+static void large_arrays(void) {
+    long right = 11;  // before MPI 4 there are none
+#if MPI_VERSION >= 4
+    MPI_Count sizes[2] = {4, 6}, parts[2] = {2, 3}, starts[2] = {1, 2}, counts[6], ni, na, nc, nd;
+    int combiner, integers[12], how[2] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE}, grid[2] = {size, 1},
+                                of[2] = {1, MPI_DISTRIBUTE_DFLT_DARG};
+    MPI_Datatype array, inner;
+    MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_FORTRAN, MPI_INT, &array);
+    MPI_Type_get_envelope_c(array, &ni, &na, &nc, &nd, &combiner);
+    MPI_Type_get_contents_c(array, ni, na, nc, nd, integers, NULL, counts, &inner);
+    right = 10 * (combiner == MPI_COMBINER_SUBARRAY && integers[ni - 1] == MPI_ORDER_FORTRAN);
+    MPI_Type_free(&array);
+    MPI_Type_create_darray_c(size, rank, 2, sizes, how, of, grid, MPI_ORDER_C, MPI_INT, &array);
+    MPI_Type_get_envelope_c(array, &ni, &na, &nc, &nd, &combiner);
+    MPI_Type_get_contents_c(array, ni, na, nc, nd, integers, NULL, counts, &inner);
+    const int first = nc ? 3 : 5;
+    right += integers[first] == MPI_DISTRIBUTE_CYCLIC && integers[first + 1] == MPI_DISTRIBUTE_NONE &&
+             integers[first + 3] == MPI_DISTRIBUTE_DFLT_DARG && integers[ni - 1] == MPI_ORDER_C;
+    MPI_Type_free(&array);
+#endif
+    say("large arrays", right);
+}
+
 static void be_a_child(void) {
     MPI_Comm parents;
     int two = 2, sum;
@@ -270,6 +294,7 @@ int main(int argc, char** argv) {
     messages();
     communicators();
     types();
+    large_arrays();
     windows_and_files(argv[1]);
     many();
     if (argc > 2 && strcmp(argv[2], "the same twice") == 0)

@@ -135,16 +135,18 @@ DETACH_FROM(MPI_Session_detach_buffer_c, Session, long long)
 
 namespace {
 
-/// Makes the constants among the integers of a subarray or of a distributed array the program's.
-void translate_contents(int combiner, int* integers, long count) {
+/// Makes the constants among the integers of a subarray or of a distributed array the program's. Of one with
+/// large counts the sizes are among these.
+void translate_contents(int combiner, int* integers, long count, bool has_sizes) {
     const int subarray = library::combiner_values[10], distributed = library::combiner_values[11];
     if ((combiner != subarray && combiner != distributed) || count < 1)
         return;
     integers[count - 1] = TO_PROGRAM(order, integers[count - 1]);  // the last is the order of both
     const long dimensions = combiner == distributed && count > 2 ? integers[2] : 0;
-    for (long at = 3 + dimensions; at < 3 + 2 * dimensions && at < count; ++at)
+    const long first = 3 + (has_sizes ? dimensions : 0), behind = first + dimensions;
+    for (long at = first; at < behind && at < count; ++at)
         integers[at] = TO_PROGRAM(distribution, integers[at]);
-    for (long at = 3 + 2 * dimensions; at < 3 + 3 * dimensions && at < count; ++at)
+    for (long at = behind; at < behind + dimensions && at < count; ++at)
         integers[at] = TO_PROGRAM(distribution_argument, integers[at]);
 }
 
@@ -166,7 +168,7 @@ static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max
     for (int at = 0; rc == 0 && at < types; ++at)
         datatypes[at] = out<Datatype>(room[at]);
     if (rc == 0 && integers)
-        translate_contents(combiner, integers, std::min(max_integers, has_integers));
+        translate_contents(combiner, integers, std::min(max_integers, has_integers), true);
     return TO_PROGRAM(error, rc);
 }
 static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers, long long max_addresses,
@@ -187,12 +189,8 @@ static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers,
                                              addresses, counts, room.data());
     for (long long at = 0; rc == 0 && at < types; ++at)
         datatypes[at] = out<Datatype>(room[at]);
-    // With large counts the sizes are elsewhere, and the integers that remain are in another order.
-    if (rc == 0 && integers && has_counts == 0)
-        translate_contents(combiner, integers, std::min(max_integers, has_integers));
-    else if (rc == 0 && integers &&
-             (combiner == library::combiner_values[10] || combiner == library::combiner_values[11]))
-        return refuse(F_MPI_Type_get_contents_c, "of arrays its integers are not translated");
+    if (rc == 0 && integers)
+        translate_contents(combiner, integers, std::min(max_integers, has_integers), has_counts == 0);
     return TO_PROGRAM(error, rc);
 }
 

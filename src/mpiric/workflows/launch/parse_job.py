@@ -24,7 +24,8 @@ from mpiric.workflows.launch.switchable import two_families
 class ParsedJob:
     """What is known before anything was run; ``mpi`` is None when only a run can show it.
 
-    It has no launcher where that of the line, of another ABI family than the program, is to be replaced.
+    It has no launcher where that of the line is going to be replaced, as its library does not serve the
+    program: it is of another ABI family, or where the program does not find it.
     """
 
     job: Job
@@ -74,14 +75,16 @@ def parse_job(
     mpi = mpis.mpi_of_launcher(host, job.launcher_words[0]) if job.launcher_words else None
     program_abi = _abi_of_program(job, host)
     mpi = _with_stand_in(mpi, job, host) if mpi is not None else None
-    if mpi and program_abi and program_abi not in (family_above(mpi), *mpi.abi_families):
+    others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
+    if mpi and program_abi:
+        belongs = program_abi in (family_above(mpi), *mpi.abi_families)
         path = program_path(job, host)
-        _refuse_two_families(mpis.mpi_names(host, (path, *mpis.libraries_needed_by(host, path))))
-        if not takes_another_mpi:
+        if not belongs:
+            _refuse_two_families(mpis.mpi_names(host, (path, *mpis.libraries_needed_by(host, path))))
+        if not belongs and not takes_another_mpi:
             raise singletons(job, mpi, program_abi, libraries)
-        mpi, others = replace(mpi, launcher="", abi_families=(program_abi,)), tuple(libraries)
-    else:
-        others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
+        if takes_another_mpi and not (belongs and _is_found(mpi, path, host)):
+            mpi, others = replace(mpi, launcher="", abi_families=(program_abi,)), tuple(libraries)
     machine = read_machine(host, working_directory)
     return ParsedJob(job, machine, mpi, others, node_count(job, host))
 
@@ -177,6 +180,11 @@ def _with_stand_in(mpi: MpiLibrary, job: Job, host: Host) -> MpiLibrary:
         )
     is_its_own = library and host.real_path(library) == host.real_path(mpi.library)
     return replace(mpi, stand_in=stand_in) if is_its_own else mpi
+
+
+def _is_found(mpi: MpiLibrary, path: str, host: Host) -> bool:
+    """Whether a program finds an MPI library as things stand."""
+    return bool(mpi.stand_in) or "/" in mpis.mpi_needed_by(host, path)
 
 
 def _refuse_two_families(names: Iterable[str]) -> None:

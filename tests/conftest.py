@@ -73,9 +73,13 @@ def is_here(name: str) -> bool:
     return which(name) is not None or any(which(name, path=place) for place in SBIN)
 
 
+def _succeeds(*words: str | Path) -> bool:
+    return subprocess.run(words, capture_output=True).returncode == 0
+
+
 def _can_make(namespace: str) -> bool:
     unshare = which("unshare")
-    return bool(unshare) and subprocess.run([unshare, namespace, "true"], capture_output=True).returncode == 0
+    return bool(unshare) and _succeeds(unshare, namespace, "true")
 
 
 def _is_mpi_prefix(name: str) -> bool:
@@ -84,17 +88,14 @@ def _is_mpi_prefix(name: str) -> bool:
 
 def _is_python_module(name: str) -> bool:
     python = PROGRAMS / name / "bin/python"
-    return (
-        python.exists()
-        and subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode == 0
-    )
+    return python.exists() and _succeeds(python, "-c", f"import {name}")
 
 
 CAPABILITIES: dict[str, Callable[[], bool]] = {
     "root": lambda: os.geteuid() == 0,
     "mounts": lambda: _can_make("--mount"),
     "netns": lambda: _can_make("--net"),
-    "binfmt-aarch64": lambda: Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists(),  # qemu-user-static
+    "under-qemu": lambda: _succeeds(ROOT / "tools/setup/under-qemu", "true"),  # with qemu-user-static
     "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "several-cores": lambda: len(os.sched_getaffinity(0)) > 1,
     "any-mpi": lambda: bool(mpis_here()),

@@ -2,19 +2,13 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_ENTER = """
-set -e
-root=$1; shift
-while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --rbind "$1" "$root$1"; shift; done
-shift
-mount --rbind /dev "$root/dev"
-mount -t proc proc "$root/proc"
-exec chroot "$root" "$@"
-"""
+_ENTER = Path(__file__).with_name("enter_root.py")
+_UNDER_QEMU = ROOT / "tools/setup/under-qemu"
 
 
 def root_of(suite: str) -> Path:
@@ -39,19 +33,9 @@ def inside(
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         **(settings or {}),
     }
-    # A directory in /proc or /dev of the other root is mounted for this command alone.
-    enter = [
-        "unshare",
-        "--mount",
-        "sh",
-        "-c",
-        _ENTER,
-        "sh",
-        str(root),
-        *map(str, places),
-        "--",
-        *map(str, words),
-    ]
-    done = subprocess.run(enter, env=own, capture_output=True, text=True, timeout=600, cwd=os.sep)
+    under = [_UNDER_QEMU] if root.name.endswith("-arm64") else []
+    enter = [*under, sys.executable, _ENTER, root, *places, "--", *words]
+    line = [str(word) for word in enter]
+    done = subprocess.run(line, env=own, capture_output=True, text=True, timeout=600, cwd=os.sep)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done

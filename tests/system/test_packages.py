@@ -12,9 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.conftest import mpis_here
 from tests.support.dist import DIST, PROCESSOR, ROOT, VERSION, run, wheels
 from tests.support.oversubscription import WITHOUT_LIBFABRIC
+from tests.support.packaged_programs import (
+    ON_PAPER,
+    SUITES,
+    build_program,
+    counted,
+    install_inside,
+    launch_line,
+    settings,
+)
 from tests.support.roots import inside, root_of
 from tests.support.small_wheels import write_wheel
 
@@ -47,56 +55,10 @@ def install(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Path]:
     return installed
 
 
-def install_inside(root: Path, wheel: Path, place: Path, processor: str) -> None:
-    """Install into `place/venv`, by the Python of a root file system and without a network."""
-    python = inside(root, ["python3", "-c", "import sys; print(sys.version_info.minor)"]).stdout.strip()
-    links = wheels(f"3.{python}-{processor}")
-    inside(root, ["python3", "-m", "venv", place / "venv"], [place])
-    pip = [
-        place / "venv/bin/pip",
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--no-index",
-        "--find-links",
-        links,
-        wheel,
-    ]
-    inside(root, pip, [place, links, DIST])
-
-
 @pytest.fixture
 def analytic(tmp_path: Path) -> Callable[[str], Path]:
     """`analytic(mpi)`: a program whose counts are known, for any glibc since 2.17."""
-    zig = ROOT / "build/portable/zig/ziglang/zig"
-
-    def built(mpi: str) -> Path:
-        family, soname = ("openmpi", "libmpi.so.40") if mpi == "openmpi" else ("mpich", "libmpi.so.12")
-        program = tmp_path / f"analytic-{mpi}"
-        words = ["-target", f"{PROCESSOR}-linux-gnu.2.17", f"-I{ROOT}/third_party/{family}/include", ANALYTIC]
-        stub = ROOT / f"build/portable/{PROCESSOR}/stubs/mpi_stub_{family}/{soname}"
-        run(zig, "cc", *words, stub, "-o", program)
-        return program
-
-    return built
-
-
-def launch_line(mpi: str, prefix: Path, program: Path) -> list[str]:
-    more = ["--oversubscribe"] if mpi == "openmpi" else []
-    return [str(prefix / "bin/mpiexec"), *more, "-n", "2", str(program)]
-
-
-def settings(prefix: Path) -> dict[str, str]:
-    """Variables with which programs find an MPI library that is in a prefix of its own."""
-    (mpi,) = [mpi for mpi in mpis_here() if mpi.prefix == str(prefix)]
-    return {**mpi.environment, **WITHOUT_LIBFABRIC, "LD_LIBRARY_PATH": ":".join(mpi.library_path)}
-
-
-def counted(printed: str) -> dict[str, int]:
-    return {use["name"]: use["calls"] for use in json.loads(printed)["functions"]}
-
-
-ON_PAPER = {"MPI_Sendrecv": 20, "MPI_Send": 1, "MPI_Allreduce": 10, "MPI_Bcast": 4, "MPI_Barrier": 6}
+    return lambda mpi: build_program(ANALYTIC, mpi, tmp_path)
 
 
 def test_a_wheel_is_small_and_what_its_tag_promises(wheel):
@@ -185,9 +147,6 @@ def test_a_prefix_and_a_home_that_nobody_may_write_do(install, tmp_path, environ
     own = {name: text for name, text in environment.items() if not name.startswith("XDG_")}
     words = (install(place / "prefix") / "mpiric", "mpi", "list")
     run("unshare", "--mount", "sh", "-c", READ_ONLY, "sh", place, *words, env={**own, "HOME": str(place)})
-
-
-SUITES = {"bullseye": "2.31", "bookworm": "2.36", "trixie": "2.41"}
 
 
 @pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "mpi:openmpi")
@@ -297,7 +256,7 @@ ARM_IS_THERE = pytest.mark.skipif(not ARM.exists(), reason="needs `make packages
 
 
 @ARM_IS_THERE
-@pytest.mark.requires("root", "mounts", "mmdebstrap", "binfmt-aarch64")
+@pytest.mark.requires("root", "mounts", "mmdebstrap", "under-qemu")
 def test_the_wheel_for_aarch64_profiles_a_program_on_a_system_of_that_processor(tmp_path):
     """Under QEMU, with the MPICH of that system."""
     root = root_of("trixie-arm64")

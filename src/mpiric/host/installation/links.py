@@ -52,6 +52,19 @@ def bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return (*((chosen / "mpiric",) if chosen else ()), *((own,) if _is_ours(own) else ()))
 
 
+def library_bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Those of them that programs may load libraries from: a home may be mounted ``noexec``."""
+    return tuple(filter(_can_be_loaded_from, bases(environ)))
+
+
+def _can_be_loaded_from(directory: Path) -> bool:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return not os.statvfs(directory).f_flag & os.ST_NOEXEC
+    except OSError:
+        return False
+
+
 def _is_ours(directory: Path) -> bool:
     """Whether nobody else can put libraries there: the temporary directory is everybody's."""
     try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from mpiric.host.installation.links import bases, make_link
+from mpiric.host.installation.links import library_bases, make_link
 from mpiric.host.installation.native import native_fortran, native_stand_in, stand_in_functions
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -35,7 +35,7 @@ def functions(how: str) -> frozenset[str]:
 def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping[str, str]) -> str:
     """A directory in which a library serves programs of another family, made or renewed; "" without one."""
     mark = hashlib.sha256(library.library.encode()).hexdigest()[:8]
-    for base in bases(environ):
+    for base in library_bases(environ):
         directory = base / "stand-ins" / f"{program.value}-by-{library.label}-{mark}"
         try:
             write_stand_in(directory, program, library, put=_link)
@@ -47,7 +47,7 @@ def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping
 
 def repair_path(source: str, environ: Mapping[str, str]) -> str:
     """Put a repair of a standard ABI where printed commands find it; its own path when that cannot be."""
-    for base in bases(environ):
+    for base in library_bases(environ):
         directory = base / "stand-ins" / Path(source).parent.name
         try:
             return str(_put(directory, Path(source), (Path(source).name,), _link))

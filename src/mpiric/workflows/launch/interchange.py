@@ -93,7 +93,8 @@ def translated(
         return replace(library, refused=f"{', '.join(parts)} is not translated: {why}")
     directory = stand_in_directory(program, library, host.environ)
     if not directory:
-        return library
+        why = "there is no directory to put its stand-in in that programs may load libraries from"
+        return replace(library, refused=why)
     stand_in = str(PurePosixPath(directory) / c_library_of(program, names))
     fortran = fortran_parts(program, names, files, stand_in, host)
     if fortran.missing:

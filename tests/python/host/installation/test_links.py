@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mpiric.host.installation import links
 from mpiric.host.installation.links import linked_directory
 
 
@@ -53,3 +55,11 @@ def test_a_temporary_directory_that_others_may_write_is_not_trusted(tmp_path, ta
     (tmp_path / f"mpiric-{os.getuid()}").mkdir()
     (tmp_path / f"mpiric-{os.getuid()}").chmod(0o777)
     assert linked_directory("mpich-4.0.2", {"libmpi.so.12": target}, {"HOME": "/proc/no-home"}) == ""
+
+
+def test_libraries_are_not_put_where_a_mount_forbids_to_load_them(tmp_path, monkeypatch):
+    forbidden, allowed = tmp_path / "noexec", tmp_path / "other"
+    monkeypatch.setattr(links, "bases", lambda _: (forbidden, allowed))
+    flags = {forbidden: os.ST_NOEXEC | os.ST_NOSUID, allowed: os.ST_NOSUID}
+    monkeypatch.setattr("os.statvfs", lambda path: SimpleNamespace(f_flag=flags[path]))
+    assert links.library_bases({}) == (allowed,)

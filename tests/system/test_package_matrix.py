@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from uuid import uuid4
 
 import pytest
 from tests.support.dist import DIST, PROCESSOR, ROOT, VERSION, run
@@ -85,7 +86,7 @@ def matrix(engine, installed, mpi_prefix, tmp_path) -> Callable[..., tuple[Run, 
         prefix, root = mpi_prefix(mpi), root_of(image)
         for path in (prefix, *MOUNT_POINTS):  # an image has what is bound into it
             (root / str(path).lstrip("/")).mkdir(parents=True, exist_ok=True)
-        joined = ("--join", "--join-ct=2", f"--join-tag={tmp_path.name}")  # for copies from memory to memory
+        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")  # for copies from memory to memory
         program = build_program(source, mpi, tmp_path)
         line = launch_line(
             mpi, prefix, engine / "ch-run", *joined, f"--bind={prefix}:{prefix}", root, "--", program, *words

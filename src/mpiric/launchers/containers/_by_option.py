@@ -14,6 +14,7 @@ def option_engine(
     set_by: Words,
     bind_by: Callable[[Words, str, str], tuple[Words, str]],
     separator: bool = False,
+    mount_points: Words = (),
 ) -> Engine:
     """``set_by`` lists the spellings of the option; the first is written, as ``--env=NAME=VALUE``.
 
@@ -29,5 +30,5 @@ def option_engine(
         more, inside = bind_by(words, path, mode)
         return inserted_before_image(engine, words, more), inside
 
-    engine = Engine(name, programs, verbs, valued, inject, bind, set_by, separator)
+    engine = Engine(name, programs, verbs, valued, inject, bind, set_by, separator, mount_points)
     return engine

@@ -24,6 +24,7 @@ class Engine:
     bind: Callable[[Words, str, str], tuple[Words, str]]
     set_by: Words  # spellings of the option that sets a variable inside
     separator: bool = False  # "--" stands between image and program
+    mount_points: Words = ()  # directories that an image has to have for what `bind` binds
 
     def own_variables(self, words: Words) -> Mapping[str, str]:
         """What the user's own options set inside."""

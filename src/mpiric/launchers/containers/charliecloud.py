@@ -37,4 +37,5 @@ ENGINE = option_engine(
     set_by=("--set-env",),
     bind_by=_bind,
     separator=True,
+    mount_points=_MOUNT_POINTS,
 )

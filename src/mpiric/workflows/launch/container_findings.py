@@ -20,6 +20,7 @@ _WITHOUT_CMA = {  # implementation → what makes its shared memory copy twice
 }
 _TOO_NEW = re.compile(r"version `?'?GLIBC_(\d+(?:\.\d+)+)'? not found \(required by ([^)]+)\)")
 _PRELOAD = re.compile(r"object '([^']+)' from LD_PRELOAD cannot be preloaded.*")
+_OLDER = "program's own"  # family of a library before those that ABI families are told apart by
 # Findings without whose mending the program does not run as one job.
 _BREAKING = ("container-singletons", "container-abi", "container-glibc", "container-preload")
 
@@ -81,7 +82,8 @@ def _of_launcher(
         )
         yield _finding("container-singletons", container, launcher=launcher, variables=given)
     families = {family for name in inside.mpi_names if (family := mpis.family_of_soname(name))}
-    if mpi is not None and families and not families & set(mpi.abi_families):
+    if mpi is not None and inside.mpi_names and not families & set(mpi.abi_families):
+        whose = " or ".join(sorted(each.value for each in families)) or _OLDER
         yield _finding(
             "container-abi",
             container,
@@ -89,7 +91,7 @@ def _of_launcher(
             host=mpi.label,
             program=parsed.job.program[len(container.words)],
             inside=", ".join(inside.mpi_names),
-            family=" or ".join(sorted(each.value for each in families)),
+            family=whose,
         )
 
 

@@ -5,7 +5,7 @@ skipped with a line on stderr (32 bits). musl's linker takes no library that was
 """
 
 from mpiric.host.host import Elf, Host
-from mpiric.launchers.containers import split_container
+from mpiric.launchers.containers import engines, split_container
 from mpiric.model.job import Container, Job, Segment
 
 _OURS = "mpiric's library"
@@ -58,13 +58,24 @@ def _why_not_inside(container: Container, ours: Elf, host: Host) -> str:
     libraries = [elf for place in places if (elf := host.elf(f"{place}/{_LIBC}")) is not None]
     fitting = [elf for elf in libraries if (elf.bits, elf.processor) == (ours.bits, ours.processor)]
     if fitting:
-        return _too_old(f"the image {image}", fitting[0].glibc_offered, ours)
+        too_old = _too_old(f"the image {image}", fitting[0].glibc_offered, ours)
+        return too_old or _nowhere_to_bind(container, image, host)
     if libraries:
         return f"the image {image} is for {libraries[0].processor}, and mpiric's library for {ours.processor}"
     if any(name.startswith(_MUSL) for place in places for name in host.list_dir(place)):
         return f"the image {image} has the C library musl, and mpiric's library needs glibc"
     found = _asked_inside(container, ours, host)  # the engine may bind the host's over it
     return f"the image {image} has no C library that mpiric's library could use" if found is None else found
+
+
+def _nowhere_to_bind(container: Container, image: str, host: Host) -> str:
+    """An engine that cannot bind the library would not start the program at all."""
+    points = engines()[container.engine].mount_points
+    missing = [path for path in points if path.rpartition("/")[2] not in host.list_dir(image + _parent(path))]
+    if not missing:
+        return ""
+    how = f"mkdir -p {' '.join(image + path for path in missing)}"
+    return f"{_OURS} cannot be bound into the image {image}, which lacks directories for it: {how}"
 
 
 def _asked_inside(container: Container, ours: Elf, host: Host) -> str | None:

@@ -73,11 +73,12 @@ def test_a_program_that_says_nothing_is_not_refused():
 
 
 UNPACKED = "mpirun -n 2 ch-run /img -- /app"
+MOUNT_POINTS = {f"/img/mnt/{number}/.keep": "" for number in range(10)}
 
 
 def test_an_unpacked_image_is_read_by_its_files():
     old = {"/img/usr/lib/x86_64-linux-gnu/libc.so.6": libc(2, 31)}
-    assert reason(UNPACKED, old) == ""
+    assert reason(UNPACKED, old, files=MOUNT_POINTS) == ""
     assert reason(UNPACKED, old, (2, 36)) == "the image /img has glibc 2.31, and mpiric's library needs 2.36"
 
 
@@ -87,6 +88,12 @@ def test_an_image_of_musl_of_another_processor_or_without_a_c_library_is_named()
     arm = {"/img/usr/lib/aarch64-linux-gnu/libc.so.6": libc(2, 41, processor="aarch64")}
     assert "is for aarch64" in reason(UNPACKED, arm)
     assert "no C library" in reason(UNPACKED, {}, files={"/img/app": ""})
+
+
+def test_an_image_that_nothing_can_be_bound_into_is_named_with_what_mends_it():
+    libraries = {"/img/usr/lib/x86_64-linux-gnu/libc.so.6": libc(2, 31)}
+    files = {path: "" for path in MOUNT_POINTS if "/9/" not in path}
+    assert reason(UNPACKED, libraries, files=files).endswith("lacks directories for it: mkdir -p /img/mnt/9")
 
 
 @pytest.mark.parametrize(

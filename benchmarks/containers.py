@@ -18,10 +18,12 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import in_turns, launch
+from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._melt import BROUGHT, MELT, brought_lammps
 from benchmarks._programs import Bed, beds
 from benchmarks._report import Result, options, run, tell
@@ -179,22 +181,29 @@ def programs(given: argparse.Namespace, place: Path) -> Iterator[Program]:
 
 def work(given: argparse.Namespace) -> Result:
     """All programs that are here; those of `make test-programs`, and Debian's LAMMPS for Open MPI."""
-    rows = []
+    kept = KeptRows("containers", given)
     with tempfile.TemporaryDirectory(prefix="mpiric-containers-") as text:
-        place = Path(text)
-        for program in programs(given, place):
-            image = None if program.name == "mpi4py" else given.image
-            launches = launches_of(program, place, image)
-            rows += compare(program, launches, 3 if given.quick else given.rounds, given.seed)
+        for program in programs(given, Path(text)):
+            kept.add(
+                f"{program.name} under {program.bed.mpi.label}", partial(measure, program, given, Path(text))
+            )
+    rows = kept.rows
     if not rows:
         raise NotFoundError("neither IMB nor LAMMPS nor mpi4py is here", hint="make setup test-programs")
     over = [f"{row['program']} {row['how']} ({row['mpi']})" for row in rows if row["within_goal"] is False]
-    return Result(COLUMNS, rows, f"Not shown to be within 2 %: {', '.join(over) or 'none'}.")
+    return Result(COLUMNS, rows, f"Not shown to be within 2 %: {', '.join(over) or 'none'}.{kept.remark}")
+
+
+def measure(program: Program, given: argparse.Namespace, place: Path) -> list[dict[str, Any]]:
+    """The rows of one program under one library."""
+    launches = launches_of(program, place, None if program.name == "mpi4py" else given.image)
+    return compare(program, launches, 3 if given.quick else given.rounds, given.seed)
 
 
 def main() -> int:
     """Command line."""
     parser = options("containers", __doc__ or "")
+    offer_parts(parser)
     parser.add_argument("--rounds", type=int, default=25, help="runs of each")
     parser.add_argument("--image", type=Path, metavar="DIR", help="an unpacked image to run in")
     parser.add_argument("--imb-openmpi", metavar="FILE", help="IMB-MPI1 built for Open MPI")

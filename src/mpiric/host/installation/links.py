@@ -53,7 +53,7 @@ def bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def library_bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Those of them that programs may load libraries from: a home may be mounted ``noexec``."""
+    """Directories for what has to stay that programs may load libraries from: not of mounts with ``noexec``."""
     return tuple(filter(_can_be_loaded_from, bases(environ)))
 
 

@@ -53,7 +53,7 @@ def bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def library_bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Directories for what has to stay that programs may load libraries from: not of mounts with ``noexec``."""
+    """Directories for libraries that have to stay: of `bases`, those that are not mounted ``noexec``."""
     return tuple(filter(_can_be_loaded_from, bases(environ)))
 
 

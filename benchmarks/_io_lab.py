@@ -16,6 +16,7 @@ from typing import Any
 from tests.lab import cluster, fs
 from tests.lab.fs.on_hosts import mounted_on
 from tests.lab.plan import FAST, Plan, host_names
+from tests.support.oversubscription import OVERSUBSCRIBED, WITHOUT_LIBFABRIC
 
 from benchmarks._ior import Pattern
 from benchmarks._programs import Bed
@@ -70,16 +71,17 @@ class Lab:
         """The line that starts a rank on each host, bound to no core: the hosts share them."""
         names = ",".join(self.hosts)
         options = ("-hosts", names, "-ppn", "1")
-        if bed.mpi.implementation == "intelmpi":
-            options += ("-genv", "I_MPI_PIN", "0")
         if bed.mpi.implementation == "openmpi":
             options = ("--host", names, "--bind-to", "none")
         return (bed.mpi.launcher, *options, "-n", str(len(self.hosts)), program, *arguments)
 
     def environment(self, bed: Bed) -> dict[str, str]:
-        """Variables that the library wants, with the lab's `lfs` first on PATH."""
+        """Variables that the library wants, the lab's `lfs` on PATH, and ranks that wait without spinning."""
         path = f"{fs.SOURCES}:{bed.environment['PATH']}"
-        return {**bed.environment, "PATH": path, "LAB_FS_TARGETS": str(TARGETS)}
+        waiting = {**OVERSUBSCRIBED[bed.mpi.implementation]}
+        if bed.mpi.implementation == "openmpi":
+            waiting |= WITHOUT_LIBFABRIC
+        return {**bed.environment, **waiting, "PATH": path, "LAB_FS_TARGETS": str(TARGETS)}
 
     def on_first(
         self, argv: Sequence[str], work: Path, environment: Mapping[str, str], limit_s: float | None = None

@@ -85,7 +85,7 @@ class Expectation:
         ``settings`` are variables that this run was given and the original was not: lines that name one, such
         as "OMP_NUM_THREADS is not set, using 1", may come, go and change.
         """
-        names = tuple(output_lines.take_apart(name).shape for name in settings)
+        names = _shapes(settings)
         if contents_hash(output) in {run.contents for run in self.runs}:
             return None
         found = digest(output)
@@ -104,6 +104,11 @@ class Expectation:
                 (self._name_value(output, shape, column) for shape, column in wrong), key=lambda d: d.line
             )
         return self._new_lines(new) or self._counts(found, names)
+
+    def most_naming(self, settings: Collection[str]) -> int:
+        """How many lines of an original name one of these variables, at most."""
+        names = _shapes(settings)
+        return sum(shape.high for name, shape in self.shapes.items() if _names_one(names, name))
 
     def widened(self, output: Source) -> "Expectation":
         """Learn from one more run of the original, after it disagreed."""
@@ -152,6 +157,10 @@ class Expectation:
                     f"the line '{text}' comes {count} times, {expected.low} times in the original"
                 )
         return None
+
+
+def _shapes(settings: Collection[str]) -> tuple[str, ...]:
+    return tuple(output_lines.take_apart(name).shape for name in settings)
 
 
 def _names_one(settings: tuple[str, ...], shape: str) -> bool:

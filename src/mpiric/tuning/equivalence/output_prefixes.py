@@ -27,9 +27,10 @@ class LinesExpectation:
 
     def compare(self, path: Path, *, rounding: bool, settings: Collection[str]) -> Disagreement | None:
         """The first disagreement, or None."""
-        text = _first_lines(path, self.lines)
-        if (printed := text.count("\n")) < self.lines:
-            return Disagreement(f"{printed} lines before the mark, where the original prints {self.lines}")
+        due = self.lines - self.expected.most_naming(settings)
+        text = _first_lines(path, due, without=settings)
+        if (printed := text.count("\n")) < due:
+            return Disagreement(f"{printed} lines before the mark, where the original prints {due}")
         return self.expected.compare(text, rounding=rounding, settings=settings)
 
 
@@ -109,9 +110,12 @@ def _whole_lines(path: Path) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
 
 
-def _first_lines(path: Path, lines: int) -> str:
+def _first_lines(path: Path, lines: int, without: Collection[str] = ()) -> str:
+    """The first whole lines, less those that name one of the variables ``without``."""
+    named = [name.encode() for name in without]
     with path.open("rb") as file:
-        whole = (line for line in islice(file, lines) if line.endswith(b"\n"))
+        counted = (line for line in file if not any(name in line for name in named))
+        whole = (line for line in islice(counted, lines) if line.endswith(b"\n"))
         return b"".join(whole).decode(errors="replace")
 
 

@@ -91,3 +91,16 @@ def test_times_in_a_file_that_happened_to_be_the_same_in_all_originals_may_diffe
 def test_the_last_line_counts_of_a_file_that_was_complete(run):
     originals = [run("", result="42\n"), run("", result="42\n")]
     assert "in the file 'result', line 1" in wrong(originals, run("", result="43\n"))
+
+
+def test_a_line_that_names_a_setting_moves_no_other_one_over_the_mark(run):
+    said = "OMP_NUM_THREADS is not set, using 1\n"
+    runs = [run(said + steps(count)) for count in (10, 11)]
+    expected = learn_prefixes([stdout for stdout, _ in runs], [])
+    silent, _ = run(steps(12))
+    assert expected.compare(silent, {}, settings=("OMP_NUM_THREADS",)) is None
+    assert "is missing" in str(expected.compare(silent, {}))
+    short, _ = run(steps(8))
+    assert str(expected.compare(short, {}, settings=("OMP_NUM_THREADS",))).startswith(
+        "8 lines before the mark"
+    )

@@ -186,7 +186,7 @@ def main() -> int:
     parser.add_argument(
         "--bandwidth", type=float, default=5, help="of a target, in MB/s: slower than two cores"
     )
-    parser.add_argument("--budget", default="3m", help="of a tune")
+    parser.add_argument("--budget", default="5m", help="of a tune")
     given = parser.parse_args()
     given.rounds = given.rounds or (2 if given.quick else 3)
     return run("io", given, work)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from pathlib import PurePosixPath
 
 from mpiric.knobs._declare import no, promising, yes
-from mpiric.knobs._reading import in_force, is_dynamic
+from mpiric.knobs._reading import in_force, is_dynamic, is_oversubscribed
 from mpiric.model.errors import MismatchError
 from mpiric.model.knob import Applicability, Choice, Knob, Name, ResultsEffect
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -254,6 +254,7 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
         library_path=library.library_path,
         launcher_words=(library.launcher,),
         dialect=library.dialect,
+        crowded=is_oversubscribed(situation),
         note=note,
     )
 

@@ -51,7 +51,7 @@ def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
     ):
         raise MismatchError(f"{wanted[0][0]} and {knob} each want another launcher")
     target = dialects()[spelling.dialect]
-    job, variables = translate(draft.job, target, spelling.launcher_words)
+    job, variables = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
     before = " ".join((*draft.job.launcher_words, *_tokens(draft.job)))
     setting = Setting(
         knob, "launcher", " ".join(spelling.launcher_words), "command line", f"{before} (command line)"

@@ -13,15 +13,18 @@ from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 
 # Said by the other launcher without a word, or of no use to it: the program runs as it did.
-_DISPENSABLE = frozenset({Meaning.SEPARATOR, Meaning.OVERSUBSCRIBE, Meaning.PROCESS_MANAGER})
+_DISPENSABLE = frozenset({Meaning.SEPARATOR, Meaning.PROCESS_MANAGER})
 
 # Mean the same only to launchers of one family, which write them alike.
 _OF_ONE_FAMILY = frozenset({Meaning.MPI_PARAMETER, Meaning.BOOTSTRAP, Meaning.OTHER})
 
 
-def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, dict[str, str]]:
+def translate(
+    job: Job, target: Dialect, launcher_words: Words, *, crowded: bool = False
+) -> tuple[Job, dict[str, str]]:
     """The job, and what must become variables of the ranks because the launcher has no option for it.
 
+    A ``crowded`` job has more ranks than CPUs: launchers that have to be told so are.
     Raises MismatchError naming the option that cannot be carried over, and why.
     """
     source = dialects()[job.dialect]
@@ -44,9 +47,18 @@ def translate(job: Job, target: Dialect, launcher_words: Words) -> tuple[Job, di
         raise MismatchError(
             f"the programs of the launch get different variables: {target.name} cannot do that"
         )
-    segments = tuple(segment for segment, _ in translated)
+    segments = tuple(_allowed(target, segment, crowded=crowded) for segment, _ in translated)
     job = replace(job, launcher_words=launcher_words, segments=segments)
     return replace(job, dialect=target.name, launcher=target.traits), variables
+
+
+def _allowed(target: Dialect, segment: Segment, *, crowded: bool) -> Segment:
+    """The segment, with leave to start more ranks than CPUs where it needs that and lacks it."""
+    write = target.write.get(Meaning.OVERSUBSCRIBE)
+    words = write(()) if crowded and write and segment.first(Meaning.OVERSUBSCRIBE) is None else None
+    if not words:
+        return segment
+    return replace(segment, options=(parse_option(target, words), *segment.options))
 
 
 def _with_all_slots(job: Job, source: Dialect) -> Job:
@@ -69,6 +81,8 @@ def _segment(source: Dialect, target: Dialect, segment: Segment, job: Job) -> tu
     variables: dict[str, str] = {}
     for option in segment.options:
         for meaning, values in _facets(source, target, segment, option, job):
+            if meaning is Meaning.OVERSUBSCRIBE and meaning not in target.write:
+                continue  # any number of ranks is started
             if meaning in _DISPENSABLE or (meaning, values) == (Meaning.ENVIRONMENT_LIMIT, ("all",)):
                 continue
             name = _as_variable(source, target, option, (meaning, values))

@@ -26,6 +26,7 @@ class Spelling:
     directories: Mapping[str, str] = field(default_factory=dict)  # variable → directory that ranks write to
     launcher_words: tuple[str, ...] = ()  # another launcher; moves with `dialect`
     dialect: str = ""
+    crowded: bool = False  # more ranks than CPUs: what another launcher may have to be told
     ranks: int | None = None  # another number of ranks
     launcher_environment: Mapping[str, str] = field(default_factory=dict)  # read by mpiexec, not by ranks
     prepare: tuple[tuple[str, ...], ...] = ()  # commands in the working directory, before the launch

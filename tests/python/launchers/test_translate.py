@@ -212,3 +212,27 @@ def test_ranks_are_carried_between_any_two_launchers(parse, source, target):
         parse(" ".join(launch.argv).replace("launcher", dialects()[target].launcher_names[0]), target).ranks
         == 3
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "source", "target", "expected"),
+    [
+        ("mpiexec -n 4 ./a", "hydra", "openmpi5", "mpirun --oversubscribe -np 4 ./a"),
+        (
+            "mpiexec -n 2 ./a : -n 2 ./b",
+            "hydra",
+            "openmpi4",
+            "mpirun --oversubscribe -np 2 ./a : --oversubscribe -np 2 ./b",
+        ),
+        ("mpirun --oversubscribe -np 4 ./a", "openmpi4", "openmpi5", "mpirun --oversubscribe -np 4 ./a"),
+        ("mpirun --oversubscribe -np 4 ./a", "openmpi4", "hydra", "mpiexec -n 4 ./a"),
+        ("mpiexec -n 4 ./a", "hydra", "srun", "srun --overcommit --ntasks=4 ./a"),
+    ],
+)
+def test_more_ranks_than_cpus_are_started_by_launchers_that_have_to_be_told_so(
+    parse, line, source, target, expected
+):
+    words = (expected.split()[0],)
+    spelling = Spelling(dialect=target, launcher_words=words, crowded=True)
+    launch = render(parse(line, source), [("mpi", "x", spelling)])
+    assert " ".join(launch.argv) == expected

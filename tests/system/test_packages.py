@@ -171,8 +171,11 @@ def test_the_portable_library_enters_an_older_image_and_this_systems_own_is_not_
     install, tmp_path, environment, analytic, mpi_prefix, run_mpiric
 ):
     image, prefix = tmp_path / "image", mpi_prefix("mpich")
-    shutil.copytree(root_of("bullseye"), image, symlinks=True)
-    for place in (tmp_path / "p", prefix):
+    devices = str(root_of("bullseye") / "dev")  # of which /dev/zero has no end
+    shutil.copytree(
+        root_of("bullseye"), image, symlinks=True, ignore=lambda at, names: names if at == devices else ()
+    )
+    for place in (tmp_path / "p", prefix, *(Path("/mnt", str(number)) for number in range(10))):
         (image / str(place).lstrip("/")).mkdir(parents=True, exist_ok=True)
     program = analytic("mpich")
     shutil.copy(program, image / "opt/analytic")

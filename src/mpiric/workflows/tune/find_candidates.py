@@ -53,7 +53,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     )
     state.rejected.update(found.rejected)
     budget.spend(allowance.runs_done)
-    if found.candidates:  # what one of them takes is known now
+    if found.candidates and state.shortfall:  # what one of them takes is known now
         state.shortfall = proof_shortfall(budget, state.run_s, request.rule, state.quickest_s)
     state.candidates = {candidate.configuration: candidate for candidate in found.candidates}
     return [candidate.configuration for candidate in found.candidates]

@@ -12,7 +12,7 @@ namespace {
 
 struct OpenFile {
     profile::File* row = nullptr;
-    int elementary_bytes = 1;  ///< of the view's elementary type
+    int64_t elementary_bytes = 1;  ///< of the view's elementary type
     Trail trail;
 };
 
@@ -72,9 +72,8 @@ void file_opened(MPI_File file, const SharedOpen& open) noexcept {
 
 void view_changed(MPI_File file, MPI_Datatype elementary) noexcept {
     OpenFile open;
-    int bytes = 0;
-    if (!files.get(world::number(file), open) ||
-        world::library.Type_size(elementary, &bytes) != MPI_SUCCESS || bytes <= 0)
+    const auto bytes = int64_t(world::size_of(elementary));
+    if (bytes == 0 || !files.get(world::number(file), open))
         return;
     open.elementary_bytes = bytes;
     files.put(world::number(file), open);

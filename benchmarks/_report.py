@@ -47,6 +47,15 @@ def options(name: str, description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def offer_named(parser: argparse.ArgumentParser, option: str, form: str, description: str) -> None:
+    """An option that may be given several times, of what is called NAME=WHERE."""
+
+    def parts(text: str) -> list[str]:
+        return text.split("=", 1)
+
+    parser.add_argument(option, action="append", default=[], type=parts, metavar=form, help=description)
+
+
 def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace], Result]) -> int:
     """Do the work, print its table or JSON, write the JSON to build/benchmarks; exit status."""
     begun, load = time.monotonic(), os.getloadavg()[0]

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._programs import Bed, beds
-from benchmarks._report import Result, options, run, tell
+from benchmarks._report import Result, offer_named, options, run, tell
 from benchmarks._translate_sides import Side, c_name, sides_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
@@ -131,14 +131,8 @@ def main() -> int:
     offer_parts(parser)
     parser.add_argument("--mpi", action="append", help="only under these implementations")
     parser.add_argument("--mukautuva", type=Path, help="directory in which Mukautuva is built")
-    parser.add_argument(
-        "--mpi-abi-wrapper",
-        action="append",
-        default=[],
-        type=lambda text: text.split("=", 1),
-        metavar="LABEL=PREFIX",
-        help="where mpi_abi_wrapper is installed that was built for a library",
-    )
+    built = "where mpi_abi_wrapper is installed that was built for a library"
+    offer_named(parser, "--mpi-abi-wrapper", "LABEL=PREFIX", built)
     return run("translate", parser.parse_args(), work)
 
 

@@ -22,7 +22,7 @@ from benchmarks._interleaved import in_turns, launch
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._melt import MELT, brought_lammps
 from benchmarks._programs import Bed, releases
-from benchmarks._report import Result, options, run, tell
+from benchmarks._report import Result, offer_named, options, run, tell
 from benchmarks._statistics import Ratio, ratio
 from mpiric.host.installation.stand_ins import write_stand_in
 from mpiric.model.errors import NotFoundError
@@ -148,14 +148,7 @@ def main() -> int:
     offer_parts(parser)
     parser.add_argument("--steps", type=int, default=900, help="of LAMMPS")
     parser.add_argument("--iterations", type=int, default=30000, help="of each of IMB's sizes")
-    parser.add_argument(
-        "--imb",
-        action="append",
-        default=[],
-        type=lambda text: text.split("=", 1),
-        metavar="FAMILY=FILE",
-        help="IMB-MPI1 built for a family",
-    )
+    offer_named(parser, "--imb", "FAMILY=FILE", "IMB-MPI1 built for a family")
     return run("translated_programs", parser.parse_args(), work)
 
 

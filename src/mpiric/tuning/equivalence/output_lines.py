@@ -28,7 +28,8 @@ _KEYWORD = re.compile(
     r"\b(?:time|times|timing|timings|timer|elapsed|wall|walltime|wallclock|cpu|real|user|sys|system|duration|secs?"
     r"|seconds?|rate|bandwidth|latency|throughput|speed|speedup|performance|efficiency|utili[sz]ation|usage|imbalance"
     r"|load|date|pid|eta|flops?|[mgt]flops?|[mg]ups|overhead|rss|hwm)\b|%|\w+/s(?:ec)?\b"
-    r"|\w(?:latency|bandwidth|time|_[munµ]?s(?:ecs?)?|_[kmgt]b/?p?s|_[kmgt]?flops?|_[mg]ups)\b",
+    r"|\w(?:latency|bandwidth|time|_[munµ]?s(?:ecs?)?|_[kmgt]b/?p?s|_[kmgt]?flops?|_[mg]ups)\b"
+    r"|\w[\[(](?:i?ops|usecs?)[\])]",
     re.IGNORECASE,
 )
 _CLASSES = ("path", "hex", "clock", "day", "special", "number")

@@ -141,6 +141,12 @@ def test_a_timing_table_is_known_by_its_header() -> None:
     assert learn([table] * 3).compare(table.replace("0.0001", "0.0003")) is None
 
 
+def test_operations_a_second_in_a_header_make_a_table_of_rates() -> None:
+    table = "Kind  Most(MiB)  Most(OPs)  Mean(s)  Tasks\nwrite  4.70  4.72  3.40  4\n"
+    assert learn([table] * 3).compare(table.replace("4.70", "35.72")) is None
+    assert learn([table] * 3).compare(table.replace("  4\n", "  8\n")) is not None
+
+
 def test_progress_bars_of_another_pace_agree() -> None:
     runs = [
         "".join(f"\r[{'#' * i:<20}] {i * 5}%" for i in range(1, 21, step)) + "\nsum 42\n"

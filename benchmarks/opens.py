@@ -3,7 +3,8 @@
 Medians of 2000 opens in a run, of runs in turns and in random order; the difference to the program without
 the runtime. Files that a rule names are made, opened to read and for both; others are made. One rank; on a
 file system in memory system calls are cheap (but `node-local` leaves its files there), on a distant one each
-takes as long as its servers do.
+takes as long as its servers do. On a disk what an open that makes a file takes also depends on the files that
+earlier runs have made and removed there.
 """
 
 import argparse

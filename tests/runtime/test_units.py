@@ -28,6 +28,10 @@ SOURCES = {
     "test_handle_map": [],
     "test_digest": [],
     "test_job": ["system/job.cpp", "system/text.cpp"],
+    "test_layouts": [
+        *(f"files/{name}.cpp" for name in ("layouts", "rules", "elsewhere/place", "elsewhere/found")),
+        *("base/say.cpp", *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages"))),
+    ],
     "test_marks": [f"marks/{name}.cpp" for name in ("mark", "marks", "marks_file")],
     "test_merge": [
         "world/merge.cpp",
@@ -77,8 +81,9 @@ def doctest_main(tmp_path_factory):
 
 # What the runtime says on stderr of a failure that the test provokes.
 PROVOKED = {
+    "test_layouts": "mpiric: files keep the layout of their directory: theirs cannot be set: a.?0\n",
     "test_merge": "mpiric: what the ranks recorded could not be written to one file: "
-    "No such file or directory\n"
+    "No such file or directory\n",
 }
 
 

@@ -1,6 +1,7 @@
 #include "base/say.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -17,7 +18,7 @@ void say_once(const char* what, const char* detail) noexcept {
     const char* parts[] = {what, detail ? ": " : "", detail ? detail : ""};
     for (const char* part : parts)
         for (; *part && used < sizeof line - 1; ++part)
-            line[used++] = *part;
+            line[used++] = uint8_t(*part) < ' ' ? '?' : *part;  // a file's name may have newlines
     line[used++] = '\n';
     // Not through write(): that one may be our own wrapper.
     [[maybe_unused]] const long written = syscall(SYS_write, STDERR_FILENO, line, used);

@@ -5,6 +5,7 @@
 #include "base/say.hpp"
 #include "files/direct.hpp"
 #include "files/elsewhere/found.hpp"
+#include "files/refused_layouts.hpp"
 #include "files/rules.hpp"
 #include "profile/context.hpp"
 
@@ -25,6 +26,7 @@ constexpr int delay_create = O_NOCTTY | FASYNC;  // O_LOV_DELAY_CREATE of lustre
 constexpr uint16_t anywhere = 0xFFFF;
 constexpr int most_extents = 8;
 constinit std::atomic<unsigned> made{0};
+constinit RefusedLayouts refused;
 
 // lov_user_md_v1, lov_comp_md_v1 and lov_comp_md_entry_v1 of lustre_user.h.
 struct Plain {
@@ -115,10 +117,40 @@ bool opens_again(int file) noexcept {
     return fstat(file, &facts) == 0 && (facts.st_mode & 0600) == 0600;
 }
 
+/// Length of the directory that a path names, its slash included.
+int head_of(const char* path) noexcept {
+    const char* slash = std::strrchr(path, '/');
+    return slash ? int(slash + 1 - path) : 0;
+}
+
+/// The file system of the directory that a path names, 0 where it cannot be told.
+dev_t device_of(int directory, const char* path) noexcept {
+    char name[PATH_MAX] = ".";
+    if (const int head = head_of(path); head && head < int(sizeof name))
+        std::snprintf(name, sizeof name, "%.*s", head, path);
+    struct stat facts{};
+    return direct(SYS_newfstatat, directory, name, &facts, 0) == 0 ? facts.st_dev : 0;
+}
+
+bool is_refused(int directory, const char* path, std::string_view words) noexcept {
+    return refused.has_any() && refused.has(device_of(directory, path), words, runtime.options.file_layouts);
+}
+
+/// Gives a file that has no layout yet the one of its rule.
+bool set_layout(int file, const Attribute& layout, int directory, const char* path,
+                std::string_view words) noexcept {
+    const bool again = opens_again(file);
+    if (again && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
+        return true;
+    if (again && RefusedLayouts::lasts(errno))
+        refused.add(device_of(directory, path), words, runtime.options.file_layouts);
+    say_once("files keep the layout of their directory: theirs cannot be set", path);
+    return false;
+}
+
 /// A path beside the file, where no other of the job's processes makes one.
 bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
-    const char* slash = std::strrchr(path, '/');
-    const int head = slash ? int(slash + 1 - path) : 0;
+    const int head = head_of(path);
     char host[65] = "";
     gethostname(host, sizeof host - 1);
     const int length = std::snprintf(name, sizeof name, "%.*s.mpiric-%s-%d-%u", head, path, host,
@@ -129,10 +161,16 @@ bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
 }  // namespace
 
 bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
+    if (!own_path)
+        return false;
     const std::string_view words = words_for(own_path, runtime.options.file_layouts);
     if (words.empty())
         return false;
     const int before = errno;
+    if (is_refused(directory, own_path, words)) {
+        errno = before;
+        return false;
+    }
     bool made_here = false;
     elsewhere::Found found(directory, own_path, elsewhere::Found::Use::makes);
     char name[PATH_MAX];
@@ -142,12 +180,8 @@ bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
         if (file < 0 && errno == ENOENT && found.make_room() && write_name(name, found.path()))
             file = open_new(directory, name, mode);
         if (file >= 0) {
-            const bool is_set =
-                opens_again(file) && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0;
-            if (is_set)
+            if (set_layout(file, layout, directory, own_path, words))
                 made_here = direct(SYS_linkat, directory, name, directory, found.path(), 0) == 0;
-            else
-                say_once("files keep the layout of their directory: theirs cannot be set", own_path);
             direct(SYS_unlinkat, directory, name, 0);
             direct_close(file);
         }

@@ -42,6 +42,10 @@ class Side:
         """Call → ns."""
         return {name: float(ns) for name, ns in (line.split() for line in self.run().splitlines())}
 
+    def has_opened_library(self) -> bool:
+        """Whether the library is in the process when that one function returns: some open it in MPI_Init."""
+        return os.path.realpath(self.bed.mpi.library) in self.run("load", "maps")
+
     def load_ms(self) -> float:
         """CPU time of a process that calls one function, the lowest of some."""
         return min(self._load_ms() for _ in range(5))

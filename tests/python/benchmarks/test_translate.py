@@ -1,7 +1,7 @@
 """What the benchmark of the translation says of its numbers."""
 
 from benchmarks._translate_sides import c_name
-from benchmarks.translate import _row
+from benchmarks.translate import LOAD, _row, later_starts
 
 
 def test_what_is_added_is_the_median_of_the_differences_within_rounds() -> None:
@@ -14,6 +14,12 @@ def test_what_is_added_is_the_median_of_the_differences_within_rounds() -> None:
 def test_a_message_may_cost_more_than_a_call_that_does_nothing() -> None:
     row = _row("openmpi-5", "stand-in for mpich", "Irecv+Send+Wait", [(80.0, 99.0)], (None, None))
     assert (row["goal_ns"], row["added_instructions"]) == (20.0, None)
+
+
+def test_sides_whose_start_does_not_open_the_library_have_no_row_of_it_and_are_named() -> None:
+    rows = [{"mpi": "m", "side": side, "call": call} for side in ("a", "b") for call in ("Iprobe", LOAD)]
+    assert later_starts(rows) == ""
+    assert later_starts(rows[:3]).endswith("in MPI_Init alone: b.")
 
 
 def test_calls_are_found_by_the_names_of_functions() -> None:

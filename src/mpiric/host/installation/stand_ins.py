@@ -19,6 +19,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import FORTRAN_NAMES, NAMES, PAIRS, SONAMES, own_family
 
 _LIBRARY = "library"
+_MARK = b"mpiric_stand_in_for"  # the symbol that every stand-in has
 
 
 def stand_ins() -> tuple[tuple[AbiFamily, AbiFamily], ...]:
@@ -98,10 +99,13 @@ def write_stand_in(
 
 def preloaded_stand_in(preload: str) -> tuple[str, str]:
     """The stand-in among the paths of an LD_PRELOAD, and the library that it leads to; "" without one."""
-    for path in preload.replace(":", " ").split():
-        leads_to = Path(path).with_name(_LIBRARY)
-        if leads_to.is_file() and any(Path(path).name in names for names in NAMES.values()):
-            return path, leads_to.read_text(encoding="utf-8").strip()
+    for path in map(Path, preload.replace(":", " ").split()):
+        if not any(path.name in names for names in NAMES.values()):
+            continue
+        if (leads_to := path.with_name(_LIBRARY)).is_file():
+            return str(path), leads_to.read_text(encoding="utf-8").strip()
+        if path.is_file() and _MARK in path.read_bytes():
+            return str(path), ""
     return "", ""
 
 

@@ -174,8 +174,9 @@ def _with_stand_in(mpi: MpiLibrary, job: Job, host: Host) -> MpiLibrary:
     """The launcher's library, with the stand-in that the command itself gives the ranks for it."""
     stand_in, library = preloaded_stand_in(launchers.given_to_ranks(job, "LD_PRELOAD"))
     if stand_in and not host.is_file(library):
+        where = f"{library}, which is not here" if library else "no library: no file `library` is beside it"
         raise NotFoundError(
-            f"the stand-in {stand_in} leads to {library or 'no library'}, which is not here",
+            f"the stand-in {stand_in} leads to {where}",
             hint="mpiric mpi stand-in writes one that leads to a library of this machine",
         )
     is_its_own = library and host.real_path(library) == host.real_path(mpi.library)

@@ -131,3 +131,13 @@ def test_what_the_program_calls_and_nobody_answers_is_named(serve):
 def test_a_pair_without_a_stand_in_cannot_be_written(serve, tmp_path):
     with pytest.raises(NotFoundError, match="no stand-in for the openmpi ABI over mpich"):
         stand_ins.write_stand_in(tmp_path / "any", AbiFamily.OPENMPI, MPICH)
+
+
+def test_a_stand_in_among_preloaded_libraries_is_known_where_the_path_of_its_library_is_lost(tmp_path):
+    stand_in, other = tmp_path / "libmpi.so.12", tmp_path / "other/libmpi.so.12"
+    other.parent.mkdir()
+    other.write_bytes(b"an MPI library")
+    stand_in.write_bytes(b"\0mpiric_stand_in_for\0")
+    assert stand_ins.preloaded_stand_in(f"{other}:/lib/libjemalloc.so.2:{stand_in}") == (str(stand_in), "")
+    (tmp_path / "library").write_text("/opt/ompi/lib/libmpi.so.40\n")
+    assert stand_ins.preloaded_stand_in(str(stand_in)) == (str(stand_in), "/opt/ompi/lib/libmpi.so.40")

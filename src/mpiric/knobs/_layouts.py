@@ -1,7 +1,7 @@
 """Layouts worth trying, from who writes which files, and how a layout is set.
 
-One target per writer, k for each node (t3pio: McLay, James, Liu and Barth, XSEDE12), all of them, or one
-where every rank has a file of its own; stripes as large as what is written at a time.
+One target per writer, k for each node (t3pio: McLay, James, Liu and Barth, XSEDE12), or all of them; where
+every rank has a file of its own one, or its share of all; stripes as large as what is written at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -165,6 +165,8 @@ def _candidates(files: Sequence[FileTotal], system: FileSystem) -> list[FileLayo
 def _counts(files: Sequence[FileTotal], targets: int) -> Iterator[int]:
     writers, nodes = max(file.ranks for file in files), max(max(file.nodes, 1) for file in files)
     if writers == 1:
+        if 1 < len(files) <= targets // 2:
+            yield targets // len(files)
         yield 1
         if len(files) < (targets or 2):
             yield ALL_TARGETS

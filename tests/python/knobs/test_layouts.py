@@ -32,6 +32,11 @@ def test_a_file_of_each_rank_is_tried_on_one_target():
     assert LAYOUT.values(case(*OWN, system=wide))[0] == "out/:1x1MiB"
 
 
+def test_files_of_few_ranks_share_all_targets():
+    few = lustre(targets=8, default_layout=FileLayout((Stripes(1, MIB),)))
+    assert LAYOUT.values(case(*OWN[:4], system=few))[0] == "out/:2x1MiB"
+
+
 def test_unlike_files_of_one_directory_get_layouts_by_name_from_the_runtime():
     value = LAYOUT.values(case(SHARED, *OWN))[0]
     assert value == "data.h*:allx1MiB;dump.*:1x1MiB"

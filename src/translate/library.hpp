@@ -21,6 +21,9 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
 
 namespace mpiric::translate {
 
+/// Whether what calls this stand-in is one too: that one's program has another ABI.
+extern bool is_below_another;
+
 /// While a call of the program is being answered.
 struct Inside {
     Inside() { mpiric_depth = 1; }

@@ -20,9 +20,14 @@ extern "C" [[gnu::visibility("hidden")]] void* const mpiric_entrances[];
 extern "C" {
 [[gnu::visibility("default")]] extern const char mpiric_stand_in_for[];
 const char mpiric_stand_in_for[] = MPIRIC_TEXT(MPIRIC_PROGRAM);
+/// Called by another stand-in, which this one is the library of.
+[[gnu::visibility("default")]] void mpiric_stand_in_is_below() { mpiric::translate::is_below_another = true; }
 }
 
 namespace mpiric::translate {
+
+bool is_below_another = false;
+
 namespace {
 
 void* opened = nullptr;
@@ -273,6 +278,8 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
             give_up("the MPI library under the program cannot be opened: %s\n"
                     "hint: `mpiric mpi list` shows those that are here, `mpiric mpi stand-in` leads to one",
                     dlerror());
+        if (void* below = dlsym(opened, "mpiric_stand_in_is_below"))
+            reinterpret_cast<void (*)()>(below)();
         make_handles();
         add_predefined_handles();
         add_fortran_numbers();

@@ -265,11 +265,11 @@ def test_a_program_translated_there_and_back_prints_the_same(mpi, built, environ
     as_openmpi = replace(mpi, library=inner, abi_families=(AbiFamily.OPENMPI,))
     outer = write_stand_in(tmp_path / "outer", AbiFamily.MPICH, as_openmpi)
     variables = {**environment, **mpi.environment, "LD_LIBRARY_PATH": str(Path(mpi.library).parent)}
-    preloaded = ["env", f"LD_PRELOAD={outer}", program, tmp_path / "file", "the same twice"]
+    preloaded = ["env", f"LD_PRELOAD={outer}", program, tmp_path / "file", "there and back"]
     done = subprocess.run(
         [mpi.launcher, "-n", "2", *preloaded], env=variables, capture_output=True, text=True
     )
-    assert done.stdout.splitlines() == [*EXPECTED, "noticed 1"], done.stderr
+    assert done.stdout.splitlines() == [*EXPECTED, "noticed 1", "version of the header 1"], done.stderr
 
 
 def test_a_library_of_its_own_family_that_a_program_does_not_find_is_put_under_it(

@@ -318,6 +318,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     say("before", before * 10 + (length > 0 && version >= 3));
+    say("version", 10 * version + minor <= 10 * MPI_VERSION + MPI_SUBVERSION);
     statuses();
     arrays();
     errors();

@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace mpiric::translate {
@@ -62,6 +63,18 @@ static int t_MPI_Error_string(int code, char* string, int* length) {
 static int t_MPI_Pcontrol(int level, ...) {
     const Inside inside;
     return TO_PROGRAM(error, CALL(MPI_Pcontrol, int, int, ...)(level));
+}
+/// A program that believes in a version uses its constants: it hears of none newer than its ABI.
+static int t_MPI_Get_version(int* version, int* subversion) {
+    const Inside inside;
+    const int rc = CALL(MPI_Get_version, int, int*, int*)(version, subversion);
+    const bool is_known = rc == 0 && version && subversion;
+    if (is_known && !is_below_another &&
+        std::pair(*version, *subversion) > std::pair(program::VERSION, program::SUBVERSION)) {
+        *version = program::VERSION;
+        *subversion = program::SUBVERSION;
+    }
+    return TO_PROGRAM(error, rc);
 }
 static int t_MPI_Abi_get_version(int* major, int* minor) {
     const bool is_standard = program::buffer_automatic && !program::weights_are_data;

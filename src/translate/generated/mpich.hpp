@@ -44,6 +44,8 @@ inline constexpr int MAX_PSET_NAME_LEN = 256;
 inline constexpr int ERR_LASTCODE = 1073741823;
 inline constexpr int UNDEFINED = -32766;
 inline constexpr int F_STATUS_SIZE = 5;
+inline constexpr int VERSION = 5;
+inline constexpr int SUBVERSION = 0;
 inline constexpr int ERR_OTHER = 15;
 inline constexpr int ERR_UNSUPPORTED_OPERATION = 44;
 }  // namespace mpiric::translate::mpich

@@ -44,6 +44,8 @@ inline constexpr int MAX_PSET_NAME_LEN = 512;
 inline constexpr int ERR_LASTCODE = 92;
 inline constexpr int UNDEFINED = -32766;
 inline constexpr int F_STATUS_SIZE = 6;
+inline constexpr int VERSION = 3;
+inline constexpr int SUBVERSION = 1;
 inline constexpr int ERR_OTHER = 16;
 inline constexpr int ERR_UNSUPPORTED_OPERATION = 52;
 }  // namespace mpiric::translate::openmpi

@@ -44,6 +44,8 @@ inline constexpr int MAX_PSET_NAME_LEN = 1024;
 inline constexpr int ERR_LASTCODE = 16383;
 inline constexpr int UNDEFINED = -32766;
 inline constexpr int F_STATUS_SIZE = 8;
+inline constexpr int VERSION = 5;
+inline constexpr int SUBVERSION = 0;
 inline constexpr int ERR_OTHER = 16;
 inline constexpr int ERR_UNSUPPORTED_OPERATION = 55;
 }  // namespace mpiric::translate::standard

@@ -7,6 +7,8 @@ MPIRIC_NATIVE says which native parts a wheel gets:
 MPIRIC_RUNTIME=WHEEL takes the libraries that are preloaded into programs from a portable wheel of this
 version, so that they enter containers with an older C library than that of ``local``.
 MPIRIC_MPICH_PREFIX and MPIRIC_OPENMPI_PREFIX name prefixes with other headers than those in third_party.
+MPIRIC_DIGESTS=off notes no digests of the native parts: for packaging systems that change their files
+afterwards (run paths, strip), which mpiric would else refuse to use.
 MPIRIC_CHARTS=off leaves out the library that draws the charts of reports; they have tables then.
 An editable install takes what `make setup` builds.
 """
@@ -33,6 +35,7 @@ _HEADERS = {  # of the MPIs whose ABI families the native parts are built for
     "MPIRIC_OPENMPI_PREFIX": ("third_party/openmpi", "mpi.h"),
 }
 _CHARTS = "src/mpiric/report/library/echarts.min.js"
+_MANIFEST = "manifest.json"  # as cmake/manifest.py writes it
 _ZIG = "ziglang==0.17.1"  # as in tools/setup/native-portable
 
 
@@ -120,13 +123,15 @@ class NativeParts(BuildHookInterface):
             self._run([self._program("cmake"), *step])
         if self._kind == "local" and (wheel := os.environ.get("MPIRIC_RUNTIME")):
             self._take_runtimes(Path(wheel), build / "tree")
+        if os.environ.get("MPIRIC_DIGESTS") == "off":
+            forget_digests(build / "tree" / _MANIFEST)
         return build / "tree"
 
     def _take_runtimes(self, wheel: Path, tree: Path) -> None:
         """Replace each family's runtime by the wheel's, and its digest."""
         if not wheel.name.startswith(f"mpiric-{self.metadata.version}-") or not wheel.is_file():
             self._stop(f"MPIRIC_RUNTIME is {wheel}", f"name a wheel of mpiric {self.metadata.version}")
-        manifest = tree / "manifest.json"
+        manifest = tree / _MANIFEST
         facts = json.loads(manifest.read_text())
         with zipfile.ZipFile(wheel) as packed:
             for name in (name for name in packed.namelist() if Path(name).name == "libmpiric.so"):
@@ -169,3 +174,9 @@ class NativeParts(BuildHookInterface):
     def _stop(self, why: str, hint: str) -> None:
         """End the build with a sentence; nothing is ever left out silently."""
         self.app.abort(f"mpiric: {why}\nhint: {hint}")
+
+
+def forget_digests(manifest: Path) -> None:
+    """Leave the digests of native parts out of what they say of themselves."""
+    facts = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**facts, "sha256": {}}, indent=1) + "\n")

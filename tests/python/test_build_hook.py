@@ -1,5 +1,6 @@
 """The build hook of packages: what it asks for, and that nothing is left out silently."""
 
+import json
 import os
 import subprocess
 import sys
@@ -99,3 +100,24 @@ def test_a_wish_that_cannot_be_had_ends_the_build(checkout, variables, word):
     done = build(checkout, "wheel", **variables)
     assert done.returncode != 0
     assert word in done.stderr
+
+
+CMAKE = f"""#!/bin/sh
+[ "$1" = --install ] || exit 0
+mkdir -p "$5/any" && echo front >"$5/any/mpiric-front"
+exec '{sys.executable}' '{ROOT}/cmake/manifest.py' "$5" gcc local
+"""
+
+
+@pytest.mark.parametrize(
+    ("variables", "noted"), [({}, ["any/mpiric-front"]), ({"MPIRIC_DIGESTS": "off"}, [])]
+)
+def test_digests_are_noted_unless_files_are_changed_afterwards(checkout, variables, noted):
+    (checkout / "bin").mkdir()
+    (checkout / "bin/cmake").write_text(CMAKE)
+    (checkout / "bin/cmake").chmod(0o755)
+    path = f"{checkout}/bin:/usr/bin:/bin"
+    done = build(checkout, "wheel", PATH=path, MPIRIC_NATIVE="local", **variables)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(zipfile.ZipFile(made(checkout)).read("mpiric/_native/manifest.json"))
+    assert (facts["built_by"], list(facts["sha256"])) == ("gcc", noted)

@@ -96,7 +96,10 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         limit_s=parse_duration(given["limit"]) if given["limit"] else None,
     )
     if dry_run:
-        print(prepare(request, LocalHost()).launch.shell_line())
+        prepared = prepare(request, LocalHost())
+        if prepared.why_not is not None:
+            raise prepared.why_not
+        print(prepared.launch.shell_line())
         return 0
     if given["submit"]:
         return _submitted(request)

@@ -64,6 +64,10 @@ class MismatchError(MpiricError):
     exit_code = ExitCode.MISMATCH
 
 
+class NoRuntimeError(MismatchError):
+    """What was asked for needs mpiric's runtime in the ranks, and it cannot be put there."""
+
+
 class ProgramFailedError(MpiricError):
     """The user's command fails as it stands."""
 

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from mpiric.host.installation.digests import is_altered
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
 
@@ -18,7 +19,10 @@ def native_root() -> Path:
 
 
 def native_part(name: str, family: AbiFamily | None = None) -> str:
-    """Absolute path of a native program or library: ``probe-mpi`` of a family, ``probe-stream`` of none."""
+    """Absolute path of a native program or library: ``probe-mpi`` of a family, ``probe-stream`` of none.
+
+    Raises NotFoundError for a part that is not there, or not as it was built: it could end a user's program.
+    """
     path = _ROOT / (family.value if family else _NO_FAMILY) / name
     if not path.is_file():
         whose = f" for the {family.value} ABI" if family else ""
@@ -26,24 +30,32 @@ def native_part(name: str, family: AbiFamily | None = None) -> str:
             f"{name}{whose} is not part of this installation",
             hint="run 'make setup' in a checkout, or install a wheel that has native parts",
         )
+    if is_altered(path, _ROOT):
+        raise NotFoundError(
+            f"{path} is not as it was built, so that it is not used", hint="install mpiric again"
+        )
     return str(path)
 
 
 def native_stand_in(program: AbiFamily, library: AbiFamily, soname: str) -> str:
     """Absolute path of the stand-in for programs of one family over libraries of another, "" without one."""
-    path = _ROOT / "translate" / f"{program.value}-{library.value}" / soname
-    return str(path) if path.is_file() else ""
+    return _usable(_ROOT / "translate" / f"{program.value}-{library.value}" / soname)
 
 
 def native_fortran(program: AbiFamily, soname: str) -> str:
     """Absolute path of the Fortran library for programs of a family, "" without one."""
-    path = _ROOT / "translate" / f"fortran-{program.value}" / soname
-    return str(path) if path.is_file() else ""
+    return _usable(_ROOT / "translate" / f"fortran-{program.value}" / soname)
+
+
+def _usable(path: Path) -> str:
+    """Path of a part that is there and as it was built, "" otherwise."""
+    return str(path) if path.is_file() and not is_altered(path, _ROOT) else ""
 
 
 def native_repairs() -> tuple[str, ...]:
     """Absolute paths of what can be put before libraries whose standard ABI has other values."""
-    return tuple(str(path) for path in sorted(_ROOT.glob("translate/repair-*/libmpiric_repair.so")))
+    paths = sorted(_ROOT.glob("translate/repair-*/libmpiric_repair.so"))
+    return tuple(filter(None, map(_usable, paths)))
 
 
 def stand_in_functions(how: str) -> frozenset[str]:

@@ -4,7 +4,9 @@ A preload that the dynamic linker cannot load ends the program (glibc: "version 
 skipped with a line on stderr (32 bits). musl's linker takes no library that was linked to glibc.
 """
 
-from mpiric.host.host import Elf, Host
+from collections.abc import Sequence
+
+from mpiric.host.host import Completed, Elf, Host
 from mpiric.launchers.containers import engines, split_container
 from mpiric.model.job import Container, Job, Segment
 
@@ -72,26 +74,47 @@ def _nowhere_to_bind(container: Container, image: str, host: Host) -> str:
     """An engine that cannot bind the library would not start the program at all."""
     points = engines()[container.engine].mount_points
     missing = [path for path in points if path.rpartition("/")[2] not in host.list_dir(image + _parent(path))]
+    return _lacking(image, missing, before=image)
+
+
+def _lacking(image: str, missing: Sequence[str], before: str = "") -> str:
+    """The sentence on mount points that an image has not; ``before`` is where the image lies unpacked."""
     if not missing:
         return ""
-    how = f"mkdir -p {' '.join(image + path for path in missing)}"
-    return f"{_OURS} cannot be bound into the image {image}, which lacks directories for it: {how}"
+    how = f"mkdir -p {' '.join(before + path for path in missing)}"
+    where = "" if before else ", before the image is packed"
+    return f"{_OURS} cannot be bound into the image {image}, which lacks directories for it: {how}{where}"
 
 
 def _asked_inside(container: Container, ours: Elf, host: Host) -> str | None:
     """Ask the engine which C library programs inside find; None without an answer."""
-    words = (*container.words, "ldd", "--version")
-    if host.is_file(container.image):
-        answer = host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S)
-    else:
-        answer = host.run(words, timeout_s=_PATIENCE_S)
+    answer = _answer(container, ("ldd", "--version"), host)
     first = (answer.stdout or answer.stderr).partition("\n")[0]
     if "musl" in first:
         return f"the image {container.image} has the C library musl, and mpiric's library needs glibc"
     version = first.rpartition(" ")[2]
     if answer.status or not first.startswith("ldd ") or not version.replace(".", "").isdigit():
         return None
-    return _too_old(f"the image {container.image}", tuple(map(int, version.split("."))), ours)
+    too_old = _too_old(f"the image {container.image}", tuple(map(int, version.split("."))), ours)
+    return too_old or _nowhere_to_bind_inside(container, host)
+
+
+def _nowhere_to_bind_inside(container: Container, host: Host) -> str:
+    """The same of an image whose files only its engine reads: a SquashFS, or one that goes by a name."""
+    points = engines()[container.engine].mount_points
+    if not points:
+        return ""
+    there = _answer(container, ("ls", "-d", "/", *points), host).stdout.splitlines()
+    missing = [path for path in points if path not in there]
+    return _lacking(container.image, missing) if "/" in there else ""  # else there is no ls
+
+
+def _answer(container: Container, question: Sequence[str], host: Host) -> Completed:
+    """What a command prints inside; kept where the image is a file."""
+    words = (*container.words, *question)
+    if host.is_file(container.image):
+        return host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S)
+    return host.run(words, timeout_s=_PATIENCE_S)
 
 
 def _too_old(whose: str, offered: tuple[int, ...], ours: Elf) -> str:

@@ -5,14 +5,16 @@ from posixpath import basename
 
 from mpiric import knobs, launchers, mpis
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError
+from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch
 from mpiric.model.merge_spellings import merge_spellings
-from mpiric.model.situation import Situation
+from mpiric.model.rank_order import RankOrders
+from mpiric.model.situation import Situation, Tuner
 from mpiric.model.spelling import Spelling
 
 _ASAN = "libasan.so"
+_ANY = "libmpiric.so"
 _SWITCHES = ("mpi", "launch-route")  # knobs that change in whose words the others are spelled
 
 
@@ -29,7 +31,8 @@ def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
 def spellings(configuration: Configuration, situation: Situation) -> dict[str, Spelling]:
     """Knob → spelling, merged with one another.
 
-    Raises MismatchError for a value that nobody can write here, and for knobs that contradict.
+    Raises MismatchError for a value that nobody can write here, and for knobs that contradict; NoRuntimeError
+    for a value that could be set if the runtime could be loaded.
     """
     written: dict[str, Spelling] = {}
     under = _switched(configuration, situation)
@@ -37,12 +40,25 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
         knob = knobs.all_knobs()[name]
         spelling = spell(knob, value, situation if name in _SWITCHES else under)
         if spelling is None:
-            raise MismatchError(
-                f"{name}={value} cannot be set for {under.mpi.label} through {under.job.dialect}",
-                hint=f"take another value, or leave {name} out",
-            )
+            raise _unwritten(knob, value, under)
         written[name] = spelling
     return merge_spellings(written, situation.job.environment)
+
+
+def _unwritten(knob: Knob, value: str, situation: Situation) -> MpiricError:
+    """Why a value cannot be written: nobody has words for it, or it needs the runtime."""
+    why, hint = situation.tuner.why_not, f"take another value, or leave {knob.name} out"
+    if why and spell(knob, value, _with_a_runtime(situation)) is not None:
+        return NoRuntimeError(f"{knob.name}={value} cannot be set: {why}", hint=hint)
+    where = f"for {situation.mpi.label} through {situation.job.dialect}"
+    return MismatchError(f"{knob.name}={value} cannot be set {where}", hint=hint)
+
+
+def _with_a_runtime(situation: Situation) -> Situation:
+    """The situation as it would be if the runtime could be loaded: to ask what needs it."""
+    family = next(iter(situation.mpi.abi_families), "")
+    orders = RankOrders(library=_ANY, engine=_ANY, family=family)
+    return replace(situation, tuner=Tuner(library=_ANY, policy=_ANY), rank_orders=orders)
 
 
 def completed(configuration: Configuration, situation: Situation) -> Configuration:

@@ -10,7 +10,7 @@ from typing import Any
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.rank_order import RankOrderChoice, RankOrders
 from mpiric.model.situation import Situation
 from mpiric.tuning.files import read_bounded, write_whole
@@ -45,22 +45,22 @@ def with_orders(situation: Situation, orders: RankOrders, host: Host) -> Situati
     """The situation with orders that the runtime can carry out; with the reason where it cannot."""
     families = situation.mpi.abi_families
     try:
-        library = native_part(_RUNTIME, families[0]) if families else ""
-    except NotFoundError:
-        library = ""
+        library, engine = native_part(_RUNTIME, families[0]) if families else "", native_part(_ENGINE)
+    except NotFoundError as error:
+        return replace(situation, rank_orders=RankOrders(why_not=error.message))
     if not library or not read_embedded_texts(library, _SWITCH.encode()):
         why = "the runtime of this installation does not reorder the ranks of this MPI"
         return replace(situation, rank_orders=RankOrders(why_not=why))
     if why := why_not_loadable(situation.job, library, host):
         return replace(situation, rank_orders=RankOrders(why_not=why))
-    engine = native_part(_ENGINE)
     return replace(situation, rank_orders=replace(orders, library=library, family=families[0], engine=engine))
 
 
 def with_order(situation: Situation, slots: Sequence[int], name: str, store: Path, host: Host) -> Situation:
     """The situation with one order as a value of the knob, its file named by what is in it.
 
-    Raises MpiricError for what is no permutation of the job's ranks, or no runtime could carry out.
+    Raises MpiricError for what is no permutation of the job's ranks, NoRuntimeError for what no runtime
+    could carry out.
     """
     check_order(slots, situation.job.ranks, "the order of ranks")
     text = text_of(slots)
@@ -70,7 +70,7 @@ def with_order(situation: Situation, slots: Sequence[int], name: str, store: Pat
     choice = RankOrderChoice(name, str(path.absolute()), 1.0, 1.0)
     found = with_orders(situation, RankOrders((choice,)), host)
     if not found.rank_orders.choices:
-        raise MismatchError(found.rank_orders.why_not, hint="leave the order of ranks out")
+        raise NoRuntimeError(found.rank_orders.why_not, hint="leave the order of ranks out")
     return found
 
 

@@ -26,14 +26,17 @@ _RUNTIME = "libmpiric.so"
 
 
 def tuner_for(mpi: MpiLibrary) -> Tuner:
-    """The runtime for this MPI, if one is installed that knows the switch; none while the MPI is unknown."""
+    """The runtime for this MPI, if one is installed that knows the switch; none while the MPI is unknown.
+
+    Where it is not as it has to be, the reason.
+    """
     family = family_above(mpi)
     if family is None:
         return Tuner()
     try:
         library = native_part(_RUNTIME, family)
-    except NotFoundError:
-        return Tuner()
+    except NotFoundError as error:
+        return Tuner(why_not=error.message)
     return Tuner(library) if read_embedded_texts(library, SWITCH.encode()) else Tuner()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.processes.foreground import Ran, run_in_foreground
-from mpiric.model.errors import MpiricError, after_run
+from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch
 from mpiric.model.profile import NodeTopology, Profile
 from mpiric.model.record import Record
@@ -40,7 +40,8 @@ class PreparedProfile:
     launch: Launch
     parsed: ParsedJob
     directory: Path
-    library: str  # absolute path of the runtime
+    library: str  # absolute path of the runtime, "" where this installation has none to load
+    why_not: MpiricError | None = None  # why it has none
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,11 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     options = dict(request.options)
     if request.limit_s is not None:
         options["MPIRIC_FLUSH_AT"] = f"{time.time() + request.limit_s:.3f}"
-    recorder = recorder_of(parsed.job, request.family or family_of(parsed, host), options)
+    family = request.family or family_of(parsed, host)
+    try:
+        recorder = recorder_of(parsed.job, family, options)
+    except NotFoundError as error:
+        return PreparedProfile(launchers.render(parsed.job, []), parsed, directory, "", error)
     spelled = [("profile", "on", recorder.spelling(directory))]
     return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory, recorder.library)
 
@@ -90,8 +95,8 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     """
     prepared = prepare(request, host)
     job = prepared.parsed.job
-    if reason := why_not_loadable(job, prepared.library, host):
-        return _unrecorded(prepared, request, MpiricError(f"nothing was recorded: {reason}"))
+    if reason := _why_not(prepared, host):
+        return _unrecorded(prepared, request, reason)
     try:
         lock = lock_emptied(prepared.directory)
     except OSError as error:
@@ -107,6 +112,14 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     finally:
         with suppress(OSError):
             lock.release()
+
+
+def _why_not(prepared: PreparedProfile, host: Host) -> MpiricError | None:
+    """Why the ranks cannot be given the runtime; None where they can."""
+    if missing := prepared.why_not:
+        return MpiricError(f"nothing was recorded: {missing.message}", hint=missing.hint)
+    reason = why_not_loadable(prepared.parsed.job, prepared.library, host)
+    return MpiricError(f"nothing was recorded: {reason}") if reason else None
 
 
 def _unrecorded(prepared: PreparedProfile, request: ProfileRequest, why_not: MpiricError) -> Profiled:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.model.situation import Situation, Tuner
 from mpiric.workflows.policies.files import check_mpi, check_writable, read_policy, site_policy
@@ -61,13 +61,13 @@ def with_collectives(
             return situation, {}, [f"without this site's policy: {tuner.why_not}"] if tuner.why_not else []
         return _with_site_policy(site, request, situation, host)
     if tuner.why_not:
-        raise MismatchError(
+        raise NoRuntimeError(
             f"collectives cannot be tuned: {tuner.why_not}", hint="leave --policy and its like out"
         )
     if not tuner.library:
         raise NotFoundError(
             f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
-            hint="install mpiric where a C++20 compiler is, or leave --policy and its like out",
+            hint="leave --policy and its like out",
         )
     if unknown := sorted(set(request.learn_only) - COLLECTIVES):
         raise MpiricError(f"{', '.join(unknown)}: no such collective", hint="for example allreduce,bcast")

@@ -1,13 +1,13 @@
 """Run a command with the recipe that fits it, under another MPI, or with knobs set by hand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.recipe import Fingerprint, Recipe
@@ -55,7 +55,8 @@ class PreparedRun:
 def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) -> PreparedRun:
     """Choose recipe and settings; ``parsed`` is the launch line where it has been read already.
 
-    Raises MismatchError for a named recipe that must not be applied.
+    Where what was asked for needs the runtime and it cannot be loaded, the command runs as it is: this must
+    not cost a job its time. Raises MismatchError for a named recipe that must not be applied.
     """
     parsed = parsed or parse_job(
         request.argv,
@@ -66,13 +67,28 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     )
     warnings = breaking(parsed, host)
     try:
+        return _with_settings(request, parsed, warnings, host)
+    except NoRuntimeError as error:
+        return _untouched(parsed, warnings, error)
+
+
+def _untouched(parsed: ParsedJob, warnings: Sequence[str], error: MpiricError) -> PreparedRun:
+    """The command as it is, and why."""
+    sentences = (*warnings, f"{error.message}; running the command as it is")
+    launch = launchers.render(parsed.job, [])
+    return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
+
+
+def _with_settings(
+    request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], host: Host
+) -> PreparedRun:
+    """The command with the recipe and what else was asked for."""
+    try:
         situation = situation_for(request.recipe, request.store, parsed, host)
     except NotFoundError as error:
         if request.asks_for_something:
             raise
-        untouched = launchers.render(parsed.job, [])
-        sentences = (*warnings, f"{error.message}; running the command as it is")
-        return PreparedRun(untouched, Configuration(), parsed.job.environment, words=sentences)
+        return _untouched(parsed, warnings, error)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", [*warnings]
     if request.recipe is not None:

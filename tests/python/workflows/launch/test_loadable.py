@@ -5,6 +5,7 @@ from tests.support.replay_host import Recording, ReplayHost, command_key
 
 from mpiric.host.host import Completed, Elf
 from mpiric.launchers import parse_command
+from mpiric.launchers.containers import engines
 from mpiric.workflows.launch.loadable import why_not_loadable
 
 LIBRARY = "/mpiric/libmpiric.so"
@@ -94,6 +95,27 @@ def test_an_image_that_nothing_can_be_bound_into_is_named_with_what_mends_it():
     libraries = {"/img/usr/lib/x86_64-linux-gnu/libc.so.6": libc(2, 31)}
     files = {path: "" for path in MOUNT_POINTS if "/9/" not in path}
     assert reason(UNPACKED, libraries, files=files).endswith("lacks directories for it: mkdir -p /img/mnt/9")
+
+
+@pytest.mark.parametrize("missing", [(), ("/mnt/9",), ("/mnt/9", "/mnt/0")])
+def test_an_image_that_only_its_engine_reads_is_asked_for_mount_points(missing):
+    points = engines()["charliecloud"].mount_points
+    inside = "ch-run ./app.sqfs --".split()
+    listed = "\n".join(["/", *(path for path in points if path not in missing)])
+    commands = {
+        command_key([*inside, "ldd", "--version"], None): Completed(0, "ldd (GNU libc) 2.36", ""),
+        command_key([*inside, "ls", "-d", "/", *points], None): Completed(2 if missing else 0, listed, ""),
+    }
+    said = reason("mpirun -n 2 ch-run ./app.sqfs -- ./app", {}, commands=commands)
+    how = f"mkdir -p {' '.join(missing)}, before the image is packed"
+    assert said.endswith(how if missing else "")
+    assert bool(said) == bool(missing)
+
+
+def test_an_image_that_has_no_ls_is_not_refused():
+    asked = command_key(["ch-run", "./app.sqfs", "--", "ldd", "--version"], None)
+    commands = {asked: Completed(0, "ldd (GNU libc) 2.36", "")}
+    assert reason("mpirun -n 2 ch-run ./app.sqfs -- ./app", {}, commands=commands) == ""
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from functools import cache
 
 from mpiric.knobs._carriers import carriers
 from mpiric.knobs._declare import no
+from mpiric.knobs._hints import why_hints_not_set
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
@@ -28,6 +29,7 @@ __all__ = [
     "outputs",
     "sizes_sent",
     "switched",
+    "why_hints_not_set",
     "why_not",
     "why_not_set",
 ]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from math import ceil
 
 from mpiric.knobs._declare import no, yes
-from mpiric.knobs._outputs import output_system
+from mpiric.knobs._outputs import missing_locks, output_system
 from mpiric.knobs._reading import rank_count
+from mpiric.model.file_rules import parse_hints
 from mpiric.model.knob import Applicability, Promise
 from mpiric.model.situation import Situation
 
@@ -40,7 +41,26 @@ def promise(situation: Situation) -> Promise:
 def values(situation: Situation) -> tuple[str, ...]:
     """Combinations of hints, the most promising first."""
     ompio = situation.mpi.capabilities.mpi_io == "ompio"
-    return tuple(dict.fromkeys(_ompio(situation) if ompio else _romio(situation)))[:_MOST_VALUES]
+    found = dict.fromkeys(_ompio(situation) if ompio else _romio(situation))
+    return tuple(value for value in found if not why_hints_not_set(value, situation))[:_MOST_VALUES]
+
+
+def why_hints_not_set(value: str, situation: Situation) -> str:
+    """Why hints cannot be used where the job writes, "" where they can.
+
+    ROMIO locks what it reads and writes again where ranks write with gaps and by themselves (data sieving):
+    without locks it aborts, and with locks that hold on one node only the data are wrong.
+    """
+    system = output_system(situation)
+    missing = missing_locks(system, situation) if system else ""
+    if system is None or not missing:
+        return ""
+    for rule in parse_hints(value):
+        hints = rule.hints
+        alone = hints.get("romio_cb_write") == "disable" and hints.get("romio_ds_write") != "disable"
+        if alone or hints.get("romio_ds_write") == "enable":
+            return f"data sieving needs locks, and {system.mount_point} is mounted with {missing}"
+    return ""
 
 
 def _calls(situation: Situation) -> tuple[float, float]:

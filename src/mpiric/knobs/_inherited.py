@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from mpiric.host.findings import finding_from
-from mpiric.knobs._outputs import output_system, system_of
+from mpiric.knobs._outputs import missing_locks, output_system, system_of
 from mpiric.knobs._reading import (
     cpus_per_node,
     has_adapter,
@@ -141,10 +141,11 @@ def _mount(situation: Situation) -> Iterator[Finding]:
         return
     if not system.is_writable:
         yield _finding("mount-read-only", mount=system.mount_point)
-    fails = system.locks == "none" or (system.locks == "this node" and situation.nodes > 1)
-    if fails and (_writes_through_mpi(situation) or situation.observation.loads("libhdf5")):
-        holds = "no flock" if system.locks == "none" else "flock that holds on one node only"
-        yield _finding("mount-without-flock", mount=system.mount_point, kind=system.kind, holds=holds)
+    if system.quota_free_bytes == 0:
+        yield _finding("quota-used-up", mount=system.mount_point)
+    missing = missing_locks(system, situation)
+    if missing and (_writes_through_mpi(situation) or situation.observation.loads("libhdf5")):
+        yield _finding("mount-without-flock", mount=system.mount_point, kind=system.kind, holds=missing)
 
 
 def _writes_through_mpi(situation: Situation) -> bool:

@@ -23,6 +23,13 @@ def system_of(path: str, situation: Situation) -> FileSystem | None:
     return max(holding, key=lambda each: len(each.mount_point), default=None)
 
 
+def missing_locks(system: FileSystem, situation: Situation) -> str:
+    """What a mount has in place of locks between all nodes of the job; "" where it may have them."""
+    if system.locks == "none":
+        return "no flock"
+    return "flock that holds on one node only" if system.locks == "this node" and situation.nodes > 1 else ""
+
+
 def outputs(situation: Situation) -> tuple[FileTotal, ...]:
     """Files written below the working directory that the program may have made; paths are relative."""
     behaviour = situation.observation.behaviour

@@ -23,6 +23,11 @@ inline bool direct_unlink(const char* path) noexcept { return direct(SYS_unlinka
 inline bool is_there(int directory, const char* path) noexcept {
     return direct(SYS_faccessat, directory, path, F_OK) == 0;
 }
+/// Whether a name is taken, by a link that leads nowhere too. It asks no server for a file's size.
+inline bool is_taken(int directory, const char* path) noexcept {
+    char target;
+    return direct(SYS_readlinkat, directory, path, &target, 1) >= 0 || errno == EINVAL;
+}
 
 /// A descriptor of ours, closed at the end of its scope.
 class Opened {

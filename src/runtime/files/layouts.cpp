@@ -174,7 +174,7 @@ bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
     bool made_here = false;
     elsewhere::Found found(directory, own_path, elsewhere::Found::Use::makes);
     char name[PATH_MAX];
-    if (!is_there(directory, found.path()) && write_name(name, found.path())) {
+    if (!is_taken(directory, found.path()) && write_name(name, found.path())) {
         const Attribute layout = attribute(words);
         int file = layout.bytes ? open_new(directory, name, mode) : -1;
         if (file < 0 && errno == ENOENT && found.make_room() && write_name(name, found.path()))

@@ -28,6 +28,7 @@ Faults FaultFile::now() {
             file >> faults_.slower;
         faults_.quota |= word == "quota";
         faults_.error |= word == "error";
+        faults_.no_layouts |= word == "nolayouts";
         faults_.no_flock |= word == "noflock";
         faults_.hung |= word == "hung";
     }

@@ -3,6 +3,7 @@
 //     full 3        writes to objects on target 3 fail with ENOSPC
 //     quota         writes fail with EDQUOT
 //     error         reads and writes fail with EIO
+//     nolayouts     layouts are set with EPERM
 //     noflock       flock fails with ENOTSUP
 //     slow 10       targets take ten times as long
 //     hung          reads and writes wait until this line is gone
@@ -19,7 +20,7 @@ namespace lab {
 
 struct Faults {
     std::set<uint32_t> full = {};
-    bool quota = false, error = false, no_flock = false, hung = false;
+    bool quota = false, error = false, no_flock = false, no_layouts = false, hung = false;
     double slower = 1;
 };
 

@@ -250,6 +250,8 @@ int lab_setxattr(const char* path, const char* name, const char* value, size_t b
     wait_metadata();
     if (std::strcmp(name, attribute) != 0)
         return result(lsetxattr(real(path).c_str(), name, value, bytes, flags));
+    if (faults->now().no_layouts)
+        return -EPERM;
     Layout layout, there;
     if (const int error = parse(std::string(value, bytes), layout))
         return -error;

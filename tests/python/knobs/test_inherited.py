@@ -87,6 +87,8 @@ def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
     ("mount", "libraries", "nodes", "expected"),
     [
         ({"is_writable": False}, (), 1, "mount-read-only"),
+        ({"quota_free_bytes": 0}, (), 1, "quota-used-up"),
+        ({"quota_free_bytes": 1 << 20}, (), 1, None),
         ({"locks": "none"}, ("/x/libhdf5.so.310",), 1, "mount-without-flock"),
         ({"locks": "this node"}, ("/x/libhdf5.so.310",), 2, "mount-without-flock"),
         ({"locks": "this node"}, ("/x/libhdf5.so.310",), 1, None),
@@ -94,7 +96,7 @@ def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
         ({"locks": "all nodes"}, ("/x/libhdf5.so.310",), 2, None),
     ],
 )
-def test_a_mount_that_cannot_be_written_or_locked_is_named(mount, libraries, nodes, expected) -> None:
+def test_a_mount_without_room_rights_or_locks_is_named(mount, libraries, nodes, expected) -> None:
     case = situation(libraries=libraries, nodes=nodes)
     case = replace(case, machine=replace(case.machine, file_systems=(lustre(**mount),)))
     assert [finding.id for finding in inherited_problems(case)] == ([expected] if expected else [])

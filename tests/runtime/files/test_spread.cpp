@@ -93,6 +93,17 @@ TEST_CASE("a file that is in its own place stays there") {
     CHECK_FALSE(fs::exists(directory.path / "mpiric-spread"));
 }
 
+TEST_CASE("a file is made where a link in its place leads, also one that leads to no file yet") {
+    const Directory directory;
+    spread_by("a.* 4");
+    const std::string path = directory.path / "a.1";
+    fs::create_symlink("other", path);
+    CHECK(Found(AT_FDCWD, path.c_str(), Found::Use::makes).path() == path);
+    std::ofstream(directory.path / "other") << "x";
+    CHECK(Found(AT_FDCWD, path.c_str(), Found::Use::makes).path() == path);
+    CHECK(Found(AT_FDCWD, path.c_str()).path() == path);
+}
+
 TEST_CASE("where no subdirectory can be made, files are made in their place, and errno stays") {
     spread_by("a.* 4");
     errno = 7;

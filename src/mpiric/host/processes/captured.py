@@ -55,3 +55,9 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
     """The last line that a command wrote, of stderr before stdout; "" of a silent one."""
     lines = (done.stderr or done.stdout).strip().splitlines()
     return lines[-1] if lines else ""
+
+
+def first_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The first line that a command wrote, of stderr before stdout: its usage may follow what is wrong."""
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[0] if lines else ""

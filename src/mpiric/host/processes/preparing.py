@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mpiric.host.processes.captured import CommandLate, last_line, run_captured
+from mpiric.host.processes.captured import CommandLate, first_line, run_captured
 from mpiric.model.launch import Launch
 
 _LIMIT_S = 60.0  # of a command; a file system whose servers are away answers nothing at all
@@ -52,4 +52,4 @@ def _run(command: tuple[str, ...], environment: Mapping[str, str], directory: st
         return f"{words}: {error.strerror}"
     except CommandLate:
         return f"{words}: no answer in {_LIMIT_S:.0f} s"
-    return "" if done.returncode == 0 else f"{words}: {last_line(done) or f'status {done.returncode}'}"
+    return "" if done.returncode == 0 else f"{words}: {first_line(done) or f'status {done.returncode}'}"

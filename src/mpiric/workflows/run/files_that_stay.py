@@ -7,10 +7,13 @@ from pathlib import Path
 
 from mpiric.model.file_rules import HERE, parse_layouts
 from mpiric.tuning.equivalence.output_files import printable_name
+from mpiric.workflows.run.with_hint import with_hint
+
+_HINT = "remove what the program makes anew; a copy is a new file: `cp FILE COPY && mv COPY FILE`"
 
 
 def files_that_stay(value: str, working_directory: str) -> list[str]:
-    """A sentence on the files that a value of `layout` means and that keep the layout that they have.
+    """A sentence with a hint on files that a value of `layout` means and that keep the layout they have.
 
     A rule for the whole working directory is not looked at: inputs lie there.
     """
@@ -26,4 +29,4 @@ def files_that_stay(value: str, working_directory: str) -> list[str]:
         return []
     first, others = printable_name(min(found)), len(found) - 1
     which = f"{first} and {others} more are" if others else f"{first} is"
-    return [f"{which} there already: a file keeps the layout that it was made with"]
+    return [with_hint(f"{which} there already: a file keeps the layout that it was made with", _HINT)]

@@ -8,6 +8,9 @@ from mpiric.host.processes.preparing import make_ready
 from mpiric.workflows.run.explore import explore
 from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run
 from mpiric.workflows.run.run import PreparedRun
+from mpiric.workflows.run.with_hint import with_hint
+
+_HINT = "the run goes on without it; `mpiric tune --only io -- CMD` finds what can be set here"
 
 
 def run_looked_at(
@@ -19,7 +22,7 @@ def run_looked_at(
     """
     environment = {**prepared.environment, **prepared.launch.environment}
     if complaint := make_ready(prepared.launch, environment, Path.cwd()):
-        say(complaint)
+        say(with_hint(complaint, _HINT))
     status = explore(prepared, store, host, say) if explores else None
     if status is None and is_first_whole_run(prepared):
         status = first_whole_run(prepared, store, host, say)

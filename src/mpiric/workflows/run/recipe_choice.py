@@ -22,7 +22,7 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
-from mpiric.workflows.run.files_that_stay import files_that_stay
+from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
 
 
@@ -67,15 +67,6 @@ def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | No
     if not situation.tuner.library:
         return situation
     return replace(situation, tuner=with_policy(situation.tuner, policy, situation, store, host))
-
-
-def settable(configuration: Configuration, situation: Situation) -> tuple[Configuration, list[str]]:
-    """What of a configuration can be set where the job writes, and a sentence on what cannot."""
-    value = configuration.as_dict().get("layout")
-    why = knobs.why_not_set(value, situation) if value is not None else ""
-    if value is None or not why:
-        return configuration, files_that_stay(value, situation.job.working_directory) if value else []
-    return configuration.with_value("layout", None), [f"layout={value} is left out: {why}"]
 
 
 def with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:

@@ -19,15 +19,16 @@ from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
+from mpiric.workflows.run.file_warnings import file_warnings
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,
-    settable,
     situation_for,
     with_names,
     with_order_of,
     with_policy_of,
 )
+from mpiric.workflows.run.settable_files import settable
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ def _with_settings(
     if problems := knobs.check_configuration(values):
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
     configuration, left_out = settable(configuration, situation)
-    words += [*left_out, *_ways_back(configuration, situation)]
+    words += [*left_out, *file_warnings(configuration, situation, host)]
+    words += _ways_back(configuration, situation)
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None

@@ -42,7 +42,7 @@ Found::Found(int directory, const char* path, Use use) noexcept : directory_(dir
     if (!place_.is_spread())
         return;
     const int error = errno;
-    spread_ = use == Use::finds ? is_there(directory, place_.spread()) : !is_there(directory, place_.own());
+    spread_ = use == Use::finds ? is_there(directory, place_.spread()) : !is_taken(directory, place_.own());
     errno = error;
 }
 

@@ -14,7 +14,8 @@ class Found {
   public:
     enum class Use : uint8_t { finds, makes };
 
-    /// `path` as openat(2) takes it. A file that lies in its own place already is found there.
+    /// `path` as openat(2) takes it. A file that lies in its own place already is found there, and one that a
+    /// link stands for.
     Found(int directory, const char* path, Use use = Use::finds) noexcept;
     const char* path() const noexcept { return spread_ ? place_.spread() : place_.own(); }
 

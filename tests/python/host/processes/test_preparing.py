@@ -18,8 +18,8 @@ def test_commands_run_in_order_in_the_directory(tmp_path):
     assert (tmp_path / "out/x").exists()
 
 
-def test_the_first_command_that_fails_is_named_with_its_last_words(tmp_path):
-    failing = launch(("sh", "-c", "echo first >&2; echo no right >&2; exit 3"), ("touch", "x"))
+def test_the_first_command_that_fails_is_named_with_what_it_says_before_its_usage(tmp_path):
+    failing = launch(("sh", "-c", "echo no right >&2; echo usage: lfs >&2; exit 3"), ("touch", "x"))
     assert make_ready(failing, ENVIRONMENT, tmp_path).endswith("cannot be carried out: no right")
     assert not (tmp_path / "x").exists()
 

@@ -50,6 +50,14 @@ def test_a_file_that_differs_is_named(
     assert difference in found.sentence
 
 
+def test_a_file_with_a_newline_in_its_name_is_compared_and_named_on_one_line(tmp_path: Path) -> None:
+    expected = learn_files([_run(tmp_path, f"run{run}", {"new\nline": b"\0one"}) for run in range(2)])
+    assert expected.compare(_run(tmp_path, "same", {"new\nline": b"\0one"})) is None
+    found = expected.compare(_run(tmp_path, "other", {"new\nline": b"\0two"}))
+    assert found is not None
+    assert "'new?line' differs" in found.sentence
+
+
 def test_a_time_in_a_text_file_that_was_equal_by_chance_is_no_disagreement(tmp_path: Path) -> None:
     runs = [_run(tmp_path, f"r{run}", {"log": b"sum 3\ntook 0.1 s\n"}) for run in range(2)]
     assert learn_files(runs).compare(_run(tmp_path, "new", {"log": b"sum 3\ntook 0.2 s\n"})) is None

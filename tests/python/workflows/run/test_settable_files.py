@@ -1,0 +1,106 @@
+"""Settings of files that cannot be set where a job writes are left out, with a sentence and a hint each."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support.situations import BY_LABEL, MPIS, situation
+from tests.support.written_files import lustre, writing
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Tuner
+from mpiric.workflows.run.settable_files import settable
+
+SIEVING = "romio_cb_write=disable"
+
+
+def case(*, nodes=1, library=MPIS[0], **mount):
+    return writing(situation(library, ranks=8, nodes=nodes), system=lustre(**mount))
+
+
+def left_out(values, there):
+    """What is left of the values, and the sentence, whose hint is there."""
+    configuration, said = settable(Configuration.of(values), there)
+    (sentence,) = said
+    sentence, hint = sentence.split("\nhint: ")
+    assert hint
+    return configuration.as_dict(), sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "mount", "why"),
+    [
+        ("9x1MiB", {}, "9 stripes are more than the 8 targets there are"),
+        ("4x100000B", {}, "100000 bytes a stripe are no multiple of 65536"),
+        ("4x1MiB", {"is_writable": False}, "/home is mounted read-only"),
+        ("4x1MiB+dirs2", {}, "2 directory stripes are more than the metadata servers there are"),
+    ],
+)
+def test_a_layout_that_the_file_system_cannot_have(value, mount, why):
+    assert left_out({"layout": value}, case(**mount)) == ({}, f"layout={value} is left out: {why}")
+
+
+def test_a_layout_on_another_file_system_than_that_of_the_recipe():
+    there = case()
+    other = replace(there.machine.file_systems[0], kind="ext4")
+    there = replace(there, machine=replace(there.machine, file_systems=(other,)))
+    kept, sentence = left_out({"layout": "4x1MiB", "binding": "core"}, there)
+    assert (kept, sentence) == ({"binding": "core"}, "layout=4x1MiB is left out: ext4 has no layouts")
+
+
+def test_a_layout_of_single_files_without_the_runtime():
+    there = replace(case(), tuner=Tuner(why_not="the ranks load no library"))
+    assert left_out({"layout": "*.h5:4x1MiB"}, there)[1].endswith("is left out: the ranks load no library")
+
+
+@pytest.mark.parametrize("value", [SIEVING, f"*.h5:cb_nodes=2,{SIEVING}", "romio_ds_write=enable"])
+@pytest.mark.parametrize(
+    ("mount", "nodes", "words"),
+    [({"locks": "none"}, 1, "no flock"), ({"locks": "this node"}, 2, "flock that holds on one node only")],
+)
+def test_hints_that_need_locks_where_none_hold(value, mount, nodes, words):
+    why = f"data sieving needs locks, and /home is mounted with {words}"
+    there = case(nodes=nodes, **mount)
+    assert left_out({"mpi-io": value}, there) == ({}, f"mpi-io={value} is left out: {why}")
+
+
+@pytest.mark.parametrize(
+    ("value", "mount"),
+    [
+        (SIEVING, {"locks": "all nodes"}),
+        (SIEVING, {"locks": "this node"}),
+        (SIEVING, {}),
+        (f"{SIEVING},romio_ds_write=disable", {"locks": "none"}),
+        ("cb_nodes=4,romio_cb_write=enable", {"locks": "none"}),
+    ],
+)
+def test_hints_that_need_none_are_set(value, mount):
+    configuration = Configuration.of({"mpi-io": value})
+    assert settable(configuration, case(**mount)) == (configuration, [])
+
+
+def test_no_hint_that_needs_locks_is_tried_where_none_hold():
+    from mpiric.knobs import all_knobs
+
+    tried = {locks: all_knobs()["mpi-io"].values(case(locks=locks)) for locks in ("none", "all nodes")}
+    assert any(SIEVING in value for value in tried["all nodes"])
+    assert tried["none"]
+    assert not any(SIEVING in value for value in tried["none"])
+
+
+def test_a_directory_that_leads_elsewhere_by_a_link_keeps_its_layout(tmp_path):
+    (tmp_path / "work/real").mkdir(parents=True)
+    (tmp_path / "work/inside").symlink_to("real")
+    (tmp_path / "work/away").symlink_to(tmp_path)
+    there = case(library=BY_LABEL["mpich-5.0.2"])
+    system = replace(there.machine.file_systems[0], mount_point=str(tmp_path))
+    there = replace(
+        there,
+        machine=replace(there.machine, file_systems=(system,)),
+        job=replace(there.job, working_directory=str(tmp_path / "work")),
+    )
+    kept, sentence = left_out({"layout": "inside/:4x1MiB;away/:2x1MiB;new/:2x1MiB"}, there)
+    assert kept == {"layout": "inside/:4x1MiB;new/:2x1MiB"}
+    assert sentence == (
+        "layout=away/:2x1MiB is left out: 'away' leads out of the working directory by a link"
+    )
+    assert left_out({"layout": "away/:2x1MiB"}, there)[0] == {}

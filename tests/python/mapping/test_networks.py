@@ -87,6 +87,7 @@ def test_adaptive_routing_spreads_over_all_links_of_a_group():
         ("torus:0x4", "does not describe"),
         ("torus:4x4:adaptive", "no routing"),
         ("dragonfly:2x4x5:lucky", "no routing"),
+        ("\ntorus:torus:4x2", "no kind of network"),
         ("torus:9999x9999", "can be described|has .* nodes"),
         ("dragonfly:4x4", "three numbers"),
         ("dragonfly+:4", "three numbers"),

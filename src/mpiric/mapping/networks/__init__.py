@@ -26,12 +26,12 @@ def parse_network(text: str) -> RoutedNetwork:
     """``torus:8x8x4``, ``fat-tree:18x16``, ``dragonfly:4x8x9``, ``dragonfly+:16x16x5:adaptive``."""
     kind, _, numbers = text.partition(":")
     numbers, _, routing = numbers.partition(":")
-    if routing not in ("", _ADAPTIVE) or (routing and kind == "torus"):
-        raise MpiricError(f"{text!r}: {routing!r} is no routing of a {kind}", hint="dragonfly:4x8x9:adaptive")
     if kind not in network_kinds():
         raise MpiricError(
             f"no kind of network is called {kind!r}", hint=f"one of {', '.join(network_kinds())}"
         )
+    if routing not in ("", _ADAPTIVE) or (routing and kind == "torus"):
+        raise MpiricError(f"{text!r}: {routing!r} is no routing of a {kind}", hint="dragonfly:4x8x9:adaptive")
     words = numbers.split("x")
     if not all(re.fullmatch("[0-9]{1,7}", word) and int(word) > 0 for word in words):
         raise MpiricError(f"{text!r} does not describe a network", hint="--network torus:8x8x4")

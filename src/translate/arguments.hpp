@@ -230,6 +230,9 @@ inline const void* in_buffer(const void* buffer) {
 }
 inline void* in_buffer(void* buffer) { return buffer == program::in_place ? library::in_place : buffer; }
 
+/// The library's MPI_INFO_NULL, known once the library is open.
+extern LInfo null_info;
+
 /// MPI_T_PVAR_ALL_HANDLES of either side, known once the library is open.
 [[gnu::visibility("hidden")]] extern void *program_all_handles, *library_all_handles;
 /// A handle of a performance variable: an address on either side.

@@ -27,6 +27,7 @@ const char mpiric_stand_in_for[] = MPIRIC_TEXT(MPIRIC_PROGRAM);
 namespace mpiric::translate {
 
 bool is_below_another = false;
+LInfo null_info{};
 
 namespace {
 
@@ -116,10 +117,13 @@ template <class Handle> Handle as_handle(std::uintptr_t value) {
 namespace mpiric::translate {
 namespace {
 
-template <class T> void note_world(const char* name, LHandle<T> handle) {
+template <class T> void note(const char* name, LHandle<T> handle) {
     if constexpr (std::is_same_v<T, Comm>)
         if (std::strcmp(name, "MPI_COMM_WORLD") == 0)
             world = handle;
+    if constexpr (std::is_same_v<T, Info>)
+        if (std::strcmp(name, "MPI_INFO_NULL") == 0)
+            null_info = handle;
 }
 
 void add_predefined_handles() {
@@ -130,7 +134,7 @@ void add_predefined_handles() {
         const auto library_handle =                                                                          \
             as_handle<LHandle<kind>>(library_value == absent_handle ? 0 : library_value);                    \
         add_predefined<kind>(as_handle<PHandle<kind>>(program_value), library_handle);                       \
-        note_world<kind>(#name, library_handle);                                                             \
+        note<kind>(#name, library_handle);                                                                   \
     }
 #include "generated/predefined.inc"
 #undef PREDEFINED

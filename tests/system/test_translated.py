@@ -115,6 +115,15 @@ def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, buil
     assert done.stdout.splitlines() == [*EXPECTED, *(f"{word} 20" for word in spawns)], done.stderr
 
 
+def test_a_child_is_looked_for_where_the_info_says(mpi, family, built, run_mpiric, tmp_path):
+    if not mpi.label.startswith("mpich-5"):
+        pytest.skip("the library does not look there for its own programs either")
+    program, launcher = built(family)
+    line = [launcher, "-n", "2", program, tmp_path / "file", "spawn by path"]
+    done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
+    assert done.stdout.splitlines() == [*EXPECTED, "spawn by path 20"], done.stderr
+
+
 @pytest.mark.parametrize("source", ["translated_classes.c", "translated_objects.c"])
 def test_each_class_of_argument_comes_through_as_under_its_own_library(
     mpi, family, source, built, run_mpiric, environment, tmp_path

@@ -276,6 +276,26 @@ static void be_a_child(void) {
     MPI_Comm_disconnect(&parents);
 }
 
+/* A child; with another name than `spawn`, found by the key `path` of an info. */
+static void spawn(char* program, const char* name) {
+    char *words[] = {"child", NULL}, directory[4096], *command = program;
+    int code = -1, sum = 0, one = 1;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Comm children;
+    if (strcmp(name, "spawn") != 0) {
+        command = strrchr(program, '/') + 1;
+        snprintf(directory, sizeof directory, "%.*s", (int)(command - 1 - program), program);
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "path", directory);
+    }
+    MPI_Comm_spawn(command, words, 1, info, 0, MPI_COMM_WORLD, &children, rank ? MPI_ERRCODES_IGNORE : &code);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, children);
+    say(name, 10 * sum + (rank ? 0 : code));
+    MPI_Comm_disconnect(&children);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     if (argc > 1 && strcmp(argv[1], "child") == 0) {
@@ -302,16 +322,8 @@ int main(int argc, char** argv) {
         give_the_same_twice();
         MPI_Get_version(&major, &minor);
         say("version of the header", major == MPI_VERSION && minor == MPI_SUBVERSION);
-    } else if (argc > 2) {
-        char* words[] = {"child", NULL};
-        int code = -1, sum = 0, one = 1;
-        MPI_Comm children;
-        MPI_Comm_spawn(argv[0], words, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
-                       rank ? MPI_ERRCODES_IGNORE : &code);
-        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, children);
-        say("spawn", 10 * sum + (rank ? 0 : code));
-        MPI_Comm_disconnect(&children);
-    }
+    } else if (argc > 2)
+        spawn(argv[0], argv[2]);
     MPI_Finalize();
     return 0;
 }

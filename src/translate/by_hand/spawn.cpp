@@ -2,7 +2,9 @@
 // it from `env` before their command, as this process has it.
 #include "arguments.hpp"
 
+#include <deque>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace mpiric::translate {
@@ -17,11 +19,57 @@ std::vector<std::string> settings() {
     return found;
 }
 
+/// The info of a command for the library: without the key `path`, by which a launcher would look for `env`.
+class ChildInfo {
+  public:
+    explicit ChildInfo(LInfo given) : info_(given) {
+        char text[8193] = "";
+        int is_set = 0;
+        if (given != null_info)
+            CALL(MPI_Info_get, int, LInfo, const char*, int, char*, int*)(given, "path", sizeof text - 1,
+                                                                          text, &is_set);
+        if (!is_set || CALL(MPI_Info_dup, int, LInfo, LInfo*)(given, &info_) != 0)
+            return;
+        is_own_ = true;
+        path_ = text;
+        CALL(MPI_Info_delete, int, LInfo, const char*)(info_, "path");
+    }
+    ~ChildInfo() {
+        if (is_own_)
+            CALL(MPI_Info_free, int, LInfo*)(&info_);
+    }
+    ChildInfo(const ChildInfo&) = delete;
+    ChildInfo& operator=(const ChildInfo&) = delete;
+    LInfo info() const { return info_; }
+    /// The command where the path has it; in its first directory when it is in none that is seen from here.
+    std::string command(const char* given) const {
+        const std::string name = given ? given : "";
+        if (path_.empty() || name.empty() || name[0] == '/')
+            return name;
+        std::string first;
+        for (std::size_t begin = 0; begin <= path_.size();) {
+            const std::size_t end = std::min(path_.find(':', begin), path_.size());
+            const std::string place = path_.substr(begin, end - begin) + "/" + name;
+            if (first.empty())
+                first = place;
+            if (access(place.c_str(), X_OK) == 0)
+                return place;
+            begin = end + 1;
+        }
+        return first;
+    }
+
+  private:
+    LInfo info_;
+    bool is_own_ = false;
+    std::string path_;
+};
+
 /// `env SETTINGS… COMMAND ARGUMENTS…`, but for `env` itself.
 class ChildArguments {
   public:
-    ChildArguments(const char* command, char** arguments) : texts_(settings()) {
-        texts_.emplace_back(command ? command : "");
+    ChildArguments(const std::string& command, char** arguments) : texts_(settings()) {
+        texts_.push_back(command);
         for (; arguments && *arguments; ++arguments)
             texts_.emplace_back(*arguments);
         for (std::string& text : texts_)
@@ -57,10 +105,11 @@ static int t_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, PIn
     const LComm parents = in<Comm>(comm);
     NewHandle<Comm> intercomm_(intercomm);
     const bool is_here = is_root(parents, root);
-    ChildArguments arguments(is_here ? command : nullptr, is_here ? argv : nullptr);
-    const int rc = CALL(MPI_Comm_spawn, int, const char*, char**, int, LInfo, int, LComm, LComm*, int*)(
-        env_command, arguments.pointer(), is_here ? maxprocs : 0, is_here ? in<Info>(info) : LInfo{}, root,
-        parents, intercomm_.pointer(), array_of_errcodes);
+    const ChildInfo child(is_here ? in<Info>(info) : null_info);
+    ChildArguments arguments(child.command(is_here ? command : nullptr), is_here ? argv : nullptr);
+    const int rc = CALL(MPI_Comm_spawn, int, const char*, char**, int, LInfo, int, LComm, LComm*,
+                        int*)(env_command, arguments.pointer(), is_here ? maxprocs : 0, child.info(), root,
+                              parents, intercomm_.pointer(), array_of_errcodes);
     intercomm_.done();
     translate_codes(rc, array_of_errcodes, is_here ? maxprocs : 0);
     return TO_PROGRAM(error, rc);
@@ -73,22 +122,24 @@ static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[]
     const LComm parents = in<Comm>(comm);
     NewHandle<Comm> intercomm_(intercomm);
     const long commands_read = is_root(parents, root) ? std::max(count, 0) : 0;
-    Handles<Info> infos_(infos, commands_read);
+    std::deque<ChildInfo> children;
+    std::vector<LInfo> infos_;
     std::vector<ChildArguments> arguments;
     std::vector<char*> names(std::size_t(commands_read), env_command);
     std::vector<char**> pointers;
     arguments.reserve(std::size_t(commands_read));
-    long children = 0;
+    long processes = 0;
     for (long at = 0; at < commands_read; ++at) {
-        arguments.emplace_back(commands[at], argvs ? argvs[at] : nullptr);
+        infos_.push_back(children.emplace_back(infos ? in<Info>(infos[at]) : null_info).info());
+        arguments.emplace_back(children.back().command(commands[at]), argvs ? argvs[at] : nullptr);
         pointers.push_back(arguments.back().pointer());
-        children += maxprocs[at];
+        processes += maxprocs[at];
     }
     const int rc = CALL(MPI_Comm_spawn_multiple, int, int, char**, char***, const int*, const LInfo*, int,
-                        LComm, LComm*, int*)(count, names.data(), pointers.data(), maxprocs, infos_.pointer(),
+                        LComm, LComm*, int*)(count, names.data(), pointers.data(), maxprocs, infos_.data(),
                                              root, parents, intercomm_.pointer(), array_of_errcodes);
     intercomm_.done();
-    translate_codes(rc, array_of_errcodes, children);
+    translate_codes(rc, array_of_errcodes, processes);
     return TO_PROGRAM(error, rc);
 }
 

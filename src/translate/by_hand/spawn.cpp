@@ -43,13 +43,13 @@ class ChildInfo {
     LInfo info() const { return info_; }
     /// The command where the path has it; in its first directory when it is in none that is seen from here.
     std::string command(const char* given) const {
-        const std::string name = given ? given : "";
+        std::string name = given ? given : "";
         if (path_.empty() || name.empty() || name[0] == '/')
             return name;
         std::string first;
         for (std::size_t begin = 0; begin <= path_.size();) {
             const std::size_t end = std::min(path_.find(':', begin), path_.size());
-            const std::string place = path_.substr(begin, end - begin) + "/" + name;
+            std::string place = path_.substr(begin, end - begin) + "/" + name;
             if (first.empty())
                 first = place;
             if (access(place.c_str(), X_OK) == 0)

@@ -115,13 +115,16 @@ def test_a_program_prints_what_it_prints_under_its_own_library(mpi, family, buil
     assert done.stdout.splitlines() == [*EXPECTED, *(f"{word} 20" for word in spawns)], done.stderr
 
 
-def test_a_child_is_looked_for_where_the_info_says(mpi, family, built, run_mpiric, tmp_path):
+@pytest.mark.parametrize(("word", "value"), [("spawn by path", 20), ("port", 1)])
+def test_children_are_where_an_info_says_and_ports_as_long_as_the_programs_room(
+    mpi, family, word, value, built, run_mpiric, tmp_path
+):
     if not mpi.label.startswith("mpich-5"):
-        pytest.skip("the library does not look there for its own programs either")
+        pytest.skip("the library does not do so for its own programs either")
     program, launcher = built(family)
-    line = [launcher, "-n", "2", program, tmp_path / "file", "spawn by path"]
+    line = [launcher, "-n", "2", program, tmp_path / "file", word]
     done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
-    assert done.stdout.splitlines() == [*EXPECTED, "spawn by path 20"], done.stderr
+    assert done.stdout.splitlines() == [*EXPECTED, f"{word} {value}"], done.stderr
 
 
 @pytest.mark.parametrize("source", ["translated_classes.c", "translated_objects.c"])

@@ -296,6 +296,23 @@ static void spawn(char* program, const char* name) {
     MPI_Comm_disconnect(&children);
 }
 
+/* A port, which is longer than MPICH's own programs have room for where a node has many devices. */
+static void open_a_port(void) {
+    char port[MPI_MAX_PORT_NAME], found[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    const int code = MPI_Open_port(MPI_INFO_NULL, port);
+    if (code == MPI_SUCCESS) {
+        char name[] = "mpiric-0";
+        name[7] = (char)('0' + rank);
+        MPI_Publish_name(name, MPI_INFO_NULL, port);
+        MPI_Lookup_name(name, MPI_INFO_NULL, found);
+        MPI_Unpublish_name(name, MPI_INFO_NULL, port);
+        MPI_Close_port(port);
+    }
+    say("port", code == MPI_SUCCESS && strcmp(port, found) == 0);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     if (argc > 1 && strcmp(argv[1], "child") == 0) {
@@ -322,7 +339,9 @@ int main(int argc, char** argv) {
         give_the_same_twice();
         MPI_Get_version(&major, &minor);
         say("version of the header", major == MPI_VERSION && minor == MPI_SUBVERSION);
-    } else if (argc > 2)
+    } else if (argc > 2 && strcmp(argv[2], "port") == 0)
+        open_a_port();
+    else if (argc > 2)
         spawn(argv[0], argv[2]);
     MPI_Finalize();
     return 0;

@@ -65,6 +65,35 @@ class ChildInfo {
     std::string path_;
 };
 
+/// The info of a port for the library. MPICH's ports may be longer than its own programs have room for where
+/// an info says so; a program whose ABI has more room says it.
+class PortInfo {
+  public:
+    explicit PortInfo(LInfo given) : info_(given) {
+        if constexpr (program::MAX_PORT_NAME > library::MAX_PORT_NAME) {
+            LInfo larger{};
+            if ((given == null_info ? CALL(MPI_Info_create, int, LInfo*)(&larger)
+                                    : CALL(MPI_Info_dup, int, LInfo, LInfo*)(given, &larger)) != 0)
+                return;
+            is_own_ = true;
+            info_ = larger;
+            const std::string room = std::to_string(program::MAX_PORT_NAME);
+            CALL(MPI_Info_set, int, LInfo, const char*, const char*)(info_, "port_name_size", room.c_str());
+        }
+    }
+    ~PortInfo() {
+        if (is_own_)
+            CALL(MPI_Info_free, int, LInfo*)(&info_);
+    }
+    PortInfo(const PortInfo&) = delete;
+    PortInfo& operator=(const PortInfo&) = delete;
+    LInfo info() const { return info_; }
+
+  private:
+    LInfo info_;
+    bool is_own_ = false;
+};
+
 /// `env SETTINGS… COMMAND ARGUMENTS…`, but for `env` itself.
 class ChildArguments {
   public:
@@ -140,6 +169,25 @@ static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[]
                                              root, parents, intercomm_.pointer(), array_of_errcodes);
     intercomm_.done();
     translate_codes(rc, array_of_errcodes, processes);
+    return TO_PROGRAM(error, rc);
+}
+
+static int t_MPI_Open_port(PInfo info, char* port_name) {
+    const Inside inside;
+    const PortInfo with_room(in<Info>(info));
+    Text<program::MAX_PORT_NAME, false> text(port_name);
+    int rc = CALL(MPI_Open_port, int, LInfo, char*)(with_room.info(), text.pointer());
+    text.done(rc, nullptr);
+    return TO_PROGRAM(error, rc);
+}
+
+static int t_MPI_Lookup_name(const char* service_name, PInfo info, char* port_name) {
+    const Inside inside;
+    const PortInfo with_room(in<Info>(info));
+    Text<program::MAX_PORT_NAME, false> text(port_name);
+    int rc =
+        CALL(MPI_Lookup_name, int, const char*, LInfo, char*)(service_name, with_room.info(), text.pointer());
+    text.done(rc, nullptr);
     return TO_PROGRAM(error, rc);
 }
 

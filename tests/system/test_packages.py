@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -235,11 +236,12 @@ def test_charliecloud_runs_the_archive_of_a_container(tmp_path, environment):
 
 @pytest.mark.requires("podman", "runc", "root")
 def test_podman_runs_the_archive_of_a_container(tmp_path, environment):
-    places = ("--root", tmp_path / "storage", "--runroot", tmp_path / "run", "--storage-driver", "vfs")
     limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000")  # which a sandbox may not raise
-    engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs")
-    words = (*engine, "run", "--rm", "--network", "none", *limits, f"oci-archive:{ARCHIVE}", "--version")
-    assert run(*words, env=environment).stdout.strip() == f"mpiric, version {VERSION}"
+    with tempfile.TemporaryDirectory(prefix="podman-") as short:  # Podman takes at most 50 characters
+        places = ("--root", tmp_path / "storage", "--runroot", short, "--storage-driver", "vfs")
+        engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs")
+        words = (*engine, "run", "--rm", "--network", "none", *limits, f"oci-archive:{ARCHIVE}", "--version")
+        assert run(*words, env=environment).stdout.strip() == f"mpiric, version {VERSION}"
 
 
 ARM = DIST / f"mpiric-{VERSION}-py3-none-manylinux_2_17_aarch64.whl"

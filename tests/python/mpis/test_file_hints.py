@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.support.situations import BY_LABEL, situation
 from tests.support.written_files import writing
 
@@ -59,6 +60,12 @@ def test_without_variables_and_without_the_runtime_nothing_can_be_set():
     there = case("mpich-5.0.2")
     bare = replace(there, hint_directory="", tuner=replace(there.tuner, library=""))
     assert spell("mpi-io", HINTS, bare) is None
+
+
+@pytest.mark.parametrize("label", [label for label in BY_LABEL if spell("mpi-io", HINTS, case(label))])
+def test_hints_are_tried_under_every_library_that_takes_them(label):
+    applies = knobs.all_knobs()["mpi-io"].applies(case(label))
+    assert applies.applies, applies.reason
 
 
 def test_collective_hints_are_tried_only_where_files_are_accessed_together():

@@ -75,6 +75,7 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         provider_variables=("I_MPI_OFI_PROVIDER", "FI_PROVIDER"),
         tcp_only={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
+        mpi_io="romio",
     )
 
 

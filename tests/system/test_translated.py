@@ -47,6 +47,7 @@ name 212
 callbacks 1162
 grid 2242
 line 4
+graph without weights 22
 no communicator 2
 group 4
 info 2

@@ -73,7 +73,7 @@ program translated
   character(len=20) :: info_value
   character(len=MPI_MAX_ERROR_STRING) :: text
   double precision :: start
-  COMM :: comm, grid, line
+  COMM :: comm, grid, line, graph
   TYPE_OF_DATA :: vector, pair, types(2)
 #ifdef F08
   type(MPI_Op) :: op
@@ -158,6 +158,10 @@ program translated
   call MPI_Cart_sub(grid, [.true., .false.], line, ierror)
   call MPI_Comm_size(line, count, ierror)
   call tell('line', count)
+  call MPI_Dist_graph_create(MPI_COMM_WORLD, 1, [rank], [1], [ranks - 1 - rank], MPI_UNWEIGHTED, MPI_INFO_NULL, .false., &
+    graph, ierror)
+  call MPI_Dist_graph_neighbors_count(graph, sizes(1), sizes(2), flag, ierror)
+  call tell('graph without weights', sizes(1) * 10 + sizes(2) + merge(100, 0, flag))
   call MPI_Comm_split(MPI_COMM_WORLD, MPI_UNDEFINED, 0, comm, ierror)
   call tell('no communicator', merge(1, 0, comm == MPI_COMM_NULL))
   call MPI_Comm_group(MPI_COMM_WORLD, group, ierror)

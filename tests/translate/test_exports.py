@@ -22,7 +22,7 @@ PAIRS = [
 # Data and functions that are values, beside the functions and Open MPI's objects.
 DATA = {
     AbiFamily.MPICH: r"MPI_(UNWEIGHTED|WEIGHTS_EMPTY|F(08)?_STATUS(ES)?_IGNORE|T_PVAR_ALL_HANDLES)"
-    r"|MPIR_Dup_fn|MPII_\w+(_attr|_set_proxy|_lang_f77)",
+    r"|MPIR_Dup_fn|MPIR_C_MPI_(UNWEIGHTED|WEIGHTS_EMPTY)|MPII_\w+(_attr|_set_proxy|_lang_f77)",
     AbiFamily.OPENMPI: r"MPI_F_STATUS(ES)?_IGNORE|OMPI_C_MPI_\w+_FN|(mpi|MPI)_(fortran|FORTRAN)_\w+"
     r"|mpiric_\w+(_attr|_set_proxy|_lang_f77)",
     AbiFamily.STANDARD: r"mpiric_\w+(_attr|_set_proxy|_lang_f77)|MPI_F_STATUS(ES)?_IGNORE",

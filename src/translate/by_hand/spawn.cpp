@@ -19,28 +19,48 @@ std::vector<std::string> settings() {
     return found;
 }
 
-/// The info of a command for the library: without the key `path`, by which a launcher would look for `env`.
-class ChildInfo {
+/// An info for the library, which is the program's, or one of this call's own.
+class InfoForCall {
   public:
-    explicit ChildInfo(LInfo given) : info_(given) {
+    explicit InfoForCall(LInfo given) : info_(given) {}
+    ~InfoForCall() {
+        if (is_own_)
+            CALL(MPI_Info_free, int, LInfo*)(&info_);
+    }
+    InfoForCall(const InfoForCall&) = delete;
+    InfoForCall& operator=(const InfoForCall&) = delete;
+    LInfo info() const { return info_; }
+
+  protected:
+    /// Becomes a copy, which may be changed; false where the library makes none.
+    bool copy() {
+        LInfo made{};
+        is_own_ = (info_ == null_info ? CALL(MPI_Info_create, int, LInfo*)(&made)
+                                      : CALL(MPI_Info_dup, int, LInfo, LInfo*)(info_, &made)) == 0;
+        if (is_own_)
+            info_ = made;
+        return is_own_;
+    }
+
+  private:
+    LInfo info_;
+    bool is_own_ = false;
+};
+
+/// The info of a command: without the key `path`, by which a launcher would look for `env`.
+class ChildInfo : public InfoForCall {
+  public:
+    explicit ChildInfo(LInfo given) : InfoForCall(given) {
         char text[8193] = "";
         int is_set = 0;
         if (given != null_info)
             CALL(MPI_Info_get, int, LInfo, const char*, int, char*, int*)(given, "path", sizeof text - 1,
                                                                           text, &is_set);
-        if (!is_set || CALL(MPI_Info_dup, int, LInfo, LInfo*)(given, &info_) != 0)
+        if (!is_set || !copy())
             return;
-        is_own_ = true;
         path_ = text;
-        CALL(MPI_Info_delete, int, LInfo, const char*)(info_, "path");
+        CALL(MPI_Info_delete, int, LInfo, const char*)(info(), "path");
     }
-    ~ChildInfo() {
-        if (is_own_)
-            CALL(MPI_Info_free, int, LInfo*)(&info_);
-    }
-    ChildInfo(const ChildInfo&) = delete;
-    ChildInfo& operator=(const ChildInfo&) = delete;
-    LInfo info() const { return info_; }
     /// The command where the path has it; in its first directory when it is in none that is seen from here.
     std::string command(const char* given) const {
         std::string name = given ? given : "";
@@ -60,38 +80,21 @@ class ChildInfo {
     }
 
   private:
-    LInfo info_;
-    bool is_own_ = false;
     std::string path_;
 };
 
-/// The info of a port for the library. MPICH's ports may be longer than its own programs have room for where
-/// an info says so; a program whose ABI has more room says it.
-class PortInfo {
+/// The info of a port. MPICH's ports may be longer than its own programs have room for where an info says so;
+/// a program whose ABI has more room says it.
+class PortInfo : public InfoForCall {
   public:
-    explicit PortInfo(LInfo given) : info_(given) {
+    explicit PortInfo(LInfo given) : InfoForCall(given) {
         if constexpr (program::MAX_PORT_NAME > library::MAX_PORT_NAME) {
-            LInfo larger{};
-            if ((given == null_info ? CALL(MPI_Info_create, int, LInfo*)(&larger)
-                                    : CALL(MPI_Info_dup, int, LInfo, LInfo*)(given, &larger)) != 0)
-                return;
-            is_own_ = true;
-            info_ = larger;
             const std::string room = std::to_string(program::MAX_PORT_NAME);
-            CALL(MPI_Info_set, int, LInfo, const char*, const char*)(info_, "port_name_size", room.c_str());
+            if (copy())
+                CALL(MPI_Info_set, int, LInfo, const char*, const char*)(info(), "port_name_size",
+                                                                         room.c_str());
         }
     }
-    ~PortInfo() {
-        if (is_own_)
-            CALL(MPI_Info_free, int, LInfo*)(&info_);
-    }
-    PortInfo(const PortInfo&) = delete;
-    PortInfo& operator=(const PortInfo&) = delete;
-    LInfo info() const { return info_; }
-
-  private:
-    LInfo info_;
-    bool is_own_ = false;
 };
 
 /// `env SETTINGS… COMMAND ARGUMENTS…`, but for `env` itself.

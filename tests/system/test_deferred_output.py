@@ -26,7 +26,7 @@ SPREAD = {"MPIRIC_SUBDIRECTORIES": "f? 3"}
 ON_DISK = {"MPIRIC_NODE_LOCAL": "f?", "MPIRIC_LOCAL_DIR": "/dev/shm", "MPIRIC_READ_ONLY": "f?"}
 RANKS = 2
 LINES = 500
-FAST = ("targets=4", "latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
+FAST = ("targets=4", *fs.FAST)
 
 pytestmark = pytest.mark.requires("mpi:mpich")
 
@@ -180,10 +180,7 @@ def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environmen
 @pytest.mark.parametrize(("fault", "number"), [("full 0", errno.ENOSPC), ("error", errno.EIO)])
 @pytest.mark.parametrize("how", ["written", "printed"])
 def test_a_fault_reaches_the_program_no_later_than_close(how, fault, number, run, compiled, place, tmp_path):
-    program = place / "labfs"
-    if not program.exists():
-        fs.build(program)
-    with fs.client(program, tmp_path / "state", tmp_path / "mnt", *FAST) as lab:
+    with fs.client(fs.build(place / "labfs"), tmp_path / "state", tmp_path / "mnt", *FAST) as lab:
         done = run(
             EVERYTHING, compiled("writes"), how, lab.mount / "file", lab.state / "faults", fault, ranks=1
         )

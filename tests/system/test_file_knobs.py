@@ -13,7 +13,7 @@ from mpiric.storage import _lov
 
 SOURCE = Path(__file__).with_name("written_files.c")
 RANKS = 4
-FAST = ("targets=8", "latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
+FAST = ("targets=8", *fs.FAST)
 LAB = pytest.mark.requires("header:fuse3/fuse.h", "fusermount3", "pkg-config", "g++", "fuse", "root")
 pytestmark = pytest.mark.requires("debian-mpich")
 
@@ -27,10 +27,7 @@ def programs(tmp_path_factory):
 
 @pytest.fixture
 def lab(programs, tmp_path):
-    client = programs / "labfs"
-    with fs.client(
-        client if client.exists() else fs.build(client), tmp_path / "s", tmp_path / "m", *FAST
-    ) as it:
+    with fs.client(fs.build(programs / "labfs"), tmp_path / "s", tmp_path / "m", *FAST) as it:
         work = it.mount / "work"
         (work / "out").mkdir(parents=True)
         yield it

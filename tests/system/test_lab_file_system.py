@@ -16,7 +16,7 @@ from mpiric.storage.lustre import parse
 MIB = 1 << 20
 PROGRESSIVE = FileLayout((Stripes(1, MIB, 4 * MIB), Stripes(ALL_TARGETS, 4 * MIB)))
 FOUR = FileLayout((Stripes(4, MIB),))
-FAST = ("targets=8", "latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
+FAST = ("targets=8", *fs.FAST)
 
 pytestmark = pytest.mark.requires("header:fuse3/fuse.h", "fusermount3", "pkg-config", "g++", "fuse", "root")
 

@@ -18,7 +18,7 @@ from mpiric.workflows.gather.gather import gather
 HERE = Path(__file__).parent
 PIECE = bytes(ord("a") + at % 23 for at in range(1000))
 WHOLE = 300 * PIECE
-FAST = ("targets=4", "latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
+FAST = ("targets=4", *fs.FAST)
 MEMORY = Path("/dev/shm")  # another file system than that of the tests, as the disk of a node is
 
 pytestmark = pytest.mark.requires("mpi:mpich")
@@ -193,10 +193,7 @@ def test_without_a_disk_of_the_node_files_are_made_in_their_places(run, program,
 def test_what_is_wrong_in_its_place_is_told_by_close_and_no_byte_is_lost(
     how, pieces, fault, number, said, run, writes, place, tmp_path
 ):
-    client = place / "labfs"
-    if not client.exists():
-        fs.build(client)
-    with fs.client(client, tmp_path / "state", tmp_path / "mount", *FAST) as lab:
+    with fs.client(fs.build(place / "labfs"), tmp_path / "state", tmp_path / "mount", *FAST) as lab:
         file = lab.mount / "local.file"
         done = run(writes, how, file, lab.state / "faults", fault)
         assert done.stdout == f"failed {number}\n"

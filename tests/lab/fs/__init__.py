@@ -15,6 +15,8 @@ from pathlib import Path
 from tests.lab.errors import LabError
 
 SOURCES = Path(__file__).parent
+# Settings of a file system that costs nothing: what is asked is what happens, not when.
+FAST = ("latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
 _PATIENCE_S = 10.0
 
 
@@ -32,7 +34,9 @@ class Client:
 
 
 def build(program: Path) -> Path:
-    """The compiled client."""
+    """The compiled client; one that is there already is taken."""
+    if program.exists():
+        return program
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)
     words = ["g++", "-std=c++20", "-O2", "-D_FILE_OFFSET_BITS=64", "-o", str(program)]
     sources = [str(path) for path in sorted(SOURCES.glob("*.cpp"))]

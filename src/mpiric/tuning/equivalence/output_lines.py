@@ -1,8 +1,8 @@
 """A line of output taken apart: its shape (what stays), its values (what may vary), and which are timings."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _SPECIAL = r"(?<![\w./-])[-+]?(?:nan|inf|infinity)(?![\w./-])"
 _VALUE = re.compile(
@@ -36,29 +36,47 @@ _CLASSES = ("path", "hex", "clock", "day", "special", "number")
 _LONGEST = 20_000  # characters of a line that are looked at
 
 
-@dataclass(frozen=True)
-class OutputLine:
+class OutputLine(NamedTuple):
     """A line of output; ``shape`` has a mark for each of its ``values``."""
 
     shape: str
     values: tuple[str, ...]
 
 
-@lru_cache(maxsize=4096)
 def take_apart(text: str) -> OutputLine:
-    """Split a line into shape and values. White space and bars count by kind, not by length."""
-    values: list[str] = []
+    """Split a line into shape and values. White space and bars count by kind, not by length.
+
+    Which digits a number has decides nothing but where 0x begins one: lines that differ in digits alone
+    are taken apart once.
+    """
+    text = text[:_LONGEST]
+    is_kept = "0x" not in text and "0X" not in text
+    form = _form(text.translate(_SAME_DIGIT)) if is_kept else _take_apart(text)
+    return OutputLine(form.shape, tuple([text[begin:end] for begin, end in form.values]))
+
+
+class _Form(NamedTuple):
+    """The shape of a line, and where in it its values are."""
+
+    shape: str
+    values: tuple[tuple[int, int], ...]
+
+
+def _take_apart(text: str) -> _Form:
+    values: list[tuple[int, int]] = []
 
     def mark(match: re.Match[str]) -> str:
-        values.append(match[0])
+        values.append(match.span())
         return "\x01" if match.lastgroup in ("number", "special") else f"\x02{match.lastgroup}\x02"
 
     if not any(char.isdigit() for char in text) and "/" not in text and not _MAY_VARY.search(text):
-        return OutputLine(_squeeze(text[:_LONGEST]), ())
-    shape = _VALUE.sub(mark, text[:_LONGEST])
-    return OutputLine(_squeeze(shape), tuple(values))
+        return _Form(_squeeze(text), ())
+    shape = _VALUE.sub(mark, text)
+    return _Form(_squeeze(shape), tuple(values))
 
 
+_form = lru_cache(maxsize=1 << 14)(_take_apart)
+_SAME_DIGIT = str.maketrans("023456789", "1" * 9)
 _MAY_VARY = re.compile(rf"\b(?:mon|tue|wed|thu|fri|sat|sun)|{_SPECIAL}|[0-9a-f]{{8,}}", re.IGNORECASE)
 
 
@@ -131,6 +149,8 @@ def digits(value: str) -> int:
 
 def number_and_step(value: str) -> tuple[float, int] | None:
     """A number and the power of ten of its last digit; None when it is none."""
+    if value.isascii() and value.isdigit():
+        return float(value), 0
     try:
         number = float(value)
     except ValueError:

@@ -1,0 +1,21 @@
+"""Lines of output are taken apart by what they hold, whatever came before."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpiric.tuning.equivalence.output_lines import take_apart
+
+TEXTS = st.text("0123456789abcdefx./:-+ [=%", max_size=40)
+
+
+@given(TEXTS, st.permutations("0123456789"))
+def test_lines_that_differ_in_digits_alone_keep_their_own_values(text: str, digits: list[str]) -> None:
+    take_apart(text.translate(str.maketrans("0123456789", "".join(digits))))
+    behind_an_address = take_apart(f"0x0 {text}")  # which is never taken from another line
+    assert take_apart(text).values == behind_an_address.values[1:]
+
+
+def test_an_address_begins_with_nought_only() -> None:
+    assert take_apart("at 1x3f and 12").values == ("1", "3", "12")
+    assert take_apart("at 0x3f and 12").values == ("0x3f", "12")
+    assert take_apart("at 0x3f and 12").shape != take_apart("at 1x3f and 12").shape

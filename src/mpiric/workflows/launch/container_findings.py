@@ -7,7 +7,7 @@ from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
 from mpiric.model.finding import Finding
-from mpiric.model.job import Container
+from mpiric.model.job import Container, Job, Meaning
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.workflows.launch.inside import Inside, look_inside
 from mpiric.workflows.launch.parse_job import ParsedJob
@@ -76,7 +76,9 @@ def _of_launcher(
     if not parsed.job.launcher_words:
         return
     launcher = parsed.job.launcher_words[0]
-    if not any(rank.get("variables") for rank in inside.ranks):
+    # Launchers lose lines of what ranks say: a rank whose answer is not there has said nothing.
+    answers = [rank["variables"] for rank in inside.ranks if "variables" in rank]
+    if answers and not any(answers):
         given = (
             "PMIX_RANK and its like" if mpi and mpi.implementation == "openmpi" else "PMI_RANK and its like"
         )
@@ -98,7 +100,7 @@ def _of_launcher(
 def _of_memory(parsed: ParsedJob, container: Container, inside: Inside, outside: str) -> Iterator[Finding]:
     spaces = list(dict.fromkeys(rank.get("user", "") for rank in inside.ranks))
     implementation = parsed.mpi.implementation if parsed.mpi else ""
-    if len(spaces) > 1:
+    if len(spaces) > 1 and _may_share_a_node(parsed.job):
         without = _WITHOUT_CMA.get(implementation, "UCX_TLS=^cma")
         yield _finding("container-cma", container, first=spaces[0], second=spaces[1], without_cma=without)
     shared = [rank.get("shm", "") for rank in inside.ranks]
@@ -106,6 +108,12 @@ def _of_memory(parsed: ParsedJob, container: Container, inside: Inside, outside:
         room = inside.ranks[0].get("room", "").split()
         free = room[3] if len(room) > 3 else "?"
         yield _finding("container-shm", container, outside=outside, inside=shared[0], free=free)
+
+
+def _may_share_a_node(job: Job) -> bool:
+    """Whether the launch line leaves room for several ranks on a node."""
+    per_node = (segment.first(Meaning.RANKS_PER_NODE) for segment in job.segments)
+    return job.ranks != 1 and not all(option and option.values == ("1",) for option in per_node)
 
 
 def _of_network(parsed: ParsedJob, container: Container, inside: Inside) -> Iterator[Finding]:

@@ -23,9 +23,11 @@ LOADS = ("libmpi.so.12 => /usr/lib/libmpi.so.12 (0x7f)",)
 WELL = Inside((RANK, RANK), LOADS, ())
 
 
-def found(inside: Inside, parsed_machine=HERE, **environment: str) -> Mapping[str, str]:
+def found(
+    inside: Inside, parsed_machine=HERE, options: tuple[str, ...] = (), **environment: str
+) -> Mapping[str, str]:
     """Finding → fix, under MPICH's mpiexec with Charliecloud."""
-    line = ("mpiexec", "-n", "4", "ch-run", "/img", "--", "./app")
+    line = ("mpiexec", *options, "-n", "4", "ch-run", "/img", "--", "./app")
     job = parse_command(line, "/tmp", environment, dialect="hydra")
     assert job.container is not None
     parsed = ParsedJob(job, parsed_machine, MPICH, ())
@@ -42,12 +44,23 @@ def test_a_user_namespace_for_each_rank_cuts_cma_off():
     assert "MPIR_CVAR_CH4_CMA_ENABLE=0" in fix
 
 
+@pytest.mark.parametrize(("options", "ids"), [(("-ppn", "1"), set()), (("-ppn", "2"), {"container-cma"})])
+def test_cma_does_not_matter_to_a_rank_that_is_alone_on_its_node(options, ids):
+    apart = replace(WELL, ranks=(RANK, {**RANK, "user": "user:[2]"}))
+    assert set(found(apart, options=options)) == ids
+
+
 def test_a_shared_memory_of_its_own_is_noticed():
     assert set(found(replace(WELL, ranks=({**RANK, "shm": "99:1"},) * 2))) == {"container-shm"}
 
 
 def test_ranks_without_their_launchers_variables_are_singletons():
     assert set(found(replace(WELL, ranks=({**RANK, "variables": ""},) * 2))) == {"container-singletons"}
+
+
+def test_ranks_whose_variables_were_lost_on_the_way_are_no_singletons():
+    lost = {key: value for key, value in RANK.items() if key != "variables"}
+    assert found(replace(WELL, ranks=(lost, lost))) == {}
 
 
 def test_a_program_of_another_abi_than_the_launchers_is_noticed():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.lab import cluster
+from tests.lab.enter import command_line
 from tests.lab.plan import Plan, host_names
 
 from benchmarks._programs import Bed
@@ -67,25 +68,25 @@ class Place:
         }[bed.mpi.implementation]
         return {**network, **_CROWDED[bed.mpi.implementation]}
 
+    def on_first(self, argv: Sequence[str]) -> list[str]:
+        """Words that run a command where launchers start: on this machine, or on the first host."""
+        return list(argv) if self.lab is None else command_line(self.lab, self.hosts[0], argv)
+
     def execute(self, argv: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
         """Run it and give its output; raises ProgramFailedError."""
-        if self.lab is None:
-            done = subprocess.run(
-                argv,
-                env=dict(environment),
-                capture_output=True,
-                text=True,
-                timeout=_LIMIT_S,
-                check=False,
-                cwd=cwd,
-            )
-        else:
-            done = cluster.run(
-                self.lab, self.hosts[0], list(argv), dict(environment), timeout=_LIMIT_S, cwd=cwd
-            )
+        done = subprocess.run(
+            self.on_first(argv),
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+            cwd=cwd,
+        )
         if done.returncode:
             raise ProgramFailedError(f"{' '.join(argv[:8])} …: {(done.stderr or done.stdout)[-300:]}")
-        return str(done.stdout)
+        return done.stdout
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Where collectives are measured: this machine, or hosts of the virtual cluster on one of its networks."""
 
+import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ _CROWDED = {
         f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM": "mpir"
         for collective in ("ALLREDUCE", "BARRIER", "REDUCE", "BCAST")
     },
-    "intelmpi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
+    "intelmpi": {"I_MPI_WAIT_MODE": "1"},
     "openmpi": {
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep",
@@ -54,19 +55,20 @@ class Place:
         return [bed.mpi.launcher, *words]
 
     def environment(self, bed: Bed) -> dict[str, str]:
-        """What chooses the network, and bears the crowd."""
+        """What chooses the network, and bears more ranks than cores."""
         if self.lab is None:
             return {}
         network = {
             "mpich": {"UCX_NET_DEVICES": self.device},
-            "intelmpi": {"FI_TCP_IFACE": self.device},
+            "intelmpi": {"FI_TCP_IFACE": self.device, "I_MPI_PIN": "0"},  # all hosts have the same cores
             "openmpi": {
                 "OMPI_MCA_pml": "ob1",
                 "OMPI_MCA_btl": "self,sm,tcp",
                 "OMPI_MCA_btl_tcp_if_include": self.device,
             },
         }[bed.mpi.implementation]
-        return {**network, **_CROWDED[bed.mpi.implementation]}
+        crowded = self.ranks > len(os.sched_getaffinity(0))
+        return {**network, **(_CROWDED[bed.mpi.implementation] if crowded else {})}
 
     def on_first(self, argv: Sequence[str]) -> list[str]:
         """Words that run a command where launchers start: on this machine, or on the first host."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -22,6 +23,7 @@ from benchmarks._ior import Pattern
 from benchmarks._programs import Bed
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.trial import Phase
+from mpiric.tuning.equivalence.file_digest import file_digest
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS
 
@@ -66,6 +68,7 @@ class Lab:
     client: fs.Client
     cluster: Path
     hosts: tuple[str, ...]
+    lustre_calls: Path  # preloaded, Intel MPI takes the mount for Lustre and uses its driver when told to
 
     def launch(self, bed: Bed, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
         """The line that starts a rank on each host, bound to no core: the hosts share them."""
@@ -81,6 +84,8 @@ class Lab:
         waiting = {**OVERSUBSCRIBED[bed.mpi.implementation]}
         if bed.mpi.implementation == "openmpi":
             waiting |= WITHOUT_LIBFABRIC
+        if bed.mpi.implementation == "intelmpi":
+            waiting["LD_PRELOAD"] = str(self.lustre_calls)
         return {**bed.environment, **waiting, "PATH": path, "LAB_FS_TARGETS": str(TARGETS)}
 
     def on_first(
@@ -92,8 +97,8 @@ class Lab:
             words, cwd=work, env=environment, capture_output=True, text=True, timeout=limit_s
         )
 
-    def run(self, bed: Bed, pattern: Pattern, argv: Sequence[str], setup: Setup) -> float:
-        """How fast a run says that it was, in a directory of its own that is removed."""
+    def run(self, bed: Bed, pattern: Pattern, argv: Sequence[str], setup: Setup) -> tuple[float, bytes]:
+        """How fast a run says that it was, and what it wrote, in a directory of its own that is removed."""
         work = self.client.mount / "run"
         (work / "out").mkdir(parents=True)
         try:
@@ -101,13 +106,22 @@ class Lab:
             for command in setup.commands():
                 subprocess.run(command, cwd=work, env=given, check=True, capture_output=True)
             done = self.on_first(setup.argv or argv, work, given, _LIMIT_S)
+            written = self._contents(work) if pattern.program == "ior" else b""  # mdtest's have no contents
         finally:
             shutil.rmtree(work)
         if done.returncode:
             raise ProgramFailedError(
                 f"{setup.name}: {done.stderr.strip()[-300:] or done.stdout.strip()[-300:]}"
             )
-        return pattern.rate(done.stdout)
+        return pattern.rate(done.stdout), written
+
+    def _contents(self, work: Path) -> bytes:
+        """Digest of all output files, read behind the file system's back."""
+        behind = self.client.state / "tree" / work.relative_to(self.client.mount) / "out"
+        state = blake2b()
+        for path in sorted(path for path in behind.rglob("*") if path.is_file()):
+            state.update(file_digest(path))
+        return state.digest()
 
     def tune(self, bed: Bed, argv: Sequence[str], budget: str, kept_in: Path) -> dict[str, Any]:
         """What `mpiric tune --only io --json` prints, and the number of its runs before the proof.
@@ -146,22 +160,28 @@ def mounted(hosts: int, bandwidth: float) -> Iterator[Lab]:
             fs.client(program, state, mount, *settings) as client,
             mounted_on(directory, plan.hosts, program, state, mount, *settings),
         ):
-            yield Lab(client, directory, plan.hosts)
+            yield Lab(client, directory, plan.hosts, fs.lustre_calls(base / "lustre_calls.so"))
 
 
 def in_turns(
-    run: Callable[[Setup], float], sides: Sequence[Setup], points: Sequence[Setup], rounds: int, seed: int
+    run: Callable[[Setup], tuple[float, bytes]],
+    sides: Sequence[Setup],
+    points: Sequence[Setup],
+    rounds: int,
+    seed: int,
 ) -> dict[str, list[float]]:
-    """Name → how fast, by rounds that run each once in random order, after one run that warms up.
+    """Name → how fast, by rounds that run each once in random order, after a run of the first that warms up.
 
-    Points that were never near the best one's median are left out of further rounds.
+    Points that were never near the best one's median are left out of further rounds. What has not written
+    what the first side writes has the rate 0.
     """
     rates: dict[str, list[float]] = {setup.name: [] for setup in (*sides, *points)}
     random = Random(f"io {seed}")
-    run(sides[-1])
+    _, right = run(sides[0])
     for _ in range(rounds):
         best = max((median(rates[point.name]) for point in points if rates[point.name]), default=0.0)
         likely = [point for point in points if not best or max(rates[point.name]) >= _NEAR * best]
         for setup in random.sample([*sides, *likely], len(sides) + len(likely)):
-            rates[setup.name].append(run(setup))
+            rate, written = run(setup)
+            rates[setup.name].append(rate if written == right else 0.0)
     return rates

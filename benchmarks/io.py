@@ -26,14 +26,14 @@ from benchmarks._report import Result, options, run, tell
 from mpiric.model.errors import MpiricError
 
 _LIBRARIES = ("mpich", "openmpi", "intelmpi")
-# Aggregators and whether there are any, in the words of each library.
-_ROMIO = (
-    {},
-    {"romio_cb_write": "enable"},
-    {"romio_cb_write": "disable"},
-    {"cb_nodes": "2", "cb_config_list": "*:2"},
-)
-_OMPIO = ({}, {"num_aggregators": "1"}, {"num_aggregators": "2"}, {"num_aggregators": "4"})
+_NATIVE = {"I_MPI_FILESYSTEM": "1"}  # the driver for Lustre, in place of the one for NFS
+_TWO = {"cb_nodes": "2", "cb_config_list": "*:2"}
+# Hints and variables of each library: how many aggregators, whether there are any, and which driver.
+_WAYS: Mapping[str, Sequence[tuple[Mapping[str, str], Mapping[str, str]]]] = {
+    "mpich": (({}, {}), ({"romio_cb_write": "enable"}, {}), ({"romio_cb_write": "disable"}, {}), (_TWO, {})),
+    "openmpi": (({}, {}), *(({"num_aggregators": count}, {}) for count in "124")),
+    "intelmpi": (({}, {}), ({}, _NATIVE), ({"romio_cb_write": "disable"}, _NATIVE), (_TWO, _NATIVE)),
+}
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,17 @@ CASES = tuple(Case(pattern, mpi) for pattern in PATTERNS for mpi in _LIBRARIES)
 
 def grid(case: Case, *, quick: bool) -> Iterator[Setup]:
     """Every point that an expert would sweep."""
-    hints: Sequence[Mapping[str, str]] = ({},)
-    if case.pattern.through_mpi:
-        hints = _OMPIO if case.mpi == "openmpi" else _ROMIO
+    ways = _WAYS[case.mpi] if case.pattern.through_mpi else _WAYS[case.mpi][:1]
     for stripes in (1, 4, 8) if quick else (1, 2, 4, 8):
         for size in (1,) if quick else (1, 4):
-            for given in hints[:2] if quick else hints:
-                words = ",".join(f"{key}={value}" for key, value in given.items())
-                yield Setup(f"{stripes}x{size}MiB {words}".strip(), stripes, size * MIB, given)
+            for hints, variables in ways[:2] if quick else ways:
+                words = ",".join(f"{key}={value}" for key, value in {**hints, **variables}.items())
+                yield Setup(f"{stripes}x{size}MiB {words}".strip(), stripes, size * MIB, hints, variables)
 
 
 def is_measured(case: Case, point: Setup) -> bool:
     """Whether the model leaves open where a point stands: not where few targets bind, whatever the hints."""
-    return not case.pattern.shared or point.stripes == TARGETS or not point.hints
+    return not case.pattern.shared or point.stripes == TARGETS or not (point.hints or point.environment)
 
 
 def t3pio(case: Case, hosts: int) -> Setup:
@@ -115,6 +113,7 @@ def measured(case: Case, bed: Bed, given: Namespace, lab: Lab, tuned: Mapping[st
         "ratio": tuned["ratio"],
         "interval": tuned["ratio_interval"],
         "shared": case.pattern.shared,
+        "wrong": sorted(name for name, each in rates.items() if 0.0 in each),
         "rates": rates,
     }
 
@@ -169,7 +168,8 @@ def work(given: Namespace) -> Result:
         f"tuned {gain:.2f}x over one stripe (geometric mean){of_shared}; within 5 % of the grid's best: "
         f"{near} of {len(rows)}, slower than one stripe: {slower}; runs of the searches: {share:.0%} of the "
         "grids'. Of one file of all ranks, points on some targets are measured without hints only: the model "
-        f"leaves no doubt of the others.{kept.remark}"
+        f"leaves no doubt of the others. Settings with which a file was wrong, and which do not count: "
+        f"{sum(len(row.get('wrong', ())) for row in rows)}.{kept.remark}"
     )
     return Result(_COLUMNS, rows, summary, {"cpus": os.cpu_count()})
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.lab import fs
+from tests.lab.programs import mpi_environment
+from tests.support.oversubscription import OVERSUBSCRIBED
 
 from mpiric.profile.hints import read_hints
 from mpiric.storage import _lov
@@ -133,6 +135,27 @@ def test_romio_obeys_the_exported_file(run_mpiric, programs, tmp_path):
     done = run_mpiric("profile", "-o", tmp_path / "record", "--", *launch, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert read_hints(tmp_path / "record")["out/through_mpi"]["cb_buffer_size"] == "8388608"
+
+
+@LAB
+@pytest.mark.requires("mpi:intelmpi")
+def test_intel_mpis_driver_for_lustre_runs_and_stripes_what_it_makes(run_mpiric, lab, mpi_prefix, tmp_path):
+    prefix, work = mpi_prefix("intelmpi"), lab.mount / "work"
+    calls = fs.lustre_calls(tmp_path / "lustre_calls.so")
+    environment = mpi_environment("intelmpi", prefix, lab.environment)
+    waiting = OVERSUBSCRIBED["intelmpi"]
+    program = tmp_path / "writes"
+    subprocess.run([prefix / "bin/mpicc", "-o", program, SOURCE], check=True, env=environment)
+    launch = ("mpiexec", "-n", str(RANKS), program)
+    stripes = {}
+    for driver in ([], ["--set", "mpi-io-driver=native"]):
+        words = ("run", "--no-recipe", "--set", "mpi-io=striping_factor=4", *driver, "--", *launch)
+        done = run_mpiric(*words, cwd=work, env={**environment, **waiting, "LD_PRELOAD": str(calls)})
+        assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
+        stripes[bool(driver)] = layout(work / "out/through_mpi")
+        for path in (*work.glob("own.*"), *work.glob("out/*")):
+            path.unlink()
+    assert stripes == {False: [(1, 1 << 20, None)], True: [(4, 1 << 20, None)]}
 
 
 @LAB

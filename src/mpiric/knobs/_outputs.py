@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from mpiric.knobs._reading import in_force
 from mpiric.model.file_rules import HERE, is_plain_pattern
 from mpiric.model.machine import FileSystem
 from mpiric.model.profile import FileTotal
@@ -21,6 +22,22 @@ def system_of(path: str, situation: Situation) -> FileSystem | None:
     at = PurePosixPath(path)
     holding = [each for each in situation.machine.file_systems if at.is_relative_to(each.mount_point)]
     return max(holding, key=lambda each: len(each.mount_point), default=None)
+
+
+def is_served_as_nfs(situation: Situation) -> bool:
+    """Whether MPI-IO takes the files of the job for those of NFS, as Intel MPI does with all unless told."""
+    switch, system = situation.mpi.capabilities.drivers_switch, output_system(situation)
+    if switch:
+        return in_force(situation, switch) is None
+    return system is not None and system.mpi_drivers.get(situation.mpi.label) == "nfs"
+
+
+def own_driver(situation: Situation) -> str:
+    """The driver that the library has for the file system of the job's files and does not use; "" without."""
+    system = output_system(situation)
+    found = system.mpi_drivers.get(situation.mpi.label) if system else None
+    is_idle = situation.mpi.capabilities.drivers_switch and is_served_as_nfs(situation)
+    return found if is_idle and found and found not in ("ufs", "nfs") else ""
 
 
 def missing_locks(system: FileSystem, situation: Situation) -> str:

@@ -6,6 +6,7 @@ list of libraries. Of a library with I/O built in only a record shows that it is
 
 from mpiric.knobs import _hints, _layouts
 from mpiric.knobs._declare import no, yes
+from mpiric.knobs._outputs import own_driver
 from mpiric.knobs._reading import in_force
 from mpiric.model.file_rules import parse_hints, parse_layouts
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, Written
@@ -43,6 +44,17 @@ def _collective_applies(situation: Situation) -> Applicability:
     if not _does_mpi_io(situation):
         return no("the ranks are not seen to do MPI-IO")
     return yes("the ranks are seen to do MPI-IO")
+
+
+def _driver_applies(situation: Situation) -> Applicability:
+    if not situation.mpi.capabilities.drivers_switch:
+        return no("the library chooses its driver by the file system")
+    driver = own_driver(situation)
+    if not driver:
+        return no("the library has no other driver for the files of the job")
+    if not _hints.applies(situation).applies:
+        return no("no file is read or written through MPI")
+    return yes(f"the library has a driver for {driver}, and uses the one for NFS")
 
 
 def _promise(situation: Situation) -> Promise:
@@ -99,6 +111,19 @@ KNOBS = (
         applies=_implementation_applies,
         promise=_promise,
         ceiling=("mpi_io_bound",),
+        symptoms=("io_share", "file_share"),
+    ),
+    Knob(
+        name="mpi-io-driver",
+        sentence="Intel MPI's driver for the file system of the job, in place of the one for NFS",
+        why="The one for NFS locks whatever it reads or writes, and knows nothing of stripes",
+        source="Intel MPI Library developer reference, 'I_MPI_FILESYSTEM'",
+        domain=Choice(("native",)),
+        values=lambda _: ("native",),
+        applies=_driver_applies,
+        promise=_promise,
+        matters_when=("collective_file_calls >= 1 or independent_file_calls >= 1",),
+        ceiling=("mpi_io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
     Knob(

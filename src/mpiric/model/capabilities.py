@@ -85,4 +85,5 @@ class Capabilities:
     io_implementations: tuple[str, ...] = ()  # of MPI-IO, where there are several
     io_variable: str = ""  # chooses among them
     io_signs: tuple[str, ...] = ()  # variables that only users of MPI-IO set
+    drivers_switch: str = ""  # variable without which all files go through the driver for NFS
     collective_io: tuple[str, ...] = ()  # ways to join collective accesses of a file

@@ -51,6 +51,13 @@ def build(program: Path) -> Path:
     return program
 
 
+def lustre_calls(library: Path) -> Path:
+    """The compiled library of lustre_calls.c; preloaded, it has drivers made for Lustre take this for it."""
+    words = ["gcc", "-O2", "-shared", "-fPIC", "-o", library, SOURCES / "lustre_calls.c", "-ldl"]
+    subprocess.run(words, check=True)
+    return library
+
+
 @contextmanager
 def client(program: Path, state: Path, mount: Path, *settings: str) -> Iterator[Client]:
     """Mount it for one host as long as the context lasts; ``settings`` as in servers.hpp (`targets=8`)."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.support.situations import BY_LABEL, situation
-from tests.support.written_files import writing
+from tests.support.written_files import lustre, writing
 
 from mpiric import knobs
 from mpiric.mpis import spell
@@ -77,6 +77,62 @@ def test_collective_hints_are_tried_only_where_files_are_accessed_together():
     assert any("cb_nodes" in value for value in together)
     assert alone
     assert not any("cb_" in value.replace("romio_ds", "") for value in alone)
+
+
+def intel(*calls, inherited=None, drivers=("lustre",)):
+    """A program that calls these, under Intel MPI on Lustre, which has these drivers of its own."""
+    label = named("intelmpi")
+    system = lustre(mpi_drivers={label: drivers[0] if drivers else "ufs"})
+    there = writing(situation(BY_LABEL[label], ranks=8, inherited=inherited or {}), system=system)
+    return replace(there, observation=replace(there.observation, mpi_calls=frozenset(calls)))
+
+
+RESIZES = ("mpi_file_open", "mpi_file_set_size")
+ALONE = "romio_cb_read=disable,romio_cb_write=disable"
+
+
+@pytest.mark.parametrize(
+    ("there", "is_tried"),
+    [
+        (intel(*RESIZES), False),
+        (intel(), False),
+        (intel("mpi_file_open"), True),
+        (intel(*RESIZES, inherited={"I_MPI_FILESYSTEM": "1"}), True),
+    ],
+    ids=["resizes", "unknown", "does not resize", "own driver"],
+)
+def test_ranks_write_for_themselves_only_where_none_cuts_what_others_wrote(there, is_tried):
+    assert (ALONE in knobs.all_knobs()["mpi-io"].values(there)) is is_tried
+    assert knobs.why_hints_not_set("cb_nodes=2", there) == ""
+
+
+def test_the_driver_for_nfs_cuts_files_under_mpich_too():
+    on_nfs = replace(lustre(), kind="nfs", mpi_drivers={"mpich-5.0.2": "nfs"})
+    there = writing(situation(BY_LABEL["mpich-5.0.2"], ranks=8), system=on_nfs)
+    assert "on every rank under the driver for NFS" in knobs.why_hints_not_set(ALONE, there)
+    assert ALONE in knobs.all_knobs()["mpi-io"].values(case("mpich-5.0.2"))
+
+
+def test_intel_mpi_is_told_to_use_its_driver():
+    assert spell("mpi-io-driver", "native", intel()).environment == {"I_MPI_FILESYSTEM": "1"}
+
+
+@pytest.mark.parametrize(
+    ("there", "reason"),
+    [
+        (intel(), ""),
+        (intel(drivers=()), "the library has no other driver for the files of the job"),
+        (
+            intel(inherited={"I_MPI_FILESYSTEM": "0"}),
+            "the library has no other driver for the files of the job",
+        ),
+        (case("mpich-5.0.2"), "the library chooses its driver by the file system"),
+    ],
+    ids=["idle driver", "no driver", "told already", "MPICH"],
+)
+def test_a_driver_is_tried_where_the_library_has_one_and_does_not_use_it(there, reason):
+    found = knobs.all_knobs()["mpi-io-driver"].applies(there)
+    assert (found.applies, "" if found.applies else found.reason) == (not reason, reason)
 
 
 def test_aggregators_are_spread_over_the_nodes():

@@ -76,6 +76,7 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         tcp_only={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
         mpi_io="romio",
+        drivers_switch="I_MPI_FILESYSTEM",
     )
 
 

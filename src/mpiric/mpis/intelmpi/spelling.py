@@ -59,6 +59,7 @@ SPELLERS: Mapping[str, Spell] = {
     "eager-network": in_bytes(*_fabrics.NETWORK_EAGER),
     "node-buffers": plain(*_CELL_NUMBERS),
     "mpi-io": hint_speller(by_hint_file),
+    "mpi-io-driver": word("I_MPI_FILESYSTEM", {"native": "1"}),
     "memory-copy": word("I_MPI_SHM", {"sse": "skx_sse", "avx2": "skx_avx2", "avx512": "skx_avx512"}),
     "collective-component": word("I_MPI_COLL_INTRANODE", {"shared-memory": "shm", "messages": "pt2pt"}),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tests.support.written_files import input_file, lustre, output, writing
+from tests.support.written_files import input_file, output, writing
 
 from mpiric.launchers import dialects
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
@@ -186,8 +186,8 @@ def all_situations() -> Iterator[Situation]:
                         yield replace(plain, allowed=EVERYTHING, others=others, rank_orders=orders(plain))
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
         hdf5 = ("/x/libhdf5.so.310",)
-        lab = lustre(mpi_drivers={library.label: "lustre"})
-        yield writing(situation(library, ranks=8, nodes=4, allowed=EVERYTHING, libraries=hdf5), system=lab)
+        driven = replace(library, file_drivers=("ufs", "nfs", "lustre"))
+        yield writing(situation(driven, ranks=8, nodes=4, allowed=EVERYTHING, libraries=hdf5))
         own = (output(f"out/restart.{rank}", 1) for rank in range(64))
         yield writing(situation(library, ranks=64, nodes=4, allowed=EVERYTHING), *own)
         read = input_file("in.data", 8, opened=("read", "write"))

@@ -10,6 +10,7 @@ from mpiric.model.file_rules import HERE, is_plain_pattern
 from mpiric.model.machine import FileSystem
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
+from mpiric.storage import served_by
 
 
 def output_system(situation: Situation) -> FileSystem | None:
@@ -29,15 +30,16 @@ def is_served_as_nfs(situation: Situation) -> bool:
     switch, system = situation.mpi.capabilities.drivers_switch, output_system(situation)
     if switch:
         return in_force(situation, switch) is None
-    return system is not None and system.mpi_drivers.get(situation.mpi.label) == "nfs"
+    return system is not None and served_by(system.kind, situation.mpi.file_drivers) == "nfs"
 
 
 def own_driver(situation: Situation) -> str:
     """The driver that the library has for the file system of the job's files and does not use; "" without."""
-    system = output_system(situation)
-    found = system.mpi_drivers.get(situation.mpi.label) if system else None
-    is_idle = situation.mpi.capabilities.drivers_switch and is_served_as_nfs(situation)
-    return found if is_idle and found and found not in ("ufs", "nfs") else ""
+    system, switch = output_system(situation), situation.mpi.capabilities.drivers_switch
+    if system is None or not switch or in_force(situation, switch) is not None:
+        return ""
+    found = served_by(system.kind, situation.mpi.file_drivers)
+    return found if found and found not in ("ufs", "nfs") else ""
 
 
 def missing_locks(system: FileSystem, situation: Situation) -> str:

@@ -81,9 +81,8 @@ def test_collective_hints_are_tried_only_where_files_are_accessed_together():
 
 def intel(*calls, inherited=None, drivers=("lustre",)):
     """A program that calls these, under Intel MPI on Lustre, which has these drivers of its own."""
-    label = named("intelmpi")
-    system = lustre(mpi_drivers={label: drivers[0] if drivers else "ufs"})
-    there = writing(situation(BY_LABEL[label], ranks=8, inherited=inherited or {}), system=system)
+    library = replace(BY_LABEL[named("intelmpi")], file_drivers=("ufs", "nfs", *drivers))
+    there = writing(situation(library, ranks=8, inherited=inherited or {}), system=lustre())
     return replace(there, observation=replace(there.observation, mpi_calls=frozenset(calls)))
 
 
@@ -107,8 +106,8 @@ def test_ranks_write_for_themselves_only_where_none_cuts_what_others_wrote(there
 
 
 def test_the_driver_for_nfs_cuts_files_under_mpich_too():
-    on_nfs = replace(lustre(), kind="nfs", mpi_drivers={"mpich-5.0.2": "nfs"})
-    there = writing(situation(BY_LABEL["mpich-5.0.2"], ranks=8), system=on_nfs)
+    library = replace(BY_LABEL["mpich-5.0.2"], file_drivers=("ufs", "nfs"))
+    there = writing(situation(library, ranks=8), system=replace(lustre(), kind="nfs"))
     assert "on every rank under the driver for NFS" in knobs.why_hints_not_set(ALONE, there)
     assert ALONE in knobs.all_knobs()["mpi-io"].values(case("mpich-5.0.2"))
 

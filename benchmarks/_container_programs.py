@@ -16,7 +16,7 @@ from benchmarks._programs import Bed, beds
 from benchmarks._report import tell
 
 SHARED, CLUSTER = "shared memory", "virtual cluster"
-_FEWER = 20  # times the calls of IMB, where they go over the network
+_FEWER = 30  # times the calls of IMB, where they go over the network
 _FORWARDED = ("LD_LIBRARY_PATH", "USER")  # Open MPI does not by itself; ch-run wants to know the user
 _PYTHON = """
 import sys

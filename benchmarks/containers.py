@@ -166,7 +166,7 @@ def main() -> int:
     parser.add_argument("--image", type=Path, metavar="DIR", help="an unpacked image to run in")
     parser.add_argument("--imb-openmpi", type=Path, metavar="FILE", help="IMB-MPI1 built for Open MPI")
     parser.add_argument(
-        "--iterations", type=int, default=30000, help="of each of IMB's sizes; hosts: a tenth"
+        "--iterations", type=int, default=30000, help="of each of IMB's sizes; on hosts a thirtieth"
     )
     parser.add_argument("--steps", type=int, default=400, help="of LAMMPS")
     return run("containers", parser.parse_args(), work)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from mpiric.knobs._declare import no, yes
-from mpiric.knobs._outputs import is_served_as_nfs, missing_locks, output_system
+from mpiric.knobs._outputs import is_served_as_nfs, missing_locks, output_system, own_driver
 from mpiric.knobs._reading import rank_count
 from mpiric.model.file_rules import parse_hints
 from mpiric.model.knob import Applicability, Promise
@@ -53,7 +53,8 @@ def why_hints_not_set(value: str, situation: Situation) -> str:
     has every rank truncate (ad_nfs_resize.c), others have one do it and all wait.
     """
     each_alone = any(rule.hints.get("romio_cb_write") == "disable" for rule in parse_hints(value))
-    if each_alone and situation.observation.can_call("file_set_size") and is_served_as_nfs(situation):
+    cuts = situation.observation.can_call("file_set_size") and is_served_as_nfs(situation)
+    if each_alone and cuts and not own_driver(situation):  # which comes with such hints
         return (
             "MPI_File_set_size cuts a file on every rank under the driver for NFS, which takes what others "
             "have written by then away: only collective buffering has them wait for each other"

@@ -29,7 +29,7 @@ def is_served_as_nfs(situation: Situation) -> bool:
     """Whether MPI-IO takes the files of the job for those of NFS, as Intel MPI does with all unless told."""
     switch, system = situation.mpi.capabilities.drivers_switch, output_system(situation)
     if switch:
-        return in_force(situation, switch) is None
+        return (in_force(situation, switch) or "0").lower() in ("0", "no", "off", "disable")
     return system is not None and served_by(system.kind, situation.mpi.file_drivers) == "nfs"
 
 

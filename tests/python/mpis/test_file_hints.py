@@ -93,12 +93,13 @@ ALONE = "romio_cb_read=disable,romio_cb_write=disable"
 @pytest.mark.parametrize(
     ("there", "is_tried"),
     [
-        (intel(*RESIZES), False),
-        (intel(), False),
-        (intel("mpi_file_open"), True),
-        (intel(*RESIZES, inherited={"I_MPI_FILESYSTEM": "1"}), True),
+        (intel(*RESIZES, drivers=()), False),
+        (intel(drivers=()), False),
+        (intel("mpi_file_open", drivers=()), True),
+        (intel(*RESIZES), True),
+        (intel(*RESIZES, inherited={"I_MPI_FILESYSTEM": "0"}), False),
     ],
-    ids=["resizes", "unknown", "does not resize", "own driver"],
+    ids=["resizes", "unknown", "does not resize", "own driver", "own driver switched off"],
 )
 def test_ranks_write_for_themselves_only_where_none_cuts_what_others_wrote(there, is_tried):
     assert (ALONE in knobs.all_knobs()["mpi-io"].values(there)) is is_tried
@@ -114,6 +115,8 @@ def test_the_driver_for_nfs_cuts_files_under_mpich_too():
 
 def test_intel_mpi_is_told_to_use_its_driver():
     assert spell("mpi-io-driver", "native", intel()).environment == {"I_MPI_FILESYSTEM": "1"}
+    assert spell("mpi-io", ALONE, intel()).environment.keys() == {"ROMIO_HINTS", "I_MPI_FILESYSTEM"}
+    assert spell("mpi-io", HINTS, intel()).environment.keys() == {"ROMIO_HINTS"}
 
 
 @pytest.mark.parametrize(

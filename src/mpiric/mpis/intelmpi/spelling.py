@@ -1,7 +1,9 @@
 """Settings of Intel MPI for the knobs (2019 and later: over libfabric only)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from mpiric.model.file_rules import parse_hints
 from mpiric.model.knob import Spell, parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -47,6 +49,18 @@ def _ofi_provider(value: str, _situation: Situation) -> Spelling:
     return Spelling(environment={"I_MPI_OFI_PROVIDER": value}, unset=("FI_PROVIDER",))
 
 
+def _hints(value: str, situation: Situation) -> Spelling | None:
+    """Ranks that write for themselves do so by the driver for the file system: that for NFS loses data."""
+    spelling = _all_hints(value, situation)
+    alone = any(rule.hints.get("romio_cb_write") == "disable" for rule in parse_hints(value))
+    if spelling is None or not alone or _DRIVERS in {**situation.inherited, **situation.job.environment}:
+        return spelling
+    return replace(spelling, environment={**spelling.environment, _DRIVERS: "1"})
+
+
+_all_hints = hint_speller(by_hint_file)
+_DRIVERS = "I_MPI_FILESYSTEM"
+
 SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     "waiting": by_value(_WAITING),
@@ -58,8 +72,8 @@ SPELLERS: Mapping[str, Spell] = {
     "eager-node": _eager_node,
     "eager-network": in_bytes(*_fabrics.NETWORK_EAGER),
     "node-buffers": plain(*_CELL_NUMBERS),
-    "mpi-io": hint_speller(by_hint_file),
-    "mpi-io-driver": word("I_MPI_FILESYSTEM", {"native": "1"}),
+    "mpi-io": _hints,
+    "mpi-io-driver": word(_DRIVERS, {"native": "1"}),
     "memory-copy": word("I_MPI_SHM", {"sse": "skx_sse", "avx2": "skx_avx2", "avx512": "skx_avx512"}),
     "collective-component": word("I_MPI_COLL_INTRANODE", {"shared-memory": "shm", "messages": "pt2pt"}),
 }

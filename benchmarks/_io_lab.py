@@ -47,12 +47,13 @@ class Setup:
 
     def variables(self, bed: Bed, file: Path) -> dict[str, str]:
         """What sets its hints; ROMIO's lie in a file."""
-        if not self.hints:
-            return dict(self.environment)
+        given = dict(self.environment)
         if bed.mpi.implementation == "openmpi":
-            return {f"OMPI_MCA_io_ompio_{key}": value for key, value in self.hints.items()}
-        file.write_text("".join(f"{key} {value}\n" for key, value in self.hints.items()))
-        return {"ROMIO_HINTS": str(file)}
+            return given | {f"OMPI_MCA_io_ompio_{key}": value for key, value in self.hints.items()}
+        if self.hints:
+            file.write_text("".join(f"{key} {value}\n" for key, value in self.hints.items()))
+            given["ROMIO_HINTS"] = str(file)
+        return given
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """What is run before the launch."""

@@ -52,7 +52,8 @@ def why_hints_not_set(value: str, situation: Situation) -> str:
     without locks it aborts, and with locks that hold on one node only the data are wrong. Its driver for NFS
     has every rank truncate (ad_nfs_resize.c), others have one do it and all wait.
     """
-    each_alone = any(rule.hints.get("romio_cb_write") == "disable" for rule in parse_hints(value))
+    rules = parse_hints(value)
+    each_alone = any(rule.each_alone for rule in rules)
     cuts = situation.observation.can_call("file_set_size") and is_served_as_nfs(situation)
     if each_alone and cuts and not own_driver(situation):  # which comes with such hints
         return (
@@ -63,10 +64,9 @@ def why_hints_not_set(value: str, situation: Situation) -> str:
     missing = missing_locks(system, situation) if system else ""
     if system is None or not missing:
         return ""
-    for rule in parse_hints(value):
-        hints = rule.hints
-        alone = hints.get("romio_cb_write") == "disable" and hints.get("romio_ds_write") != "disable"
-        if alone or hints.get("romio_ds_write") == "enable":
+    for rule in rules:
+        sieving = rule.hints.get("romio_ds_write")
+        if (rule.each_alone and sieving != "disable") or sieving == "enable":
             return f"data sieving needs locks, and {system.mount_point} is mounted with {missing}"
     return ""
 

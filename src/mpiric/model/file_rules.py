@@ -56,6 +56,11 @@ class HintRule:
     pattern: str
     hints: Mapping[str, str]
 
+    @property
+    def each_alone(self) -> bool:
+        """Whether under ROMIO each rank writes for itself, in collective calls too."""
+        return self.hints.get("romio_cb_write") == "disable"
+
 
 def parse_layouts(text: str) -> tuple[LayoutRule, ...]:
     """The rules of a value of the knob `layout`. Raises ValueError for anything else."""

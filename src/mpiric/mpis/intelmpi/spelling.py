@@ -52,7 +52,7 @@ def _ofi_provider(value: str, _situation: Situation) -> Spelling:
 def _hints(value: str, situation: Situation) -> Spelling | None:
     """Ranks that write for themselves do so by the driver for the file system: that for NFS loses data."""
     spelling = _all_hints(value, situation)
-    alone = any(rule.hints.get("romio_cb_write") == "disable" for rule in parse_hints(value))
+    alone = any(rule.each_alone for rule in parse_hints(value))
     if spelling is None or not alone or _DRIVERS in {**situation.inherited, **situation.job.environment}:
         return spelling
     return replace(spelling, environment={**spelling.environment, _DRIVERS: "1"})

@@ -2,8 +2,7 @@
 
 Medians of 2000 opens in a run, of runs in turns and in random order; the difference to the program without
 the runtime. Files that a rule names are made, opened to read and for both; others are made. One rank; on a
-file system in memory system calls are cheap (but `node-local` leaves its files there), on a distant one each
-takes as long as its servers do. On a disk what an open that makes a file takes also depends on the files that
+file system in memory system calls are cheap, on a distant one each takes as long as its servers do. On a disk what an open that makes a file takes also depends on the files that
 earlier runs have made and removed there.
 """
 
@@ -29,7 +28,6 @@ _OPENS = ("made", "read", "both", "others")
 _OPTIONS = {
     "recorded": {},
     "subdirectories": {"MPIRIC_SUBDIRECTORIES": "named.* 16"},
-    "node-local": {"MPIRIC_NODE_LOCAL": "named.*"},
     "read-only-opens": {"MPIRIC_READ_ONLY": "named.*"},
     "access-times": {"MPIRIC_NO_ATIME": "1"},
     "stdio-buffer": {"MPIRIC_STDIO_KIB": "1024"},
@@ -64,7 +62,7 @@ def _rows(bed: Bed, runtime: str, given: argparse.Namespace) -> Iterator[dict[st
     program = bed.build(_PROGRAM, "opens")
     ways: dict[str, dict[str, str]] = {"plain": {}}
     for name, settings in _OPTIONS.items():
-        ways[name] = {"LD_PRELOAD": runtime, "MPIRIC_LOCAL_DIR": given.local, **settings}
+        ways[name] = {"LD_PRELOAD": runtime, **settings}
     times: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in ways}
     random = Random(f"opens {given.seed}")
     for _ in range(given.rounds or (3 if given.quick else 9)):
@@ -109,7 +107,6 @@ def main() -> int:
     parser = options("opens", (__doc__ or "").splitlines()[0])
     parser.add_argument("--mpi", action="append", help="only under these implementations")
     parser.add_argument("--directory", help="that files are made in; in memory for numbers that repeat")
-    parser.add_argument("--local", default="", help="a node's own disk, another file system (default TMPDIR)")
     parser.add_argument("--rounds", type=int, default=0, help="of all options (default 9, quick 3)")
     return run("opens", parser.parse_args(), measure)
 

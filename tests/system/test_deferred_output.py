@@ -23,7 +23,7 @@ EVERYTHING = {
     "MPIRIC_NO_ATIME": "1",
 }
 SPREAD = {"MPIRIC_SUBDIRECTORIES": "f? 3"}
-ON_DISK = {"MPIRIC_NODE_LOCAL": "f?", "MPIRIC_LOCAL_DIR": "/dev/shm", "MPIRIC_READ_ONLY": "f?"}
+READ_ONLY = {"MPIRIC_READ_ONLY": "f?"}
 RANKS = 2
 LINES = 500
 FAST = ("targets=4", *fs.FAST)
@@ -68,8 +68,8 @@ def run(environment, mpi_prefix):
 
 @pytest.mark.parametrize(
     ("seed", "more"),
-    [(1, {}), (2, {}), (3, SPREAD), (4, ON_DISK), (5, ON_DISK)],
-    ids=["1", "2", "3 spread", "4 on disk", "5 on disk"],
+    [(1, {}), (2, {}), (3, SPREAD), (4, READ_ONLY), (5, READ_ONLY)],
+    ids=["1", "2", "3 spread", "4 read-only", "5 read-only"],
 )
 def test_random_calls_return_the_same_and_leave_the_same_files(seed, more, run, compiled, tmp_path):
     def traces(name, settings):

@@ -70,7 +70,7 @@ def test_each_rank_reads_its_nodes_copy_of_the_same_bytes(run, ranks, tmp_path):
     for named in (tmp_path / "data/in", "./data/in", "data/../data/in"):
         (again,), copies = answers(run({"MPIRIC_BROADCAST": "data/in"}, "reads", str(named)))
         assert (again, copies) == (read, ["1 1"] * RANKS)
-    (plain,), copies = answers(run({"MPIRIC_NODE_LOCAL": "none"}, "reads", "data/in"))
+    (plain,), copies = answers(run({}, "reads", "data/in"))
     assert (plain, copies) == (read, ["0 0"] * RANKS)
 
 

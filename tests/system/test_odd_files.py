@@ -150,13 +150,6 @@ def test_spread_files_with_newlines_and_links_come_back(run_mpiric, programs, tm
     check(work)
 
 
-def test_files_with_newlines_and_links_come_back_from_a_nodes_disk(run_mpiric, programs, tmp_path):
-    work = furnish(tmp_path / "work")
-    done = set_by_hand(run_mpiric, programs, work, "node-local=*.bin", TMPDIR="/dev/shm")
-    assert (done.returncode, done.stdout) == (0, "written\n"), done.stderr
-    check(work)
-
-
 def test_hints_and_the_record_know_a_file_with_a_newline(run_mpiric, programs, tmp_path):
     work, record = furnish(tmp_path / "work"), tmp_path / "record"
     hints = {"MPIRIC_FILE_HINTS": "new*.mpi cb_buffer_size=8388608"}

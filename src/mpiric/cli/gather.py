@@ -1,4 +1,4 @@
-"""`mpiric gather [DIRECTORY]`: files that were spread over subdirectories or left on a node, put back."""
+"""`mpiric gather [DIRECTORY]`: move spread files back to their places."""
 
 import sys
 from pathlib import Path
@@ -12,16 +12,12 @@ from mpiric.workflows.gather.gather import gather
 
 @click.command(
     epilog="\b\nExamples:\n"
-    "  mpiric gather out      what a run with the setting `subdirectories` has spread below out,\n"
-    "                         and what a killed one with `node-local` has left on this node"
+    "  mpiric gather out      files that a run with the setting `subdirectories` has spread below out"
 )
 @click.argument("directory", type=click.Path(path_type=Path), default=".")
 @click.option("--json", "as_json", is_flag=True, help="Print what was put back, and what was not, as JSON.")
 def command(directory: Path, *, as_json: bool) -> int:
-    """Put the files back that a run has spread over subdirectories, or left on the disk of this node.
-
-    Files that are there stay.
-    """
+    """Move files that a run has spread over subdirectories back to their places. Existing files stay."""
     gathered = gather(directory)
     if as_json:
         print_json(

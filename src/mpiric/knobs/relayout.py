@@ -10,7 +10,7 @@ from math import ceil, sqrt
 from mpiric.knobs._by_runtime import by_the_runtime, reachable
 from mpiric.knobs._declare import no
 from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
-from mpiric.model.file_rules import binary_size, parse_hdf5, parse_patterns
+from mpiric.model.file_rules import binary_size, parse_hdf5
 from mpiric.model.knob import Applicability, FilesEffect, Knob, Promise, Written
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
@@ -58,35 +58,6 @@ def _spell_spread(value: str, situation: Situation) -> Spelling | None:
     return by_the_runtime(situation, {"MPIRIC_SUBDIRECTORIES": rules}, note)
 
 
-def _of_one_rank(situation: Situation) -> tuple[FileTotal, ...]:
-    """Files that one rank makes and writes, and no other one opens."""
-    return tuple(file for file in outputs(situation) if file.ranks == 1 and file.interface == "posix")
-
-
-def _local_applies(situation: Situation) -> Applicability:
-    system = output_system(situation)
-    if system is None or not system.is_network:
-        return no("the files lie on no file system that nodes share")
-    if not _of_one_rank(situation):
-        return no("no file is seen to be made and written by one rank")
-    return reachable(situation)
-
-
-def _local_values(situation: Situation) -> tuple[str, ...]:
-    alone = _of_one_rank(situation)
-    others = [file for file in outputs(situation) if file not in alone]
-    patterns = patterns_of(alone, others) if alone else None
-    return (";".join(patterns),) if patterns else ()
-
-
-def _spell_local(value: str, situation: Situation) -> Spelling | None:
-    patterns = ";".join(parse_patterns(value))
-    note = (
-        "files of a killed run may lie on its nodes, a link in their places: `mpiric gather DIRECTORY` there"
-    )
-    return by_the_runtime(situation, {"MPIRIC_NODE_LOCAL": patterns}, note)
-
-
 def _hdf5_applies(situation: Situation) -> Applicability:
     if not situation.observation.loads("libhdf5"):
         return no("the ranks load no HDF5")
@@ -123,21 +94,6 @@ KNOBS = (
         promise=_spread_promise,
         files=FilesEffect.RELAYOUT,
         spell=_spell_spread,
-        matters_when=("io_bytes_written >= 1",),
-        ceiling=("io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
-    ),
-    Knob(
-        name="node-local",
-        sentence="Which files are made on the node's own disk, and brought to their places once closed",
-        why="Small writes stay off the file system that all share; the copy is made while ranks compute",
-        source="UnifyFS user guide; Bent et al., PLFS, SC09, https://doi.org/10.1145/1654059.1654081",
-        domain=Written("patterns of file names: `dump.*;restart.*`", parse_patterns),
-        values=_local_values,
-        applies=_local_applies,
-        promise=lambda _: Promise(0.3, "ranks write files of their own to a file system that nodes share"),
-        files=FilesEffect.RELAYOUT,
-        spell=_spell_local,
         matters_when=("io_bytes_written >= 1",),
         ceiling=("io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),

@@ -88,7 +88,6 @@ Options read_options() noexcept {
     options.file_hints = text("MPIRIC_FILE_HINTS");
     options.file_layouts = text("MPIRIC_FILE_LAYOUTS");
     options.subdirectories = text("MPIRIC_SUBDIRECTORIES");
-    options.node_local = text("MPIRIC_NODE_LOCAL");
     options.local_dir = text("MPIRIC_LOCAL_DIR");
     options.hdf5_alignment_kib = number("MPIRIC_HDF5_ALIGNMENT_KIB", options.hdf5_alignment_kib);
     options.hdf5_collective_metadata =

@@ -39,8 +39,7 @@ struct Options {
     const char* file_hints = "";      ///< that MPI_File_open gets; empty: the program's own alone
     const char* file_layouts = "";    ///< of files that are made; empty: the directory's
     const char* subdirectories = "";  ///< that files are spread over; empty: they lie where they are made
-    const char* node_local = "";      ///< patterns of files that are made on the node's disk; empty: none
-    const char* local_dir = "";       ///< the node's directory for them; empty: TMPDIR
+    const char* local_dir = "";       ///< directory for copies of broadcast inputs; empty: TMPDIR
     const char* read_only = "";       ///< patterns of files that are only read, however they are opened
     const char* broadcast = "";       ///< files that all ranks read and none writes; empty: none
     uint32_t hdf5_alignment_kib = 0;  ///< of objects in parallel HDF5 files; 0: the program's

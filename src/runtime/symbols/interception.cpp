@@ -4,7 +4,6 @@
 #include "base/thread.hpp"
 #include "files/deferred/deferred.hpp"
 #include "files/elsewhere/elsewhere.hpp"
-#include "files/node_local/node_local.hpp"
 #include "files/posix.hpp"
 #include "marks/mark.hpp"
 #include "order/substitution.hpp"
@@ -81,9 +80,6 @@ bool defers() noexcept { return files::deferred::wanted(runtime.options); }
 
 /// Whether files are made elsewhere, from the beginning of MPI on.
 bool makes_elsewhere() noexcept { return files::elsewhere::wanted(runtime.options); }
-
-/// Whether some of them are made on the node's disk, and come home before MPI ends.
-bool makes_node_local() noexcept { return files::node_local::wanted(runtime.options); }
 
 /// Whether there is something to do in this process, and the library is of our family.
 Mode decide() noexcept {
@@ -188,7 +184,6 @@ void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
                (reorders() && (called == Function::MPI_Init || called == Function::MPI_Init_thread)) ||
                (*runtime.options.mark_out && matters_to_marks(called)) || matters_to_files(called) ||
                ((defers() || makes_elsewhere()) && begins_mpi(called)) ||
-               (makes_node_local() && leaves_mpi(called)) ||
                (completions_watched && handles_requests(called)) ||
                (everything_watched && family_of(called) != Family::local);
     };
@@ -238,11 +233,6 @@ void store(uint32_t slot, const void* target) noexcept {
 void* posix_target(uint32_t at) noexcept {
     void* wrapper = posix_watched ? files::posix_wrapper(at) : nullptr;
     return wrapper ? wrapper : files::next_posix(at);
-}
-
-/// Whether calls by a name of libc are told of before they are made, each time.
-bool passes_first(uint32_t at) noexcept {
-    return files::deferred::passes(at) || files::node_local::passes(at);
 }
 
 bool is_found(uint32_t function) noexcept {
@@ -327,7 +317,8 @@ void watch_everything() noexcept {
 
 void lead_posix() noexcept {
     for (uint32_t at = 0; at < files::posix_count; ++at)
-        store(2 * function_count + at, passes_first(at) ? mpiric_posix_first[at] : posix_target(at));
+        store(2 * function_count + at,
+              files::deferred::passes(at) ? mpiric_posix_first[at] : posix_target(at));
 }
 
 void watch_posix() noexcept {
@@ -341,12 +332,10 @@ void* mpiric_resolve(uint32_t index) {
     using namespace mpiric::symbols;
     if (index >= 2 * function_count) {
         const uint32_t at = index - 2 * function_count;
-        if (passes_first(at)) {
+        if (mpiric::files::deferred::passes(at))
             mpiric::files::deferred::before_call(at);
-            mpiric::files::node_local::before_call(at);
-        } else {
+        else
             store(index, posix_target(at));
-        }
         return posix_target(at);
     }
     const uint32_t function = index / 2;

@@ -2,7 +2,6 @@
 #include "files/deferred/deferred.hpp"
 #include "files/elsewhere/elsewhere.hpp"
 #include "files/inputs/inputs.hpp"
-#include "files/node_local/node_local.hpp"
 #include "order/reordered_world.hpp"
 #include "select/tuner.hpp"
 #include "symbols/interception.hpp"
@@ -84,7 +83,6 @@ template <Function function, class Pointer, class Do>
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
-        files::node_local::before_end(false);
         finish_marks();
         select::end_tuning();
         end();
@@ -138,7 +136,6 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
         reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
     if (!nested(self)) {
-        files::node_local::before_end(true);
         abort_marks();
         if (runtime.recorder.is_open())
             runtime.recorder.finish(profile::State::aborted);

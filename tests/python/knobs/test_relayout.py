@@ -72,34 +72,3 @@ def test_only_files_of_parallel_hdf5_are_arranged(there, reason):
 )
 def test_no_other_arrangement_is_accepted(value):
     assert not HDF5.domain.accepts(value)
-
-
-LOCAL = knobs.all_knobs()["node-local"]
-
-
-def test_files_of_one_rank_are_made_on_its_node_and_those_of_several_are_not():
-    there = case(*OWN[:2], output("out/data.h5", 8))
-    assert LOCAL.applies(there).applies
-    assert LOCAL.values(there) == ("restart.*",)
-    spelling = LOCAL.spell("restart.*;dump.?", there)
-    assert spelling.environment == {"MPIRIC_NODE_LOCAL": "restart.*;dump.?"}
-    assert "mpiric gather" in spelling.note
-
-
-@pytest.mark.parametrize(
-    ("there", "reason"),
-    [
-        (case(output("out/data.h5", 8)), "by one rank"),
-        (
-            writing(situation(MPICH, ranks=8), *OWN[:2], system=replace(lustre(), is_network=False)),
-            "nodes share",
-        ),
-    ],
-)
-def test_where_nothing_is_to_gain_files_are_made_in_their_places(there, reason):
-    assert reason in LOCAL.applies(there).reason
-
-
-@pytest.mark.parametrize("value", ["", "a;", "/tmp/a", "a b", "a;;b"])
-def test_only_patterns_of_names_are_accepted(value):
-    assert not LOCAL.domain.accepts(value)

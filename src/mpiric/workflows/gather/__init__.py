@@ -1,1 +1,1 @@
-"""`mpiric gather`: files that a run has spread over subdirectories or left on a node, put to their places."""
+"""`mpiric gather`: move files that a run has spread over subdirectories back to their places."""

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.spread import MANIFEST, MANIFEST_BEGINS, TOP
-from mpiric.workflows.gather.from_node import bring, files_on_nodes
 
 _VERSION = "1"
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # file systems without hard links
@@ -27,7 +26,7 @@ class Gathered:
 
 
 def gather(directory: Path) -> Gathered:
-    """Put back all files that are spread in a directory or below it, and those that lie on this node's disk.
+    """Put back all files that are spread in a directory or below it.
 
     Raises NotFoundError where there are none, MpiricError for a manifest of another version.
     """
@@ -36,21 +35,15 @@ def gather(directory: Path) -> Gathered:
             f"there is no directory {directory}", hint="name the one that the program wrote to"
         )
     tops = list(_tops(directory))
-    on_nodes = list(files_on_nodes(directory))
-    if not tops and not on_nodes:
+    if not tops:
         raise NotFoundError(
-            f"no files are spread in {directory}, and none has been left on a node",
-            hint=f"spread files lie in a directory {TOP}, with a {MANIFEST}; a link stands for one on a node",
+            f"no files are spread in {directory}",
+            hint=f"spread files are in a directory {TOP} that has a file {MANIFEST}",
         )
     for top in tops:
         _check(top)
     moved: list[str] = []
     left: list[tuple[str, str]] = []
-    for file in on_nodes:
-        if reason := bring(file):
-            left.append((str(file.own), reason))
-        else:
-            moved.append(str(file.own))
     for top in tops:
         for path in sorted(each for each in top.glob("*/*") if not each.is_dir()):
             if reason := _put_back(path, top.parent / path.name):

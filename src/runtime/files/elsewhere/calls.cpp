@@ -1,11 +1,6 @@
 #include "files/elsewhere/elsewhere.hpp"
 #include "files/elsewhere/found.hpp"
 #include "files/inputs/inputs.hpp"
-#include "files/node_local/bring_home.hpp"
-#include "files/node_local/node_local.hpp"
-#include "files/node_local/settled.hpp"
-#include "files/node_local/staged.hpp"
-#include "files/node_local/streams.hpp"
 #include "files/posix.hpp"
 
 #include <cerrno>
@@ -27,34 +22,8 @@ template <class Pointer> Pointer libc(Posix which) noexcept {
     return reinterpret_cast<Pointer>(behind[static_cast<uint32_t>(which)]);
 }
 
-using node_local::Settled;
-
 constexpr Found::Use use_of(int flags) noexcept {
     return flags & O_CREAT ? Found::Use::makes : Found::Use::finds;
-}
-
-/// What a call does with what its path leads to: some only look.
-constexpr Settled::Use use_of(Posix which) noexcept {
-    switch (which) {
-    case Posix::access:
-    case Posix::faccessat:
-    case Posix::stat:
-    case Posix::stat64:
-    case Posix::lstat:
-    case Posix::lstat64:
-    case Posix::fstatat:
-    case Posix::fstatat64:
-    case Posix::statx:
-    case Posix::__xstat:
-    case Posix::__xstat64:
-    case Posix::__lxstat:
-    case Posix::__lxstat64:
-    case Posix::__fxstatat:
-    case Posix::__fxstatat64:
-        return Settled::Use::looks;
-    default:
-        return Settled::Use::changes;
-    }
 }
 
 bool has_failed(int result) noexcept { return result < 0; }
@@ -68,21 +37,11 @@ template <class Call> auto made_at(Found& found, Call&& call) {
     return result;
 }
 
-/// Has a file in its own place, where a rank keeps it on its node's disk.
-void bring_home(int directory, const char* path) {
-    const Settled settled(directory, path, Settled::Use::changes);
-}
-
-/// Opens a file on the node's disk, or else, by `open`, where it is.
-template <class Open> int open_by(int directory, Found& found, int flags, mode_t mode, Open&& open) {
+/// Opens a file, or the node's copy of a broadcast input, where it is.
+template <class Open> int open_by(int directory, Found& found, int flags, Open&& open) {
     const bool reads = (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
     char copy[32];
     return made_at(found, [&](const char* path) {
-        if (node_local::concerns(path)) [[unlikely]] {
-            if (const int staged = node_local::stage(directory, path, flags, mode); staged >= 0)
-                return staged;
-            bring_home(directory, path);
-        }
         return open(reads ? inputs::path_for(directory, path, copy) : path);
     });
 }
@@ -96,34 +55,28 @@ template <class Open> int open_by(int directory, Found& found, int flags, mode_t
 template <Posix which> int e_open(const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
     Found found(AT_FDCWD, path, use_of(flags));
-    return open_by(AT_FDCWD, found, flags, mode, [&](const char* at) {
+    return open_by(AT_FDCWD, found, flags, [&](const char* at) {
         return libc<int (*)(const char*, int, ...)>(which)(at, flags, mode);
     });
 }
 template <Posix which> int e_openat(int directory, const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
     Found found(directory, path, use_of(flags));
-    return open_by(directory, found, flags, mode, [&](const char* at) {
+    return open_by(directory, found, flags, [&](const char* at) {
         return libc<int (*)(int, const char*, int, ...)>(which)(directory, at, flags, mode);
     });
 }
 #undef MPIRIC_MODE
 template <Posix which> int e_creat(const char* path, mode_t mode) {
     Found found(AT_FDCWD, path, Found::Use::makes);
-    return open_by(AT_FDCWD, found, O_CREAT | O_WRONLY | O_TRUNC, mode,
+    return open_by(AT_FDCWD, found, O_CREAT | O_WRONLY | O_TRUNC,
                    [&](const char* at) { return libc<int (*)(const char*, mode_t)>(which)(at, mode); });
 }
 template <Posix which, class... More> FILE* e_fopen(const char* path, const char* mode, More... more) {
     Found found(AT_FDCWD, path, mode && *mode == 'r' ? Found::Use::finds : Found::Use::makes);
-    if constexpr (sizeof...(More) == 1)
-        node_local::bring_home_of(fileno(more...));
     const bool reads = mode && *mode == 'r' && !std::strchr(mode, '+');
     char copy[32];
     return made_at(found, [&](const char* path_now) {
-        if constexpr (sizeof...(More) == 0)
-            if (FILE* stream = node_local::stage_stream(path_now, mode))
-                return stream;
-        bring_home(AT_FDCWD, path_now);
         const char* at = reads ? inputs::path_for(AT_FDCWD, path_now, copy) : path_now;
         return libc<FILE* (*)(const char*, const char*, More...)>(which)(at, mode, more...);
     });
@@ -132,40 +85,28 @@ template <Posix which, class... More> FILE* e_fopen(const char* path, const char
 /// Calls on a path, on one below a directory, and as in programs that were built before glibc 2.33.
 template <Posix which, class... More> int on_path(const char* path, More... more) {
     const Found found(AT_FDCWD, path);
-    const Settled settled(AT_FDCWD, found.path(), use_of(which));
-    return settled.with(
-        [&](const char* at) { return libc<int (*)(const char*, More...)>(which)(at, more...); });
+    return libc<int (*)(const char*, More...)>(which)(found.path(), more...);
 }
 template <Posix which, class... More> int on_path_at(int directory, const char* path, More... more) {
     const Found found(directory, path);
-    const Settled settled(directory, found.path(), use_of(which));
-    return settled.with([&](const char* at) {
-        return libc<int (*)(int, const char*, More...)>(which)(directory, at, more...);
-    });
+    return libc<int (*)(int, const char*, More...)>(which)(directory, found.path(), more...);
 }
 template <Posix which, class Stat> int on_versioned(int version, const char* path, Stat* into) {
     const Found found(AT_FDCWD, path);
-    const Settled settled(AT_FDCWD, found.path(), use_of(which));
-    return settled.with(
-        [&](const char* at) { return libc<int (*)(int, const char*, Stat*)>(which)(version, at, into); });
+    return libc<int (*)(int, const char*, Stat*)>(which)(version, found.path(), into);
 }
 template <Posix which>
 int on_versioned_at(int version, int directory, const char* path, struct stat* into, int flags) {
     const Found found(directory, path);
-    const Settled settled(directory, found.path(), use_of(which));
-    return settled.with([&](const char* at) {
-        return libc<int (*)(int, int, const char*, struct stat*, int)>(which)(version, directory, at, into,
-                                                                              flags);
-    });
+    return libc<int (*)(int, int, const char*, struct stat*, int)>(which)(version, directory, found.path(),
+                                                                          into, flags);
 }
 
 /// Calls that give a file another name: that may fit a rule, or fit none any more.
 template <Posix which> int onto_path(const char* from, const char* onto) {
     const Found source(AT_FDCWD, from);
     Found target(AT_FDCWD, onto, Found::Use::makes);
-    bring_home(AT_FDCWD, source.path());
     return made_at(target, [&](const char* at) {
-        bring_home(AT_FDCWD, at);
         return libc<int (*)(const char*, const char*)>(which)(source.path(), at);
     });
 }
@@ -173,9 +114,7 @@ template <Posix which, class... More>
 int onto_path_at(int from_in, const char* from, int onto_in, const char* onto, More... more) {
     const Found source(from_in, from);
     Found target(onto_in, onto, Found::Use::makes);
-    bring_home(from_in, source.path());
     return made_at(target, [&](const char* at) {
-        bring_home(onto_in, at);
         return libc<int (*)(int, const char*, int, const char*, More...)>(which)(from_in, source.path(),
                                                                                  onto_in, at, more...);
     });
@@ -183,15 +122,12 @@ int onto_path_at(int from_in, const char* from, int onto_in, const char* onto, M
 
 }  // namespace
 
-bool wanted(const Options& options) noexcept {
-    return *options.subdirectories || node_local::wanted(options) || inputs::wanted(options);
-}
+bool wanted(const Options& options) noexcept { return *options.subdirectories || inputs::wanted(options); }
 
 void begin(const Options& options) noexcept {
     if (begun || !wanted(options))
         return;
     begun = true;
-    node_local::begin(options);
     spread_by(options.subdirectories);
     for (uint32_t at = 0; at < posix_count; ++at)
         if (void* call = call_elsewhere(at)) {

@@ -1,7 +1,6 @@
 """`mpiric gather`: spread files go back, and nothing is ever replaced."""
 
 import os
-import socket
 
 import pytest
 
@@ -62,61 +61,3 @@ def test_a_manifest_of_another_version_is_left_alone(out):
     with pytest.raises(MpiricError, match="of no version"):
         gather(out)
     assert contents(out) == {}
-
-
-@pytest.fixture
-def left(tmp_path):
-    """A directory with a link in place of `dump.0`, and the path of its bytes on the node's disk."""
-    local = tmp_path / "disk/mpiric-local-1000" / f"{socket.gethostname()}.999999999-0123abcd.0"
-    local.parent.mkdir(parents=True)
-    local.write_text("whole")
-    own = tmp_path / "run/dump.0"
-    own.parent.mkdir()
-    own.symlink_to(local)
-    (own.parent / f".mpiric-copy.{local.name}").write_text("who")
-    return own, local
-
-
-def test_a_file_that_a_killed_run_has_left_on_its_node_comes_to_its_place(left):
-    own, local = left
-    assert gather(own.parent).moved == (str(own),)
-    assert (own.is_symlink(), own.read_text(), local.exists()) == (False, "whole", False)
-    assert contents(own.parent) == {"dump.0": "whole"}
-
-
-def test_a_file_on_another_node_stays_and_the_node_is_named(left):
-    own, local = left
-    local.unlink()
-    ((path, reason),) = gather(own.parent).left
-    assert path == str(own)
-    assert f"on the node {socket.gethostname()}" in reason
-    assert own.is_symlink()
-
-
-def test_a_file_that_is_still_being_written_stays(left):
-    own, local = left
-    running = local.with_name(local.name.replace("999999999", str(os.getpid())))
-    local.rename(running)
-    own.unlink()
-    own.symlink_to(running)
-    assert gather(own.parent).left == ((str(own), "the program that writes it still runs"),)
-    assert own.read_text() == "whole"
-
-
-def test_a_place_that_is_full_keeps_the_link_and_the_bytes(left, monkeypatch):
-    def fail(_from, _to):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("shutil.copy2", fail)
-    own, local = left
-    assert gather(own.parent).left == ((str(own), "No space left on device"),)
-    assert local.read_text() == own.read_text() == "whole"
-
-
-def test_other_links_are_not_touched(left, tmp_path):
-    own, _ = left
-    (own.parent / "latest").symlink_to(tmp_path / "disk")
-    (own.parent / "broken").symlink_to("nowhere")
-    assert gather(own.parent).moved == (str(own),)
-    assert (own.parent / "latest").is_symlink()
-    assert (own.parent / "broken").is_symlink()

@@ -1,0 +1,155 @@
+"""Three ordinary users of one machine: `owner`, who runs mpiric, and `other` and `stranger` beside them.
+
+Their processes run with a numeric user of their own and without capabilities. They see this checkout and its
+Python read-only, homes of their own, and a /tmp and /dev/shm that belong to the three alone, so that a test
+can compare all names there before and after. ``project`` is a directory of the group that `owner` and `other`
+share, group-writable and without the sticky bit, where the kernel does not protect from links.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import clean_environment
+
+ROOT = Path(__file__).parents[2]
+GROUP = 47100
+USERS = ("root", "mounts", "setpriv", "unshare")  # what `users` needs of the machine
+FIRST_UID = 47101
+_CHECKOUT = ".checkout"
+
+# $1: directory of the machine; then pairs (source, target) to bind, "--", and the command.
+_ENTER = r"""
+set -e
+while [ "$1" != -- ]; do
+    if [ "$1" = tmpfs ]; then mount -t tmpfs -o mode=755 tmpfs "$2"
+    else mkdir -p "$2"; mount --bind "$1" "$2"; fi
+    shift 2
+done
+shift
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Directories that the users share."""
+
+    base: Path
+    tmp: Path  # what the users see as /tmp
+    shm: Path  # what the users see as /dev/shm
+    project: Path
+
+    def names(self) -> set[str]:
+        """All paths below /tmp and /dev/shm, as the users name them."""
+        places = {"/tmp": self.tmp, "/dev/shm": self.shm}
+        return {
+            f"{seen}/{path.relative_to(real)}"
+            for seen, real in places.items()
+            for path in real.rglob("*")
+            if not (ROOT.is_relative_to(seen) and path.relative_to(real).parts[0] == ROOT.parts[2])
+        }
+
+
+@dataclass(frozen=True)
+class User:
+    """One user: a numeric id and a home."""
+
+    name: str
+    uid: int
+    gid: int
+    home: Path
+    machine: Machine
+
+    def words(self, *command: object) -> list[str]:
+        """The command line that runs a command as this user."""
+        user = [f"--reuid={self.uid}", f"--regid={self.gid}", f"--groups={self.gid}"]
+        setpriv = ["setpriv", *user, "--inh-caps=-all", "--bounding-set=-all"]
+        enter = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", _ENTER, "sh"]
+        return [*enter, *_mounts(self.machine), "--", *setpriv, *map(str, command)]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """A clean environment with this user's home."""
+        kept = {name: value for name, value in clean_environment().items() if "RUN_AS_ROOT" not in name}
+        for name in ("TMPDIR", "TMP", "TEMP", "MPIRIC_REQUIRE"):
+            kept.pop(name, None)
+        return {**kept, "HOME": str(self.home), "USER": self.name, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(
+        self, *command: object, env: dict[str, str] | None = None, check: bool = False, **options
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command as this user, in their home; ``env`` is added."""
+        options = {"cwd": self.home, "timeout": 240, "capture_output": True, "text": True, **options}
+        where = str(options.pop("cwd"))
+        enter = ["/bin/sh", "-c", 'cd "$1" && shift && umask 022 && exec "$@"', "sh", where]
+        done = subprocess.run(
+            self.words(*enter, *command), env={**self.environment, **(env or {})}, cwd="/", **options
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    def python(self, script: str, *arguments: object, **options) -> subprocess.CompletedProcess[str]:
+        """Run Python text as this user; it must succeed."""
+        return self.run(sys.executable, "-c", script, *arguments, **{"check": True, **options})
+
+    def mpiric(self, *arguments: object, **options) -> subprocess.CompletedProcess[str]:
+        """Run mpiric as this user."""
+        return self.run(Path(sys.executable).with_name("mpiric"), *arguments, **options)
+
+
+def _mounts(machine: Machine) -> list[str]:
+    """Pairs of `_ENTER`: the private /tmp and /dev/shm, then the checkout and Python where they are."""
+    visible = list(dict.fromkeys([str(ROOT), sys.base_prefix, str(machine.base)]))
+    saved = {path: str(machine.base / f"{_CHECKOUT}{number}") for number, path in enumerate(visible)}
+    pairs = [word for path in visible[:-1] for word in (path, saved[path])]
+    pairs += [str(machine.tmp), "/tmp", str(machine.shm), "/dev/shm"]
+    hidden = {str(top) for path in visible if (top := _first_closed(Path(path)))}
+    for top in sorted(hidden):
+        pairs += ["tmpfs", top]
+    for path in visible[:-1]:
+        if any(Path(path).is_relative_to(top) for top in (*hidden, "/tmp", "/dev/shm")):
+            pairs += [saved[path], path]
+    return pairs
+
+
+def _first_closed(path: Path) -> Path | None:
+    """The topmost directory on the way to a path that other users may not enter."""
+    for directory in [*reversed(path.parents), path]:
+        if not directory.stat().st_mode & stat.S_IXOTH:
+            return directory
+    return None
+
+
+@contextmanager
+def users() -> Iterator[tuple[User, User, User]]:
+    """`owner`, `other` and `stranger` on a machine of their own; everything is removed at the end."""
+    base = Path(tempfile.mkdtemp(prefix="mpiric-users-", dir="/var/tmp"))
+    try:
+        base.chmod(0o755)
+        machine = Machine(base, base / "tmp", base / "shm", base / "project")
+        for place in (machine.tmp, machine.shm):
+            place.mkdir()
+            place.chmod(0o1777)
+        machine.project.mkdir()
+        os.chown(machine.project, FIRST_UID, GROUP)
+        machine.project.chmod(0o2775)
+        made = []
+        for number, name in enumerate(("owner", "other", "stranger")):
+            uid = FIRST_UID + number
+            gid = uid if name == "stranger" else GROUP
+            home = base / name
+            home.mkdir()
+            os.chown(home, uid, gid)
+            home.chmod(0o700)
+            made.append(User(name, uid, gid, home, machine))
+        yield made[0], made[1], made[2]
+    finally:
+        shutil.rmtree(base, ignore_errors=True)

@@ -20,6 +20,7 @@ from mpiric.cli._mapping_options import (
 from mpiric.cli._options import FILE
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_whole
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.mapping.objectives import OBJECTIVES
 from mpiric.mapping.read import read_numbers
@@ -121,9 +122,8 @@ def command(record: Path | None, **given: Any) -> int:
         _write(mapped, asked.request, given)
     if given["html"] is not None:
         with writing(given["html"], hint="name another file with --html"):
-            given["html"].write_text(
-                mapped_html(mapped, asked.request.graph, asked.request.machine), encoding="utf-8"
-            )
+            page = mapped_html(mapped, asked.request.graph, asked.request.machine)
+            write_whole(given["html"], page.encode())
     run = None if asked.traffic is None else asked.traffic.run
     if given["as_json"]:
         print_json(mapped_json(mapped, run))
@@ -179,4 +179,4 @@ def _write(mapped: Mapped, request: MapRequest, given: dict[str, Any]) -> None:
         words = [f"{name}={value}" for name, value in emission.environment.items()] + list(emission.options)
         say(f"give the launcher: {' '.join(word.replace('{file}', str(path)) for word in words)}")
     with writing(path, hint="name another file with --out"):
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())

@@ -12,6 +12,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.owned_files import write_whole
 from mpiric.launchers import placing_launchers
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
@@ -222,7 +223,7 @@ def _write(placed: Placed, given: dict[str, Any]) -> None:
                 raise MpiricError(
                     "nodes of the rankfile differ, a picture shows one", hint="leave --svg away"
                 )
-            given["svg"].write_text(placement_svg(placed.plan, placed.title), encoding="utf-8")
+            write_whole(given["svg"], placement_svg(placed.plan, placed.title).encode())
         if given["directory"]:
             _write_files(placed, given["directory"])
     except OSError as error:
@@ -236,7 +237,7 @@ def _write_files(placed: Placed, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     texts = {name: text for each in placed.launchers.values() for name, text in each.files.items()}
     for name, text in {**texts, **host_files(placed)}.items():
-        (directory / name).write_text(text, encoding="utf-8")
+        write_whole(directory / name, text.encode())
         say(f"wrote {directory / name}")
 
 

@@ -9,6 +9,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
 from mpiric.report.policy_html import policy_html
@@ -19,7 +20,6 @@ from mpiric.tuning.policy import merge, read_learned
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
 from mpiric.workflows.profile.report import (
-    PAGE,
     export_csv,
     load,
     load_two,
@@ -82,7 +82,7 @@ def command(
             click.echo(f"wrote {path}", err=True)
     written = write_report(profile, record, host) if record.is_dir() else None
     if page is not None and written is not None:
-        page.write_bytes((record / PAGE).read_bytes())
+        write_whole(page, written.read_bytes())
     if as_json:
         print_json(profile_json(profile))
     else:

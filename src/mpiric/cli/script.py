@@ -11,6 +11,7 @@ from mpiric.cli._errors import say
 from mpiric.cli._json import as_json, print_json
 from mpiric.cli._options import COUNT, FILE
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.owned_files import write_whole
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
@@ -126,8 +127,7 @@ def _shape(text: str) -> NodeShape:
 
 def _write(path: Path, text: str) -> None:
     with writing(path, "name another file with -o"):
-        path.write_text(text)
-        path.chmod(0o755)
+        write_whole(path, text.encode(), 0o777)
 
 
 def _verdict(written: Script, *, requested: bool) -> int:

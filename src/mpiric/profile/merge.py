@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from zlib import crc32
 
+from mpiric.host.owned_files import open_new
 from mpiric.profile import layout
 from mpiric.profile.image import read_head
 from mpiric.profile.read import RecordError, read_file
@@ -78,7 +79,7 @@ def _write(directory: Path, parts: list[Path], names: bytes) -> None:
     temporary = directory / f"merging.{os.getpid()}"
     index = bytearray()
     try:
-        with temporary.open("wb") as file:
+        with os.fdopen(open_new(temporary, 0o666), "wb") as file:
             file.write(bytes(layout.MERGED_HEAD.size))
             for part in parts:
                 data = part.read_bytes()

@@ -1,12 +1,14 @@
 """A record as tables, for CSV files and pandas: one row a cell, peer, file, rank, region, call site."""
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import NotFoundError, writing
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import bin_bounds
@@ -124,10 +126,11 @@ def write_csv(record: Record, directory: Path) -> tuple[Path, ...]:
             found = rows(record, table)
             if found:
                 path = directory / f"{table}.csv"
-                with path.open("w", newline="", encoding="utf-8") as file:
-                    writer = csv.DictWriter(file, list(found[0]))
-                    writer.writeheader()
-                    writer.writerows(found)
+                file = io.StringIO(newline="")
+                writer = csv.DictWriter(file, list(found[0]))
+                writer.writeheader()
+                writer.writerows(found)
+                write_whole(path, file.getvalue().encode())
                 written.append(path)
     return tuple(written)
 

@@ -1,11 +1,10 @@
 """Files of strangers, read whole or refused."""
 
 import os
-import secrets
 import stat
-from contextlib import suppress
 from pathlib import Path
 
+from mpiric.host import owned_files
 from mpiric.model.errors import MpiricError, NotFoundError, writing
 
 
@@ -29,16 +28,7 @@ def read_bounded(
 
 
 def write_whole(path: Path, text: str, hint: str = "name another directory") -> None:
-    """Write a file completely or not at all: a file beside it, then renamed. Raises NoRoomError."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with writing(path, hint):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    """Write a file completely or not at all, with its directories. Raises NoRoomError."""
+    with writing(path, hint):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        owned_files.write_whole(path, text.encode())

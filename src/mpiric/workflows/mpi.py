@@ -13,6 +13,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
+from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
@@ -113,7 +114,7 @@ def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
     try:
         path = write_stand_in(place, program, library)
         modulefile = place / f"{family}-by-{library.label}"
-        modulefile.write_text(_module(place, path, program, library), encoding="utf-8")
+        write_whole(modulefile, _module(place, path, program, library).encode())
     except OSError as error:
         raise MpiricError(
             f"{place} cannot be written: {error.strerror}", hint="name another directory"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/file_limit.hpp"
+#include "base/own_file.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -20,7 +21,7 @@ inline void* map_new_file(const char* path, uint64_t bytes, const char*& reason)
         reason = std::strerror(EFBIG);
         return nullptr;
     }
-    const int file = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    const int file = create_file(path, O_RDWR, 0644);
     if (file < 0) {
         reason = std::strerror(errno);
         return nullptr;

@@ -1,5 +1,6 @@
 #include "files/hints.hpp"
 
+#include "base/own_file.hpp"
 #include "files/rules.hpp"
 #include "profile/context.hpp"
 
@@ -95,7 +96,7 @@ void note_hints(MPI_File file, const char* path, MPI_Comm comm) noexcept {
         return;
     char name[4096];
     std::snprintf(name, sizeof name, "%s/hints.%d", runtime.options.record_dir, world_rank);
-    const int to = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int to = open_to_append(name, 0666);
     if (to >= 0) {
         write_line(to, "file", path);
         write_hints(to, used);

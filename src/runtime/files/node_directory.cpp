@@ -2,6 +2,7 @@
 
 #include "files/direct.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -26,22 +27,28 @@ bool is_shared(const char* directory) noexcept {
     return false;
 }
 
-bool is_ours(const char* directory) noexcept {
-    struct stat facts{};
-    return direct(SYS_newfstatat, AT_FDCWD, directory, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() && (facts.st_mode & 0077) == 0;
-}
-
 }  // namespace
 
-bool write_node_directory(char (&to)[PATH_MAX], const char* given) noexcept {
+bool make_node_directory(char (&to)[PATH_MAX], const char* parent) noexcept {
+    constexpr int most_tries = 100;
     const char* temporary = std::getenv("TMPDIR");
-    const char* at = *given ? given : temporary && *temporary ? temporary : "/tmp";
-    const int length = std::snprintf(to, sizeof to, "%s/mpiric-local-%u", at, unsigned(geteuid()));
-    if (*at != '/' || length >= int(sizeof to) || is_shared(at))
+    const char* at = *parent ? parent : temporary && *temporary ? temporary : "/tmp";
+    if (*at != '/' || is_shared(at))
         return false;
-    direct(SYS_mkdirat, AT_FDCWD, to, 0700);
-    return is_ours(to);
+    for (int number = 0; number < most_tries; ++number) {
+        const int length = std::snprintf(to, sizeof to, "%s/mpiric-local-%u.%d.%d", at, unsigned(geteuid()),
+                                         int(getpid()), number);
+        if (length < int(sizeof to) && direct(SYS_mkdirat, AT_FDCWD, to, 0700) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    *to = '\0';
+    return false;
+}
+
+void remove_node_directory(const char* directory) noexcept {
+    direct(SYS_unlinkat, AT_FDCWD, directory, AT_REMOVEDIR);
 }
 
 }  // namespace mpiric::files

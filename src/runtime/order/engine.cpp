@@ -103,7 +103,7 @@ std::string problem_of(const std::vector<Arc>& arcs, const std::vector<int32_t>&
 }
 
 bool write_file(const std::string& path, const std::string& text) {
-    std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
+    std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wbxe"), std::fclose);
     return file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
            std::fflush(file.get()) == 0;
 }

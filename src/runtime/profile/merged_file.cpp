@@ -1,6 +1,7 @@
 #include "profile/merged_file.hpp"
 
 #include "base/file_limit.hpp"
+#include "base/own_file.hpp"
 #include "profile/generated/format.hpp"
 
 #include <array>
@@ -51,6 +52,24 @@ class Output {
     bool good_ = true;
 };
 
+/// Creates a file with a name of its own; a killed process with the same number may have left one.
+int create_temporary(const char* directory, char (&path)[4096]) noexcept {
+    constexpr int most_tries = 100;
+    int file = -1;
+    for (int number = 0; file < 0 && number < most_tries; ++number) {
+        const int length =
+            std::snprintf(path, sizeof path, "%s/merging.%d.%d", directory, int(getpid()), number);
+        if (length < 0 || size_t(length) >= sizeof path) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        file = create_file(path, O_WRONLY, 0644);
+        if (file < 0 && errno != EEXIST)
+            break;
+    }
+    return file;
+}
+
 /// Gives the finished file the first free name; a link fails where a rename would overwrite an earlier run.
 bool give_name(const char* directory, int first, const char* temporary) noexcept {
     char name[4096];
@@ -81,12 +100,6 @@ uint32_t crc32(std::span<const std::byte> bytes) noexcept {
 
 bool write_merged(const char* directory, int first_number, uint32_t world_size,
                   std::span<const RankImage> images, std::string_view names, const char*& reason) noexcept {
-    char temporary[4096];
-    const int wanted = std::snprintf(temporary, sizeof temporary, "%s/merging.%d", directory, int(getpid()));
-    if (wanted < 0 || size_t(wanted) >= sizeof temporary) {
-        reason = std::strerror(ENAMETOOLONG);
-        return false;
-    }
     MergedHead head{};
     std::memcpy(head.magic, record_magic, sizeof head.magic);
     head.version = format_version;
@@ -101,7 +114,8 @@ bool write_merged(const char* directory, int first_number, uint32_t world_size,
         reason = std::strerror(EFBIG);
         return false;
     }
-    const int file = ::open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    char temporary[4096];
+    const int file = create_temporary(directory, temporary);
     if (file < 0) {
         reason = std::strerror(errno);
         return false;

@@ -1,5 +1,6 @@
 // The learned policy, which rank 0 writes at the end of tuning or of the run (spec/formats/policy.md).
 #include "base/formatted.hpp"
+#include "base/own_file.hpp"
 #include "base/say.hpp"
 #include "select/decision/learned_keys.hpp"
 #include "select/tuner.hpp"
@@ -9,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace mpiric::select {
@@ -43,14 +44,19 @@ bool write_policy(const Tuner& all, const std::string& keys) {
     for (const uint32_t node : all.node_of_rank)
         most = std::max(most, ++ranks[node]);
     {
-        std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+        std::remove(temporary.c_str());  // of a killed run
+        const int descriptor = create_file(temporary.c_str(), O_WRONLY, 0666);
+        std::ostringstream file;
         file << "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
              << "\", \"version\": \"" << all.library.version_text() << "\"},\n"
              << date_and_machine() << " \"world\": {\"ranks\": " << all.world.size
              << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": ["
              << keys << "\n ]\n}\n";
-        file.close();
-        if (file && std::rename(temporary.c_str(), path.c_str()) == 0)
+        const std::string text = file.str();
+        std::FILE* stream = descriptor < 0 ? nullptr : fdopen(descriptor, "wb");
+        const bool written = stream && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+        if (stream && std::fclose(stream) == 0 && written &&
+            std::rename(temporary.c_str(), path.c_str()) == 0)
             return true;
     }
     std::remove(temporary.c_str());

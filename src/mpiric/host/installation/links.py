@@ -7,9 +7,13 @@ so they stand under the XDG data directory and stay.
 
 import hashlib
 import os
+import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+
+from mpiric.host.owned_files import is_own_directory
 
 
 def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str, str]) -> str:
@@ -37,24 +41,31 @@ def make_link(path: Path, target: str) -> None:
             return
     except OSError:
         pass  # missing, or no link
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.unlink(missing_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     beside.symlink_to(target)
     beside.replace(path)
 
 
-def bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Directories for what has to stay, the best first."""
+def bases(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Directories for what has to stay, the best first.
+
+    The one in the temporary directory is made when it is asked for, after the others have failed.
+    """
     data = environ.get("XDG_DATA_HOME", "")
     home = environ.get("HOME", "")
     chosen = Path(data) if data.startswith("/") else Path(home) / ".local/share" if home else None
+    if chosen:
+        yield chosen / "mpiric"
     own = Path(tempfile.gettempdir()) / f"mpiric-{os.getuid()}"
-    return (*((chosen / "mpiric",) if chosen else ()), *((own,) if _is_ours(own) else ()))
+    with suppress(OSError):
+        own.mkdir(mode=0o700, exist_ok=True)
+    if is_own_directory(own):  # the temporary directory is everybody's
+        yield own
 
 
-def library_bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
+def library_bases(environ: Mapping[str, str]) -> Iterator[Path]:
     """Directories for libraries that have to stay: of `bases`, those that are not mounted ``noexec``."""
-    return tuple(filter(_can_be_loaded_from, bases(environ)))
+    return filter(_can_be_loaded_from, bases(environ))
 
 
 def _can_be_loaded_from(directory: Path) -> bool:
@@ -63,13 +74,3 @@ def _can_be_loaded_from(directory: Path) -> bool:
         return not os.statvfs(directory).f_flag & os.ST_NOEXEC
     except OSError:
         return False
-
-
-def _is_ours(directory: Path) -> bool:
-    """Whether nobody else can put libraries there: the temporary directory is everybody's."""
-    try:
-        directory.mkdir(mode=0o700, exist_ok=True)
-        facts = directory.lstat()
-    except OSError:
-        return False
-    return directory.is_dir() and facts.st_uid == os.getuid() and not facts.st_mode & 0o022

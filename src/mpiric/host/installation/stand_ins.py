@@ -7,6 +7,7 @@ Commands that mpiric prints rely on such directories, so they stand under the XD
 
 import hashlib
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from mpiric.host.installation.links import library_bases, make_link
 from mpiric.host.installation.native import native_fortran, native_stand_in, stand_in_functions
+from mpiric.host.owned_files import open_new, write_whole
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import FORTRAN_NAMES, NAMES, PAIRS, SONAMES, own_family
@@ -58,8 +60,9 @@ def repair_path(source: str, environ: Mapping[str, str]) -> str:
 
 
 def _copy(source: Path, path: Path) -> None:
-    shutil.copyfile(source, path)
-    path.chmod(0o755)
+    with os.fdopen(open_new(path, 0o755), "wb") as file, source.open("rb") as library:
+        shutil.copyfileobj(library, file)
+        os.fchmod(file.fileno(), 0o755)
 
 
 def _link(source: Path, path: Path) -> None:
@@ -93,7 +96,7 @@ def write_stand_in(
     if program in FORTRAN_NAMES and (fortran := native_fortran(program, FORTRAN_NAMES[program][0])):
         _put(directory / "fortran", Path(fortran), FORTRAN_NAMES[program], put)
     if not (text := directory / _LIBRARY).is_file() or text.read_text() != f"{library.library}\n":
-        _replace(text, lambda path: path.write_text(f"{library.library}\n"))
+        write_whole(text, f"{library.library}\n".encode(), 0o644)
     return str(own)
 
 
@@ -128,6 +131,6 @@ def _put(directory: Path, source: Path, names: tuple[str, ...], put: Callable[[P
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
     """Write beside it and rename: whoever looks sees the old file or the new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     write(beside)
     beside.replace(path)

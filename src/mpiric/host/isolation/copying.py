@@ -111,7 +111,7 @@ def close_directory(entry: TreeEntry, target: str) -> None:
 
 
 def _copy_file(old: str, new: str, status: os.stat_result, *, only_clone: bool = False) -> None:
-    reading = os.open(old, os.O_RDONLY | os.O_CLOEXEC)
+    reading = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         writing = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mpiric.host.isolation.copying import TreeEntry, close_directory, copy_entry, walk
-from mpiric.host.isolation.trial_area import remove_tree
+from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.model.errors import MpiricError
 

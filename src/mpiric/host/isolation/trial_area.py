@@ -5,15 +5,11 @@ share data and every node sees them as it sees the original.
 """
 
 import os
-import shutil
 import socket
-import stat
-import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from mpiric.host.owned_files import open_directory, open_new, read_own, remove_tree
 from mpiric.host.processes.proc import read_stat
 from mpiric.model.errors import NoRoomError
 
@@ -66,54 +62,34 @@ def _nearby(source: Path, store: Path) -> list[Path]:
 def _try_area(directory: Path) -> Path | OSError:
     try:
         area = Path(tempfile.mkdtemp(prefix=PREFIX, dir=directory))
-        (area / _OWNER).write_text(_identity(os.getpid()))
+        with os.fdopen(open_new(area / _OWNER), "w") as file:
+            file.write(_identity(os.getpid()))
     except OSError as error:
         return error
     return area
 
 
 def sweep(directory: Path) -> None:
-    """Remove the areas in ``place`` whose mpiric is dead; those of other hosts are left alone."""
+    """Remove areas of this user in ``directory`` whose mpiric is dead; those of other hosts stay."""
     for area in directory.glob(f"{PREFIX}*"):
         try:
-            owner = (area / _OWNER).read_text()
+            descriptor = open_directory(area)
         except OSError:
+            continue  # another user's, or a link
+        try:
+            owner = read_own(_OWNER, at=descriptor).decode()
+        except (OSError, UnicodeDecodeError):
             continue
+        finally:
+            os.close(descriptor)
         words = owner.split()
         if (
             len(words) == 4
             and words[0] == _host()
-            and words[2].isdigit()
+            and words[2].isdecimal()
             and owner != _identity(int(words[2]))
         ):
             remove_tree(area)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a tree, also where the program took away its own write permission."""
-    _remove(path)
-    if path.exists():  # something was still being written while it was removed
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def _remove(path: Path) -> None:
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(path, onexc=_open_up_and_retry)
-    else:
-        shutil.rmtree(path, onerror=_open_up_and_retry)
-
-
-def _open_up_and_retry(function: Callable[..., Any], path: str, _: object) -> None:
-    try:
-        for each in (Path(path).parent, Path(path)):
-            if not each.is_symlink() and each.is_dir():
-                each.chmod(stat.S_IRWXU)
-        if function in (os.open, os.scandir, os.lstat):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            function(path)
-    except OSError:
-        return
 
 
 def mirror_surroundings(area: Path, source: Path) -> tuple[Path, str]:

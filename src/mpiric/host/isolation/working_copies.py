@@ -22,8 +22,8 @@ from mpiric.host.isolation.trial_area import (
     make_area,
     make_area_outside,
     mirror_surroundings,
-    remove_tree,
 )
+from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount, entering
 from mpiric.model.errors import MpiricError, NoRoomError
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from mpiric.host.owned_files import write_whole
 from mpiric.host.processes.captured import CommandLate, first_line, run_captured
 from mpiric.model.launch import Launch
 
@@ -37,9 +38,7 @@ def _write(path: Path, text: str) -> None:
         if path.read_text(encoding="utf-8") == text:
             return
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.new")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    write_whole(path, text.encode())
 
 
 def _run(command: tuple[str, ...], environment: Mapping[str, str], directory: str | Path) -> str:

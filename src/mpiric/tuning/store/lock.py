@@ -4,15 +4,18 @@ import json
 import os
 import secrets
 import socket
+import stat
 from pathlib import Path
 
 import psutil
 
+from mpiric.host.owned_files import open_new
 from mpiric.model.errors import MpiricError
 
 # In a job of `--submit`: a name of which one job runs at a time. A job whose name begins another's only
 # runs when that one has ended.
 _SUBMISSION = "MPIRIC_SUBMISSION"
+_LONGEST = 1 << 16
 
 
 class Lock:
@@ -72,7 +75,8 @@ def _create(path: Path, text: str) -> bool:
     """Write a private file and link it: complete or not there, and atomic on NFS too."""
     private = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
     try:
-        private.write_text(text)
+        with os.fdopen(open_new(private, 0o644), "w") as file:
+            file.write(text)
         try:
             os.link(private, path)
         except FileExistsError:
@@ -86,7 +90,7 @@ def _create(path: Path, text: str) -> bool:
 
 def _create_without_links(path: Path, text: str) -> bool:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        descriptor = open_new(path, 0o644)
     except FileExistsError:
         return False
     os.write(descriptor, text.encode())
@@ -111,7 +115,9 @@ def _put_aside(path: Path) -> None:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor) as file:
+            return file.read(_LONGEST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -19,6 +19,7 @@ from types import TracebackType
 
 import platformdirs
 
+from mpiric.host.owned_files import open_own
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Trial
 from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
@@ -151,7 +152,7 @@ class Store:
 
 def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        _make_directory(path)
         lock = Lock.take(path / "lock")
     except OSError as error:
         raise _no_room(path.parent, error) from error
@@ -163,6 +164,16 @@ def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
         log.close()
         raise
     return log
+
+
+def _make_directory(path: Path) -> None:
+    """Make the directory of a tune: nobody else writes to it, and in the user's own store nobody reads it."""
+    own = default_store()
+    if path.is_relative_to(own):
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.mkdir(mode=0o700, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700 if path.is_relative_to(own) else 0o755, exist_ok=True)
 
 
 def _summary(path: Path) -> TuneSummary:
@@ -182,7 +193,7 @@ def _summary(path: Path) -> TuneSummary:
 
 def _open_to_append(path: Path) -> int:
     """Open for appending, first ending a line that an earlier process left unfinished."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":

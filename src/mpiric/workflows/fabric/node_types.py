@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, writing
 from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
 from mpiric.tuning.store.store import default_store
@@ -93,7 +94,7 @@ def _submit(
         f"exec {shlex.join([*verb, '--', *request.argv])} > {shlex.quote(str(directory / name))}.json",
     )
     script = directory / f"{name}.sh"
-    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(script, ("\n".join(lines) + "\n").encode())
     settings = SubmitSettings(
         name=f"mpiric-fabric-{name}", log=f"{directory / name}.log", mark=f"mpiric-{directory.name}-{name}"
     )

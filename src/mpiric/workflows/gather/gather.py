@@ -1,15 +1,18 @@
-"""Puts spread files back: by link and unlink, so that a file that is there already is never replaced.
+"""Moves spread files back: by link and unlink, so that an existing file is never replaced.
 
-Interrupted, it is begun again: each file is in one of its two places, or in both for a moment.
+Interrupted, it can be repeated: each file is in one of its two places, or in both for a moment. Other users
+may write to the directory: only files and subdirectories of this user are moved, and no link is followed.
 """
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.owned_files import open_directory, read_own
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.spread import MANIFEST, MANIFEST_BEGINS, TOP
 
@@ -34,65 +37,118 @@ def gather(directory: Path) -> Gathered:
         raise NotFoundError(
             f"there is no directory {directory}", hint="name the one that the program wrote to"
         )
-    tops = list(_tops(directory))
-    if not tops:
+    for path, parent in _tops(directory):
+        with suppress(OSError), _opened(TOP, parent) as top:
+            _check(path, top)
+    moved: list[str] = []
+    left: list[tuple[str, str]] = []
+    for path, parent in _tops(directory):
+        try:
+            with _opened(TOP, parent) as top:
+                outcomes = list(_empty(path, top, parent))
+        except OSError as error:
+            outcomes = [(path, _reason(error))]
+        for inside, reason in outcomes:
+            if reason:
+                left.append((str(inside), reason))
+            else:
+                moved.append(str(path.parent / inside.name))
+        with suppress(OSError):
+            os.rmdir(TOP, dir_fd=parent)
+    if not moved and not left:
         raise NotFoundError(
             f"no files are spread in {directory}",
             hint=f"spread files are in a directory {TOP} that has a file {MANIFEST}",
         )
-    for top in tops:
-        _check(top)
-    moved: list[str] = []
-    left: list[tuple[str, str]] = []
-    for top in tops:
-        for path in sorted(each for each in top.glob("*/*") if not each.is_dir()):
-            if reason := _put_back(path, top.parent / path.name):
-                left.append((str(path), reason))
-            else:
-                moved.append(str(top.parent / path.name))
-        _remove_empty(top)
     return Gathered(tuple(moved), tuple(left))
 
 
-def _tops(directory: Path) -> Iterator[Path]:
-    for root, names, _ in os.walk(directory):
+def _tops(directory: Path) -> Iterator[tuple[Path, int]]:
+    """Directories of spread files with a manifest, and the open directory that each is in."""
+    for root, names, _, descriptor in os.fwalk(directory):
         if TOP in names:
             names.remove(TOP)
-            if (Path(root) / TOP / MANIFEST).is_file():
-                yield Path(root) / TOP
+            with suppress(OSError):
+                os.stat(f"{TOP}/{MANIFEST}", dir_fd=descriptor)
+                yield Path(root) / TOP, descriptor
 
 
-def _check(top: Path) -> None:
-    with (top / MANIFEST).open(encoding="utf-8", errors="replace") as file:
-        first = file.readline(100).strip()
-    if first != MANIFEST_BEGINS + _VERSION:
+@contextmanager
+def _opened(name: str, parent: int) -> Iterator[int]:
+    """Open a directory of this user's own. Raises OSError for any other and for a link."""
+    descriptor = open_directory(name, at=parent)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _check(path: Path, top: int) -> None:
+    try:
+        text = read_own(MANIFEST, 100, at=top)
+    except OSError as error:
+        raise MpiricError(f"{path / MANIFEST} cannot be read: {_reason(error)}") from error
+    if text.partition(b"\n")[0].decode(errors="replace").strip() != MANIFEST_BEGINS + _VERSION:
         raise MpiricError(
-            f"{top / MANIFEST} is of no version that this mpiric reads",
+            f"{path / MANIFEST} is of no version that this mpiric reads",
             hint="gather with the mpiric that ran the program",
         )
 
 
-def _put_back(path: Path, own: Path) -> str:
-    """Why a file stays where it is, "" where it was put back."""
+def _empty(path: Path, top: int, parent: int) -> Iterator[tuple[Path, str]]:
+    """Move the files of all subdirectories to ``parent``; each file, and why it stays ("": it was moved).
+
+    Subdirectories that are empty then are removed, and the manifest once all are.
+    """
+    for name in sorted(set(os.listdir(top)) - {MANIFEST}):
+        try:
+            with _opened(name, top) as subdirectory:
+                for file in sorted(os.listdir(subdirectory)):  # noqa: PTH208
+                    if (reason := _put_back(file, subdirectory, parent)) is not None:
+                        yield path / name / file, reason
+        except OSError as error:
+            mode = os.stat(name, dir_fd=top, follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
+                yield path / name, _reason(error)
+            continue
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=top)
+    if os.listdir(top) == [MANIFEST]:
+        os.unlink(MANIFEST, dir_fd=top)
+
+
+def _put_back(name: str, subdirectory: int, parent: int) -> str | None:
+    """Return why a file stays where it is, "" where it was put back, None for a directory."""
     try:
+        status = os.stat(name, dir_fd=subdirectory, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
+            return None
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            return "it is not a file of this user's own"
         with suppress(FileExistsError):
-            own.hardlink_to(path)
-        if not os.path.lexists(own) or not os.path.samestat(own.lstat(), path.lstat()):
-            return f"{own} is there already"
-        path.unlink()
+            _link(name, subdirectory, parent)
+        if _inode(name, parent) != (status.st_dev, status.st_ino):
+            return "a file of this name is there already"
+        os.unlink(name, dir_fd=subdirectory)
     except OSError as error:
-        if error.errno not in _NO_LINKS or os.path.lexists(own):
-            return error.strerror or str(error)
-        path.rename(own)
+        if error.errno not in _NO_LINKS or _inode(name, parent) is not None:
+            return _reason(error)
+        os.rename(name, name, src_dir_fd=subdirectory, dst_dir_fd=parent)
     return ""
 
 
-def _remove_empty(top: Path) -> None:
-    """Remove the subdirectories that are empty, and the manifest once all are."""
-    for subdirectory in sorted(top.iterdir()):
-        if subdirectory.is_dir():
-            with suppress(OSError):
-                subdirectory.rmdir()
-    if [path.name for path in top.iterdir()] == [MANIFEST]:
-        (top / MANIFEST).unlink()
-        top.rmdir()
+def _link(name: str, subdirectory: int, parent: int) -> None:
+    os.link(name, name, src_dir_fd=subdirectory, dst_dir_fd=parent, follow_symlinks=False)
+
+
+def _inode(name: str, parent: int) -> tuple[int, int] | None:
+    with suppress(FileNotFoundError):
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        return status.st_dev, status.st_ino
+    return None
+
+
+def _reason(error: OSError) -> str:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return "it is a symbolic link"
+    return error.strerror or str(error)

@@ -7,7 +7,7 @@ from typing import Any
 from mpiric.model.machine import Core
 from mpiric.model.profile import NodeTopology
 
-DATA = "report.json"
+PAGE, DATA = "report.html", "report.json"
 
 
 def launch_facts(record: Path) -> dict[str, Any]:

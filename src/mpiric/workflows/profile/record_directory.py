@@ -5,11 +5,24 @@ from datetime import datetime
 from pathlib import Path
 
 from mpiric import launchers
-from mpiric.model.errors import NoRoomError
+from mpiric.host.owned_files import read_own
+from mpiric.model.errors import MpiricError, NoRoomError
+from mpiric.profile import layout
 from mpiric.tuning.store.lock import Lock
+from mpiric.workflows.profile.launch_facts import DATA, PAGE
 from mpiric.workflows.profile.request import ProfileRequest
 
-_OF_RECORDS = ("record*.mpiric", "rank-*.part", "merging.*", "report.html", "report.json")
+# Files of an earlier profile, and how each begins; a file that a killed run left may have no beginning yet.
+_OF_RECORDS = {
+    "record*.mpiric": (layout.RECORD_MAGIC,),
+    "rank-*.part": (layout.IMAGE_MAGIC, bytes(len(layout.IMAGE_MAGIC)), b""),
+    "merging.*": (layout.RECORD_MAGIC, bytes(len(layout.RECORD_MAGIC)), b""),
+    "hints.[0-9]*": (b"file ",),
+    PAGE: (b"<!doctype html>",),
+    DATA: (b'{\n "command": ',),
+}
+_PAGE_TITLE = b"<title>mpiric: "
+_BEGINNING_BYTES = 2048
 _LOCK = ".profiling"
 # Errors of a file system that fails, as opposed to those of a name that never could have been written to
 FAILING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
@@ -33,13 +46,33 @@ def directory_of(request: ProfileRequest, program: str) -> Path:
 
 
 def lock_emptied(directory: Path) -> Lock:
-    """Lock the directory and remove an earlier profile's files from it; other files stay."""
+    """Lock the directory and remove an earlier profile's files from it; other files stay.
+
+    Raises MpiricError for a file that has the name of one of ours and that mpiric did not write.
+    """
     directory.mkdir(parents=True, exist_ok=True)
+    earlier = [(path, pattern) for pattern in _OF_RECORDS for path in directory.glob(pattern)]
+    for path, pattern in earlier:
+        if not _is_of_record(path, pattern):
+            raise MpiricError(
+                f"{path} has the name of a file that `mpiric profile` writes, and is not one of its files",
+                hint="name another directory with -o, or move that file",
+            )
     lock = Lock.take(directory / _LOCK)
-    for pattern in _OF_RECORDS:
-        for path in directory.glob(pattern):
-            path.unlink()
+    for path, _ in earlier:
+        path.unlink(missing_ok=True)
     return lock
+
+
+def _is_of_record(path: Path, pattern: str) -> bool:
+    """Whether a profile of this user wrote a file: by its beginning."""
+    try:
+        text = read_own(path, _BEGINNING_BYTES)
+    except OSError:
+        return False
+    if pattern == PAGE and _PAGE_TITLE not in text:
+        return False
+    return any(text.startswith(begin) if begin else not text for begin in _OF_RECORDS[pattern])
 
 
 def unwritable(directory: Path, error: OSError) -> NoRoomError:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric import __version__
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_whole
 from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.profile import Profile
@@ -21,9 +22,8 @@ from mpiric.report.profile_json import profile_json
 from mpiric.tuning.marks.choice import with_own_places
 from mpiric.tuning.marks.later_pace import step_change
 from mpiric.workflows.mapping.record_order import order_for_record
-from mpiric.workflows.profile.launch_facts import DATA, launch_facts, node_topology
+from mpiric.workflows.profile.launch_facts import DATA, PAGE, launch_facts, node_topology
 
-PAGE = "report.html"
 _MOST_ORDERED = 8192  # ranks
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
@@ -101,5 +101,5 @@ def write(path: Path, text: str) -> Path:
     """Write a file and return its path. Raises NoRoomError when it cannot be written."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
     return path

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_whole
 from mpiric.model.batch import Spread
 from mpiric.model.errors import NoRoomError
 from mpiric.schedulers import (
@@ -59,10 +60,10 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
     try:
         kept = request.directory / INPUT
         if request.stdin:
-            kept.write_bytes(Path(request.stdin).read_bytes())
+            write_whole(kept, Path(request.stdin).read_bytes(), 0o600)
         submission = replace(submission, stdin=str(kept) if kept.exists() else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
-        (request.directory / SCRIPT).write_text(script)
+        write_whole(request.directory / SCRIPT, script.encode())
         if request.spread and request.plans_itself and not latest(request.directory).number:
             ArrayRound(request.directory, 1).plan([()] * request.spread.jobs)
     except OSError as error:

@@ -1,10 +1,12 @@
 """Every measurement of a sweep on disk as it is made."""
 
 import json
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.owned_files import open_own, write_whole
 from mpiric.model.errors import MismatchError, MpiricError, writing
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
@@ -25,13 +27,13 @@ class Log:
             if resume and path.is_file():
                 self._read(head, plan.sizes.keys())
             else:
-                path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+                write_whole(path, f"{json.dumps(head)}\n".encode())
 
     def _read(self, head: Mapping[str, object], subjects: Collection[Subject]) -> None:
         text = self._path.read_text(encoding="utf-8")
         whole = text[: text.rfind("\n") + 1]
         if whole != text:  # the last line was cut off while it was written
-            self._path.write_text(whole, encoding="utf-8")
+            write_whole(self._path, whole.encode())
         first, *rows = whole.splitlines() or ["{}"]
         try:
             if json.loads(first) != head:
@@ -93,8 +95,10 @@ class Log:
         )
 
     def _append(self, known: Mapping[str, object]) -> None:
-        with writing(self._path, "make room, then go on with --resume"), self._path.open("a") as file:
-            file.write(json.dumps(known) + "\n")
+        with writing(self._path, "make room, then go on with --resume"):
+            descriptor = open_own(self._path, os.O_WRONLY | os.O_APPEND)
+            with os.fdopen(descriptor, "a") as file:
+                file.write(json.dumps(known) + "\n")
 
 
 def _renamed(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
+from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -165,7 +166,8 @@ class ArmedRun:
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
-        self.directory.mkdir(parents=True, exist_ok=True)
+        remove_tree(self.directory)  # of a run that an interrupted tune did not note
+        self.directory.mkdir(parents=True)
         return self.arming.spelling(self.directory)
 
     def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002 - the ranks tell it themselves

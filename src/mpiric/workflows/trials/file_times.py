@@ -4,6 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -37,7 +38,8 @@ class FileRun:
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
-        self.directory.mkdir(parents=True, exist_ok=True)
+        remove_tree(self.directory)  # of a run that an interrupted tune did not note
+        self.directory.mkdir(parents=True)
         return self.recorder.spelling(self.directory.absolute())
 
     def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002 - there are none

@@ -1,5 +1,6 @@
 """Judge: whether a run's output, files and memory agree with the original's, and the run's objective."""
 
+import os
 import re
 import shlex
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
@@ -200,7 +202,7 @@ class Judge:
         )
         if different and not trial.configuration:
             _keep_files(trial, directory)
-            stdout = shutil.copyfile(trial.stdout, kept_files(trial).with_suffix(".printed"))
+            stdout = _copy_private(Path(trial.stdout), kept_files(trial).with_suffix(".printed"))
             self.at_mark = at_mark.widened(StoppedOriginal(marks, stdout, kept_files(trial)))
             return ""
         return different
@@ -308,10 +310,19 @@ def written_by_originals(tune: Path) -> tuple[str, ...]:
 def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
     """Copy what a run of the original wrote, as long as it is not too much, to learn from it."""
     kept = kept_files(trial)
-    kept.mkdir(exist_ok=True)
+    remove_tree(kept)  # of a run that an interrupted tune did not note
+    kept.mkdir(mode=0o700)
     left = _KEPT_BYTES
     for name, path in directory.written().items():
         left -= path.stat().st_size
         if left >= 0:
             (kept / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, kept / name)
+            _copy_private(path, kept / name)
+
+
+def _copy_private(path: Path, copy: Path) -> Path:
+    """Copy a file so that nobody but this user can read the copy."""
+    copy.unlink(missing_ok=True)
+    with path.open("rb") as source, os.fdopen(open_new(copy), "wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy

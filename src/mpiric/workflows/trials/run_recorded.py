@@ -4,6 +4,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -23,6 +24,7 @@ def run_recorded(
     early_end: EarlyEnd | None = None,
 ) -> Trial:
     """Run it once, in phase RECORD, recording into ``directory``, which is made. Raises OSError."""
+    remove_tree(directory)  # of a run that an interrupted tune did not note
     directory.mkdir(parents=True)
     carried = recorder.spelling(directory.absolute())
     return trials.run(

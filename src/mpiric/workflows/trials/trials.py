@@ -102,7 +102,7 @@ class Trials:
         self._excuses_left = _MOST_EXCUSES
         self._reruns_left = _MOST_RERUNS
         self._outputs = log.path / OUTPUTS
-        self._outputs.mkdir(exist_ok=True)
+        self._outputs.mkdir(mode=0o700, exist_ok=True)
 
     def run(
         self,

@@ -1,6 +1,5 @@
 """Whether layouts can be set where the job writes: tried in an empty directory, and read back."""
 
-import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.isolation.trial_area import PREFIX
+from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.preparing import make_ready
 from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
@@ -46,7 +46,7 @@ def _why_not(storage: Storage, situation: Situation, host: Host) -> str:
         if after is None or [(each.count, each.size_bytes) for each in after.stripes] != [(count, MIB)]:
             return "a layout that was set on a directory was not there when it was read back"
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        remove_tree(directory)
     return ""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from mpiric.host.owned_files import write_whole
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import writing
 from mpiric.model.evidence import Evidence
@@ -47,7 +48,7 @@ def write_site(
     with writing(f"{directory}/site", "name another --store"):
         (directory / "site").mkdir(exist_ok=True)
         for name, text in files.items():
-            (directory / "site" / name).write_text(text, encoding="utf-8")
+            write_whole(directory / "site" / name, text.encode())
     return words
 
 

@@ -6,6 +6,7 @@ from statistics import median
 
 from mpiric import __version__, knobs
 from mpiric.host.host import Host
+from mpiric.host.owned_files import write_whole
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
@@ -155,4 +156,4 @@ def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:
     path = directory / "report.html"
     with writing(path, "name another directory with --store"):
-        path.write_text(tuned_html(result, trials, __version__), encoding="utf-8")
+        write_whole(path, tuned_html(result, trials, __version__).encode())

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace mpiric::files::elsewhere {
 namespace {
@@ -22,16 +24,45 @@ void write_manifest(int directory, const char* top) noexcept {
     direct_close(file);
 }
 
+/// Whether a path is a directory of this user's own, not a link: others may write to the program's directory.
+bool is_own_directory(int directory, const char* path) noexcept {
+    struct stat facts{};
+    return direct(SYS_newfstatat, directory, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
+}
+
+/// Whether the subdirectories of a file are this user's own.
+bool is_own_place(int directory, const Place& place) noexcept {
+    char path[PATH_MAX];
+    place.write_top(path);
+    if (!is_own_directory(directory, path))
+        return false;
+    place.write_subdirectory(path);
+    return is_own_directory(directory, path);
+}
+
 /// Whether the subdirectory of a file is there now; ranks make it at once, and one of them first.
 bool make_subdirectory(int directory, const Place& place) noexcept {
     char path[PATH_MAX];
     place.write_top(path);
-    if (direct(SYS_mkdirat, directory, path, 0777) == 0)
-        write_manifest(directory, path);
-    else if (errno != EEXIST)
+    const bool is_new = direct(SYS_mkdirat, directory, path, 0777) == 0;
+    if (!is_own_directory(directory, path))
         return false;
+    if (is_new)
+        write_manifest(directory, path);
     place.write_subdirectory(path);
-    return direct(SYS_mkdirat, directory, path, 0777) == 0 || errno == EEXIST;
+    direct(SYS_mkdirat, directory, path, 0777);
+    return is_own_directory(directory, path);
+}
+
+/// Whether a file may be made among the spread ones: not where another user has put their place.
+bool is_free_place(int directory, const Place& place) noexcept {
+    char path[PATH_MAX];
+    place.write_subdirectory(path);
+    struct stat facts{};
+    if (direct(SYS_newfstatat, directory, path, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    return is_own_place(directory, place);
 }
 
 }  // namespace
@@ -42,7 +73,8 @@ Found::Found(int directory, const char* path, Use use) noexcept : directory_(dir
     if (!place_.is_spread())
         return;
     const int error = errno;
-    spread_ = use == Use::finds ? is_there(directory, place_.spread()) : !is_taken(directory, place_.own());
+    spread_ = use == Use::finds ? is_there(directory, place_.spread()) && is_own_place(directory, place_)
+                                : !is_taken(directory, place_.own()) && is_free_place(directory, place_);
     errno = error;
 }
 

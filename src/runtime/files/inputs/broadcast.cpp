@@ -1,3 +1,4 @@
+#include "base/own_file.hpp"
 #include "base/say.hpp"
 #include "files/direct.hpp"
 #include "files/inputs/inputs.hpp"
@@ -139,14 +140,12 @@ bool is_whole(int copy, uint64_t bytes, char* piece, uint64_t digest) noexcept {
     return found == digest;
 }
 
-/// A leader's part in one file: its node's copy, in `path`. False where it has none.
-bool copy_to_node(const Ranks& ranks, int from, const Head& head, char* piece,
+/// A leader's part in one file: its node's copy, `path`, in a new `directory`. False where it has none.
+bool copy_to_node(const Ranks& ranks, int from, const Head& head, char* piece, char (&directory)[PATH_MAX],
                   char (&path)[PATH_MAX]) noexcept {
-    char directory[PATH_MAX];
-    bool good = write_node_directory(directory, runtime.options.local_dir) && has_room(directory, head.bytes);
-    static constinit unsigned made = 0;
-    std::snprintf(path, sizeof path, "%.4000s/input.%d.%u", directory, int(getpid()), made++);
-    const int copy = good ? direct_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, 0600) : -1;
+    bool good = make_node_directory(directory, runtime.options.local_dir) && has_room(directory, head.bytes);
+    std::snprintf(path, sizeof path, "%.4000s/input", directory);
+    const int copy = good ? direct_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600) : -1;
     uint64_t digest = 0;
     good = send(ranks, from, copy, head.bytes, piece, digest) && copy >= 0;
     good = world::broadcast(ranks.leaders, &digest, sizeof digest) && good;
@@ -168,9 +167,13 @@ bool copy_to_node(const Ranks& ranks, int from, const Head& head, char* piece,
 
 /// Opens the node's copy, under a descriptor that is out of the program's way; -1 where that fails.
 int open_copy(const char* path) noexcept {
-    const int file = direct_open(AT_FDCWD, path, O_RDONLY);
+    const int file = direct_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
     if (file < 0)
         return -1;
+    if (!is_own_file(file, false)) {
+        direct_close(file);
+        return -1;
+    }
     const int out_of_way = int(direct(SYS_fcntl, file, F_DUPFD_CLOEXEC, first_copy));
     direct_close(file);
     return out_of_way;
@@ -180,10 +183,10 @@ int open_copy(const char* path) noexcept {
 bool take(const Ranks& ranks, const char* input, char* piece) noexcept {
     const int from = ranks.all.rank == 0 ? direct_open(AT_FDCWD, input, O_RDONLY) : -1;
     Head head = head_of(from);
-    char path[PATH_MAX] = "";
+    char directory[PATH_MAX] = "", path[PATH_MAX] = "";
     bool good = world::broadcast(ranks.all, &head, sizeof head) && head.readable;
     if (good && ranks.leads())
-        good = copy_to_node(ranks, from, head, piece, path);
+        good = copy_to_node(ranks, from, head, piece, directory, path);
     const bool has_path = head.readable && world::broadcast(ranks.node, path, sizeof path);
     Kept kept = {.name = input, .copy = -1, .facts = {}};
     if (has_path && good)
@@ -196,8 +199,10 @@ bool take(const Ranks& ranks, const char* input, char* piece) noexcept {
         kept.name = slash + 1;
     if (kept.copy >= 0 && !(good && keep(kept)))
         direct_close(kept.copy);
-    if (*path && ranks.leads())
+    if (*directory) {
         direct_unlink(path);
+        remove_node_directory(directory);
+    }
     if (from >= 0)
         direct_close(from);
     return good;

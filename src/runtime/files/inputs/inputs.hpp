@@ -3,9 +3,9 @@
 //   1. Once MPI is initialised rank 0 reads each file and broadcasts it to one rank of each node, piece by
 //   piece,
 //      which writes the node's copy and reads it back: its digest must be that of rank 0.
-//   2. Every rank opens its node's copy; the copy's name is removed then, so that nothing is left, however
-//   the run
-//      ends.
+//   2. Every rank opens its node's copy; its name and its directory are removed then, so that nothing is
+//   left,
+//      however the run ends.
 //   3. A rank that opens the file for reading gets the copy, as long as the file is what it was: the same
 //   inode,
 //      size and time of the last change.

@@ -26,6 +26,7 @@ SOURCES = {
     ],
     "test_handle_bag": [],
     "test_handle_map": [],
+    "test_own_file": [],
     "test_digest": [],
     "test_job": ["system/job.cpp", "system/text.cpp"],
     "test_layouts": [

@@ -1,5 +1,6 @@
 """One link by the compiler itself: run, repeated with what one target has, and delivered."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from mpiric.build.driver import Driver
 from mpiric.build.inputs import FileWords, linker_words, rewritten
 from mpiric.build.trace import TRACE_WORDS, Loaded, Trace, read_trace
 from mpiric.build.unpack import write_archive, write_objects
+from mpiric.host.owned_files import open_new
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ def deliver(made: Path, output: Path) -> None:
         return
     output.unlink(missing_ok=True)
     try:
-        shutil.copyfile(made, output)
+        with made.open("rb") as source, os.fdopen(open_new(output, 0o666), "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+            os.fchmod(target.fileno(), made.stat().st_mode & 0o777)
     except OSError as error:
         output.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(output)) from None
-    output.chmod(made.stat().st_mode & 0o777)

@@ -84,13 +84,14 @@ def _may_be_replaced(path: Path) -> bool:
     return stat.S_ISREG(status.st_mode) or foreign_link
 
 
-def is_own_directory(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a directory of this user's own, not a link, that nobody else may write to."""
+def is_own_directory(path: str | os.PathLike[str], *, private: bool = True) -> bool:
+    """Whether a path is a directory of this user's own, not a link, and ``private``: to others read-only."""
     try:
         status = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISDIR(status.st_mode) and _is_private(status)
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return is_own and (not private or _is_private(status))
 
 
 def remove_tree(path: str | os.PathLike[str]) -> None:

@@ -112,3 +112,19 @@ TEST_CASE("where no subdirectory can be made, files are made in their place, and
     CHECK(found.make_room());
     CHECK(std::string(found.path()) == "/proc/a.1");
 }
+
+TEST_CASE("where another has put a link in the place of the subdirectories, files are made in their place") {
+    const Directory directory;
+    spread_by("a.* 1");
+    const std::string path = directory.path / "a.1";
+    fs::create_directories(directory.path / "elsewhere/00");
+    std::ofstream(directory.path / "elsewhere/00/a.1") << "planted";
+    fs::create_symlink("elsewhere", directory.path / "mpiric-spread");
+    CHECK(Found(AT_FDCWD, path.c_str()).path() == path);
+    CHECK(Found(AT_FDCWD, path.c_str(), Found::Use::makes).path() == path);
+    fs::remove_all(directory.path / "elsewhere/00");
+    Found found(AT_FDCWD, path.c_str(), Found::Use::makes);
+    CHECK(found.make_room());
+    CHECK(found.path() == path);
+    CHECK(fs::is_empty(directory.path / "elsewhere"));
+}

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
+from mpiric.host.owned_files import open_own
 from mpiric.model.mpi_package import MpiPackage
 
 MARK = ".mpiric.json"  # written last: a prefix without it is nobody's
@@ -70,7 +71,7 @@ def install_package(package: MpiPackage, home: Path) -> Path:
 
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
+    with os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT, 0o644), "w") as handle:
         # Some network file systems have no locks; then both install, and the rename decides.
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)

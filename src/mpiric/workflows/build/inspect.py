@@ -12,6 +12,7 @@ from mpiric.build.inspection import Inspection, extract, features_here, inspect_
 from mpiric.build.targets import canonical, generic_features
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
+from mpiric.host.owned_files import open_new
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -82,7 +83,7 @@ def extract_to(path: Path, target: str, output: Path) -> None:
     """Write the executable with one variant; runs of zeros are left as holes."""
     data = extract(path.read_bytes(), target)
     output.unlink(missing_ok=True)
-    with output.open("wb") as file:
+    with os.fdopen(open_new(output, 0o666), "wb") as file:
         for at in range(0, len(data), 4096):
             page = data[at : at + 4096]
             if page.count(0) == len(page):
@@ -90,7 +91,7 @@ def extract_to(path: Path, target: str, output: Path) -> None:
             else:
                 file.write(page)
         file.truncate(len(data))
-    output.chmod(path.stat().st_mode & 0o777)
+        os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
 
 
 def _chosen_here(seen: Inspection) -> str:

@@ -1,9 +1,9 @@
 """The directory that a sweep works in."""
 
 import os
-import shutil
 from pathlib import Path
 
+from mpiric.host.owned_files import is_own_directory, read_own, remove_tree
 from mpiric.model.errors import MpiricError, NoRoomError, writing
 from mpiric.schedulers import ROUNDS
 from mpiric.tuning.store.lock import Lock
@@ -26,6 +26,25 @@ def forget(directory: Path) -> None:
     make_directory(directory)
     if holder := Lock.holder(directory / LOCK):
         raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
+    for path, is_of_sweep in ((directory / LOG, _is_log), (directory / ROUNDS, _is_rounds)):
+        if os.path.lexists(path) and not is_of_sweep(path):
+            raise MpiricError(
+                f"{path} has a name that `mpiric sweep` uses, and an earlier sweep of yours did not write it",
+                hint="name another --out",
+            )
     with writing(directory, "name another --out"):
         (directory / LOG).unlink(missing_ok=True)
-        shutil.rmtree(directory / ROUNDS, ignore_errors=True)
+        remove_tree(directory / ROUNDS)
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return read_own(path, 8).startswith(b'{"mpi": ')
+    except OSError:
+        return False
+
+
+def _is_rounds(path: Path) -> bool:
+    """Whether a directory holds numbered rounds and nothing else."""
+    names = os.listdir(path) if is_own_directory(path, private=False) else [""]  # noqa: PTH208
+    return all(name.isdecimal() for name in names)

@@ -1,0 +1,140 @@
+"""Files that mpiric creates, opens and moves where other users may write."""
+
+import json
+import os
+import stat
+
+import pytest
+from tests.support.users import USERS
+
+pytestmark = pytest.mark.requires(*USERS)
+
+PRIVATE = "alias ls=ls\n"
+SPREAD = "mpiric-spread"
+
+STORE = """
+import sys
+from pathlib import Path
+from mpiric.tuning.store.store import Store
+store = Store(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+with store.create("solver", "job", ("solver",)) as log:
+    print(log.path)
+"""
+RESUME = """
+import sys
+from pathlib import Path
+from mpiric.model.errors import MpiricError
+from mpiric.tuning.store.store import Store
+try:
+    log = Store(Path(sys.argv[1]).parent).resume(Path(sys.argv[1]))
+except MpiricError as error:
+    print(error.message)
+else:
+    log.append("planted", {})
+"""
+WRITE = """
+import sys
+from pathlib import Path
+from mpiric.host.owned_files import write_whole
+write_whole(Path(sys.argv[1]), b"new\\n")
+"""
+
+
+@pytest.fixture
+def private(people):
+    """A file of the owner's that nobody else may read."""
+    path = people.owner.home / ".bashrc"
+    people.owner.run("sh", "-c", f"umask 077; printf '{PRIVATE}' >.bashrc", check=True)
+    yield path
+    assert path.read_text() == PRIVATE
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def spread(user, directory, *files):
+    """Files that a run of a user has spread in a directory; everybody may write there."""
+    names = " ".join(f"{SPREAD}/00/{name}" for name in ("", *files))
+    script = f"mkdir -p {SPREAD}/00; printf 'mpiric spread 1\\n' >{SPREAD}/manifest; touch {names}"
+    user.run("sh", "-c", f"{script}; chmod 777 {SPREAD} {SPREAD}/00", cwd=directory, check=True)
+    return directory / SPREAD
+
+
+def test_gather_moves_the_owners_files(people):
+    project = people.machine.project
+    spread(people.owner, project, "a.1")
+    done = people.owner.mpiric("gather", project)
+    assert (done.returncode, done.stdout) == (0, "files put back: 1\n"), done.stderr
+    assert [path.name for path in project.iterdir()] == ["a.1"]
+
+
+@pytest.mark.parametrize("planted", ["top", "subdirectory", "file"])
+def test_gather_leaves_links_that_another_user_planted(people, private, planted):
+    project = people.machine.project
+    if planted == "top":
+        spread(people.owner, people.owner.home, "secret")
+        people.other.run("ln", "-s", people.owner.home / SPREAD, project / SPREAD, check=True)
+    else:
+        top = spread(people.owner, project)
+        target = people.owner.home if planted == "subdirectory" else private
+        place = top / ("01" if planted == "subdirectory" else "00/profile")
+        people.other.run("ln", "-s", target, place, check=True)
+    done = people.owner.mpiric("gather", "--json", project)
+    assert done.returncode == 1, done.stderr
+    outcome = json.loads(done.stdout)
+    assert outcome["moved"] == []
+    assert len(outcome["left"]) == 1
+    assert private.exists()
+    assert {path.name for path in project.iterdir()} == {SPREAD}
+
+
+def test_gather_leaves_files_of_another_user(people):
+    project = people.machine.project
+    top = spread(people.owner, project)
+    people.other.run("touch", top / "00/a.1", check=True)
+    done = people.owner.mpiric("gather", project)
+    assert done.returncode == 1
+    assert (top / "00/a.1").exists()
+
+
+def test_an_output_replaces_a_link_of_another_user_and_follows_the_owners(people, private):
+    project = people.machine.project
+    people.other.run("ln", "-s", private, project / "report.html", check=True)
+    people.owner.python(WRITE, project / "report.html")
+    assert not (project / "report.html").is_symlink()
+    assert (project / "report.html").read_text() == "new\n"
+    people.owner.run("ln", "-s", project / "real", project / "own", check=True)
+    people.owner.python(WRITE, project / "own")
+    assert (project / "own").is_symlink()
+    assert (project / "real").read_text() == "new\n"
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+def test_a_planted_log_is_not_written_to(people, private, kind):
+    tune = people.machine.project / "tune"
+    people.other.run("mkdir", "-m", "777", tune, check=True)
+    os.link(private, tune / "events.jsonl") if kind == "hard" else (tune / "events.jsonl").symlink_to(private)
+    done = people.owner.python(RESUME, tune)
+    assert "cannot write to the store" in done.stdout
+
+
+def test_the_default_store_is_the_owners_alone(people):
+    tune = people.owner.python(STORE).stdout.strip()
+    store = people.owner.home / ".local/state/mpiric/tunes"
+    assert people.owner.home in store.parents
+    for directory in (store, *store.iterdir()):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert tune.startswith(str(store))
+
+
+def test_nobody_else_writes_into_a_tune_of_a_shared_store(people):
+    script = f"import os; os.umask(0o002)\n{STORE}"
+    tune = people.owner.python(script, people.machine.project).stdout.strip()
+    assert people.other.run("touch", f"{tune}/planted").returncode != 0
+    assert people.other.run("cat", f"{tune}/events.jsonl").returncode == 0
+
+
+def test_a_lock_that_is_a_fifo_is_not_waited_for(people):
+    path = people.machine.project / "lock"
+    people.other.run("mkfifo", "-m", "666", path, check=True)
+    script = "import sys\nfrom pathlib import Path\nfrom mpiric.tuning.store.lock import Lock\n"
+    done = people.owner.python(f"{script}print(Lock.holder(Path(sys.argv[1])))", path, timeout=60)
+    assert done.stdout == "\n"

@@ -1,0 +1,120 @@
+"""What is removed outside of mpiric's own directories, and that nothing is left there."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.users import USERS
+
+pytestmark = pytest.mark.requires(*USERS)
+
+SYSTEM = Path(__file__).parents[1] / "system"
+PROGRAMS = {"ring": SYSTEM / "runtime_programs/ring.c", "steps": SYSTEM / "programs/steps.c"}
+
+# A launch that fails, while an unrelated process writes files to shared memory and goes.
+LAUNCH = """
+import os, subprocess, sys
+from pathlib import Path
+from mpiric.host.processes.leftovers import Leftovers
+segment = f"sm_segment.{os.uname().nodename}.{os.getuid()}.9b300001.0"
+shared = Path("/dev/shm")
+(shared / "mpich_shm_0_0").touch()
+leftovers = Leftovers({})
+foreign = segment.replace(os.uname().nodename, "n2")
+for name in ("results.npy", "sem.lock", "mpich_shm_my_data", segment, foreign):
+    (shared / name).touch()
+for number in range(2):
+    (shared / f"mpich_shm_3e1ee5ae_{number}").touch()
+held = (shared / "mpich_shm_3e1ee5ae_1").open()
+for name in ("hydra_hwloc_xmlfile_U4KKlu", "hydra_hwloc_xmlfile_U4KKlu.mine", "hydra_hwloc_xmlfile"):
+    (Path("/tmp") / name).touch()
+leftovers.remove(set())
+"""
+
+
+def test_only_names_of_mpi_libraries_that_nobody_uses_are_removed(people):
+    people.owner.python(LAUNCH)
+    there = people.machine.names()
+    left = {Path(name).name for name in there}
+    assert {"results.npy", "sem.lock", "mpich_shm_my_data", "mpich_shm_0_0", "mpich_shm_3e1ee5ae_1"} <= left
+    assert {"hydra_hwloc_xmlfile_U4KKlu.mine", "hydra_hwloc_xmlfile"} <= left
+    assert sum(name.startswith("sm_segment.") for name in left) == 1  # of another host
+    assert not {"mpich_shm_3e1ee5ae_0", "hydra_hwloc_xmlfile_U4KKlu"} & left
+
+
+def test_files_of_another_user_stay(people):
+    script = """
+import sys
+from pathlib import Path
+from mpiric.host.processes.leftovers import Leftovers
+leftovers = Leftovers({})
+print("ready", flush=True)
+sys.stdin.readline()
+leftovers.remove(set())
+"""
+    process = subprocess.Popen(
+        people.owner.words(sys.executable, "-c", script),
+        env=people.owner.environment, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == "ready\n"
+    people.other.run("touch", "/dev/shm/mpich_shm_1_0", "/tmp/hydra_hwloc_xmlfile_abcdef", check=True)
+    process.communicate("\n", timeout=60)
+    assert people.machine.names() == {"/dev/shm/mpich_shm_1_0", "/tmp/hydra_hwloc_xmlfile_abcdef"}
+
+
+RECORDS = ("report.html", "report.json", "rank-0.data.part", "record.mpiric", "merging.notes")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_profile_leaves_files_of_the_user_alone(people, name):
+    directory = people.owner.home / "results"
+    directory.mkdir()
+    path = directory / name
+    path.write_text("<!doctype html>\n<title>of mine</title>\n")
+    for each in (directory, path):
+        shutil.chown(each, people.owner.uid, people.owner.gid)
+    script = """
+import sys
+from pathlib import Path
+from mpiric.model.errors import MpiricError
+from mpiric.workflows.profile.record_directory import lock_emptied
+try:
+    lock_emptied(Path(sys.argv[1]))
+except MpiricError as error:
+    print(error.hint)
+"""
+    done = people.owner.python(script, directory)
+    assert "-o" in done.stdout
+    assert [each.name for each in directory.iterdir()] == [name]
+    assert "of mine" in path.read_text()
+
+
+VERBS = (
+    ("machine",),
+    ("mpi", "list"),
+    ("place", "--ranks", "2"),
+    ("run", "--no-recipe", "--", "ring"),
+    ("profile", "-o", "record", "--", "ring"),
+    ("report", "record"),
+    ("map", "record"),
+    ("tune", "--budget", "20s", "--max-runs", "5", "--try-all", "--only", "malloc", "--", "steps"),
+    ("history",),
+)
+
+
+@pytest.mark.newest_only
+@pytest.mark.timeout(900)
+def test_no_verb_leaves_a_name_behind(people, mpi):
+    """The runs of `steps`, which lasts for hours, end at a step marker."""
+    owner = people.owner
+    for name, source in PROGRAMS.items():
+        owner.run(mpi.compilers["c"], "-o", owner.home / name, source, check=True, env=mpi.environment)
+    paths = {"PATH": ":".join((*mpi.search_path, owner.environment["PATH"]))}
+    before = people.machine.names()
+    for *words, last in VERBS:
+        launch = [mpi.launcher, "-n", "2", owner.home / last] if last in PROGRAMS else [last]
+        done = owner.mpiric(*words, *launch, env={**mpi.environment, **paths})
+        assert done.returncode == 0, (words, done.stderr)
+        assert people.machine.names() == before, words

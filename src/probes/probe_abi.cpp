@@ -25,6 +25,16 @@ void print(const Check& check, bool is_right) {
 
 bool is_of_errors(const Check& check) { return std::strncmp(check.name, "MPI_ERR_", 8) == 0; }
 
+// MPICH 5 names the shared memory of a process without a launcher by its number, and unlinks it in
+// MPI_Finalize, which a child does not come to.
+void remove_segments(pid_t child) {
+    for (const char* kind : {"shm", "vci"}) {
+        std::array<char, 64> path{};
+        std::snprintf(path.data(), path.size(), "/dev/shm/mpich_%s_%x_0", kind, unsigned(child));
+        unlink(path.data());
+    }
+}
+
 // Tries the constants from one on in a child, up to one that is wrong or ends it, and says which is next. One
 // that waits for ever is wrong, too. Classes of errors are seen only where errors are returned.
 std::size_t try_from(std::size_t first, bool& errors_return) {
@@ -62,6 +72,9 @@ std::size_t try_from(std::size_t first, bool& errors_return) {
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
+    if (child > 0) {
+        remove_segments(child);
+    }
     if (next < abi_constants().size() && answer != 'n') {  // the child has ended inside this one
         note(abi_constants()[next], abi_constants()[next].ends_the_process && child > 0);
         ++next;

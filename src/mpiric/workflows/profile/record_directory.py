@@ -17,7 +17,7 @@ _OF_RECORDS = {
     "record*.mpiric": (layout.RECORD_MAGIC,),
     "rank-*.part": (layout.IMAGE_MAGIC, bytes(len(layout.IMAGE_MAGIC)), b""),
     "merging.*": (layout.RECORD_MAGIC, bytes(len(layout.RECORD_MAGIC)), b""),
-    "hints.[0-9]*": (b"file ",),
+    "hints.[0-9]*": (b"file ", b""),
     PAGE: (b"<!doctype html>",),
     DATA: (b'{\n "command": ',),
 }

@@ -3,9 +3,12 @@
 import json
 import os
 import stat
+from types import SimpleNamespace
 
 import pytest
 from tests.support.users import USERS
+
+from mpiric.workflows.trials import judge
 
 pytestmark = pytest.mark.requires(*USERS)
 
@@ -138,3 +141,20 @@ def test_a_lock_that_is_a_fifo_is_not_waited_for(people):
     script = "import sys\nfrom pathlib import Path\nfrom mpiric.tuning.store.lock import Lock\n"
     done = people.owner.python(f"{script}print(Lock.holder(Path(sys.argv[1])))", path, timeout=60)
     assert done.stdout == "\n"
+
+
+def test_copies_of_outputs_are_the_owners_alone(tmp_path):
+    source = tmp_path / "secret"
+    source.write_text("of the program")
+    source.chmod(0o600)
+    (tmp_path / "outputs").mkdir()
+    trial = SimpleNamespace(stdout=str(tmp_path / "outputs/1.stdout"))
+    before = os.umask(0)
+    try:
+        judge._keep_files(trial, SimpleNamespace(written=lambda: {"inner/secret": source}))
+    finally:
+        os.umask(before)
+    kept = judge.kept_files(trial)
+    assert (kept / "inner/secret").read_text() == "of the program"
+    for path in (kept, kept / "inner/secret"):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0

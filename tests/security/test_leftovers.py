@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.users import USERS
 
+from mpiric.model.errors import MpiricError
+from mpiric.workflows.sweep.directory import forget
+
 pytestmark = pytest.mark.requires(*USERS)
 
 SYSTEM = Path(__file__).parents[1] / "system"
@@ -89,6 +92,20 @@ except MpiricError as error:
     assert "-o" in done.stdout
     assert [each.name for each in directory.iterdir()] == [name]
     assert "of mine" in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["sweep.jsonl", "rounds/1/plan.json", "rounds/of_golf.txt"])
+def test_a_sweep_removes_its_own_files_only(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("of mine\n")
+    if "plan" in name:
+        forget(tmp_path)
+        assert not path.exists()
+        return
+    with pytest.raises(MpiricError, match="an earlier sweep of yours did not write it"):
+        forget(tmp_path)
+    assert path.read_text() == "of mine\n"
 
 
 VERBS = (

@@ -49,7 +49,7 @@ def test_an_area_that_cannot_be_removed_leaves_the_project_directory_as_it_was(p
     people.owner.python(STALE, project, "old")
     held = project / f"{PREFIX}old/tree/held"
     held.mkdir(mode=0o700)
-    (held / "file").write_text("of another user")  # root's, in the owner's area
+    (held / "file").write_text("of another user")
     before = state(project)
     people.owner.python(SWEEP, project)
     assert (held / "file").exists()

@@ -43,7 +43,7 @@ def test_only_names_of_mpi_libraries_that_nobody_uses_are_removed(people):
     left = {Path(name).name for name in there}
     assert {"results.npy", "sem.lock", "mpich_shm_my_data", "mpich_shm_0_0", "mpich_shm_3e1ee5ae_1"} <= left
     assert {"hydra_hwloc_xmlfile_U4KKlu.mine", "hydra_hwloc_xmlfile"} <= left
-    assert sum(name.startswith("sm_segment.") for name in left) == 1  # of another host
+    assert sum(name.startswith("sm_segment.") for name in left) == 1
     assert not {"mpich_shm_3e1ee5ae_0", "hydra_hwloc_xmlfile_U4KKlu"} & left
 
 

@@ -21,7 +21,7 @@ from tests.conftest import clean_environment
 
 ROOT = Path(__file__).parents[2]
 GROUP = 47100
-USERS = ("root", "mounts", "setpriv", "unshare")  # what `users` needs of the machine
+USERS = ("root", "mounts", "setpriv", "unshare")  # capabilities that `users` needs
 FIRST_UID = 47101
 _CHECKOUT = ".checkout"
 
@@ -43,8 +43,8 @@ class Machine:
     """Directories that the users share."""
 
     base: Path
-    tmp: Path  # what the users see as /tmp
-    shm: Path  # what the users see as /dev/shm
+    tmp: Path  # the users see it as /tmp
+    shm: Path  # the users see it as /dev/shm
     project: Path
 
     def names(self) -> set[str]:

@@ -85,7 +85,7 @@ def _may_be_replaced(path: Path) -> bool:
 
 
 def is_own_directory(path: str | os.PathLike[str], *, private: bool = True) -> bool:
-    """Whether a path is a directory of this user's own, not a link, and ``private``: to others read-only."""
+    """Return whether a path is a directory of this user and no link; ``private``: only this user writes."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -19,7 +19,7 @@ inline int create_file(const char* path, int flags, mode_t mode) noexcept {
     return open_no_link(path, flags | O_CREAT | O_EXCL, mode);
 }
 
-/// Whether an open file is a regular one of this user, without another name where `written` to.
+/// Returns whether an open file is a regular one of this user, without another name where `written` to.
 inline bool is_own_file(int file, bool written) noexcept {
     struct stat facts{};
     return syscall(SYS_fstat, file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&

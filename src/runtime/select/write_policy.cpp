@@ -44,7 +44,7 @@ bool write_policy(const Tuner& all, const std::string& keys) {
     for (const uint32_t node : all.node_of_rank)
         most = std::max(most, ++ranks[node]);
     {
-        std::remove(temporary.c_str());  // of a killed run
+        std::remove(temporary.c_str());  // left by a killed run
         const int descriptor = create_file(temporary.c_str(), O_WRONLY, 0666);
         std::ostringstream file;
         file << "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" << all.library.implementation

@@ -27,7 +27,7 @@ _SEGMENT = re.compile(
 )
 # MPICH's proxy exports the topology for its ranks and removes the file unless it is killed.
 _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
-_PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # as the kernel cuts their names
+_PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # names as the kernel cuts them
 
 Names = set[tuple[str, int]]  # (name, inode) of files of one directory
 
@@ -56,7 +56,7 @@ class Leftovers:
 
 
 def _is_segment(name: str) -> bool:
-    """Whether an MPI library of this user on this host may have given a segment its name."""
+    """Return whether an MPI library of this user on this host may have given a segment its name."""
     form = _SEGMENT.fullmatch(name)
     if form is None:
         return False
@@ -116,7 +116,7 @@ def _open_segments(pid: int) -> Iterator[str]:
 
 
 def _has_living_proxy() -> bool:
-    """Whether a proxy of MPICH's launcher lives, which may have exported any of the topologies."""
+    """Return whether a proxy of MPICH's launcher lives, which may have exported any of the topologies."""
     return any(read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) for pid in all_pids())
 
 

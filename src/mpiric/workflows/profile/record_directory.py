@@ -65,7 +65,7 @@ def lock_emptied(directory: Path) -> Lock:
 
 
 def _is_of_record(path: Path, pattern: str) -> bool:
-    """Whether a profile of this user wrote a file: by its beginning."""
+    """Return whether a profile of this user wrote a file: by its beginning."""
     try:
         text = read_own(path, _BEGINNING_BYTES)
     except OSError:

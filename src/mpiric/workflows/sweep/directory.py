@@ -45,6 +45,6 @@ def _is_log(path: Path) -> bool:
 
 
 def _is_rounds(path: Path) -> bool:
-    """Whether a directory holds numbered rounds and nothing else."""
+    """Return whether a directory holds numbered rounds and nothing else."""
     names = os.listdir(path) if is_own_directory(path, private=False) else [""]  # noqa: PTH208
     return all(name.isdecimal() for name in names)

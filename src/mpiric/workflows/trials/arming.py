@@ -166,7 +166,7 @@ class ArmedRun:
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
-        remove_tree(self.directory)  # of a run that an interrupted tune did not note
+        remove_tree(self.directory)  # left by a run that an interrupted tune did not note
         self.directory.mkdir(parents=True)
         return self.arming.spelling(self.directory)
 

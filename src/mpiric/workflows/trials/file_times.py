@@ -38,7 +38,7 @@ class FileRun:
 
     def spelling(self) -> Spelling:
         """What the launch sets, with a directory that exists from the start."""
-        remove_tree(self.directory)  # of a run that an interrupted tune did not note
+        remove_tree(self.directory)  # left by a run that an interrupted tune did not note
         self.directory.mkdir(parents=True)
         return self.recorder.spelling(self.directory.absolute())
 

@@ -310,7 +310,7 @@ def written_by_originals(tune: Path) -> tuple[str, ...]:
 def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
     """Copy what a run of the original wrote, as long as it is not too much, to learn from it."""
     kept = kept_files(trial)
-    remove_tree(kept)  # of a run that an interrupted tune did not note
+    remove_tree(kept)  # left by a run that an interrupted tune did not note
     kept.mkdir(mode=0o700)
     left = _KEPT_BYTES
     for name, path in directory.written().items():

@@ -24,7 +24,7 @@ def run_recorded(
     early_end: EarlyEnd | None = None,
 ) -> Trial:
     """Run it once, in phase RECORD, recording into ``directory``, which is made. Raises OSError."""
-    remove_tree(directory)  # of a run that an interrupted tune did not note
+    remove_tree(directory)  # left by a run that an interrupted tune did not note
     directory.mkdir(parents=True)
     carried = recorder.spelling(directory.absolute())
     return trials.run(

@@ -24,14 +24,15 @@ void write_manifest(int directory, const char* top) noexcept {
     direct_close(file);
 }
 
-/// Whether a path is a directory of this user's own, not a link: others may write to the program's directory.
+/// Returns whether a path is a directory of this user's own, not a link: others may write to the program's
+/// directory.
 bool is_own_directory(int directory, const char* path) noexcept {
     struct stat facts{};
     return direct(SYS_newfstatat, directory, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
 }
 
-/// Whether the subdirectories of a file are this user's own.
+/// Returns whether the subdirectories of a file are this user's own.
 bool is_own_place(int directory, const Place& place) noexcept {
     char path[PATH_MAX];
     place.write_top(path);
@@ -55,7 +56,7 @@ bool make_subdirectory(int directory, const Place& place) noexcept {
     return is_own_directory(directory, path);
 }
 
-/// Whether a file may be made among the spread ones: not where another user has put their place.
+/// Returns whether a file may be made among the spread ones: not where another user has put their place.
 bool is_free_place(int directory, const Place& place) noexcept {
     char path[PATH_MAX];
     place.write_subdirectory(path);

@@ -14,7 +14,7 @@ from mpiric.workflows.sweep.directory import forget
 pytestmark = pytest.mark.requires(*USERS)
 
 SYSTEM = Path(__file__).parents[1] / "system"
-PROGRAMS = {"ring": SYSTEM / "runtime_programs/ring.c", "steps": SYSTEM / "programs/steps.c"}
+PROGRAMS = {"ring": SYSTEM / "runtime_programs/ring.c"}
 
 # A launch that fails, while an unrelated process writes files to shared memory and goes.
 LAUNCH = """
@@ -116,15 +116,12 @@ VERBS = (
     ("profile", "-o", "record", "--", "ring"),
     ("report", "record"),
     ("map", "record"),
-    ("tune", "--budget", "20s", "--max-runs", "5", "--try-all", "--only", "malloc", "--", "steps"),
-    ("history",),
 )
 
 
 @pytest.mark.newest_only
 @pytest.mark.timeout(900)
 def test_no_verb_leaves_a_name_behind(people, mpi):
-    """The runs of `steps`, which lasts for hours, end at a step marker."""
     owner = people.owner
     for name, source in PROGRAMS.items():
         owner.run(mpi.compilers["c"], "-o", owner.home / name, source, check=True, env=mpi.environment)

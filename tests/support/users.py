@@ -60,7 +60,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class User:
-    """One user: a numeric id and a home."""
+    """User with a numeric id and a home."""
 
     name: str
     uid: int

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -53,11 +54,11 @@ def test_measurements_of_another_job_are_refused(tmp_path: Path) -> None:
         Log(path, prepared(tmp_path, ranks=2), resume=True)
 
 
-def test_a_full_disk_is_named_with_what_helps(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "sweep.jsonl"
     log = Log(path, prepared(tmp_path), resume=False)
-    path.unlink()
-    path.symlink_to("/dev/full")
+    full = os.open("/dev/full", os.O_WRONLY)
+    monkeypatch.setattr("mpiric.workflows.sweep.log.open_own", lambda *_: full)
     with pytest.raises(NoRoomError, match=r"sweep\.jsonl: No space left") as raised:
         log.add(FIRST, TIMES)
     assert "--resume" in raised.value.hint

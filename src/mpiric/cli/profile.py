@@ -1,7 +1,6 @@
 """`mpiric profile`: run a command once, recorded, and say where its time went."""
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
+from mpiric.model.quoting import sh_command
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
@@ -153,7 +153,7 @@ def _submitted(request: ProfileRequest) -> int:
         directory,
         words,
         budget_s=0.0,
-        go_on=shlex.join(["mpiric", "profile", "--submit", *words, "--", *request.argv]),
+        go_on=sh_command(["mpiric", "profile", "--submit", *words, "--", *request.argv]),
         afresh=True,
     )
 

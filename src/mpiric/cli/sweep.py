@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.schedulers import GOES_ON, element_of
 from mpiric.workflows.policies.files import SITE
@@ -153,7 +153,7 @@ def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
         directory,
         words,
         budget_s=parse_duration(given["budget"]) if given["budget"] else _BUDGET_S,
-        go_on=shlex.join(["mpiric", "sweep", "--submit", *share, *words, "--", *launch_line]),
+        go_on=sh_command(["mpiric", "sweep", "--submit", *share, *words, "--", *launch_line]),
         afresh=not given["resume"],
         plans_itself=True,
     )

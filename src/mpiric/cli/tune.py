@@ -1,7 +1,6 @@
 """``mpiric tune``: find the fastest configuration, prove it, save the recipe."""
 
 import os
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from mpiric.cli._submitting import (
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
@@ -288,7 +288,7 @@ def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
         ("--into", str(directory)),
         stdin=request.stdin,
         budget_s=request.budget_s,
-        go_on=shlex.join([*again, "--", *request.argv]),
+        go_on=sh_command([*again, "--", *request.argv]),
         afresh=False,
     )
 

@@ -13,6 +13,7 @@ from mpiric.host.host import TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.quoting import directive_value
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 from mpiric.schedulers._scheduler import Scheduler
@@ -59,7 +60,8 @@ class BatchScheduler(Scheduler):
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Values of the fields in this scheduler's syntax; 0 and "" are left to the scheduler."""
-        return {**vars(request), "exclusive": True}
+        texts = {name: directive_value(getattr(request, name)) for name in ("name", "account", "partition")}
+        return {**vars(request), **texts, "exclusive": True}
 
     def options(self, request: JobRequest) -> tuple[Option, ...]:
         """Render a request."""
@@ -321,11 +323,6 @@ class BatchScheduler(Scheduler):
             f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
             hint=f"see {self.server_hint}",
         )
-
-
-def quoted(text: str) -> str:
-    """A value as a shell reads it, "" for none."""
-    return shlex.quote(text) if text else ""
 
 
 def arguments(options: Sequence[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """Pack a program with what it needs into one file that another site's launcher starts."""
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.images import best_format, write_image
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, Pack
+from mpiric.model.quoting import sh_command
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.pack.entry import PackEntry, entry_of
@@ -88,7 +88,7 @@ def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntr
     )
     packed = replace(job, segments=segments)
     if not prepared.applied:
-        return shlex.join((*job.prefix, *job.launcher_words, *_words(packed)))
+        return sh_command((*job.prefix, *job.launcher_words, *_words(packed)))
     return render(recipe.for_launcher, replace(prepared.applied.situation, job=packed)).shell_line()
 
 

@@ -12,7 +12,7 @@ from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import command_line, mpi_option
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import WIDTH_OF_FILES, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.model.duration import parse_duration, show_duration
@@ -175,4 +175,4 @@ def letter_console() -> Console:
     """Stdout for people; stderr when the program's own output goes into a file or a pipe."""
     if sys.stdout.isatty():
         return stdout_console()
-    return Console(stderr=True, highlight=False, markup=False, width=None if sys.stderr.isatty() else 110)
+    return stderr_console(width=WIDTH_OF_FILES)

@@ -18,7 +18,7 @@ from mpiric.cli._submitting import (
     spread_of,
     submit_options,
 )
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
@@ -113,7 +113,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     refuse_unsubmitted(given)
     if given["submit"] and not dry_run:
         return _submitted(launch_line, given)
-    host, words = LocalHost(), Console(stderr=True, highlight=False, markup=False)
+    host, words = LocalHost(), stderr_console()
     site = Path(os.environ.get("MPIRIC_POLICIES", SITE))
     if given["site"] and not dry_run:
         make_directory(site, SITE_HINT)
@@ -123,8 +123,8 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
         print_json(_plan(plan)) if as_json else print(cost)
         return 0
     words.print(cost)
-    with words.status("measuring") as status:
-        say = status.update if words.is_terminal else words.print
+    with passing_words("measuring", words) as show:
+        say = show if words.is_terminal else words.print
         swept = _swept(plan, given["round_number"], host, say, words.print)
     if swept is None:
         return GOES_ON

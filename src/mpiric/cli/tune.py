@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from mpiric.cli._completing import knob_names
 from mpiric.cli._input import piped_input
@@ -20,6 +19,7 @@ from mpiric.cli._submitting import (
     spread_of,
     submit_options,
 )
+from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
@@ -207,7 +207,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     if as_json:
         print_json(tuned_json(tuned))
     else:
-        print_tuned(tuned, Console(highlight=False, markup=False))
+        print_tuned(tuned, stdout_console(width=None))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
 
 

@@ -1,12 +1,12 @@
 """Standard output and error of mpiric's own messages: text of others cannot control the terminal.
 
-Every entry point calls `guard` (through `exit_with`), after which all that is printed passes `printable`. What a
-user's program or compiler prints goes to the descriptors, or to `raw`, and stays as it is.
+Every entry point calls `guard` (through `exit_with`), after which all that is printed passes `printable`.
+What a user's program or compiler prints goes to the descriptors, or to `raw`, and stays as it is.
 """
 
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 from mpiric.model.printable import printable
 
@@ -44,4 +44,5 @@ def guard() -> None:
 
 def raw(stream: TextIO) -> TextIO:
     """The stream below the guard, for the output of a user's program and for rich, which guards itself."""
-    return stream.raw if isinstance(cast(object, stream), PrintableStream) else stream  # type: ignore[attr-defined]
+    guarded: object = stream
+    return guarded.raw if isinstance(guarded, PrintableStream) else stream

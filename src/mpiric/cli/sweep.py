@@ -25,7 +25,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.schedulers import GOES_ON, element_of
-from mpiric.workflows.policies.files import SITE
+from mpiric.workflows.policies.files import SITE, site_directory
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.array import work
 from mpiric.workflows.sweep.directory import forget, make_directory
@@ -114,7 +114,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     if given["submit"] and not dry_run:
         return _submitted(launch_line, given)
     host, words = LocalHost(), stderr_console()
-    site = Path(os.environ.get("MPIRIC_POLICIES", SITE))
+    site = site_directory(os.environ)
     if given["site"] and not dry_run:
         make_directory(site, SITE_HINT)
     plan = prepare(_request(launch_line, given), host)

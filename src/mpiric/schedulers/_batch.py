@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mpiric.host.host import TIMED_OUT, Completed, Host
+from mpiric.host.host import HERE, TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
@@ -294,7 +294,9 @@ class BatchScheduler(Scheduler):
         self, host: Host, command: Sequence[str], environment: Mapping[str, str | None] | None = None
     ) -> Completed:
         changes = {**self.command_environment(host), **(environment or {})}
-        return host.run(list(command), environment=changes, timeout_s=COMMAND_TIMEOUT_S)
+        return host.run(
+            list(command), environment=changes, timeout_s=COMMAND_TIMEOUT_S, working_directory=HERE
+        )
 
     def is_away(self, done: Completed) -> bool:
         """Whether the server, not the command, is the reason of a failure: being restarted, or overloaded."""

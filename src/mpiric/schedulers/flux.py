@@ -18,6 +18,7 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings

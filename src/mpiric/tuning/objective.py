@@ -111,9 +111,7 @@ def _answered(
             f"the objective's command {sh_word(command)} did not end in {_COMMAND_LIMIT_S} s"
         ) from None
     if done.returncode != 0:
-        raise MpiricError(
-            f"the objective's command {sh_word(command)} ended with status {done.returncode}"
-        )
+        raise MpiricError(f"the objective's command {sh_word(command)} ended with status {done.returncode}")
     return _number(done.stdout, f"the objective's command {sh_word(command)} printed no number")
 
 

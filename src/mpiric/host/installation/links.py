@@ -5,11 +5,18 @@ its library path has a link of the wanted name. Commands that mpiric prints rely
 so they stand under the XDG data directory and stay.
 """
 
+import errno
 import hashlib
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from mpiric.host.user_directories import user_directory
+
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str, str]) -> str:
@@ -19,15 +26,37 @@ def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str,
     """
     targets = hashlib.sha256("\0".join(sorted(links.values())).encode()).hexdigest()[:8]
     for base in bases(environ):
-        directory = base / "links" / f"{label}-{targets}"
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory = loadable_directory(base, "links", f"{label}-{targets}")
             for name, target in links.items():
                 make_link(directory / name, target)
         except OSError:
             continue
         return str(directory)
     return ""
+
+
+def loadable_directory(base: Path, *names: str) -> Path:
+    """Make ``base``/``names``… for libraries that programs load, where nobody else can put any.
+
+    Write permission of group and others is taken away, whatever the umask. What others could have written
+    into is made anew. Raises PermissionError for a directory of another user than this one or root.
+    """
+    directory = base
+    for depth in range(len(names) + 1):
+        if depth:
+            directory = directory / names[depth - 1]
+        directory.mkdir(parents=depth == 0, exist_ok=True)
+        facts = directory.lstat() if depth else directory.stat()  # the user may keep the base elsewhere
+        if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in (0, os.geteuid()):
+            raise PermissionError(errno.EPERM, "it is another user's", str(directory))
+        if not facts.st_mode & _WRITABLE_BY_OTHERS:
+            continue
+        if depth > 1 and any(directory.iterdir()):
+            shutil.rmtree(directory)
+            directory.mkdir()
+        directory.chmod(stat.S_IMODE(directory.stat().st_mode) & ~_WRITABLE_BY_OTHERS)
+    return directory
 
 
 def make_link(path: Path, target: str) -> None:
@@ -45,11 +74,9 @@ def make_link(path: Path, target: str) -> None:
 
 def bases(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Directories for what has to stay, the best first."""
-    data = environ.get("XDG_DATA_HOME", "")
-    home = environ.get("HOME", "")
-    chosen = Path(data) if data.startswith("/") else Path(home) / ".local/share" if home else None
+    data = user_directory(environ, "data")
     own = Path(tempfile.gettempdir()) / f"mpiric-{os.getuid()}"
-    return (*((chosen / "mpiric",) if chosen else ()), *((own,) if _is_ours(own) else ()))
+    return (*((Path(data) / "mpiric",) if data else ()), *((own,) if _is_ours(own) else ()))
 
 
 def library_bases(environ: Mapping[str, str]) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ never touches its neighbours. No database: files like these are safe on NFS and 
 import errno
 import json
 import os
+import pwd
 import re
 import secrets
 from collections.abc import Mapping
@@ -17,8 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 
-import platformdirs
-
+from mpiric.host.user_directories import user_directory
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Trial
 from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
@@ -30,7 +30,8 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 def default_store() -> Path:
     """``$XDG_STATE_HOME/mpiric/tunes``."""
-    return platformdirs.user_state_path("mpiric") / "tunes"
+    state = user_directory(os.environ, "state") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state"
+    return Path(state) / "mpiric/tunes"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _digest(job: Job, host: Host) -> str:
     word = _own_words(job)[0]
     if job.container is not None:
         word = f"{job.container.image.rstrip('/')}{word}" if word.startswith("/") else ""
-    path = host.which(word) if "/" not in word else word
+    path = host.which(word, by_shell=True) if "/" not in word else word
     if path is None or not host.is_file(path if path.startswith("/") else f"{job.working_directory}/{path}"):
         return ""
     absolute = path if path.startswith("/") else f"{job.working_directory}/{path}"

@@ -34,6 +34,7 @@ class PackRequest:
     recipe: Path | None = None
     store: Path | None = None
     use_recipe: bool = True
+    allow_rounding: bool = False
     more: tuple[Path, ...] = ()  # files and directories that the program opens by itself
     glibc: tuple[int, ...] = ()  # of the oldest target, () when unknown
 
@@ -77,6 +78,7 @@ def _run_request(request: PackRequest) -> RunRequest:
         recipe=request.recipe,
         store=request.store,
         use_recipe=request.use_recipe,
+        allow_rounding=request.allow_rounding,
     )
 
 

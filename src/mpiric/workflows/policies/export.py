@@ -31,7 +31,9 @@ def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[s
         settings, left_out = in_library_form(condense(without_own(learned)), directory, host)
     except MismatchError as error:
         return [*words, f"no export: {error.message}"]
-    lines = "".join(f"export {variable_name(variable)}={sh_word(value)}\n" for variable, value in settings.items())
+    lines = "".join(
+        f"export {variable_name(variable)}={sh_word(value)}\n" for variable, value in settings.items()
+    )
     if lines:
         write_whole(directory / "collectives.sh", lines)
         words.append(f"without mpiric: source {directory / 'collectives.sh'}")

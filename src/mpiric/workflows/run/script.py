@@ -84,7 +84,13 @@ def _scheduler(name: str, host: Host) -> BatchScheduler:
 
 
 def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> tuple[Launch, tuple[str, ...]]:
-    run = RunRequest(argv, request.working_directory, request.environment, recipe=request.recipe)
+    run = RunRequest(
+        argv,
+        request.working_directory,
+        request.environment,
+        recipe=request.recipe,
+        allow_rounding=request.allow_rounding,
+    )
     prepared = prepare(run, host)
     files = replace(prepared.launch, prepare=())  # those commands are lines of the script
     complaint = make_ready(files, request.environment, request.working_directory)

@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 
+from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Trial
@@ -108,7 +109,9 @@ class Store:
         """Open a new tune in a directory of its own. ``job`` is the fingerprint `latest` looks for."""
         word = re.sub(r"[^A-Za-z0-9_.-]+", "-", program).strip("-.")[:40] or "program"
         name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{word}-{secrets.token_hex(3)}"
-        return _open(self.root / name, {"job": job, "program": program, "command": list(command), **meta})
+        return _open(
+            self.root / name, {"job": job, "program": program, "command": list(masked(command)), **meta}
+        )
 
     @staticmethod
     def part(path: Path, **meta: object) -> TuneLog:

@@ -8,6 +8,7 @@ from pathlib import Path
 from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.host.installation.images import best_format, write_image
+from mpiric.host.secrets import masked
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, Pack
 from mpiric.model.quoting import sh_command
@@ -108,7 +109,7 @@ def _facts(made: Pack, request: PackRequest) -> Content:
     facts = {
         "name": made.name,
         "packed_by": f"mpiric {__version__}",
-        "command": list(request.argv),
+        "command": list(masked(request.argv)),
         "start": made.start.line,
         "glibc_needed": ".".join(map(str, made.glibc_needed)),
         "left_out": [{"path": each.path, "why": each.why} for each in made.left_out],

@@ -62,6 +62,7 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
             kept.write_bytes(Path(request.stdin).read_bytes())
         submission = replace(submission, stdin=str(kept) if kept.exists() else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
+        (request.directory / SCRIPT).touch(mode=0o700)  # its arguments are nobody else's to read
         (request.directory / SCRIPT).write_text(script)
         if request.spread and request.plans_itself and not latest(request.directory).number:
             ArrayRound(request.directory, 1).plan([()] * request.spread.jobs)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
+from mpiric.host.secrets import masked
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.quoting import sh_command
@@ -125,7 +126,7 @@ def _observe_answer(
     records = replace(array_round, number=0).directory(None) / RECORDS
     for directory in sorted(path for path in records.glob("*") if path.is_dir()):
         with suppress(MpiricError):  # no record, nothing to hold it against
-            state.recorded = (read_recorded(directory, sh_command(state.request.argv)),)
+            state.recorded = (read_recorded(directory, sh_command(masked(state.request.argv))),)
     state.trials, state.budget = trials, budget_left(state)
     observe_answer(state, host)
     _take_in(array_round, main)

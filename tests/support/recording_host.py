@@ -46,9 +46,11 @@ class RecordingHost:
         """The inner host's interpreter."""
         return self._inner.python
 
-    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20, **more: str
+    ) -> Completed:
         """Run it and keep status and output."""
-        answer = self._inner.run(argv, environment=environment, timeout_s=timeout_s)
+        answer = self._inner.run(argv, environment=environment, timeout_s=timeout_s, **more)
         self._keep(argv, environment, answer)
         return answer
 
@@ -60,10 +62,11 @@ class RecordingHost:
         environment: Changes = None,
         timeout_s: float = 20,
         identity: Sequence[str] = (),
+        **more: str,
     ) -> Completed:
         """Run it or take the cached answer; keep status and output."""
         answer = self._inner.run_cached(
-            argv, files, environment=environment, timeout_s=timeout_s, identity=identity
+            argv, files, environment=environment, timeout_s=timeout_s, identity=identity, **more
         )
         self._keep(argv, environment, answer)
         return answer
@@ -98,7 +101,7 @@ class RecordingHost:
             self.recording.links[path] = answer
         return answer
 
-    def which(self, name: str) -> str | None:
+    def which(self, name: str, **_: object) -> str | None:
         """Look it up and keep its path."""
         return _kept(self.recording.which, name, self._inner.which(name))
 

@@ -101,7 +101,9 @@ class ReplayHost:
         """The interpreter of the recorded machine."""
         return self.recording.python
 
-    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20, **_: object
+    ) -> Completed:
         """The recorded answer; one recorded without variables serves for any."""
         commands = self.recording.commands
         exact, plain = command_key(argv, environment), command_key(argv, None)
@@ -115,6 +117,7 @@ class ReplayHost:
         environment: Changes = None,
         timeout_s: float = 20,
         identity: Sequence[str] = (),
+        **_: object,
     ) -> Completed:
         """The recorded answer."""
         return self.run(argv, environment=environment, timeout_s=timeout_s)
@@ -143,7 +146,7 @@ class ReplayHost:
         """The recorded end of the links."""
         return self.recording.links.get(path, path)
 
-    def which(self, name: str) -> str | None:
+    def which(self, name: str, **_: object) -> str | None:
         """The recorded path of a command, or the first directory of the recorded PATH that holds it."""
         if name in self.recording.which:
             return self.recording.which[name]

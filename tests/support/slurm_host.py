@@ -42,7 +42,7 @@ class SlurmHost:
     asked: list[tuple[str, ...]] = field(default_factory=list)
     environ: Mapping[str, str] = field(default_factory=dict)
 
-    def which(self, name: str) -> str | None:
+    def which(self, name: str, **_: object) -> str | None:
         return f"/usr/bin/{name}" if name == "sbatch" else None
 
     def read_text(self, path: str) -> None:

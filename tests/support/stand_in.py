@@ -61,12 +61,10 @@ class StandInHost(LocalHost):
     def environ(self):
         return self._environment
 
-    def run(self, argv, *, environment=None, timeout_s=20.0):
-        return super().run(
-            argv, environment={**self._environment, **(environment or {})}, timeout_s=timeout_s
-        )
+    def run(self, argv, *, environment=None, **more):
+        return super().run(argv, environment={**self._environment, **(environment or {})}, **more)
 
-    def which(self, name):
+    def which(self, name, **_):
         """Commands of real schedulers that the machine has are not there."""
         own = f"{self._environment['PATH'].partition(':')[0]}/{name}"
         if any(name in commands for commands in COMMANDS.values()):

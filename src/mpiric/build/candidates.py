@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.compilers import CompilerFamily, families
+from mpiric.model.quoting import sh_command, sh_word
 
 LANGUAGES = ("c", "cxx", "fortran")
 CALLED = ".called"
@@ -103,10 +104,11 @@ def shims(candidate: Candidate, directory: Path, flags: Sequence[str]) -> Mappin
     directory.mkdir(parents=True, exist_ok=True)
     environment: dict[str, str] = {}
     for language, program in candidate.programs.items():
-        words = " ".join(f"'{flag}'" for flag in (*flags, *candidate.vectorisation))
+        words = sh_command((*flags, *candidate.vectorisation))
         for name in _NAMES[language]:
             script = directory / name
-            script.write_text(f'#!/bin/sh\n: >"{directory / CALLED}"\nexec {program} "$@" {words}\n')
+            called = sh_word(str(directory / CALLED))
+            script.write_text(f'#!/bin/sh\n: >{called}\nexec {sh_word(program)} "$@" {words}\n')
             script.chmod(0o755)
         usual = str(directory / _NAMES[language][0])
         environment.update(dict.fromkeys(_WRAPPED[language], usual))

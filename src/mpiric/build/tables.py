@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mpiric.build.addresses import entry_symbol, has_one_address
 from mpiric.build.partial import Exports, Variant
 from mpiric.build.targets import Feature
+from mpiric.model.quoting import c_string
 
 _REGISTERS = {"eax": "MPIRIC_EAX", "ebx": "MPIRIC_EBX", "ecx": "MPIRIC_ECX", "edx": "MPIRIC_EDX",
               "hwcap": "MPIRIC_HWCAP", "hwcap2": "MPIRIC_HWCAP2"}  # fmt: skip
@@ -63,8 +64,10 @@ def _externals(plan: DispatchTables) -> str:
 
 
 def _extern(name: str, symbol: str, before: str, after: str, visibility: str = "hidden") -> str:
-    quoted = symbol.replace('"', '\\"')
-    return f'extern {before} {name}{after} __asm__("{quoted}") __attribute__((visibility("{visibility}")));'
+    return (
+        f"extern {before} {name}{after} __asm__({c_string(symbol)}) "
+        f'__attribute__((visibility("{visibility}")));'
+    )
 
 
 def _feature_table(used: Sequence[Feature]) -> str:
@@ -115,16 +118,12 @@ def _information(plan: DispatchTables) -> str:
     """What `mpiric inspect` reads, loaded with the program so that `strip` leaves it."""
     text = INFO_MAGIC + json.dumps(plan.info, sort_keys=True, separators=(",", ":"))
     rows = [text[at : at + 100] for at in range(0, len(text), 100)]
-    quoted = "\n".join('  "' + _escaped(row) + '"' for row in rows)
+    quoted = "\n".join(f"  {c_string(row)}" for row in rows)
     return (
         f'__attribute__((section(".mpiric.info"), used)) static const char mpiric_info[] =\n{quoted};\n'
         '__attribute__((section(".mpiric.only"), used))\n'
         'static const volatile struct { char name[64]; } mpiric_only = {""};'
     )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
 
 
 def _runners(plan: DispatchTables) -> str:

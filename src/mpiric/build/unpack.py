@@ -10,6 +10,7 @@ from mpiric.build.targets import substitute
 from mpiric.build.trace import Loaded, all_members, elf_of
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import response_file_word
 
 
 def variants_in(items: Sequence[Loaded]) -> dict[str, list[Origin]]:
@@ -73,20 +74,16 @@ def write_archive(
     members = write_objects(items, target, needs, directory / f"{archive.name}.d")
     made = directory / archive.name
     listing = directory / f"{archive.name}.list"
-    listing.write_text("".join(f"{_quoted(str(path))}\n" for path in members))
+    listing.write_text("".join(f"{response_file_word(str(path))}\n" for path in members))
     done = toolchain.run([ar, "qcs", str(made), f"@{listing}"])
     if done.status != 0:
         raise MpiricError(f"{ar} cannot write the archive of {target}: {done.words.strip()}")
     return made
 
 
-def _quoted(word: str) -> str:
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def write_list(paths: Sequence[Path], where: Path) -> str:
     """A response file naming these files, for command lines have an end."""
-    where.write_text("".join(f"{_quoted(str(path))}\n" for path in paths))
+    where.write_text("".join(f"{response_file_word(str(path))}\n" for path in paths))
     return f"@{where}"
 
 

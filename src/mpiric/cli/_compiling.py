@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from mpiric.cli._errors import exit_with
+from mpiric.cli._streams import raw
 
 
 def run(verb: str, words: tuple[str, ...]) -> int:
@@ -25,7 +26,7 @@ def run(verb: str, words: tuple[str, ...]) -> int:
     if sys.stderr:  # there is none when it was closed
         for sentence in outcome.sentences:
             print(f"mpiric: {sentence}", file=sys.stderr)
-        sys.stderr.write(outcome.words)
+        raw(sys.stderr).write(outcome.words)  # the compiler's own, colours included
     return outcome.status
 
 

@@ -4,11 +4,13 @@ import os
 import sys
 from collections.abc import Callable
 
+from mpiric.cli._streams import guard
 from mpiric.model.errors import AfterRunError, ExitCode, MpiricError
 
 
 def exit_with(work: Callable[[], int]) -> None:
     """Do it and end this process with its exit status."""
+    guard()
     try:
         status = work()
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
-import click
+from mpiric.model.printable import printable_json
 
 # hwloc's own text stands in the model for programs that read it; as a string in JSON it helps nobody.
 _LEFT_OUT = {"xml"}
@@ -28,6 +28,11 @@ def as_json(value: Any) -> Any:
     return str(value) if isinstance(value, PurePath) else value
 
 
+def json_text(document: Any) -> str:
+    """Indented JSON, in which control characters are escaped as JSON does."""
+    return printable_json(json.dumps(document, indent=2, ensure_ascii=False))
+
+
 def print_json(value: Any) -> None:
     """One object, readable by people too."""
-    click.echo(json.dumps(as_json(value), indent=2, ensure_ascii=False))
+    print(json_text(as_json(value)))

@@ -7,6 +7,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.cli._terminal import stderr_console
 from mpiric.model.finding import Finding
 from mpiric.model.trial import Outcome, Trial
 
@@ -15,7 +16,7 @@ class Progress:
     """A Narrator (see model/narrator.py) for people."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or stderr_console()
         self._live: Live | None = None
         self._runs = 0
         self._best: float | None = None

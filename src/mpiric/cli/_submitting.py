@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from mpiric.cli._errors import say
+from mpiric.cli._streams import raw
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
@@ -118,7 +119,10 @@ def run_submitted(
         plans_itself=plans_itself,
     )
     ended = submit(request, LocalHost(), Reporting(say, _relay))
-    sys.stdout.write(ended.output)
+    sys.stdout.flush()
+    stream = raw(sys.stdout).buffer  # the program's own output may be among it
+    stream.write(ended.output.encode(errors="surrogateescape"))
+    stream.flush()
     return ended.status
 
 

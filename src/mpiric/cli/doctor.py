@@ -1,7 +1,6 @@
 """`mpiric doctor`: findings only, for people in a hurry and for CI."""
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ from mpiric.cli._options import DIRECTORY, FILE, command_line_or_none, mpi_optio
 from mpiric.cli.profile import letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
+from mpiric.host.secrets import masked
 from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice
+from mpiric.model.quoting import sh_command
 from mpiric.profile.advise import advise_on
 from mpiric.profile.darshan import read_log
 from mpiric.report.profile_json import advice_json, finding_json
@@ -98,7 +99,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
 
 def _tell_of_log(log: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:
     """Findings of a run that is over; what they propose is for ``command_line`` where that is given."""
-    found = advise_on(read_log(log).numbers, shlex.join(command_line))
+    found = advise_on(read_log(log).numbers, sh_command(masked(command_line)))
     if given["as_json"]:
         print_json({"findings": [advice_json(each) for each in found], "log": str(log)})
     else:

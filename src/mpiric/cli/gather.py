@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from mpiric.cli._json import print_json
-from mpiric.tuning.equivalence.output_files import printable_name
+from mpiric.model.quoting import one_line
 from mpiric.workflows.gather.gather import gather
 
 
@@ -29,5 +29,5 @@ def command(directory: Path, *, as_json: bool) -> int:
     else:
         print(f"files put back: {len(gathered.moved)}")
     for path, reason in gathered.left:
-        print(printable_name(f"{path} stays: {reason}"), file=sys.stderr)
+        print(one_line(f"{path} stays: {reason}"), file=sys.stderr)
     return 1 if gathered.left else 0

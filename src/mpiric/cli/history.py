@@ -16,6 +16,7 @@ from mpiric.cli._options import DIRECTORY
 from mpiric.cli._progress import Progress
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
@@ -127,7 +128,7 @@ def _explored(found: tuple[ExploredSeries, ...], *, as_json: bool) -> int:
 
 
 def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bool) -> int:
-    chosen = [tune for tune in tunes if not command_line or tune.summary.command == command_line]
+    chosen = [tune for tune in tunes if not command_line or hide(tune.summary.command) == hide(command_line)]
     if as_json:
         print_json([_past_json(tune) for tune in chosen])
         return 0
@@ -137,7 +138,7 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
         state = "running" if tune.summary.running else "" if tune.summary.finished else "interrupted"
         table.add_row(
             tune.summary.started_at[:16].replace("T", " "),
-            " ".join(tune.summary.command),
+            " ".join(masked(tune.summary.command)),
             state or str(tune.result.get("verdict", "")),
             f"{ratio:.2f}×" if ratio else "",
             str(tune.summary.trials),
@@ -167,7 +168,7 @@ def _words_of(regression: Regression) -> str:
 def _past_json(tune: Past) -> dict[str, Any]:
     return {
         "started_at": tune.summary.started_at,
-        "command": list(tune.summary.command),
+        "command": list(masked(tune.summary.command)),
         "finished": tune.summary.finished,
         "running": tune.summary.running or None,
         "runs": tune.summary.trials,

@@ -4,11 +4,10 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from mpiric.cli._json import print_json
 from mpiric.cli._machine_text import survey_text
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import passing_words, stdout_console
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.host.facts.local import LocalHost
 from mpiric.workflows.machine import survey, topology
@@ -40,7 +39,7 @@ def command(*, as_json: bool, source: str | None) -> None:
         else:
             console.print(topology_picture(other))
         return
-    with Console(stderr=True).status("reading the machine and asking its MPI libraries"):
+    with passing_words("reading the machine and asking its MPI libraries"):
         result = survey(host, str(Path.cwd()))
     if as_json:
         print_json(result)

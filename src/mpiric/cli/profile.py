@@ -1,7 +1,6 @@
 """`mpiric profile`: run a command once, recorded, and say where its time went."""
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,14 @@ from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
 from mpiric.cli._options import command_line, mpi_option
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import WIDTH_OF_FILES, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
+from mpiric.model.quoting import sh_command
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
@@ -153,7 +153,7 @@ def _submitted(request: ProfileRequest) -> int:
         directory,
         words,
         budget_s=0.0,
-        go_on=shlex.join(["mpiric", "profile", "--submit", *words, "--", *request.argv]),
+        go_on=sh_command(["mpiric", "profile", "--submit", *words, "--", *request.argv]),
         afresh=True,
     )
 
@@ -175,4 +175,4 @@ def letter_console() -> Console:
     """Stdout for people; stderr when the program's own output goes into a file or a pipe."""
     if sys.stdout.isatty():
         return stdout_console()
-    return Console(stderr=True, highlight=False, markup=False, width=None if sys.stderr.isatty() else 110)
+    return stderr_console(width=WIDTH_OF_FILES)

@@ -1,5 +1,6 @@
 """`mpiric report`: a record explained again, or two compared."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -79,7 +80,7 @@ def command(
     profile = load(record, host)
     if csv_directory is not None:
         for path in export_csv(record, csv_directory):
-            click.echo(f"wrote {path}", err=True)
+            print(f"wrote {path}", file=sys.stderr)
     written = write_report(profile, record, host) if record.is_dir() else None
     if page is not None and written is not None:
         write_whole(page, written.read_bytes())
@@ -92,20 +93,20 @@ def command(
 def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | None, *, as_json: bool) -> None:
     learned = merge([read_learned(record) for record in places])
     if page is not None:
-        click.echo(f"wrote {write(page, policy_html(learned, __version__))}", err=True)
+        print(f"wrote {write(page, policy_html(learned, __version__))}", file=sys.stderr)
     words = export_policy(learned, directory, LocalHost()) if directory is not None else []
     if as_json:
         print_json(policy_json(learned))
     else:
         print_policy(learned, stdout_console())
     for sentence in words:
-        click.echo(sentence, err=True)
+        print(sentence, file=sys.stderr)
 
 
 def _compare(first: Path, second: Path, page: Path | None, *, as_json: bool) -> None:
     comparison = load_two(first, second)
     if page is not None:
-        click.echo(f"wrote {write_comparison(comparison, page)}", err=True)
+        print(f"wrote {write_comparison(comparison, page)}", file=sys.stderr)
     if as_json:
         print_json(comparison_json(comparison))
     else:

@@ -34,6 +34,11 @@ Examples:
 @click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @click.option("--recipe", **FILE, help="This recipe and no other.")
 @click.option("--no-recipe", is_flag=True, help="Apply none.")
+@click.option(
+    "--allow-rounding",
+    is_flag=True,
+    help="Also apply another user's recipe that may change the last digits of results.",
+)
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @mpi_option
 @click.option(
@@ -113,6 +118,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         recipe=given["recipe"],
         store=given["store"],
         use_recipe=not given["no_recipe"],
+        allow_rounding=given["allow_rounding"],
         values={
             **_values(given["settings"], given["mpi_label"]),
             **({"honour-reorder": "yes"} if given["honour_reorder"] else {}),

@@ -64,6 +64,11 @@ Examples:
 )
 @click.option("--defaults", **FILE, help="The site's; else $MPIRIC_SITE.")
 @click.option("--recipe", **FILE, help="Its settings are included.")
+@click.option(
+    "--allow-rounding",
+    is_flag=True,
+    help="Also apply another user's recipe that may change the last digits of results.",
+)
 @click.option("--no-check", is_flag=True, help="Do not let the scheduler test it (sbatch --test-only).")
 @click.option("--output", "-o", **FILE, help="Write it here.")
 @click.option("--json", "json_wanted", is_flag=True, help="One JSON object on stdout.")
@@ -112,6 +117,7 @@ def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequ
         mpi=given["mpi"],
         defaults=given["defaults"],
         recipe=given["recipe"],
+        allow_rounding=given["allow_rounding"],
         check=not given["no_check"],
     )
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,14 @@ from mpiric.cli._submitting import (
     spread_of,
     submit_options,
 )
-from mpiric.cli._terminal import stdout_console
+from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.schedulers import GOES_ON, element_of
-from mpiric.workflows.policies.files import SITE
+from mpiric.workflows.policies.files import SITE, site_directory
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.array import work
 from mpiric.workflows.sweep.directory import forget, make_directory
@@ -113,8 +113,8 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     refuse_unsubmitted(given)
     if given["submit"] and not dry_run:
         return _submitted(launch_line, given)
-    host, words = LocalHost(), Console(stderr=True, highlight=False, markup=False)
-    site = Path(os.environ.get("MPIRIC_POLICIES", SITE))
+    host, words = LocalHost(), stderr_console()
+    site = site_directory(os.environ)
     if given["site"] and not dry_run:
         make_directory(site, SITE_HINT)
     plan = prepare(_request(launch_line, given), host)
@@ -123,8 +123,8 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
         print_json(_plan(plan)) if as_json else print(cost)
         return 0
     words.print(cost)
-    with words.status("measuring") as status:
-        say = status.update if words.is_terminal else words.print
+    with passing_words("measuring", words) as show:
+        say = show if words.is_terminal else words.print
         swept = _swept(plan, given["round_number"], host, say, words.print)
     if swept is None:
         return GOES_ON
@@ -153,7 +153,7 @@ def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
         directory,
         words,
         budget_s=parse_duration(given["budget"]) if given["budget"] else _BUDGET_S,
-        go_on=shlex.join(["mpiric", "sweep", "--submit", *share, *words, "--", *launch_line]),
+        go_on=sh_command(["mpiric", "sweep", "--submit", *share, *words, "--", *launch_line]),
         afresh=not given["resume"],
         plans_itself=True,
     )

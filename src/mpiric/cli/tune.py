@@ -1,13 +1,11 @@
 """``mpiric tune``: find the fastest configuration, prove it, save the recipe."""
 
 import os
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from mpiric.cli._completing import knob_names
 from mpiric.cli._input import piped_input
@@ -21,9 +19,11 @@ from mpiric.cli._submitting import (
     spread_of,
     submit_options,
 )
+from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
 from mpiric.report.tuned_json import tuned_json
@@ -207,7 +207,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     if as_json:
         print_json(tuned_json(tuned))
     else:
-        print_tuned(tuned, Console(highlight=False, markup=False))
+        print_tuned(tuned, stdout_console(width=None))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
 
 
@@ -288,7 +288,7 @@ def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
         ("--into", str(directory)),
         stdin=request.stdin,
         budget_s=request.budget_s,
-        go_on=shlex.join([*again, "--", *request.argv]),
+        go_on=sh_command([*again, "--", *request.argv]),
         afresh=False,
     )
 

@@ -5,11 +5,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
@@ -96,12 +97,12 @@ def _row(cell: Cell) -> dict[str, object]:
     return {**asdict(cell), "green": cell.is_green}
 
 
-def _answer(cell: Cell) -> str:
+def _answer(cell: Cell) -> Text | str:
     if cell.library_unfit:
-        return "[yellow]not for this MPI[/]"
+        return Text("not for this MPI", style="yellow")
     if cell.is_green:
         return "right, second try" if cell.is_second_try else "right"
-    return f"[red]status {cell.status}[/]" if cell.status else "[red]differs[/]"
+    return Text(f"status {cell.status}" if cell.status else "differs", style="red")
 
 
 def _print(cells: tuple[Cell, ...]) -> None:
@@ -113,7 +114,7 @@ def _print(cells: tuple[Cell, ...]) -> None:
         seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
         mpi = f"{cell.mpi}, translated" if cell.is_translated else cell.mpi or "-"
         found.add_row(cell.cpu, mpi, cell.network, cell.path or "-", answer, seconds)
-    Console(width=None if sys.stdout.isatty() else _WIDTH).print(found)
+    stdout_console(_WIDTH).print(found)
     for cell in cells:
         if not cell.is_green:
             where = f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}"

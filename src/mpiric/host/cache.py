@@ -4,14 +4,13 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
+from mpiric.host.user_directories import user_directory
+
 
 def directory(environ: Mapping[str, str]) -> str:
     """Directory of what mpiric may lose; "" without a home: a directory that others share is not trusted."""
-    home = environ.get("HOME", "")
-    for root in (environ.get("XDG_CACHE_HOME", ""), f"{home}/.cache" if home else ""):
-        if os.path.isabs(root):
-            return f"{root}/mpiric"
-    return ""
+    root = user_directory(environ, "cache")
+    return f"{root}/mpiric" if root else ""
 
 
 def read(path: str) -> str | None:

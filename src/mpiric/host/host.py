@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+HERE = "."  # the directory that mpiric was started in
 TIMED_OUT = 124  # status of a command that was ended because it took too long
 
 
@@ -51,8 +52,20 @@ class Host(Protocol):
         """The environment mpiric was started in."""
         ...
 
-    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
-        """Run a short command without input; ``environment`` is added to the host's, None takes away."""
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Changes = None,
+        timeout_s: float = 20,
+        working_directory: str = "/",
+    ) -> Completed:
+        """Run a short command without input; ``environment`` is added to the host's, None takes away.
+
+        It starts in ``/``: files of the directory that mpiric was started in are no part of a probe. A
+        command with words of the user starts in ``HERE``. Empty entries of search paths, which stand for the
+        working directory, are left out in either case.
+        """
         ...
 
     def run_cached(
@@ -63,6 +76,7 @@ class Host(Protocol):
         environment: Changes = None,
         timeout_s: float = 20,
         identity: Sequence[str] = (),
+        working_directory: str = "/",
     ) -> Completed:
         """Run a command whose answer changes only with ``files``, or give the answer kept from before.
 
@@ -90,8 +104,12 @@ class Host(Protocol):
         """The path with every link resolved."""
         ...
 
-    def which(self, name: str) -> str | None:
-        """Where a command is found on PATH, as an absolute path; links are not resolved."""
+    def which(self, name: str, *, by_shell: bool = False) -> str | None:
+        """Where a command is found on PATH, as an absolute path; links are not resolved.
+
+        For a word of the user's command (``by_shell``) an empty entry of PATH is the working directory, as it
+        is for a shell; for a command of mpiric's own it is nothing.
+        """
         ...
 
     @property

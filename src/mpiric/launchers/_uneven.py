@@ -10,6 +10,7 @@ from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._registry import dialects
 from mpiric.model.placement import Emission, Plan, Seat
 from mpiric.model.pu_set import pu_list
+from mpiric.model.quoting import comment
 
 PROGRAM = "PROGRAM"  # stands for the program and its arguments
 _SCRIPT = "ranks.sh"
@@ -71,7 +72,7 @@ def _rank() -> str:
 def _binding_script(plans: Sequence[Plan]) -> str:
     """A script that binds the rank it is, then becomes the program."""
     cases = "".join(
-        f"{rank}) pus={pu_list(seat.pus)} ;;  # {host}\n" for rank, host, seat in seat_of_each(plans)
+        f"{rank}) pus={pu_list(seat.pus)} ;;  {comment(host)}\n" for rank, host, seat in seat_of_each(plans)
     )
     return (
         "#!/bin/sh\n"

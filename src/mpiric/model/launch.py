@@ -1,8 +1,9 @@
 """Launch: Job + Configuration rendered. Pure data, printable, copy-pasteable."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from mpiric.model.quoting import sh_command, sh_with_variables
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Launch:
 
     def shell_line(self) -> str:
         """One line for a POSIX shell that does exactly this in the working directory."""
-        words = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
+        line = sh_with_variables(sorted(self.environment.items()), sh_command(self.argv))
         if self.unset:
-            words = ["env", *(word for name in self.unset for word in ("-u", name)), *words]
-        return " && ".join([*map(shlex.join, self.prepare), " ".join([*words, shlex.join(self.argv)])])
+            line = f"env {sh_command(word for name in self.unset for word in ('-u', name))} {line}"
+        return " && ".join([*map(sh_command, self.prepare), line])

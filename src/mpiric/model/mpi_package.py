@@ -10,12 +10,18 @@ class WheelPart:
 
     distribution: str  # "impi-rt"
     version: str
+    sha256: tuple[str, ...] = ()  # of its wheels, one per processor; without any pip checks none
     moves: Mapping[str, str] = field(default_factory=lambda: {"": ""})  # beginning there → beginning here
 
     @property
     def requirement(self) -> str:
-        """The requirement as pip reads it."""
+        """The requirement as pip reads it on its command line and in messages."""
         return f"{self.distribution}=={self.version}"
+
+    @property
+    def requirement_line(self) -> str:
+        """The requirement with the hashes that pip accepts, as a line of a requirements file."""
+        return " ".join([self.requirement, *(f"--hash=sha256:{each}" for each in self.sha256)])
 
 
 @dataclass(frozen=True)

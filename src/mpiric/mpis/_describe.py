@@ -7,7 +7,7 @@ from posixpath import basename, dirname
 
 from mpiric.host.facts.globbing import matching
 from mpiric.host.facts.linker import linker_cache
-from mpiric.host.host import Host
+from mpiric.host.host import HERE, Host
 from mpiric.host.installation.prefixes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis._ask import ask_version
@@ -92,9 +92,11 @@ def launcher_text(host: Host, launcher: str) -> str:
     path = f"{dirname(launcher)}:{host.environ.get('PATH', '')}"
     words, environment = [launcher, "--version"], {"PATH": path, **_without_misleading()}
     if host.elf(launcher):
-        answer = host.run_cached(words, [launcher], environment=environment, timeout_s=_TIMEOUT_S)
+        answer = host.run_cached(
+            words, [launcher], environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE
+        )
     else:  # a script answers with the words of a program that can change behind it
-        answer = host.run(words, environment=environment, timeout_s=_TIMEOUT_S)
+        answer = host.run(words, environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE)
     return f"{answer.stdout}\n{answer.stderr}" if answer.status != 127 else ""
 
 

@@ -43,7 +43,7 @@ def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
     be found, the answer has an empty ``library``. None for what is no MPI's own launcher (``srun``) or
     is not there.
     """
-    path = launcher if "/" in launcher else host.which(launcher) or ""
+    path = launcher if "/" in launcher else host.which(launcher, by_shell=True) or ""
     if not path or not host.is_executable(path):
         return None
     text = launcher_text(host, path)

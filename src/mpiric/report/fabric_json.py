@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mpiric.host.secrets import masked
 from mpiric.model.fabric import Alternative, Fabric, PairReport
 
 
@@ -16,7 +17,7 @@ def fabric_json(fabric: Fabric) -> Mapping[str, Any]:
             "knobs": fabric.recommended.as_dict(),
             "env": dict(sorted(fabric.launch.environment.items())),
             "unset": fabric.launch.unset,
-            "argv": fabric.launch.argv,
+            "argv": masked(fabric.launch.argv),
             "gain": fabric.gain,
             "gain_of_rounds": {"least": fabric.spread[0], "most": fabric.spread[1]},
         },

@@ -1,11 +1,11 @@
 """A plan for the terminal: one line a NUMA node, one cell a core with the rank that has it."""
 
-import shlex
 from collections.abc import Mapping
 
 from mpiric.model.machine import Core
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
+from mpiric.model.quoting import sh_command, sh_with_variables
 
 _CELLS_A_LINE = 24
 _SHOWN_RANKS = 16
@@ -74,7 +74,7 @@ def launchers_text(launchers: Mapping[str, Emission]) -> str:
     """Print each launcher's line with its variables, and the files that belong to it."""
     lines = []
     for name, emission in launchers.items():
-        lines += [f"{name}:", f"  {_assigned(emission.env)} {shlex.join(emission.argv)}".rstrip()]
+        lines += [f"{name}:", f"  {_assigned(emission.env)} {sh_command(emission.argv)}".rstrip()]
         lines += [f"  with the file {file} (--write DIR)" for file in emission.files]
         lines += [f"  {emission.note}"] if emission.note else []
     return "\n".join(lines)
@@ -87,4 +87,4 @@ def runtimes_text(runtimes: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _assigned(variables: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    return sh_with_variables(variables.items(), "")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import log
 
+from mpiric.host.secrets import masked, masked_launch
 from mpiric.model.duration import show_duration
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
@@ -42,6 +43,7 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
     split = gain_split(tuned)
     return template("tuned.html").render(
         tuned=tuned,
+        line=masked_launch(tuned.launch).shell_line() if tuned.launch else "",
         evidence=tuned.evidence,
         pairs=_pairs_chart(tuned),
         search=_search_chart(trials, tuned),
@@ -58,7 +60,7 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         interval=interval,
         share_words=share_words,
         together=together_words(tuned),
-        command=" ".join(tuned.job.argv),
+        command=" ".join(masked(tuned.job.argv)),
     )
 
 

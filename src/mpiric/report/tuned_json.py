@@ -3,6 +3,7 @@
 from math import isfinite
 from typing import Any
 
+from mpiric.host.secrets import masked
 from mpiric.model.tuned import KnobChange, Tuned
 from mpiric.report.tuned_split import split_json
 from mpiric.report.tuned_times import times_json
@@ -14,7 +15,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
     command: dict[str, Any] | None = None
     if tuned.launch is not None:
         command = {
-            "argv": list(tuned.launch.argv),
+            "argv": list(masked(tuned.launch.argv)),
             "env": dict(tuned.launch.environment),
             "unset": list(tuned.launch.unset),
         }
@@ -112,7 +113,7 @@ def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
     return {
         "configuration": best.configuration.as_dict(),
         "expected_ratio": best.expected_ratio,
-        "command": {"argv": list(best.launch.argv), "env": dict(best.launch.environment)},
+        "command": {"argv": list(masked(best.launch.argv)), "env": dict(best.launch.environment)},
     }
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from mpiric.model.duration import show_duration
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.quoting import sh_command
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.symptom import RunTimes
 from mpiric.model.tuned import STEPS, Tuned
@@ -174,7 +175,7 @@ def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 
 def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
-    command = " ".join(tuned.job.argv)
+    command = sh_command(tuned.job.argv)
     if tuned.interrupted:
         yield 2, Text(f"mpiric tune --resume -- {command}", style="green")
     elif tuned.recipe:

@@ -9,10 +9,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mpiric.host.host import TIMED_OUT, Completed, Host
+from mpiric.host.host import HERE, TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.quoting import directive_value
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 from mpiric.schedulers._scheduler import Scheduler
@@ -59,7 +60,8 @@ class BatchScheduler(Scheduler):
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Values of the fields in this scheduler's syntax; 0 and "" are left to the scheduler."""
-        return {**vars(request), "exclusive": True}
+        texts = {name: directive_value(getattr(request, name)) for name in ("name", "account", "partition")}
+        return {**vars(request), **texts, "exclusive": True}
 
     def options(self, request: JobRequest) -> tuple[Option, ...]:
         """Render a request."""
@@ -292,7 +294,9 @@ class BatchScheduler(Scheduler):
         self, host: Host, command: Sequence[str], environment: Mapping[str, str | None] | None = None
     ) -> Completed:
         changes = {**self.command_environment(host), **(environment or {})}
-        return host.run(list(command), environment=changes, timeout_s=COMMAND_TIMEOUT_S)
+        return host.run(
+            list(command), environment=changes, timeout_s=COMMAND_TIMEOUT_S, working_directory=HERE
+        )
 
     def is_away(self, done: Completed) -> bool:
         """Whether the server, not the command, is the reason of a failure: being restarted, or overloaded."""
@@ -321,11 +325,6 @@ class BatchScheduler(Scheduler):
             f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
             hint=f"see {self.server_hint}",
         )
-
-
-def quoted(text: str) -> str:
-    """A value as a shell reads it, "" for none."""
-    return shlex.quote(text) if text else ""
 
 
 def arguments(options: Sequence[str]) -> list[str]:

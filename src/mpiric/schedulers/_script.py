@@ -6,6 +6,7 @@ from re import IGNORECASE, fullmatch
 
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptLine
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import comment, directive, shebang
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._request import JobRequest
 from mpiric.schedulers._script_languages import Language, language_of
@@ -52,9 +53,12 @@ def script_lines(
     )
     reasons = _reasons(layout, shape)
     return (
-        ScriptLine(options.shebang),
-        ScriptLine(f"# {layout.kind}: {_sizes(layout, shape)}"),
-        *(ScriptLine(f"{scheduler.directive} {text}", reasons.get(field, "")) for text, field in directives),
+        ScriptLine(shebang(options.shebang)),
+        ScriptLine(comment(f"{layout.kind}: {_sizes(layout, shape)}")),
+        *(
+            ScriptLine(directive(scheduler.directive, text), reasons.get(field, ""))
+            for text, field in directives
+        ),
         ScriptLine(""),
         *(ScriptLine(line) for line in (*language.begin, *options.setup)),
         *_variables(layout, options, language, scheduler.variables(layout, launch)),
@@ -81,9 +85,9 @@ def text_of(lines: Sequence[ScriptLine], beside: str = "") -> str:
         if not line.why:
             parts.append(line.text)
         elif beside and line.text.startswith(beside) and len(line.text) < _COLUMN:
-            parts.append(f"{line.text:<{_COLUMN}}# {line.why}")
+            parts.append(f"{line.text:<{_COLUMN}}{comment(line.why)}")
         else:
-            parts += [f"# {line.why}", line.text]
+            parts += [comment(line.why), line.text]
     return "\n".join(parts) + "\n"
 
 

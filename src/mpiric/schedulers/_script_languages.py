@@ -1,11 +1,10 @@
 """How the languages of job scripts set a variable and run a command: chosen by the script's first line."""
 
-import json
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import csh_word, fish_word, sh_command, sh_word, variable_name
 
 
 @dataclass(frozen=True)
@@ -20,32 +19,28 @@ class Language:
     takes_shell_lines: bool = True
 
 
-def _csh_quoted(value: str) -> str:
-    return shlex.quote(value).replace("!", "\\!")
-
-
 _POSIX = Language(
     ("sh", "bash", "dash", "ksh", "zsh", "ash"),
-    lambda name, value: f"export {name}={shlex.quote(value)}",
-    lambda name: f"unset {name}",
-    shlex.join,
+    lambda name, value: f"export {variable_name(name)}={sh_word(value)}",
+    lambda name: f"unset {variable_name(name)}",
+    sh_command,
 )
 _CSH = Language(
     ("csh", "tcsh"),
-    lambda name, value: f"setenv {name} {_csh_quoted(value)}",
-    lambda name: f"unsetenv {name}",
-    lambda words: " ".join(_csh_quoted(word) for word in words),
+    lambda name, value: f"setenv {variable_name(name)} {csh_word(value)}",
+    lambda name: f"unsetenv {variable_name(name)}",
+    lambda words: " ".join(map(csh_word, words)),
 )
 _FISH = Language(
     ("fish",),
-    lambda name, value: f"set -gx {name} {shlex.quote(value)}",
-    lambda name: f"set -e {name}",
-    shlex.join,
+    lambda name, value: f"set -gx {variable_name(name)} {fish_word(value)}",
+    lambda name: f"set -e {variable_name(name)}",
+    lambda words: " ".join(map(fish_word, words)),
 )
 _PYTHON = Language(
     ("python",),
-    lambda name, value: f"os.environ[{json.dumps(name)}] = {value!r}",
-    lambda name: f"os.environ.pop({json.dumps(name)}, None)",
+    lambda name, value: f"os.environ[{variable_name(name)!r}] = {value!r}",
+    lambda name: f"os.environ.pop({variable_name(name)!r}, None)",
     lambda words: f"sys.exit(subprocess.call({list(words)!r}))",
     begin=("import os, subprocess, sys",),
     takes_shell_lines=False,

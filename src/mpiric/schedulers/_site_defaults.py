@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.packaged import parse_toml
+from mpiric.host.user_directories import named_path, user_directory
 from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.schedulers._script import ScriptOptions
@@ -29,7 +30,7 @@ class SiteDefaults:
 
 def read_site_defaults(environment: Mapping[str, str], named: Path | None, read: ReadText) -> SiteDefaults:
     """The file named, else ``$MPIRIC_SITE``, else the user's, else the system's; raises MpiricError."""
-    wanted = str(named or environment.get("MPIRIC_SITE", ""))
+    wanted = str(named or named_path(environment, "MPIRIC_SITE") or "")
     if wanted:
         text = read(wanted)
         if text is None:
@@ -37,8 +38,8 @@ def read_site_defaults(environment: Mapping[str, str], named: Path | None, read:
                 f"the site's defaults {wanted} cannot be read", hint="see docs/guides/schedulers.md"
             )
         return parse_site_defaults(text, wanted)
-    config = environment.get("XDG_CONFIG_HOME") or f"{environment.get('HOME', '')}/.config"
-    for path in (f"{config}/mpiric/site.toml", SYSTEM):
+    config = user_directory(environment, "config")
+    for path in (*((f"{config}/mpiric/site.toml",) if config else ()), SYSTEM):
         if (text := read(path)) is not None:
             return parse_site_defaults(text, path)
     return SiteDefaults()

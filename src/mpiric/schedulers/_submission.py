@@ -4,12 +4,12 @@ The script may be begun again at any time, by the scheduler (a requeue) or by an
 verb goes on from its own files, and a status file says that it has come to its end.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from mpiric.model.job import Job, Meaning
+from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
 
@@ -46,9 +46,9 @@ def name_of(directory: PurePath) -> str:
 
 def submission_script(scheduler: BatchScheduler, submission: Submission) -> str:
     """The script of a job that is all of its submission, for /bin/sh."""
-    verb = f"{shlex.join(submission.arguments)} < {_stdin(submission)} > {_quoted(submission, OUTPUT)}"
+    verb = f"{sh_command(submission.arguments)} < {_stdin(submission)} > {_quoted(submission, OUTPUT)}"
     lines = [
-        f"export {NAME_VARIABLE}={shlex.quote(submission.name)}",
+        f"export {NAME_VARIABLE}={sh_word(submission.name)}",
         verb,
         "code=$?",
         f'case $code in {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
@@ -66,9 +66,9 @@ def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
     verb, rest = submission.arguments[:_VERB_ARGUMENTS], submission.arguments[_VERB_ARGUMENTS:]
     lines = [
         # The job after an array may take over what a dead element of it held: its name begins theirs.
-        f'export {NAME_VARIABLE}={shlex.quote(submission.name)}"${{element:+-${_ROUND_VARIABLE}-$element.}}"',
+        f'export {NAME_VARIABLE}={sh_word(submission.name)}"${{element:+-${_ROUND_VARIABLE}-$element.}}"',
         f'mkdir -p {rounds}/"${_ROUND_VARIABLE}" || exit 143',
-        f'{shlex.join(verb)} --round "${_ROUND_VARIABLE}" {shlex.join(rest)} < {_stdin(submission)} > {own}',
+        f'{sh_command(verb)} --round "${_ROUND_VARIABLE}" {sh_command(rest)} < {_stdin(submission)} > {own}',
         "code=$?",
         f'case $code in {GOES_ON}) exit 0 ;; {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
         '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # one element's failure is not the end
@@ -82,7 +82,7 @@ def _script(scheduler: BatchScheduler, submission: Submission, verb: Sequence[st
     options = (*scheduler.fixed_options, *submission.options)
     lines = [
         "#!/bin/sh",
-        *(f"{scheduler.directive} {option}" for option in options),
+        *(directive(scheduler.directive, option) for option in options),
         f"[ -e {status} ] && exit 0",
         "trap 'exit 143' HUP INT TERM USR2",
         f"element={scheduler.element_variable}",
@@ -90,7 +90,7 @@ def _script(scheduler: BatchScheduler, submission: Submission, verb: Sequence[st
         # Some schedulers hand out what a job prints only at its end, or write over what an earlier one left.
         f'if [ -n "$element" ]; then exec >> {rounds}/"${_ROUND_VARIABLE}/$element.log" 2>&1; '
         f"else exec >> {log} 2>&1; fi",
-        f"cd {shlex.quote(submission.working_directory)} || exit 143",
+        f"cd {sh_word(submission.working_directory)} || exit 143",
         *scheduler.shell_lines,
         *verb,
         f"echo $code > {status}.new && mv {status}.new {status}",
@@ -100,11 +100,11 @@ def _script(scheduler: BatchScheduler, submission: Submission, verb: Sequence[st
 
 
 def _stdin(submission: Submission) -> str:
-    return shlex.quote(submission.stdin or "/dev/null")
+    return sh_word(submission.stdin or "/dev/null")
 
 
 def _quoted(submission: Submission, name: str) -> str:
-    return shlex.quote(str(submission.directory / name))
+    return sh_word(str(submission.directory / name))
 
 
 def job_settings(directory: PurePath, mark: str, number: int = 0, after: str = "") -> SubmitSettings:

@@ -18,7 +18,8 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.pu_set import parse_pu_list
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
+from mpiric.model.quoting import directive_value
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
 
@@ -88,7 +89,7 @@ class Flux(BatchScheduler):
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """A slot is a rank's. Only counted nodes can be for one job alone."""
         slots = request.ranks or request.nodes * request.ranks_per_node or int(not request.nodes)
-        texts = {"name": quoted(request.name), "features": quoted(request.features.replace(",", " and "))}
+        texts = {"features": directive_value(request.features.replace(",", " and "))}
         return {**super().values(request), **texts, "ranks": slots, "exclusive": request.nodes}
 
     def time_text(self, minutes: int) -> str:

@@ -15,7 +15,7 @@ from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, St
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
 
@@ -77,8 +77,7 @@ class Lsf(BatchScheduler):
         ranks = request.ranks or request.nodes * max(1, request.ranks_per_node)
         per_host = request.ranks_per_node or (-(-ranks // request.nodes) if request.nodes else 0)
         own = {"ranks": ranks, "ranks_per_node": per_host, "features": request.features.replace(",", " && ")}
-        texts = {"name": quoted(request.name), "account": quoted(request.account)}
-        return {**super().values(request), **own, **texts}
+        return {**super().values(request), **own}
 
     def key(self, option: str) -> frozenset[str]:
         """What an option gives; ``-R`` has sections."""

@@ -15,7 +15,7 @@ from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, St
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
 
@@ -68,7 +68,7 @@ class Pbs(BatchScheduler):
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Chunks of the same kind, each on a host of its own where nodes are counted."""
         place = "scatter:exclhost" if request.nodes else "free:exclhost"
-        texts = {"name": _job_name(request.name), "account": quoted(request.account)}
+        texts = {"name": _job_name(request.name)}
         return {**super().values(request), **texts, "select": _select(request), "exclusive": place}
 
     def key(self, option: str) -> frozenset[str]:

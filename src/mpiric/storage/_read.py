@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mpiric.host.host import Host, Space
+from mpiric.host.host import HERE, Host, Space
 from mpiric.model.machine import FileSystem
 from mpiric.model.storage import FileLayout, Mount
 from mpiric.storage._mounts import holding, read_mounts
@@ -66,7 +66,7 @@ def _is_remote(kind: str) -> bool:
 
 def _magic(host: Host, path: str) -> int:
     """f_type of statfs(2), 0 when it cannot be asked."""
-    answer = host.run(["stat", "-f", "-c", "%t", path], timeout_s=QUESTION_S)
+    answer = host.run(["stat", "-f", "-c", "%t", path], timeout_s=QUESTION_S, working_directory=HERE)
     try:
         return int(answer.stdout, 16) if answer.status == 0 else 0
     except ValueError:

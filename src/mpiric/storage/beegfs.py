@@ -6,7 +6,7 @@ on request (`--retro`). Users may set patterns only where the administrator allo
 
 import re
 
-from mpiric.host.host import Host
+from mpiric.host.host import HERE, Host
 from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage._storage import QUESTION_S, Commands, Storage
 
@@ -74,7 +74,7 @@ def _render(layout: FileLayout, path: str) -> Commands:
 
 
 def _ask(host: Host, *words: str) -> str:
-    answer = host.run(words, timeout_s=QUESTION_S)
+    answer = host.run(words, timeout_s=QUESTION_S, working_directory=HERE)
     return answer.stdout if answer.status == 0 else ""
 
 

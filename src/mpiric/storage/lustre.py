@@ -7,7 +7,7 @@ a directory holds for files made there later. Without `lfs` the attribute `lustr
 import re
 from collections.abc import Iterator
 
-from mpiric.host.host import Host
+from mpiric.host.host import HERE, Host
 from mpiric.model.storage import ALL_TARGETS, FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage import _lov
 from mpiric.storage._storage import QUESTION_S, Commands, Storage
@@ -130,7 +130,7 @@ def _count(text: str) -> int | None:
 
 
 def _ask(host: Host, *words: str) -> str:
-    answer = host.run(("lfs", *words), timeout_s=QUESTION_S)
+    answer = host.run(("lfs", *words), timeout_s=QUESTION_S, working_directory=HERE)
     return answer.stdout if answer.status == 0 else ""
 
 

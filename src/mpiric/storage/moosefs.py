@@ -3,7 +3,7 @@
 https://docs.moosefs.com. A mount without a subtype shows as `fuse`, its source as `mfs#master:port`.
 """
 
-from mpiric.host.host import Host
+from mpiric.host.host import HERE, Host
 from mpiric.model.storage import Mount, StorageFacts
 from mpiric.storage._storage import QUESTION_S, Storage
 
@@ -12,7 +12,7 @@ def _read(host: Host, mount: Mount, _path: str) -> StorageFacts:
     """Chunk servers, by `mfscli -SCS` of the master that the source names."""
     master, _, port = mount.source.removeprefix("mfs#").partition(":")
     words = ["mfscli", "-ns|", "-H", master, "-P", port.split("/")[0] or "9421", "-SCS"]
-    answer = host.run(words, timeout_s=QUESTION_S)
+    answer = host.run(words, timeout_s=QUESTION_S, working_directory=HERE)
     servers = [line for line in answer.stdout.splitlines() if line.startswith("chunk servers|")]
     return StorageFacts(targets=len(servers) or None, metadata_servers=1, locks="all nodes")
 

@@ -1,13 +1,13 @@
 """Objective: what the search makes small: a time, core-hours, a printed number, a command's answer."""
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.host.processes.captured import CommandLate, run_in_shell
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import sh_word
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 TIMES = ("wall", "main", "core-hours", "io")  # objectives that are the time of a run, or of a part of it
@@ -108,13 +108,11 @@ def _answered(
         )
     except CommandLate:
         raise MpiricError(
-            f"the objective's command {shlex.quote(command)} did not end in {_COMMAND_LIMIT_S} s"
+            f"the objective's command {sh_word(command)} did not end in {_COMMAND_LIMIT_S} s"
         ) from None
     if done.returncode != 0:
-        raise MpiricError(
-            f"the objective's command {shlex.quote(command)} ended with status {done.returncode}"
-        )
-    return _number(done.stdout, f"the objective's command {shlex.quote(command)} printed no number")
+        raise MpiricError(f"the objective's command {sh_word(command)} ended with status {done.returncode}")
+    return _number(done.stdout, f"the objective's command {sh_word(command)} printed no number")
 
 
 def _number(text: str, otherwise: str) -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 import tomli_w
 
 from mpiric.host.packaged import parse_toml
+from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
@@ -46,7 +47,7 @@ def render_recipe(recipe: Recipe) -> str:
         "name": recipe.name,
         "created": recipe.created,
         "mpiric_version": recipe.mpiric_version,
-        "command": list(recipe.command),
+        "command": list(masked(recipe.command)),
         "checked_output": recipe.checked_output,
         "configuration": recipe.configuration.as_dict(),
         "reasons": dict(recipe.reasons),

@@ -17,6 +17,7 @@ from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.quoting import tcl_word, variable_name
 from mpiric.model.translation import Serves, can_translate, is_native, serves
 from mpiric.mpis import find_mpis, packages
 from mpiric.workflows.launch.conformance import LET_IT_START, conforming, wrong_constants
@@ -128,8 +129,8 @@ def _fortran_lines(directory: Path, family: AbiFamily) -> tuple[str, ...]:
     if not fortran:
         return ()
     if family is AbiFamily.OPENMPI:
-        return (f"prepend-path LD_PRELOAD {{{fortran}}}",)
-    return (f"append-path LD_LIBRARY_PATH {{{dirname(fortran)}}}",)
+        return (f"prepend-path LD_PRELOAD {tcl_word(fortran)}",)
+    return (f"append-path LD_LIBRARY_PATH {tcl_word(dirname(fortran))}",)
 
 
 def _module(directory: Path, path: str, family: AbiFamily, library: MpiLibrary) -> str:
@@ -137,15 +138,15 @@ def _module(directory: Path, path: str, family: AbiFamily, library: MpiLibrary) 
     searched = [*library.search_path, *([dirname(library.launcher)] if library.launcher else [])]
     lines = [
         "#%Module1.0",
-        f"module-whatis {{programs of another MPI ABI under {library.label}, by mpiric}}",
-        *(f"setenv {name} {{{value}}}" for name, value in library.environment.items()),
+        f"module-whatis {tcl_word(f'programs of another MPI ABI under {library.label}, by mpiric')}",
+        *(f"setenv {variable_name(name)} {tcl_word(value)}" for name, value in library.environment.items()),
         *(
-            f"prepend-path LD_LIBRARY_PATH {{{each}}}"
+            f"prepend-path LD_LIBRARY_PATH {tcl_word(each)}"
             for each in reversed((str(directory), *library.library_path))
         ),
-        *(f"prepend-path PATH {{{each}}}" for each in reversed(dict.fromkeys(searched))),
+        *(f"prepend-path PATH {tcl_word(each)}" for each in reversed(dict.fromkeys(searched))),
         *_fortran_lines(directory, family),
-        f"prepend-path LD_PRELOAD {{{path}}}",
+        f"prepend-path LD_PRELOAD {tcl_word(path)}",
     ]
     return "\n".join(lines) + "\n"
 

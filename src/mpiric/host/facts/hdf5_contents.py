@@ -1,9 +1,12 @@
 """What an HDF5 file (a NetCDF-4 file is one) holds, wherever in it that lies: asked of `h5dump`."""
 
+import os
 import shutil
 import subprocess
 from hashlib import blake2b
 from pathlib import Path
+
+from mpiric.host.user_directories import probe_environment
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 _EVERY_DIGIT = "%.17g"
@@ -22,7 +25,11 @@ def contents_digest(path: Path) -> str:
         return ""
     state = blake2b(digest_size=16)
     with subprocess.Popen(
-        [program, "-m", _EVERY_DIGIT, path.absolute()], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [program, "-m", _EVERY_DIGIT, path.absolute()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=probe_environment(os.environ),
+        cwd="/",
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()  # the file's own name

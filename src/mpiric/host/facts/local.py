@@ -14,6 +14,7 @@ from mpiric.host.facts.answers import answer_key, keep, recall
 from mpiric.host.facts.elf import read_elf, read_exported_symbols, read_imported_symbols
 from mpiric.host.facts.hwloc import export_xml
 from mpiric.host.host import TIMED_OUT, Changes, Completed, Elf, Space
+from mpiric.host.user_directories import probe_environment
 
 
 class LocalHost:
@@ -29,16 +30,23 @@ class LocalHost:
         """The running interpreter."""
         return sys.executable
 
-    def run(self, argv: Sequence[str], *, environment: Changes = None, timeout_s: float = 20) -> Completed:
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Changes = None,
+        timeout_s: float = 20,
+        working_directory: str = "/",
+    ) -> Completed:
         """Run a short command without input, in a session of its own so that a time-out ends all of it."""
-        merged: dict[str, str | None] = {**os.environ, **(environment or {})}
         try:
             process = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={name: value for name, value in merged.items() if value is not None},
+                env=probe_environment(os.environ, environment),
+                cwd=working_directory,
                 text=True,
                 errors="replace",
                 start_new_session=True,
@@ -62,13 +70,16 @@ class LocalHost:
         environment: Changes = None,
         timeout_s: float = 20,
         identity: Sequence[str] = (),
+        working_directory: str = "/",
     ) -> Completed:
         """The answer kept for these files, else that of `run`; only answers of success are kept."""
         key = answer_key(argv, environment or {}, files, os.environ, identity)
         kept = recall(key, os.environ) if key else None
         if kept is not None:
             return kept
-        answer = self.run(argv, environment=environment, timeout_s=timeout_s)
+        answer = self.run(
+            argv, environment=environment, timeout_s=timeout_s, working_directory=working_directory
+        )
         if key and answer.status == 0:
             keep(key, answer, os.environ)
         return answer
@@ -99,9 +110,10 @@ class LocalHost:
         """The path with every link resolved."""
         return os.path.realpath(path)
 
-    def which(self, name: str) -> str | None:
+    def which(self, name: str, *, by_shell: bool = False) -> str | None:
         """Where a command is found on PATH, as an absolute path."""
-        found = shutil.which(name)
+        environment = os.environ if by_shell else probe_environment(os.environ)
+        found = shutil.which(name, path=environment.get("PATH"))
         return os.path.abspath(found) if found else None  # noqa: PTH100 links stay as they are
 
     def space(self, path: str) -> Space | None:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import NoRoomError, writing
 from mpiric.model.pack import Content
 
@@ -91,7 +92,14 @@ def _squash(root: Path, image: Path) -> None:
         "4",
         "-no-progress",
     ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    done = subprocess.run(
+        words,
+        env=probe_environment(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_S,
+        check=False,
+    )
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise NoRoomError(f"mksquashfs could not write the image: {' '.join(last)}", hint=_ELSEWHERE)

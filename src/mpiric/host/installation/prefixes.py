@@ -5,14 +5,18 @@ import errno
 import fcntl
 import json
 import os
+import pwd
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mpiric.host.installation.links import loadable_directory
 from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
 from mpiric.host.owned_files import open_own
+from mpiric.host.user_directories import named_path, user_directory
 from mpiric.model.mpi_package import MpiPackage
 
 MARK = ".mpiric.json"  # written last: a prefix without it is nobody's
@@ -32,21 +36,23 @@ def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
     MPIRIC_MPI_HOME alone when it is set. Else the user's data directory, then the Python environment
     mpiric runs in: what `make setup` brings lives and dies with the `.venv` of its checkout.
     """
-    chosen = environ.get("MPIRIC_MPI_HOME", "")
-    if chosen:
-        return (Path(chosen).expanduser().absolute(),)
-    data = environ.get("XDG_DATA_HOME", "") or str(
-        Path(environ.get("HOME", "") or "~").expanduser() / ".local/share"
-    )
+    if chosen := named_path(environ, "MPIRIC_MPI_HOME"):
+        return (chosen,)
+    data = user_directory(environ, "data") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/share"
     return (Path(data) / "mpiric/mpi", Path(sys.prefix) / "share/mpiric/mpi")
 
 
 def installed_prefixes(environ: Mapping[str, str]) -> dict[str, Path]:
-    """Label → prefix of every MPI brought from PyPI; for a label in two homes the first home's."""
+    """Label → prefix of every MPI brought from PyPI; for a label in two homes the first home's.
+
+    In the data directory those of another user than this one and root do not count.
+    """
     found: dict[str, Path] = {}
     for home in homes(environ):
+        is_chosen = bool(environ.get("MPIRIC_MPI_HOME")) or home.is_relative_to(sys.prefix)
         for mark in sorted(home.glob(f"[!.]*/{MARK}")):
-            found.setdefault(mark.parent.name, mark.parent)
+            if is_chosen or mark.parent.stat().st_uid in (0, os.geteuid()):
+                found.setdefault(mark.parent.name, mark.parent)
     return found
 
 
@@ -60,7 +66,8 @@ def install_package(package: MpiPackage, home: Path) -> Path:
     if (prefix / MARK).is_file():
         return prefix
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        if not home.is_dir():
+            loadable_directory(home)
         with _lock(home / f".{package.label}.lock"):
             if not (prefix / MARK).is_file():
                 _build_beside(package, prefix)
@@ -84,10 +91,13 @@ def _build_beside(package: MpiPackage, prefix: Path) -> None:
     beside = Path(tempfile.mkdtemp(prefix=f".{package.label}.", suffix=".partial", dir=prefix.parent))
     try:
         staged = beside / "prefix"
-        wheels = fetch_wheels([part.requirement for part in package.parts], beside / "wheels")
+        wheels = fetch_wheels(package.parts, beside / "wheels")
         for part, wheel in zip(package.parts, wheels, strict=True):
             unpack_wheel(wheel, staged, part.moves)
         _finish(package, staged, [wheel.name for wheel in wheels])
+        for path in (staged, *staged.rglob("*")):  # whatever the umask: nobody else changes what is loaded
+            if not path.is_symlink():
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
         _rename_over(staged, prefix)
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from mpiric.host.installation.links import library_bases, make_link
+from mpiric.host.installation.links import library_bases, loadable_directory, make_link
 from mpiric.host.installation.native import native_fortran, native_stand_in, stand_in_functions
 from mpiric.host.owned_files import open_new, write_whole
 from mpiric.model.errors import NotFoundError
@@ -39,8 +39,8 @@ def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping
     """A directory in which a library serves programs of another family, made or renewed; "" without one."""
     mark = hashlib.sha256(library.library.encode()).hexdigest()[:8]
     for base in library_bases(environ):
-        directory = base / "stand-ins" / f"{program.value}-by-{library.label}-{mark}"
         try:
+            directory = loadable_directory(base, "stand-ins", f"{program.value}-by-{library.label}-{mark}")
             write_stand_in(directory, program, library, put=_link)
         except OSError:
             continue
@@ -51,8 +51,9 @@ def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping
 def repair_path(source: str, environ: Mapping[str, str]) -> str:
     """Put a repair of a standard ABI where printed commands find it; its own path when that cannot be."""
     for base in library_bases(environ):
-        directory = base / "stand-ins" / Path(source).parent.name
+        names = ("stand-ins", Path(source).parent.name)
         try:
+            directory = loadable_directory(base, *names)
             return str(_put(directory, Path(source), (Path(source).name,), _link))
         except OSError:
             continue
@@ -120,7 +121,8 @@ def fortran_in(directory: Path, program: AbiFamily) -> str:
 
 def _put(directory: Path, source: Path, names: tuple[str, ...], put: Callable[[Path, Path], None]) -> Path:
     """Put the file there under its name and the others."""
-    directory.mkdir(parents=True, exist_ok=True)
+    if not directory.is_dir():
+        loadable_directory(directory)
     own = directory / names[0]
     if not own.is_file() or not (own.samefile(source) or own.read_bytes() == source.read_bytes()):
         _replace(own, lambda path: put(source, path))

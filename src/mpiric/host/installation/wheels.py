@@ -14,7 +14,8 @@ from installer.records import InvalidRecordEntry, RecordEntry
 from installer.sources import WheelFile
 from installer.utils import copyfileobj_with_hashing
 
-from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
+from mpiric.model.mpi_package import WheelPart
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR}
@@ -29,24 +30,29 @@ _UNREACHABLE = (
 _FETCH_LIMIT_S = 1800
 
 
-def fetch_wheels(requirements: Sequence[str], into: Path) -> tuple[Path, ...]:
-    """Bring one wheel for each requirement, without what it depends on, in the order asked for.
+def fetch_wheels(parts: Sequence[WheelPart], into: Path) -> tuple[Path, ...]:
+    """Bring the wheel of each part, without what it depends on, in the order asked for.
+
+    A wheel whose SHA-256 is none of its part's is refused.
 
     pip is run apart from the user's environment (``-I``), with its own configuration of indexes
     and mirrors. It works below ``into``, so that one file system decides whether there is room.
     """
     into.mkdir(parents=True, exist_ok=True)
     wheels = []
-    for requirement in requirements:
-        path = into / requirement.split("=")[0]
-        _run_pip(requirement, path)
+    for part in parts:
+        path = into / part.distribution
+        _run_pip(part, path)
         wheels.append(next(path.glob("*.whl")))
     return tuple(wheels)
 
 
-def _run_pip(requirement: str, path: Path) -> None:
+def _run_pip(part: WheelPart, path: Path) -> None:
+    requirement, listed = part.requirement, path.with_name(f"{path.name}.txt")
+    listed.write_text(f"{part.requirement_line}\n", encoding="ascii")
     pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1"]
-    words = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(path), requirement]
+    words = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(path)]
+    words += [*(["--require-hashes"] if part.sha256 else []), "--requirement", str(listed)]
     scratch = path.with_name(path.name + ".tmp")
     scratch.mkdir(parents=True, exist_ok=True)
     try:
@@ -80,6 +86,12 @@ def _pip_error(requirement: str, words: str) -> MpiricError:
         )
     if "No space left on device" in words or "Disk quota exceeded" in words:
         return NoRoomError(f"no room on the disk for {requirement}", hint="free some, or set MPIRIC_MPI_HOME")
+    if "DO NOT MATCH THE HASHES" in words:
+        return MismatchError(
+            f"the wheel of {requirement} that the package index offers is not the one that mpiric knows: "
+            "its SHA-256 differs",
+            hint="take it from https://pypi.org or a mirror of it: see PIP_INDEX_URL and PIP_FIND_LINKS",
+        )
     if any(sign in words for sign in _UNREACHABLE):
         return NotFoundError(
             f"{requirement} cannot be fetched: the package index is out of reach", hint=_OFFLINE_HINT
@@ -128,10 +140,10 @@ def _unpack_member(
     if path == entry.path or start is None:
         return 0
     target = prefix / (moves[start] + path[len(start) :])
-    if ".." in target.parts:
+    if ".." in target.parts or not target.is_relative_to(prefix) or not _is_below(target, prefix):
         raise MpiricError(f"the wheel wants to write outside of its prefix: {entry.path}")
-    if entry.hash_ is None:
-        raise ValueError(f"RECORD has no digest of {entry.path}")
+    if entry.hash_ is None or entry.hash_.name != "sha256":
+        raise ValueError(f"RECORD has no SHA-256 of {entry.path}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as file:
         digest, _ = copyfileobj_with_hashing(stream, file, entry.hash_.name)
@@ -139,6 +151,11 @@ def _unpack_member(
         raise ValueError(f"{entry.path} is not what its RECORD says")
     target.chmod(0o755 if executable else 0o644)
     return 1
+
+
+def _is_below(target: Path, prefix: Path) -> bool:
+    """Whether the file is below the prefix where links are followed."""
+    return target.resolve().is_relative_to(prefix.resolve())
 
 
 def no_room_or(error: OSError, path: Path) -> Exception:

@@ -1,6 +1,5 @@
 """What must be done before a launch: files for its ranks to read, layouts of directories."""
 
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from mpiric.host.owned_files import write_whole
 from mpiric.host.processes.captured import CommandLate, first_line, run_captured
 from mpiric.model.launch import Launch
+from mpiric.model.quoting import sh_command
 
 _LIMIT_S = 60.0  # of a command; a file system whose servers are away answers nothing at all
 
@@ -42,7 +42,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _run(command: tuple[str, ...], environment: Mapping[str, str], directory: str | Path) -> str:
-    words = f"`{shlex.join(command)}` cannot be carried out"
+    words = f"`{sh_command(command)}` cannot be carried out"
     try:
         done = run_captured(command, directory=directory, environment=environment, limit_s=_LIMIT_S)
     except FileNotFoundError:

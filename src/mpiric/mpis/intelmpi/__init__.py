@@ -1,6 +1,7 @@
 """Intel MPI Library; see its developer reference at https://www.intel.com."""
 
 import re
+from dataclasses import replace
 
 from mpiric.model.capabilities import Capabilities, CollectiveComponents, NodeSetting
 from mpiric.model.mpi_library import AbiFamily
@@ -10,6 +11,7 @@ from mpiric.mpis._implementation import Implementation, Installation, Surroundin
 from mpiric.mpis.intelmpi.connections import ASK, recognise_connections
 from mpiric.mpis.intelmpi.spelling import SPELLERS
 from mpiric.mpis.intelmpi.tuning_files import export
+from mpiric.mpis.mpich import WHEEL as MPICH_WHEEL
 
 # The wheel requires a `libfabric` that PyPI does not have, and opens whatever `libfabric.so.1` the loader
 # finds. Debian's is preferred (its tcp;ofi_rxm is chosen by itself, the one of the MPICH wheel falls to
@@ -17,9 +19,17 @@ from mpiric.mpis.intelmpi.tuning_files import export
 _PACKAGE = MpiPackage(
     "intelmpi",
     (
-        WheelPart("impi-rt", "2021.19.0"),
-        WheelPart("impi-devel", "2021.19.0"),
-        WheelPart("mpich", "5.0.2", {"lib/mpich/libfabric": "opt/mpi/libfabric/lib/libfabric"}),
+        WheelPart(
+            "impi-rt",
+            "2021.19.0",
+            ("708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40",),
+        ),
+        WheelPart(
+            "impi-devel",
+            "2021.19.0",
+            ("50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad",),
+        ),
+        replace(MPICH_WHEEL, moves={"lib/mpich/libfabric": "opt/mpi/libfabric/lib/libfabric"}),
     ),
     substitutions={
         "I_MPI_SUBSTITUTE_INSTALLDIR": '$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)',

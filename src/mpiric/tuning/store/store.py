@@ -8,6 +8,7 @@ never touches its neighbours. No database: files like these are safe on NFS and 
 import errno
 import json
 import os
+import pwd
 import re
 import secrets
 from collections.abc import Mapping
@@ -17,9 +18,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 
-import platformdirs
-
 from mpiric.host.owned_files import open_own
+from mpiric.host.secrets import masked
+from mpiric.host.user_directories import user_directory
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Trial
 from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
@@ -31,7 +32,8 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 def default_store() -> Path:
     """``$XDG_STATE_HOME/mpiric/tunes``."""
-    return platformdirs.user_state_path("mpiric") / "tunes"
+    state = user_directory(os.environ, "state") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state"
+    return Path(state) / "mpiric/tunes"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,9 @@ class Store:
         """Open a new tune in a directory of its own. ``job`` is the fingerprint `latest` looks for."""
         word = re.sub(r"[^A-Za-z0-9_.-]+", "-", program).strip("-.")[:40] or "program"
         name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{word}-{secrets.token_hex(3)}"
-        return _open(self.root / name, {"job": job, "program": program, "command": list(command), **meta})
+        return _open(
+            self.root / name, {"job": job, "program": program, "command": list(masked(command)), **meta}
+        )
 
     @staticmethod
     def part(path: Path, **meta: object) -> TuneLog:

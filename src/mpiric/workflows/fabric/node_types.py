@@ -1,7 +1,6 @@
 """`mpiric fabric` on each type of node of a cluster, as jobs of its own."""
 
 import json
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -11,6 +10,7 @@ from typing import Any
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, writing
+from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.fabric.fabric import FabricRequest
@@ -89,9 +89,9 @@ def _submit(
     verb = (host.python, "-m", "mpiric", "fabric", "--json", *rounds, "--limit", f"{request.limit_s:g}s")
     lines = (
         "#!/bin/sh",
-        *(f"{scheduler.directive} {option}" for option in options),
-        f"cd {shlex.quote(request.working_directory)} || exit 1",
-        f"exec {shlex.join([*verb, '--', *request.argv])} > {shlex.quote(str(directory / name))}.json",
+        *(directive(scheduler.directive, option) for option in options),
+        f"cd {sh_word(request.working_directory)} || exit 1",
+        f"exec {sh_command([*verb, '--', *request.argv])} > {sh_word(str(directory / name))}.json",
     )
     script = directory / f"{name}.sh"
     write_whole(script, ("\n".join(lines) + "\n").encode())

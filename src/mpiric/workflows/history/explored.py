@@ -6,6 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.explore.evidence import Explored, explored
 from mpiric.tuning.explore.ledger import Ledger
@@ -30,7 +31,7 @@ def explored_history(store: Path | None, command: Sequence[str] = ()) -> tuple[E
             raise MpiricError(
                 f"the ledger {directory} does not say its marks", hint="it was cut short or edited"
             )
-        if not command or ledger.command == tuple(command):
+        if not command or hide(ledger.command) == hide(command):
             found = explored(ledger.jobs, ledger.pair, over=ledger.over)
             made.append(ExploredSeries(directory, ledger, found))
     return tuple(made)
@@ -47,7 +48,7 @@ def explored_json(series: ExploredSeries) -> dict[str, Any]:
         "ended_because": found.ended_because or None,
         "unknown": found.unknown,
         "jobs": len(series.ledger.jobs),
-        "command": list(series.ledger.command),
+        "command": list(masked(series.ledger.command)),
         "recipe": series.ledger.recipe,
         "ledger": str(series.directory),
         "damaged_lines": series.ledger.damaged_lines,
@@ -60,7 +61,7 @@ def explored_lines(series: Sequence[ExploredSeries]) -> Iterator[str]:
         yield "no explored jobs yet; `mpiric run --explore -- CMD` makes them"
     for each in series:
         found, (low, high) = each.found, each.found.ci95
-        yield " ".join(each.ledger.command)
+        yield " ".join(masked(each.ledger.command))
         interval = f" [{low:.2f}, {high:.2f}]" if isfinite(high) else ""
         ratio = f"{found.ratio:.2f}× per step{interval}  " if found.ratio is not None else ""
         unknown = f", {found.unknown} of which nothing is known" if found.unknown else ""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from mpiric.host.host import Host
+from mpiric.host.secrets import hide
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
@@ -19,8 +20,11 @@ def fingerprint(job: Job, machine: Machine, mpi: MpiLibrary, host: Host) -> Fing
 
 
 def job_identity(job: Job) -> str:
-    """One word for "the same command in the same place", to find a tune that can be resumed."""
-    text = "\0".join([job.working_directory, *job.argv])
+    """One word for "the same command in the same place", to find a tune that can be resumed.
+
+    Secrets are no part of it: with another token it is the same command, and the word does not give one away.
+    """
+    text = "\0".join([job.working_directory, *hide(job.argv)])
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -59,7 +63,7 @@ def _program(job: Job, host: Host) -> Mapping[str, str]:
     return {
         "name": program_name(job),
         "executable": _digest(job, host),
-        "arguments": " ".join(_own_words(job)[1:])[:500],
+        "arguments": " ".join(hide(_own_words(job))[1:])[:500],
         "ranks": str(job.ranks or ""),
         "launcher": job.dialect,
     }
@@ -75,7 +79,7 @@ def _digest(job: Job, host: Host) -> str:
     word = _own_words(job)[0]
     if job.container is not None:
         word = f"{job.container.image.rstrip('/')}{word}" if word.startswith("/") else ""
-    path = host.which(word) if "/" not in word else word
+    path = host.which(word, by_shell=True) if "/" not in word else word
     if path is None or not host.is_file(path if path.startswith("/") else f"{job.working_directory}/{path}"):
         return ""
     absolute = path if path.startswith("/") else f"{job.working_directory}/{path}"

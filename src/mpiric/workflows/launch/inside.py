@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mpiric.host.host import Host
+from mpiric.host.host import HERE, Host
 from mpiric.model.job import Container, Job
 
 # Lines `rank key value`; the last commands may be missing from a small image.
@@ -44,7 +44,7 @@ def look_inside(job: Job, container: Container, host: Host) -> Inside:
     asked = (*container.words, "sh", "-c", _QUESTION, "sh", *program[:1])
     launcher = (job.launcher_words[0], "-n", "2") if job.launcher_words else ()
     changes = {"OMPI_MCA_rmaps_base_oversubscribe": "1", **job.environment}
-    answer = host.run((*launcher, *asked), environment=changes, timeout_s=_LIMIT_S)
+    answer = host.run((*launcher, *asked), environment=changes, timeout_s=_LIMIT_S, working_directory=HERE)
     ranks: dict[str, dict[str, str]] = {}
     for line in answer.stdout.splitlines():
         if line.startswith(_INSIDE):

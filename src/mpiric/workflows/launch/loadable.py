@@ -6,7 +6,7 @@ skipped with a line on stderr (32 bits). musl's linker takes no library that was
 
 from collections.abc import Sequence
 
-from mpiric.host.host import Completed, Elf, Host
+from mpiric.host.host import HERE, Completed, Elf, Host
 from mpiric.launchers.containers import engines, split_container
 from mpiric.model.job import Container, Job, Segment
 
@@ -113,8 +113,8 @@ def _answer(container: Container, question: Sequence[str], host: Host) -> Comple
     """What a command prints inside; kept where the image is a file."""
     words = (*container.words, *question)
     if host.is_file(container.image):
-        return host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S)
-    return host.run(words, timeout_s=_PATIENCE_S)
+        return host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S, working_directory=HERE)
+    return host.run(words, timeout_s=_PATIENCE_S, working_directory=HERE)
 
 
 def _too_old(whose: str, offered: tuple[int, ...], ours: Elf) -> str:
@@ -126,7 +126,7 @@ def _too_old(whose: str, offered: tuple[int, ...], ours: Elf) -> str:
 
 def _executable(word: str, working_directory: str, host: Host) -> str:
     """The file that the kernel starts: the program, or the interpreter that a script names first."""
-    found = word if "/" in word else host.which(word) or ""
+    found = word if "/" in word else host.which(word, by_shell=True) or ""
     path = found if found.startswith("/") or not found else f"{working_directory}/{found}"
     if not path or host.elf(path) is not None:
         return path

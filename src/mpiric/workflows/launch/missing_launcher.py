@@ -1,6 +1,5 @@
 """A launcher that is not there: the error that names the one that fits the program, with the line to type."""
 
-import shlex
 from collections.abc import Sequence
 
 from mpiric import mpis
@@ -8,6 +7,7 @@ from mpiric.host.host import Host
 from mpiric.model.errors import NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.quoting import sh_command
 
 _MOST_OTHERS = 2
 
@@ -41,6 +41,6 @@ def _line_to_type(job: Job, family: AbiFamily | None, fitting: Sequence[MpiLibra
         return f"{belongs} with a launcher was found here; `mpiric mpi install {name}` brings one"
     first, others = fitting[0], fitting[1 : 1 + _MOST_OTHERS]
     at = len(job.prefix)
-    line = shlex.join((*job.argv[:at], first.launcher, *job.argv[at + 1 :]))
+    line = sh_command((*job.argv[:at], first.launcher, *job.argv[at + 1 :]))
     more = ", ".join(f"{each.launcher} ({each.label})" for each in others)
     return f"with {first.label}: -- {line}" + (f"; also here: {more}" if more else "")

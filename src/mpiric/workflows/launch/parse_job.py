@@ -51,10 +51,10 @@ def parse_job(
 
     def is_program(word: str) -> bool:
         path = word if word.startswith("/") else f"{working_directory}/{word}"
-        return host.is_executable(path) if "/" in word else host.which(word) is not None
+        return host.is_executable(path) if "/" in word else host.which(word, by_shell=True) is not None
 
     word = launchers.ambiguous_launcher_word(argv)
-    if (launcher := launchers.launcher_word(argv)) and host.which(launcher) is None:
+    if (launcher := launchers.launcher_word(argv)) and host.which(launcher, by_shell=True) is None:
         usual = launchers.parse_command(argv, working_directory, environment, is_program=is_program)
         raise missing_launcher(usual, program_path(usual, host), host)
     job = launchers.parse_command(
@@ -156,7 +156,7 @@ def program_path(job: Job, host: Host) -> str:
     if job.container is not None:
         return ""
     word = job.program[0]
-    found = word if "/" in word else host.which(word) or ""
+    found = word if "/" in word else host.which(word, by_shell=True) or ""
     return found if found.startswith("/") or not found else f"{job.working_directory}/{found}"
 
 
@@ -165,7 +165,7 @@ def _dialect_of(word: str, host: Host) -> str | None:
     if library is not None:
         return library.dialect
     # A scheduler's launcher with the name of the libraries' own: PALS's mpiexec.
-    path = word if "/" in word else host.which(word) or ""
+    path = word if "/" in word else host.which(word, by_shell=True) or ""
     known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
     return known[0] if known else None
 

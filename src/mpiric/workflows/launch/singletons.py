@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from posixpath import dirname
 
-from mpiric.host.host import Host
+from mpiric.host.host import HERE, Host
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.stand_ins import stand_ins
 from mpiric.model.errors import MismatchError, NotFoundError
@@ -35,7 +35,7 @@ def start_alone(job: Job, library: MpiLibrary, host: Host) -> bool:
         path += [job.environment["LD_LIBRARY_PATH"]] if job.environment.get("LD_LIBRARY_PATH") else []
         environment = {**_LET_IT_START, **job.environment, "LD_LIBRARY_PATH": ":".join(path)}
         argv = [job.launcher_words[0], "-n", "2", program, "identity"]
-        answer = host.run(argv, environment=environment, timeout_s=_LIMIT_S)
+        answer = host.run(argv, environment=environment, timeout_s=_LIMIT_S, working_directory=HERE)
     sizes = [json.loads(line)["size"] for line in answer.stdout.splitlines() if line.startswith("{")]
     return bool(sizes) and all(size == 1 for size in sizes)
 

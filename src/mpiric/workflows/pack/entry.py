@@ -97,7 +97,7 @@ def _is_python(path: str) -> bool:
 
 
 def _found(word: str, job: Job, host: Host, *, by_path: bool = True) -> str:
-    found = (host.which(word) or "") if by_path and "/" not in word else word
+    found = (host.which(word, by_shell=True) or "") if by_path and "/" not in word else word
     path = found if found.startswith("/") or not found else f"{job.working_directory}/{found}"
     if not path or not host.is_file(path):
         raise NotFoundError(f"there is no program {word!r} here", hint="pack where the program runs")

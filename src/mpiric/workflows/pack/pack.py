@@ -1,7 +1,6 @@
 """Pack a program with what it needs into one file that another site's launcher starts."""
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +8,10 @@ from pathlib import Path
 from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.host.installation.images import best_format, write_image
+from mpiric.host.secrets import masked
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, Pack
+from mpiric.model.quoting import sh_command
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.pack.entry import PackEntry, entry_of
@@ -34,6 +35,7 @@ class PackRequest:
     recipe: Path | None = None
     store: Path | None = None
     use_recipe: bool = True
+    allow_rounding: bool = False
     more: tuple[Path, ...] = ()  # files and directories that the program opens by itself
     glibc: tuple[int, ...] = ()  # of the oldest target, () when unknown
 
@@ -77,6 +79,7 @@ def _run_request(request: PackRequest) -> RunRequest:
         recipe=request.recipe,
         store=request.store,
         use_recipe=request.use_recipe,
+        allow_rounding=request.allow_rounding,
     )
 
 
@@ -88,7 +91,7 @@ def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntr
     )
     packed = replace(job, segments=segments)
     if not prepared.applied:
-        return shlex.join((*job.prefix, *job.launcher_words, *_words(packed)))
+        return sh_command((*job.prefix, *job.launcher_words, *_words(packed)))
     return render(recipe.for_launcher, replace(prepared.applied.situation, job=packed)).shell_line()
 
 
@@ -106,7 +109,7 @@ def _facts(made: Pack, request: PackRequest) -> Content:
     facts = {
         "name": made.name,
         "packed_by": f"mpiric {__version__}",
-        "command": list(request.argv),
+        "command": list(masked(request.argv)),
         "start": made.start.line,
         "glibc_needed": ".".join(map(str, made.glibc_needed)),
         "left_out": [{"path": each.path, "why": each.why} for each in made.left_out],

@@ -71,7 +71,7 @@ may_execute() { # programs in a directory, which noexec forbids
 choose_directory() { # sets $run: a directory of this node, user and pack
     local base own why=
     for base in "${MPIRIC_PACK_DIR:-}" "${TMPDIR:-}" /tmp /dev/shm; do
-        [ -n "$base" ] && [ -d "$base" ] && [ -w "$base" ] || continue
+        [[ $base = /* ]] && [ -d "$base" ] && [ -w "$base" ] || continue # not below the working directory
         own=$base/mpiric-pack-$UID
         mkdir -m 700 "$own" 2>/dev/null
         [ -O "$own" ] && [ ! -L "$own" ] || continue # somebody else's

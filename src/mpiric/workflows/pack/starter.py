@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from shlex import quote
 
 from mpiric.host.packaged import packaged_directory
 from mpiric.model.pack import GlibcNeed, Pack
+from mpiric.model.quoting import comment, sh_command, sh_word
 
 MARK = ".mpiric/pack.json"  # whose presence shows that the image is there
 _BLOCK = 4096  # what follows begins at a multiple of it
@@ -17,7 +17,7 @@ def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: i
     """The script, filled up to a multiple of 4096 bytes; ``digest`` names the directory it is mounted at."""
     start = pack.start
     facts = (
-        f"# {pack.name}, packed by mpiric. It starts as the program did: {start.line}",
+        comment(f"{pack.name}, packed by mpiric. It starts as the program did: {start.line}"),
         _scalar("name", pack.name),
         _scalar("digest", digest),
         _scalar("format", image_format),
@@ -56,12 +56,12 @@ def _highest(needs: Iterable[GlibcNeed], *, required: bool) -> Iterator[str]:
 
 
 def _scalar(name: str, value: str) -> str:
-    return f"{name}={quote(value)}"
+    return f"{name}={sh_word(value)}"
 
 
 def _table(name: str, rows: Iterable[tuple[str, str]]) -> str:
-    return f"declare -A {name}=({' '.join(f'[{quote(key)}]={quote(value)}' for key, value in rows)})"
+    return f"declare -A {name}=({' '.join(f'[{sh_word(key)}]={sh_word(value)}' for key, value in rows)})"
 
 
 def _array(name: str, values: Iterable[str]) -> str:
-    return f"{name}=({' '.join(map(quote, values))})"
+    return f"{name}=({sh_command(values)})"

@@ -1,13 +1,13 @@
 """Policies in the library's own form."""
 
 from pathlib import Path
-from shlex import quote
 
 from mpiric import mpis
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import LearnedPolicy, Policy
+from mpiric.model.quoting import sh_word, variable_name
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
@@ -31,7 +31,9 @@ def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[s
         settings, left_out = in_library_form(condense(without_own(learned)), directory, host)
     except MismatchError as error:
         return [*words, f"no export: {error.message}"]
-    lines = "".join(f"export {variable}={quote(value)}\n" for variable, value in settings.items())
+    lines = "".join(
+        f"export {variable_name(variable)}={sh_word(value)}\n" for variable, value in settings.items()
+    )
     if lines:
         write_whole(directory / "collectives.sh", lines)
         words.append(f"without mpiric: source {directory / 'collectives.sh'}")

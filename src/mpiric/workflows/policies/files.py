@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from mpiric.host.user_directories import named_path
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Policy
@@ -107,9 +108,14 @@ def lay_out(policy: Policy, store: Path | None = None) -> str:
     return str(path.absolute())
 
 
+def site_directory(environment: Mapping[str, str]) -> Path:
+    """Directory of the policies that an administrator puts in place."""
+    return named_path(environment, "MPIRIC_POLICIES") or Path(SITE)
+
+
 def site_policy(mpi: MpiLibrary, environment: Mapping[str, str]) -> Path | None:
     """The policy that the administrator put in place for this library, if there is one."""
-    directory = Path(environment.get("MPIRIC_POLICIES", SITE))
+    directory = site_directory(environment)
     path = directory / site_name(mpi.implementation, mpi.version)
     return path if os.access(path, os.R_OK) else None
 

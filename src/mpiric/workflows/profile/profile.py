@@ -1,6 +1,5 @@
 """Run a command with the recording runtime in its ranks, and say what the record means."""
 
-import shlex
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,9 +8,11 @@ from pathlib import Path
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.processes.foreground import Ran, run_in_foreground
+from mpiric.host.secrets import masked
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch
 from mpiric.model.profile import NodeTopology, Profile
+from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
@@ -137,7 +138,7 @@ def _read_profile(prepared: PreparedProfile, ran: Ran, request: ProfileRequest, 
         record = read_record(directory)
     except MpiricError as error:
         return Profiled(prepared, ran, None, None, explain_missing_record(error, prepared.parsed, host))
-    analysed = analyse(record, shlex.join(request.argv))
+    analysed = analyse(record, sh_command(masked(request.argv)))
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
     found = with_others(name_sites(analysed, host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)

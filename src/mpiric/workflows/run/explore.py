@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
+from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.evidence import Verdict
@@ -100,7 +101,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
     inputs = digest_of_inputs(applied.situation.job, recipe.marks.inputs)
     meta = {
         "recipe": str(applied.path.absolute()),
-        "command": list(applied.situation.job.argv),
+        "command": list(masked(applied.situation.job.argv)),
         "mark": recipe.marks.pair.option,
         "on_rank_0_alone": recipe.marks.pair.on_rank_0_alone,
         "configuration": recipe.configuration.as_dict(),

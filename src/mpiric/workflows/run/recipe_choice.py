@@ -22,6 +22,7 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
+from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settings
 from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
 
@@ -83,9 +84,13 @@ def check_value(knob: str, value: str) -> str:
     return next(iter(knobs.check_configuration({knob: value})), "")
 
 
-def named_recipe(path: Path, current: Fingerprint) -> tuple[Recipe, str, list[str]]:
+def named_recipe(
+    path: Path, current: Fingerprint, *, allow_rounding: bool = False
+) -> tuple[Recipe, str, list[str]]:
     """The recipe in a file. Raises MismatchError when it must not be applied here."""
     recipe = read_recipe(path, check_value)
+    if not allow_rounding and (why := lacks_consent(path, recipe)):
+        raise MismatchError(why, hint=f"add {CONSENT} if that is acceptable")
     found = differences(recipe.fingerprint, current)
     refused = [str(each) for each in found if each.severity is Severity.REFUSE]
     if refused:
@@ -98,11 +103,16 @@ def named_recipe(path: Path, current: Fingerprint) -> tuple[Recipe, str, list[st
             f"the recipe {path} is not applied: its whole run differs: {recipe.whole.why}",
             hint="tune again, or see with `mpiric tune --finish -- CMD` what a whole run shows",
         )
-    return recipe, str(path), [_applied(path, recipe), *_warnings(found)]
+    return recipe, str(path), [*_applied(path, recipe), *_warnings(found)]
 
 
 def fitting_recipe(
-    place: Path | None, current: Fingerprint, situation: Situation, host: Host
+    place: Path | None,
+    current: Fingerprint,
+    situation: Situation,
+    host: Host,
+    *,
+    allow_rounding: bool = False,
 ) -> tuple[Recipe | None, str, list[str]]:
     """The best fitting recipe of the store whose settings can be written here."""
     store = place or default_store()
@@ -112,6 +122,9 @@ def fitting_recipe(
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
             why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
             continue
+        if not allow_rounding and (lacking := lacks_consent(path, recipe)):
+            why = f"{lacking}; running the command without it (add {CONSENT} if that is acceptable)"
+            continue
         try:
             named = with_names(recipe.configuration, situation, host)
             named = with_order_of(recipe, named, place, host)
@@ -120,7 +133,7 @@ def fitting_recipe(
             why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
             continue
         warnings = _warnings(differences(recipe.fingerprint, current))
-        return recipe, str(path), [_applied(path, recipe), *warnings]
+        return recipe, str(path), [*_applied(path, recipe), *warnings]
     near = _nearest(store, current)
     return None, "", [why, *([near] if near else [])]
 
@@ -143,9 +156,11 @@ def _nearest(store: Path, current: Fingerprint) -> str:
     return f"the nearest, {path}, does not: {'; '.join(refused)}" if refused else ""
 
 
-def _applied(path: Path, recipe: Recipe) -> str:
+def _applied(path: Path, recipe: Recipe) -> list[str]:
     proof = f", {recipe.evidence.ratio:.2f}× when tuned" if recipe.evidence else ""
-    return f"{recipe.configuration} ({path}{proof})"
+    settings = rounding_settings(recipe)
+    rounding = [f"may change the last digits of results: {', '.join(settings)}"] if settings else []
+    return [f"{recipe.configuration} ({path}{proof})", *rounding]
 
 
 def _warnings(found: tuple[object, ...]) -> list[str]:

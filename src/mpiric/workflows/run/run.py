@@ -93,10 +93,12 @@ def _with_settings(
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", [*warnings]
     if request.recipe is not None:
-        recipe, path, more = named_recipe(request.recipe, fingerprints)
+        recipe, path, more = named_recipe(request.recipe, fingerprints, allow_rounding=request.allow_rounding)
         words += more
     elif request.use_recipe:
-        recipe, path, more = fitting_recipe(request.store, fingerprints, situation, host)
+        recipe, path, more = fitting_recipe(
+            request.store, fingerprints, situation, host, allow_rounding=request.allow_rounding
+        )
         words += more
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)

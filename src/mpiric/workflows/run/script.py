@@ -1,7 +1,6 @@
 """A job script: layout, site defaults, a recipe's settings, the scheduler's own opinion."""
 
 import os
-import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from mpiric.host.processes.preparing import make_ready
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck, ScriptLine
 from mpiric.model.errors import MpiricError
 from mpiric.model.launch import Launch
+from mpiric.model.quoting import one_line, sh_command
 from mpiric.schedulers import (
     BatchScheduler,
     batch_scheduler,
@@ -52,7 +52,7 @@ def script(request: ScriptRequest, host: Host) -> Script:
         raise MpiricError(
             f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"
         )
-    options = with_site_defaults(request.options, site, Path(job.program[0]).name)
+    options = with_site_defaults(request.options, site, one_line(Path(job.program[0]).name))
     shape = request.shape or site.shape or node_shape(scheduler, host, options.partition)
     named = bool(job.launcher_words)
     layout = plan_layout(with_ranks(request.layout, job.ranks), shape)
@@ -66,7 +66,7 @@ def script(request: ScriptRequest, host: Host) -> Script:
     options = replace(
         options,
         environment={**options.environment, **launch.environment},
-        setup=(*options.setup, *map(shlex.join, launch.prepare)),
+        setup=(*options.setup, *map(sh_command, launch.prepare)),
         unset=launch.unset,
         reasons=reasons,
         launch_reason="; ".join(filter(None, [own, *by_option])),
@@ -84,7 +84,13 @@ def _scheduler(name: str, host: Host) -> BatchScheduler:
 
 
 def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> tuple[Launch, tuple[str, ...]]:
-    run = RunRequest(argv, request.working_directory, request.environment, recipe=request.recipe)
+    run = RunRequest(
+        argv,
+        request.working_directory,
+        request.environment,
+        recipe=request.recipe,
+        allow_rounding=request.allow_rounding,
+    )
     prepared = prepare(run, host)
     files = replace(prepared.launch, prepare=())  # those commands are lines of the script
     complaint = make_ready(files, request.environment, request.working_directory)

@@ -25,4 +25,5 @@ class ScriptRequest:
     mpi: str = ""  # for the scheduler's own launcher
     defaults: Path | None = None
     recipe: Path | None = None
+    allow_rounding: bool = False
     check: bool = True

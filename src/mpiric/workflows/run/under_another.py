@@ -1,9 +1,9 @@
 """A command as `mpiric run --mpi` starts it: launch line and environment of its own for another library."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from mpiric.host.host import Host
+from mpiric.model.quoting import sh_word
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
 
@@ -21,4 +21,4 @@ def under_another(
 def with_mpi(command: str, label: str) -> str:
     """A command that mpiric proposes for a launch line, for the same under the library of a label."""
     words, separator, line = command.partition(" -- ")
-    return f"{words} --mpi {shlex.quote(label)}{separator}{line}" if label and separator else command
+    return f"{words} --mpi {sh_word(label)}{separator}{line}" if label and separator else command

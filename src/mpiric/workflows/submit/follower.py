@@ -55,8 +55,11 @@ class Follower:
 
     @property
     def output(self) -> str:
-        """What the verb has printed on stdout."""
-        return self._text(OUTPUT)
+        """What the verb has printed on stdout, bytes that are not UTF-8 as surrogates."""
+        try:
+            return (self.directory / OUTPUT).read_bytes().decode(errors="surrogateescape")
+        except OSError:
+            return ""
 
     def pass_over_what_ended(self) -> None:
         """Leave out jobs that were over before anybody came to follow them."""

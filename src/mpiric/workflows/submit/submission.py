@@ -63,7 +63,7 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
             write_whole(kept, Path(request.stdin).read_bytes(), 0o600)
         submission = replace(submission, stdin=str(kept) if kept.exists() else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
-        write_whole(request.directory / SCRIPT, script.encode())
+        write_whole(request.directory / SCRIPT, script.encode(), 0o700)  # its arguments are private
         if request.spread and request.plans_itself and not latest(request.directory).number:
             ArrayRound(request.directory, 1).plan([()] * request.spread.jobs)
     except OSError as error:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric import launchers
-from mpiric.host.host import TIMED_OUT, Host
+from mpiric.host.host import HERE, TIMED_OUT, Host
 from mpiric.model.errors import NoRoomError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -43,7 +43,10 @@ def run_launch(
     launch = launchers.render(job, [("sweep", "on", spelling)])
     whole: dict[str, str | None] = dict.fromkeys(launch.unset)
     done = host.run(
-        launch.argv, environment={**request.environment, **whole, **launch.environment}, timeout_s=limit_s
+        launch.argv,
+        environment={**request.environment, **whole, **launch.environment},
+        timeout_s=limit_s,
+        working_directory=HERE,
     )
     rows = tuple(_rows(done.stdout))
     if done.status != 0:

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.host.secrets import masked
 from mpiric.model.policy import LearnedPolicy
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
@@ -58,7 +59,7 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
         world=shape_of(plan.nodes),
         keys=learned_keys(confirmed(log.measured, log.fresh), plan.sizes, left_open),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        machine={"launch": " ".join(request.argv)},
+        machine={"launch": " ".join(masked(request.argv))},
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
     )
     words = export_policy(learned, request.directory, host)

@@ -1,6 +1,5 @@
 """Durability of a run's bytes: what it wrote is synchronised from every node that may hold some of it."""
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.captured import CommandLate, run_captured
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
+from mpiric.model.quoting import sh_command
 from mpiric.workflows.launch.other_program import line_without_program
 
 _SMALL_BYTES = 1 << 20  # less than this is not worth a launch on all nodes
@@ -64,6 +64,6 @@ def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
     took = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("safe ")]
     if done.returncode != 0 or not took:
         raise MpiricError(
-            f"`{shlex.join(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}"
+            f"`{sh_command(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}"
         )
     return max(int(word) for word in took if word.isdigit()) / 1e9

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair, RunMarks
+from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.spread import in_own_places
 from mpiric.model.trial import Outcome, Phase, Split, Trial
@@ -238,7 +238,7 @@ class Judge:
             "MPIRIC_STDERR": trial.stderr,
             "MPIRIC_ORIGINAL_STDOUT": self._stdout_of_original or trial.stdout,
         }
-        check = f"the check {shlex.quote(self.check_command)}"
+        check = f"the check {sh_word(self.check_command)}"
         try:
             done = run_in_shell(
                 self.check_command,

@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from mpiric.host.processes.early_end import EarlyEnd, after
+from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.narrator import Narrator
@@ -100,7 +101,7 @@ def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     printed = _tail(trial.stderr) or _tail(trial.stdout)
     end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
     return ProgramFailedError(
-        f"the command does not work as it stands: {' '.join(argv)} {trial.reason or 'failed'}{end}",
+        f"the command does not work as it stands: {' '.join(masked(argv))} {trial.reason or 'failed'}{end}",
         hint="make it run by itself first; mpiric changes nothing in this first run",
     )
 

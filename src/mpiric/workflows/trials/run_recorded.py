@@ -1,13 +1,14 @@
 """One run of a configuration with the recording runtime in its ranks."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
 from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.workflows.trials.recording import Recorded, Recorder, read_recorded
@@ -39,5 +40,5 @@ def recorded_by(trial: Trial, situation: Situation, directory: Path, ran_in: str
     """
     if trial.outcome is not Outcome.OK:
         raise MpiricError(f"with the recording runtime in its ranks it {trial.reason or 'failed'}")
-    recorded = read_recorded(directory.absolute(), shlex.join(situation.job.argv), trial.wall_s)
+    recorded = read_recorded(directory.absolute(), sh_command(masked(situation.job.argv)), trial.wall_s)
     return replace(recorded, safe_s=trial.safe_s or 0.0, ran_in=ran_in, ended_unix_s=trial.ended_unix_s)

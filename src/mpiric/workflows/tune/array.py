@@ -5,14 +5,15 @@ runs, wherever it is. The log of the tune takes in what the blocks have measured
 are then gone through with all that is known, and what they ask for beyond it is the next round.
 """
 
-import shlex
 from contextlib import suppress
 from dataclasses import replace
 
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
+from mpiric.host.secrets import masked
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
+from mpiric.model.quoting import sh_command
 from mpiric.model.tuned import Tuned
 from mpiric.schedulers import installed_batch_scheduler
 from mpiric.tuning.blocks import left_of
@@ -125,7 +126,7 @@ def _observe_answer(
     records = replace(array_round, number=0).directory(None) / RECORDS
     for directory in sorted(path for path in records.glob("*") if path.is_dir()):
         with suppress(MpiricError):  # no record, nothing to hold it against
-            state.recorded = (read_recorded(directory, shlex.join(state.request.argv)),)
+            state.recorded = (read_recorded(directory, sh_command(masked(state.request.argv))),)
     state.trials, state.budget = trials, budget_left(state)
     observe_answer(state, host)
     _take_in(array_round, main)

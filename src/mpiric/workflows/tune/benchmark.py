@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.host.secrets import masked
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured
@@ -130,7 +131,7 @@ def benchmark(
         learned,
         keys=tuple(_decided_by(log, plan, keys)),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        machine={"launch": " ".join(request.argv)},
+        machine={"launch": " ".join(masked(request.argv))},
         collective_s=0.0,
         learning_s=0.0,
     )

@@ -9,6 +9,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import writing
 from mpiric.model.evidence import Evidence
 from mpiric.model.job import Segment
+from mpiric.model.quoting import comment, parameter_value, sh_word, tcl_word, variable_name
 from mpiric.model.situation import Situation
 from mpiric.report.tuned_text import interval
 from mpiric.workflows.launch.spelling import render
@@ -72,18 +73,23 @@ def site_variables(configuration: Configuration, situation: Situation) -> dict[s
 
 
 def _shell(variables: Mapping[str, str], title: str) -> str:
-    lines = [f'export {name}="${{{name}:-{value}}}"' for name, value in variables.items()]
-    return "\n".join([f"# {title}", "# A user's own setting stays.", *lines, ""])
+    lines = [
+        f'[ -n "${{{variable_name(name)}:-}}" ] || export {name}={sh_word(value)}'
+        for name, value in variables.items()
+    ]
+    return "\n".join([comment(title), "# A user's own setting stays.", *lines, ""])
 
 
 def _module(variables: Mapping[str, str], title: str, situation: Situation) -> str:
     lines = [
-        f"if {{ ![info exists ::env({name})] }} {{ setenv {name} {{{value}}} }}"
+        f"if {{ ![info exists ::env({variable_name(name)})] }} {{ setenv {name} {tcl_word(value)} }}"
         for name, value in variables.items()
     ]
-    head = ["#%Module1.0", f"# {title}", f'module-whatis "measured defaults for {situation.mpi.label}"']
+    what = tcl_word(f"measured defaults for {situation.mpi.label}")
+    head = ["#%Module1.0", comment(title), f"module-whatis {what}"]
     return "\n".join([*head, *lines, ""])
 
 
 def _parameters(parameters: Mapping[str, str], title: str) -> str:
-    return "\n".join([f"# {title}", *(f"{name} = {value}" for name, value in parameters.items()), ""])
+    lines = (f"{parameter_value(name)} = {parameter_value(value)}" for name, value in parameters.items())
+    return "\n".join([comment(title), *lines, ""])

@@ -17,7 +17,7 @@ WITHOUT_PATH = {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.hydra", "mpiexec
 class WithoutPath(ReplayHost):
     """Finds no launcher on PATH."""
 
-    def which(self, name: str) -> str | None:
+    def which(self, name: str, **_: object) -> str | None:
         return None if name in WITHOUT_PATH else super().which(name)
 
 

@@ -1,0 +1,48 @@
+"""Standard output and error of mpiric's own messages: text of others cannot control the terminal.
+
+Every entry point calls `guard` (through `exit_with`), after which all that is printed passes `printable`.
+What a user's program or compiler prints goes to the descriptors, or to `raw`, and stays as it is.
+"""
+
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from mpiric.model.printable import printable
+
+
+class PrintableStream:
+    """A text stream that replaces control characters by visible escapes; the rest is that of ``raw``."""
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    def write(self, text: str) -> int:
+        """Write the text without its control characters."""
+        self.raw.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each line without its control characters."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+def guard() -> None:
+    """Put `PrintableStream` in front of standard output and error, once."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None or isinstance(stream, PrintableStream):  # None: it was closed when mpiric started
+            continue
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # characters that the locale does not have
+        setattr(sys, name, PrintableStream(stream))
+
+
+def raw(stream: TextIO) -> TextIO:
+    """The stream below the guard, for the output of a user's program and for rich, which guards itself."""
+    guarded: object = stream
+    return guarded.raw if isinstance(guarded, PrintableStream) else stream

@@ -1,0 +1,52 @@
+"""Arguments of commands that look like secrets, masked in what mpiric keeps and reports."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mpiric.model.launch import Launch
+
+MASK = "***"
+SHOW_VARIABLE = "MPIRIC_SHOW_SECRETS"
+_NAME = (
+    r"[A-Za-z0-9_.-]*(?:passw(?:or)?d|passphrase|secret|token|credentials?"
+    r"|(?:api|access|secret|private|auth|encryption)[-_.]?key)"
+)
+_OPTION = re.compile(rf"--?{_NAME}", re.IGNORECASE)
+_VARIABLE = re.compile(_NAME, re.IGNORECASE)
+_ASSIGNMENT = re.compile(rf"(-{{0,2}}{_NAME}[=:]).+", re.IGNORECASE | re.DOTALL)
+_WITHIN = re.compile(rf"(?<![A-Za-z0-9_.-])((?:{_NAME})=|--?(?:{_NAME})[= ]\s*)[^\s,;&'\"]+", re.IGNORECASE)
+_HEADER = re.compile(r"\b((?:bearer|basic)\s+)\S+", re.IGNORECASE)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+(?=@)", re.IGNORECASE)
+_SETS_VARIABLE = ("-env", "-genv", "--env", "--genv")  # NAME VALUE, of Hydra and Intel MPI
+
+
+def hide(words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command with ``***`` for values that look like secrets.
+
+    ``--password=x``, ``--db-password x``, ``API_TOKEN=x``, also in lists (``--export=ALL,API_TOKEN=x``) and
+    in commands for a shell, ``Authorization: Bearer x``, and the password of ``scheme://user:password@host``.
+    """
+    hidden = []
+    for at, word in enumerate(words):
+        before, before_that = (words[at - 1] if at else "", words[at - 2] if at > 1 else "")
+        follows = bool(_OPTION.fullmatch(before)) and not word.startswith("-")
+        if follows or (before_that in _SETS_VARIABLE and _VARIABLE.fullmatch(before)):
+            hidden.append(MASK)
+        elif match := _ASSIGNMENT.fullmatch(word):
+            hidden.append(f"{match[1]}{MASK}")
+        else:
+            word = _WITHIN.sub(rf"\1{MASK}", word)
+            hidden.append(_ADDRESS.sub(rf"\1{MASK}", _HEADER.sub(rf"\1{MASK}", word)))
+    return tuple(hidden)
+
+
+def masked(words: Sequence[str]) -> tuple[str, ...]:
+    """The words for a record or report: as `hide` gives them, unless MPIRIC_SHOW_SECRETS is set."""
+    return tuple(words) if os.environ.get(SHOW_VARIABLE, "0") not in ("", "0") else hide(words)
+
+
+def masked_launch(launch: Launch) -> Launch:
+    """The launch with a masked command, to be reported."""
+    return replace(launch, argv=masked(launch.argv))

@@ -1,0 +1,52 @@
+"""Directories that environment variables name: absolute ones, and never the working directory by accident."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mpiric.model.errors import MpiricError
+
+# XDG Base Directory Specification: "All paths must be absolute", a relative one is to be ignored.
+_XDG = {
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+}
+_SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
+
+
+def user_directory(environ: Mapping[str, str], kind: str) -> str:
+    """The user's directory for ``cache``, ``config``, ``data`` or ``state``, "" without a home."""
+    variable, below_home = _XDG[kind]
+    if (named := environ.get(variable, "")).startswith("/"):
+        return named
+    home = environ.get("HOME", "")
+    return f"{home}/{below_home}" if home.startswith("/") else ""
+
+
+def probe_environment(
+    environ: Mapping[str, str], changes: Mapping[str, str | None] | None = None
+) -> dict[str, str]:
+    """The environment for a command of mpiric's own: search paths without the working directory.
+
+    An empty entry of PATH or LD_LIBRARY_PATH stands for it, often by accident (``PATH=$PATH:``).
+    """
+    merged = {**environ, **(changes or {})}
+    for name in _SEARCH_PATHS:
+        merged[name] = ":".join(filter(None, (merged.get(name) or "").split(":"))) or None
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def named_path(environ: Mapping[str, str], variable: str) -> Path | None:
+    """The path in a variable of mpiric's own, None where it is unset or empty. Raises MpiricError."""
+    text = environ.get(variable, "")
+    if not text:
+        return None
+    path = Path(text)
+    if text.startswith("~"):
+        path = path.expanduser()
+    if not path.is_absolute():
+        raise MpiricError(
+            f"{variable} must be an absolute path, not {text!r}", hint=f"export {variable}=/absolute/path"
+        )
+    return path

@@ -1,0 +1,166 @@
+"""Text as one word, value or comment of the languages that mpiric writes: one function per language.
+
+Each function returns text that the language reads back as the argument, whatever characters are in it, or
+raises MpiricError where the language cannot express them. The caller needs no further escaping.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from mpiric.model.errors import MpiricError
+from mpiric.model.printable import CONTROL, is_printable, printable
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FISH_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+# After a line break within quotes the word goes on with an empty pair of quotes: no line of a job script
+# then begins with the characters of a directive.
+_NEXT_LINE = "\n''"
+
+
+def sh_word(text: str) -> str:
+    """One word of POSIX sh and of bash, ksh and zsh. Control characters become escapes of printf."""
+    _refuse_nul(text, "a word of a shell")
+    if is_printable(text):
+        return shlex.quote(text).replace("\n", _NEXT_LINE)
+    body = text.rstrip("\n")  # $(…) drops line breaks at its end
+    rest = shlex.quote(text[len(body) :]).replace("\n", _NEXT_LINE) if body != text else ""
+    return f"\"$(printf '{''.join(map(_printf_character, body))}')\"{rest}"
+
+
+def _printf_character(character: str) -> str:
+    if character == "%":
+        return "%%"
+    if character not in "'\"\\!-`$" and character.isprintable():
+        return character
+    return _octal(character)
+
+
+def sh_command(words: Iterable[str]) -> str:
+    """A command line of POSIX sh."""
+    return " ".join(map(sh_word, words))
+
+
+def sh_with_variables(variables: Iterable[tuple[str, str]], command: str) -> str:
+    """A command line of POSIX sh with variables set for it alone."""
+    plain, others = [], []
+    for name, value in variables:
+        if _VARIABLE.fullmatch(name):
+            plain.append(f"{name}={sh_word(value)}")
+        else:  # sh cannot assign it, env can
+            others.append(sh_word(f"{name}={value}"))
+    return " ".join([*plain, *(["env", *others] if others else []), *([command] if command else [])])
+
+
+def csh_word(text: str) -> str:
+    """One word of csh and tcsh, where ``!`` and line breaks need a backslash even within quotes."""
+    _refuse_nul(text, "a word of a shell")
+    word = shlex.quote(text).replace("!", "\\!").replace("\n", f"\\{_NEXT_LINE}")
+    return CONTROL.sub(lambda match: f"'\"`printf '{_octal(match[0])}'`\"'", word)
+
+
+def fish_word(text: str) -> str:
+    """One word of fish, where a backslash escapes within single quotes."""
+    _refuse_nul(text, "a word of a shell")
+    if _FISH_PLAIN.fullmatch(text):
+        return text
+    inner = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", _NEXT_LINE)
+    return CONTROL.sub(lambda match: f"'{_octal(match[0], prefix='X', base='02x')}'", f"'{inner}'")
+
+
+def variable_name(name: str) -> str:
+    """The name of an environment variable, where a script assigns it."""
+    if not _VARIABLE.fullmatch(name):
+        raise MpiricError(
+            f"a script cannot set a variable named {printable(name)!r}",
+            hint="names consist of letters, digits and _, and begin with no digit",
+        )
+    return name
+
+
+def tcl_word(text: str) -> str:
+    """One word of Tcl, also within a body in braces."""
+    _refuse_bytes(text, "a modulefile")
+    return '"' + "".join(map(_tcl_character, text)) + '"'
+
+
+def _tcl_character(character: str) -> str:
+    if character in '"\\[]{}$':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\u{ord(character):04x}"
+
+
+def comment(text: str) -> str:
+    """A comment of one line in sh, csh, fish, Python, Tcl and parameter files."""
+    line = one_line(text)
+    return f"# {line} " if line.endswith("\\") else f"# {line}"  # Tcl would continue it on the next line
+
+
+def one_line(text: str) -> str:
+    """The text with control characters, line breaks and tabs as visible escapes."""
+    return printable(text, keep="")
+
+
+def shebang(text: str) -> str:
+    """The first line of a script."""
+    return _single_line(text, "the first line of a script")
+
+
+def directive(prefix: str, option: str) -> str:
+    """One line of a job script that a scheduler reads: ``#SBATCH --time=1:00:00``."""
+    return f"{prefix} {_single_line(option, f'a {prefix} line of a job script')}"
+
+
+def directive_value(text: str) -> str:
+    """The value of an option within a directive, "" for none; schedulers read the quotes of a shell."""
+    return shlex.quote(_single_line(text, "an option of a job script")) if text else ""
+
+
+def parameter_value(text: str) -> str:
+    """A value of a file with lines ``name = value``."""
+    return _single_line(text, "a parameter file")
+
+
+def response_file_word(text: str) -> str:
+    """One argument in a response file (``@file``) of compilers and binutils."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def c_string(text: str) -> str:
+    """A string literal of C; ``?`` is escaped because of trigraphs."""
+    parts = []
+    for character in text:
+        if character in '"\\?':
+            parts.append(f"\\{character}")
+        elif character.isascii() and character.isprintable():
+            parts.append(character)
+        else:
+            parts.append(_octal(character))
+    return '"' + "".join(parts) + '"'
+
+
+def _octal(character: str, prefix: str = "", base: str = "03o") -> str:
+    errors = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{prefix}{byte:{base}}" for byte in character.encode(errors=errors))
+
+
+def _single_line(text: str, where: str) -> str:
+    if one_line(text) != text:
+        raise MpiricError(
+            f"{where} cannot hold a line break or another control character: {one_line(text)!r}",
+            hint="remove the character, or give the text in another way",
+        )
+    return text
+
+
+def _refuse_nul(text: str, where: str) -> None:
+    if "\0" in text:
+        raise MpiricError(f"{where} cannot hold a NUL character: {one_line(text)!r}")
+
+
+def _refuse_bytes(text: str, where: str) -> None:
+    _refuse_nul(text, where)
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise MpiricError(
+            f"{where} cannot hold a name that is not UTF-8: {one_line(text)!r}", hint="rename the directory"
+        )

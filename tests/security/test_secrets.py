@@ -1,0 +1,102 @@
+"""Secrets among the arguments of a command are in nothing that mpiric keeps, and matter for nothing."""
+
+import json
+import os
+
+import pytest
+
+from mpiric.host.secrets import MASK, hide, masked
+from mpiric.launchers import parse_command
+from mpiric.model.configuration import Configuration
+from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.tuning.fingerprint import differences
+from mpiric.tuning.recipe import render_recipe
+from mpiric.tuning.store.store import Store
+from mpiric.workflows.launch.fingerprints import _program, job_identity
+
+SECRET = "hunter2"
+WITH_SECRETS = (
+    [f"--password={SECRET}"],
+    ["--password", SECRET],
+    [f"--db-password={SECRET},x y"],
+    [f"token={SECRET}"],
+    ["-x", f"API_TOKEN={SECRET}"],
+    ["--export", f"ALL,API_KEY={SECRET},N=1"],
+    [f"--export=ALL,HF_TOKEN={SECRET}"],
+    ["-genv", "AWS_SECRET_ACCESS_KEY", SECRET],
+    ["--apiKey", SECRET],
+    ["--auth-token", SECRET],
+    ["--header", f"Authorization: Bearer {SECRET}"],
+    [f"postgres://user:{SECRET}@host/db"],
+    ["bash", "-c", f"./app --password {SECRET} --size 3"],
+    ["bash", "-c", f"PASSWD={SECRET} ./app"],
+    [f"--PRIVATE_KEY={SECRET}"],
+)
+WITHOUT = (
+    ["-p", "8"],
+    ["--tokens", "128"],
+    ["--token-count", "5"],
+    ["--passes=3"],
+    ["--password-file", "secret.txt"],
+    ["secret", "input.nml"],
+    ["--keys", "a"],
+    ["--export=ALL,OMP_NUM_THREADS=2"],
+    ["http://host:8080/path"],
+    ["-genv", "OMP_NUM_THREADS", "2"],
+)
+
+
+@pytest.mark.parametrize("words", WITH_SECRETS, ids=" ".join)
+def test_a_value_that_looks_like_a_secret_is_masked(words):
+    hidden = hide(["mpirun", *words, "last"])
+    assert SECRET not in " ".join(hidden)
+    assert MASK in " ".join(hidden)
+    assert (hidden[0], hidden[-1], len(hidden)) == ("mpirun", "last", len(words) + 2)
+    assert hide(hidden) == hidden
+
+
+@pytest.mark.parametrize("words", WITHOUT, ids=" ".join)
+def test_other_words_stay(words):
+    assert list(hide(["mpirun", *words, "last"])) == ["mpirun", *words, "last"]
+
+
+def test_masking_can_be_turned_off(monkeypatch):
+    monkeypatch.setenv("MPIRIC_SHOW_SECRETS", "1")
+    assert masked(["--password=x"]) == ("--password=x",)
+    monkeypatch.setenv("MPIRIC_SHOW_SECRETS", "0")
+    assert masked(["--password=x"]) == (f"--password={MASK}",)
+
+
+def test_the_log_of_a_tune_and_its_recipe_have_no_secret(tmp_path):
+    argv = ("mpirun", "-n", "2", "./app", f"--password={SECRET}")
+    with Store(tmp_path).create("app", "job", argv) as log:
+        assert SECRET not in (log.path / "events.jsonl").read_text()
+    made_for = Fingerprint({}, {}, {})
+    recipe = Recipe("app", Configuration(), made_for, None, argv, "2026-01-01T00:00:00+00:00")
+    assert SECRET not in render_recipe(recipe)
+
+
+def test_a_recipe_and_a_tune_are_found_again_with_another_secret():
+    def job(secret: str):
+        return parse_command(("mpirun", "-n", "2", "./app", f"--token={secret}", "in.nml"), "/w", {})
+
+    class Nothing:
+        def is_file(self, _):
+            return False
+
+    first, second = (_program(job(secret), Nothing()) for secret in ("one", "two"))
+    assert not differences(Fingerprint({}, {}, first), Fingerprint({}, {}, second))
+    assert "in.nml" in first["arguments"]
+    assert job_identity(job("one")) == job_identity(job("two"))
+
+
+def test_the_object_that_history_prints_has_no_secret_of_an_older_store(run_mpiric, tmp_path):
+    directory = tmp_path / "20260101-000000-app-abc"
+    directory.mkdir(parents=True)
+    meta = {"event": "meta", "at": "2026-01-01T00:00:00+00:00", "job": "x", "program": "app"}
+    meta["command"] = ["mpirun", "./app", f"--password={SECRET}"]
+    (directory / "events.jsonl").write_text(json.dumps(meta) + "\n")
+    for more in ((), ("--json",), ("--", "mpirun", "./app", "--password=other")):
+        done = run_mpiric("history", "--store", str(tmp_path), *more, env={**os.environ, "COLUMNS": "250"})
+        assert "./app" in done.stdout
+        assert SECRET not in done.stdout + done.stderr

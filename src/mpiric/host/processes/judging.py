@@ -29,6 +29,11 @@ def judge(
     elif answer["ended"] == "output":
         limit_mib = output_limit_bytes >> 20
         outcome, reason = Outcome.FAILED, f"printed more than {limit_mib} MiB, and was ended"
+    elif status != 0 and answer.get("passed") and not came_early:
+        outcome = Outcome.INTERRUPTED
+        reason = (
+            f"{_status_sentence(status)} after {signal.Signals(answer['passed']).name} was passed on to it"
+        )
     elif status != 0 and not came_early:
         outcome, reason = Outcome.FAILED, _status_sentence(status)
     return Execution(

@@ -25,6 +25,7 @@ class RunRequest:
     recipe: Path | None = None  # this one and no other
     store: Path | None = None
     use_recipe: bool = True
+    without_recipe: str = "running the command as it is"  # what happens where none can be applied
     values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, over those of the recipe
     policy: Path | None = None  # of collectives, in either form
     rank_order: Path | None = None  # the slot of each rank, in the form of spec/formats/order.md

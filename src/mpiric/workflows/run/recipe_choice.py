@@ -102,12 +102,15 @@ def named_recipe(path: Path, current: Fingerprint) -> tuple[Recipe, str, list[st
 
 
 def fitting_recipe(
-    place: Path | None, current: Fingerprint, situation: Situation, host: Host
+    place: Path | None, current: Fingerprint, situation: Situation, host: Host, without: str
 ) -> tuple[Recipe | None, str, list[str]]:
-    """The best fitting recipe of the store whose settings can be written here."""
+    """The best fitting recipe of the store whose settings can be written here.
+
+    ``without`` says what happens where there is none.
+    """
     store = place or default_store()
     found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
-    why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
+    why = f"no recipe in {store} fits this program, machine and MPI; {without}"
     for path, recipe in found:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
             why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
@@ -117,7 +120,7 @@ def fitting_recipe(
             named = with_order_of(recipe, named, place, host)
             render(settable(recipe.configuration, situation)[0], with_policy_of(recipe, named, place, host))
         except MpiricError as error:
-            why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
+            why = f"the recipe {path} cannot be applied: {error.message}; {without}"
             continue
         warnings = _warnings(differences(recipe.fingerprint, current))
         return recipe, str(path), [_applied(path, recipe), *warnings]

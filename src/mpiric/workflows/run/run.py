@@ -70,12 +70,14 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     try:
         return _with_settings(request, parsed, warnings, host)
     except NoRuntimeError as error:
-        return _untouched(parsed, warnings, error)
+        return _untouched(request, parsed, warnings, error)
 
 
-def _untouched(parsed: ParsedJob, warnings: Sequence[str], error: MpiricError) -> PreparedRun:
+def _untouched(
+    request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], error: MpiricError
+) -> PreparedRun:
     """The command as it is, and why."""
-    sentences = (*warnings, f"{error.message}; running the command as it is")
+    sentences = (*warnings, f"{error.message}; {request.without_recipe}")
     launch = launchers.render(parsed.job, [])
     return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
 
@@ -89,14 +91,16 @@ def _with_settings(
     except NotFoundError as error:
         if request.asks_for_something:
             raise
-        return _untouched(parsed, warnings, error)
+        return _untouched(request, parsed, warnings, error)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", [*warnings]
     if request.recipe is not None:
         recipe, path, more = named_recipe(request.recipe, fingerprints)
         words += more
     elif request.use_recipe:
-        recipe, path, more = fitting_recipe(request.store, fingerprints, situation, host)
+        recipe, path, more = fitting_recipe(
+            request.store, fingerprints, situation, host, request.without_recipe
+        )
         words += more
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)

@@ -48,6 +48,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         *written_outside(
             situation.observation.behaviour,
             situation.job.environment,
+            host,
             ends_at_mark=state.marks is not None,
         ),
         *export_learned(configuration, directory, host),

@@ -110,12 +110,13 @@ class Runner:
             "tell": on_sample is not None,
             "ends_itself": early_end is not None and early_end.ends_itself,
         }
+        root = mount.root if mount is not None else ""
         if mount is not None:
             request["mount"] = asdict(mount)
         begun = time.monotonic()
         leftovers = Leftovers(request["environment"])
         try:
-            answer = self._ask(request, on_sample, early_end)
+            answer = self._ask(request, on_sample, early_end, root)
         except _KeeperLostError as lost:
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
             self._forget()
@@ -123,7 +124,7 @@ class Runner:
         if "refused" in answer and "ended" not in answer:
             return refused(answer)
         came_early = answer["ended"] == EARLY or (early_end is not None and early_end.has_come())
-        execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early)
+        execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early, root=root)
         if execution.outcome is not Outcome.INTERRUPTED:
             written = mount.upper if mount else str(directory)
             check_room(execution, (written, str(Path(stdout_path).parent), str(Path(stderr_path).parent)))
@@ -146,7 +147,7 @@ class Runner:
         return self._keeper.pid if self._keeper is not None else 0
 
     def _ask(
-        self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None
+        self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None, root: str
     ) -> dict[str, Any]:
         keeper, inbox = self._start()
         assert keeper.stdin is not None
@@ -156,7 +157,7 @@ class Runner:
                 while (message := self._next(inbox, interrupts, early_end)) is None or "seen" in message:
                     if message is not None:
                         if on_sample is not None:
-                            on_sample(ranks_of(message["seen"]))
+                            on_sample(ranks_of(message["seen"], root))
                         continue
                     passed = interrupts.take_passed()
                     for number in passed:

@@ -101,12 +101,22 @@ def named_recipe(path: Path, current: Fingerprint) -> tuple[Recipe, str, list[st
     return recipe, str(path), [_applied(path, recipe), *_warnings(found)]
 
 
+def other_library(recipe: Recipe, label: str, situation: Situation) -> str:
+    """Say that a recipe is for another library than the one asked for by its label, "" where it is not."""
+    own = "image" if situation.job.container is not None else situation.mpi_in_force or situation.mpi.label
+    made_for = recipe.configuration.as_dict().get("mpi", own)
+    if label in ("", made_for):
+        return ""
+    return f"is for {made_for} and is not applied under {label}"
+
+
 def fitting_recipe(
-    place: Path | None, current: Fingerprint, situation: Situation, host: Host, without: str
+    place: Path | None, current: Fingerprint, situation: Situation, host: Host, label: str, without: str
 ) -> tuple[Recipe | None, str, list[str]]:
     """The best fitting recipe of the store whose settings can be written here.
 
-    ``without`` says what happens where there is none.
+    ``label`` is that of the MPI library that was asked for, if any; ``without`` says what happens where
+    there is no recipe.
     """
     store = place or default_store()
     found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
@@ -114,6 +124,9 @@ def fitting_recipe(
     for path, recipe in found:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
             why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
+            continue
+        if other := other_library(recipe, label, situation):
+            why = f"the recipe {path} {other}; {without}"
             continue
         try:
             named = with_names(recipe.configuration, situation, host)

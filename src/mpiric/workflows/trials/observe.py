@@ -21,7 +21,7 @@ from mpiric.workflows.launch.parse_job import (
 )
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.behaviour import observed_behaviour
-from mpiric.workflows.trials.expected import situation_of, with_mpi
+from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import OriginalRuns
@@ -141,7 +141,7 @@ def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     most = max((result.ranks for result in reversed(runs.seen)), key=len)
     observation = Observation(
         wall_s=runs.wall_s,
-        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most),
+        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most or expected_ranks(parsed, host)),
         cpus=parsed.machine.usable_cpu_count,
     )
     return with_mpi(observation, parsed.job, host)

@@ -57,6 +57,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
     at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
+    recipe = save_recipe(state, proved, split, host) if proved else ""  # has a note of its own
     result = Tuned(
         job=situation.job,
         mpi=situation.mpi,
@@ -80,7 +81,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         runs=len(trials),
         elapsed_s=elapsed_s,
         around_runs_s=state.trials.around_runs_s,
-        recipe=save_recipe(state, proved, split, host) if proved else "",
+        recipe=recipe,
         store=str(directory),
         interrupted=state.interrupted,
         notes=tuple(state.notes),

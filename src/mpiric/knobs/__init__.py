@@ -80,6 +80,8 @@ def judge(knob: Knob, situation: Situation) -> Applicability:
         return no("may change rounding, which was not allowed")
     if not {FilesEffect.LATE: allowed.late, FilesEffect.RELAYOUT: allowed.relayout}.get(knob.files, True):
         return no(f"only tried with --allow-{knob.files.value}")
+    if knob.needs_mpi and not situation.observation.uses_mpi:
+        return no("the program makes no MPI call")
     verdict = knob.applies(situation)
     if verdict.applies and not knob.values(situation):
         return no("no other value is worth trying here")

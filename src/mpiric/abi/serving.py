@@ -4,12 +4,12 @@ A program linked to ``libmpi.so.12`` runs under MPICH, Intel MPI and MVAPICH ali
 ``libmpich.so.12`` finds no library of that name elsewhere, so another has to be put under it by that name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.translation import How, is_native
+from mpiric.model.translation import How, is_native, why_unserved
 
 _STEMS = ("libmpi", "libmpich", "libmpi_abi", "libmpi_cray", "libmpi_gnu", "libmpi_intel")
 
@@ -36,14 +36,19 @@ def mpi_sonames(needed: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in needed if name.split(".so")[0] in _STEMS)
 
 
-def can_serve(family: AbiFamily | None, soname: str, libraries: Sequence[MpiLibrary]) -> tuple[Server, ...]:
-    """Libraries that can run an executable of this family asking for ``soname``; translated ones last."""
+def can_serve(
+    family: AbiFamily | None, soname: str, libraries: Sequence[MpiLibrary], names: Collection[str] = ()
+) -> tuple[Server, ...]:
+    """Libraries that can run an executable of this family asking for ``soname``; translated ones last.
+
+    ``names`` are all MPI libraries that it and its own libraries need.
+    """
     if family is None:
         return ()
     native = [
         Server(library, _natively(library, soname))
         for library in libraries
-        if is_native(family, library) and not library.stand_in
+        if is_native(family, library) and not library.stand_in and not why_unserved(library, names)
     ]
     return (*native, *(Server(library, Serving.TRANSLATED) for library in libraries if library.stand_in))
 
@@ -58,12 +63,16 @@ class MpiRoute:
     why: str = ""  # it does not run it
 
 
-def route(family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str, ...]) -> MpiRoute:
-    """The route of one library, made ready to serve the executable."""
+def route(
+    family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str, ...], names: Collection[str]
+) -> MpiRoute:
+    """The route of one library, made ready to serve an executable that needs libraries of these ``names``."""
     if library.stand_in:
         return MpiRoute(library, How.TRANSLATED, lacks)
     if not is_native(family, library):
         return MpiRoute(library, How.NO, why=library.refused)
+    if why := why_unserved(library, names):
+        return MpiRoute(library, How.NO, why=why)
     how = {Serving.AS_IT_IS: How.NATIVE, Serving.BY_NAME: How.NAME, Serving.REPAIRED: How.REPAIRED}
     return MpiRoute(library, how[_natively(library, soname)], lacks)
 

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from mpiric.cli._errors import say
+from mpiric.cli._input import refuse_descriptors
 from mpiric.cli._streams import raw
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
@@ -127,7 +128,10 @@ def run_submitted(
 
 
 def refuse_unsubmitted(given: dict[str, Any]) -> None:
-    """Options for a job mean nothing without ``--submit``."""
+    """Refuse options for a job without ``--submit``, and with it a command that cannot be a job."""
+    if given["submit"]:
+        words = click.get_current_context().params
+        refuse_descriptors(words.get("command_line") or words.get("launch_line") or ())
     for option in ("job_options", "array"):
         if given.get(option) and not given["submit"] and given.get("round_number") is None:
             named = "--array" if option == "array" else " or ".join(_OPTION_NAMES)

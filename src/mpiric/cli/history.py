@@ -75,7 +75,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         )
     if baseline.endswith(".json"):
         return _against_fabric(Path(baseline), command_line, given)
-    with piped_input() as stdin, Progress() as progress:
+    with piped_input(command_line) as stdin, Progress() as progress:
         request = AgainstRequest(
             argv=command_line,
             working_directory=str(Path.cwd()),

@@ -1,6 +1,7 @@
 """``mpiric run``: run a command with the recipe that fits it."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,8 @@ def _become(prepared: PreparedRun) -> int:
     environment.update(launch.environment)
     sys.stdout.flush()
     sys.stderr.flush()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and exec would hand that on
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execvpe(launch.argv[0], launch.argv, environment)  # noqa: S606
     except OSError as error:

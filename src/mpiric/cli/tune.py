@@ -194,7 +194,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     `mpiric run`, and the exact command and environment to use without mpiric.
     """
     refuse_unsubmitted(given)
-    with piped_input() as stdin:
+    with piped_input(command_line) as stdin:
         request = _under(_request(command_line, stdin, given), given)
         if dry_run:
             return _dry_run(request)

@@ -12,6 +12,8 @@ from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs._relevance import distinct_values, is_in_force, sizes_sent, why_not
+from mpiric.knobs.libraries import binding_in_force, default_level
+from mpiric.model.job import Meaning
 from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect, Written
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
@@ -23,6 +25,7 @@ __all__ = [
     "check_configuration",
     "distinct_values",
     "inherited_problems",
+    "is_binding_kept",
     "is_in_force",
     "judge",
     "output_system",
@@ -43,6 +46,16 @@ def switched(situation: Situation, values: Mapping[str, str]) -> Situation:
         return situation
     others = (situation.mpi, *(other for other in situation.others if other is not library))
     return replace(situation, mpi=library, others=others)
+
+
+def is_binding_kept(label: str, situation: Situation) -> bool:
+    """Whether ranks under the library of a label are known to be bound as the command's own are."""
+    library = next((other for other in situation.others if other.label == label), situation.mpi)
+    options = [option.meaning for segment in situation.job.segments for option in segment.options]
+    if Meaning.BINDING in options:  # translated
+        return True
+    level = binding_in_force(situation.mpi, situation)
+    return bool(level) and level == default_level(library, situation)
 
 
 @cache
@@ -67,6 +80,8 @@ def judge(knob: Knob, situation: Situation) -> Applicability:
         return no("may change rounding, which was not allowed")
     if not {FilesEffect.LATE: allowed.late, FilesEffect.RELAYOUT: allowed.relayout}.get(knob.files, True):
         return no(f"only tried with --allow-{knob.files.value}")
+    if knob.needs_mpi and not situation.observation.uses_mpi:
+        return no("the program makes no MPI call")
     verdict = knob.applies(situation)
     if verdict.applies and not knob.values(situation):
         return no("no other value is worth trying here")

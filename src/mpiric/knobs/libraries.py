@@ -1,21 +1,31 @@
 """The libraries under the program: code paths of math libraries, another BLAS, another MPI."""
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 
 from mpiric.knobs._declare import no, promising, yes
-from mpiric.knobs._reading import in_force, is_dynamic, is_oversubscribed
+from mpiric.knobs._reading import cpus_per_node, in_force, is_dynamic, is_oversubscribed, rank_count
 from mpiric.model.errors import MismatchError
+from mpiric.model.job import Meaning
 from mpiric.model.knob import Applicability, Choice, Knob, Name, ResultsEffect
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import plain
-from mpiric.model.translation import NAMES, before_rpath, can_translate, own_family, preloads
+from mpiric.model.translation import (
+    NAMES,
+    before_rpath,
+    can_translate,
+    own_family,
+    preloads,
+    why_unserved,
+)
 
 _BLAS = "libblas.so."
 _HOST = "host"  # value of `mpi` for an image: the launcher's own library
 _AMD = "AuthenticAMD"
+_BINDING_VARIABLE = re.compile(r"^(?!OMP_).*(bind|_PIN|affinity)", re.IGNORECASE)
 
 
 def _has(situation: Situation, *features: str) -> bool:
@@ -135,8 +145,10 @@ def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
         families = ", ".join(family.value for family in now.abi_families)
         why = _untranslated(library, names, situation)
         return f"{library.label} is not of the program's ABI family ({families}), and {why}"
-    if missing := sorted(names - {*library.sonames, library.soname}):
-        return f"the program asks for {', '.join(missing)}, {library.label} has {library.soname} only"
+    if why := why_unserved(library, names):
+        return why
+    if unnamed := sorted(names - {*library.sonames, library.soname}):
+        return f"the program asks for {', '.join(unnamed)}, and {library.label} has other names"
     if library.refused:
         return library.refused
     if situation.observation.mpi_nailed and not library.repair and not before_rpath(library, names):
@@ -213,6 +225,44 @@ def _spell_host_mpi(situation: Situation) -> Spelling:
         bound=(mpi.prefix, *dict.fromkeys(_directory(path) for path in mpi.preloaded)),
         note=f"{note}; calls are translated from the program's ABI" if mpi.stand_in else note,
     )
+
+
+def default_level(library: MpiLibrary, situation: Situation) -> str:
+    """The value of `binding` that ranks have by a library's default here, "" when it is not known."""
+    level = library.capabilities.default_binding[rank_count(situation) > 2]
+    topology = situation.machine.topology
+    several = {"numa": len(topology.numa_nodes) > 1, "package": len(topology.packages) > 1}
+    return level if several.get(level, True) else "none"
+
+
+def binding_in_force(library: MpiLibrary, situation: Situation) -> str:
+    """The value of `binding` that ranks of the command have under its own library.
+
+    "" when it is not known, and where the launch line chooses it: that is translated.
+    """
+    placed = (Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING)
+    options = (option for segment in situation.job.segments for option in segment.options)
+    if any(option.meaning in placed for option in options):
+        return ""
+    if any(_BINDING_VARIABLE.search(name) for name in situation.inherited):
+        return ""
+    return default_level(library, situation)
+
+
+def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
+    """The binding that ranks had: libraries differ in theirs, and threads of a rank count the CPUs it has."""
+    if value == _HOST or cpus_per_node(situation) < 2 or is_oversubscribed(situation):
+        return {}
+    own, *others = (situation.mpi, *situation.others)
+    if own.label == value and others:  # the situation is that under the other library already
+        own, library = others[0], own
+    else:
+        found = next((other for other in others if other.label == value), None)
+        if found is None:
+            return {}
+        library = found
+    level = binding_in_force(own, situation)
+    return {"binding": level} if level and level != default_level(library, situation) else {}
 
 
 def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
@@ -321,6 +371,7 @@ KNOBS = (
         promise=promising(0.4, "other libraries that can serve the program are installed"),
         results=ResultsEffect.CHECKED,
         spell=_spell_mpi,
+        brings=_mpi_brings,
         symptoms=("mpi_share", "start_up_s"),
     ),
 )

@@ -38,6 +38,7 @@ class Capabilities:
 
     # How ranks start and wait.
     binds_by_default: bool = True
+    default_binding: tuple[str, str] = ("", "")  # values of `binding`: up to two ranks, more; "" not known
     can_sleep: bool = False  # while it waits, not only yield
     waiting_switches: tuple[str, ...] = ()  # variables by which ranks give their CPU away while they wait
     helper_threads: int = 0  # of an idle rank: progress, process management

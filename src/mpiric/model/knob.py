@@ -133,6 +133,12 @@ SiteDefault = Callable[[str, Situation], bool]
 IdleBeside = Callable[[Mapping[str, str], Situation], bool]
 
 
+_OF_MPI_FAMILIES = frozenset(
+    {"collectives", "inputs", "order", "oversubscription", "protocol", "relayout", "transport"}
+)
+_OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver", "collective-io"})
+
+
 @dataclass(frozen=True)
 class Knob:
     """One thing that can change without touching the source; declared once, in its family's file.
@@ -163,6 +169,11 @@ class Knob:
     threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
     symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
     family: str = ""  # stem of the file in knobs/, which the registry fills in
+
+    @property
+    def needs_mpi(self) -> bool:
+        """Whether it can only act through MPI calls of the program."""
+        return self.family in _OF_MPI_FAMILIES or self.name in _OF_MPI
 
     @property
     def acts_on_files(self) -> bool:

@@ -39,6 +39,7 @@ class Observation:
     wall_s: float
     ranks: tuple[RankSeen, ...] = ()
     cpus: int = 1  # CPUs the job could use
+    uses_mpi: bool = True  # whether a rank may call MPI at all: not where a recorded run has shown none
     mpi_calls: frozenset[str] = frozenset()  # MPI functions it can call ("mpi_allreduce"); empty: unknown
     mpi_names: frozenset[str] = frozenset()  # MPI libraries it asks for ("libmpi.so.12"); empty: unknown
     mpi_fixed: str = ""  # why no other MPI library can be put under the program, "" when one can

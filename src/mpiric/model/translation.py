@@ -32,6 +32,15 @@ FORTRAN_NAMES = {
 # What only a compiler's own modules can make, and lies above that library: the program's own file is taken.
 _MODULES = "libmpi_usempi"
 
+# Libraries inside of Open MPI: a stand-in over another library has no use for them, and does not meet them.
+_INNER = ("libopen-", "liboshmem")
+# One library under two names: that of the MPICH ABI initiative and Debian's.
+_TWINS = (
+    ("libmpi.so.12", "libmpich.so.12"),
+    ("libmpifort.so.12", "libmpichfort.so.12"),
+    ("libmpicxx.so.12", "libmpichcxx.so.12"),
+)
+
 
 class How(str, Enum):
     """How a library comes to serve programs of a family."""
@@ -80,10 +89,33 @@ def values_of_its_own(library: MpiLibrary) -> str:
     return f"its libmpi_abi has other values than the standard for {', '.join(library.wrong_constants)}"
 
 
+def name_under(soname: str, sonames: Collection[str]) -> str:
+    """What a library with these names calls the one a program needs as ``soname``, "" when it has none."""
+    twins = next((pair for pair in _TWINS if soname in pair), (soname,))
+    return next((name for name in (soname, *twins) if name in sonames), "")
+
+
+def why_unserved(library: MpiLibrary, names: Iterable[str]) -> str:
+    """Why a library cannot natively serve a program that needs libraries of these names; "" when it can.
+
+    Parts of two versions in one process (Fortran's of Open MPI 4 above the core of Open MPI 5) end in errors
+    or wrong results.
+    """
+    has = {*library.sonames, library.soname}
+    missing = sorted(name for name in names if not name_under(name, has))
+    return f"the program needs {', '.join(missing)}, which {library.label} does not have" if missing else ""
+
+
 def untranslated(names: Iterable[str], program: AbiFamily) -> tuple[str, ...]:
     """MPI libraries a program asks for that nothing takes the place of: C++, Fortran with 64-bit integers."""
     known = (*NAMES[program], *FORTRAN_NAMES.get(program, ()))
-    return tuple(sorted(name for name in names if name not in known and not is_module_library(name)))
+    return tuple(
+        sorted(
+            name
+            for name in names
+            if name not in known and not is_module_library(name) and not name.startswith(_INNER)
+        )
+    )
 
 
 def is_module_library(name: str) -> bool:

@@ -24,7 +24,7 @@ from mpiric.mpis._programs import (
     nailed_to,
     symbols,
 )
-from mpiric.mpis._sonames import family_of_soname, name_under
+from mpiric.mpis._sonames import family_of_soname
 
 __all__ = [
     "Exported",
@@ -45,7 +45,6 @@ __all__ = [
     "mpi_of_launcher",
     "mpi_of_library",
     "nailed_to",
-    "name_under",
     "packages",
     "spell",
     "symbols",

@@ -20,7 +20,7 @@ from mpiric.mpis._implementation import (
     with_capabilities,
 )
 from mpiric.mpis._locations import Location
-from mpiric.mpis._sonames import family_of_soname
+from mpiric.mpis._sonames import family_of_soname, is_inner_part
 
 _SYSTEM_DIR = re.compile(r"/(usr/)?lib(64|/[\w]+-linux-gnu)?")
 _TIMEOUT_S = 10.0
@@ -165,6 +165,8 @@ def _families(soname: str, standard: str) -> tuple[AbiFamily, ...]:
 
 def _is_sibling(name: str, soname: str) -> bool:
     """Whether a library is of the same family or the standard's: system directories hold other MPIs too."""
+    if is_inner_part(name):
+        return family_of_soname(soname) is AbiFamily.OPENMPI
     return family_of_soname(name) in {family_of_soname(soname), AbiFamily.STANDARD} - {None}
 
 

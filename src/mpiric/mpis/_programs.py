@@ -7,7 +7,7 @@ from posixpath import basename, dirname
 from mpiric.host.facts.linker import linker_cache
 from mpiric.host.host import Elf, Host
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.mpis._sonames import family_of_soname
+from mpiric.mpis._sonames import family_of_soname, is_inner_part
 
 _DEPTH = 8
 _PARTS = ("mca_", "liboshmem", "libmca_", "libopen-", "libmpi", "libpmpi")  # of MPI libraries themselves
@@ -53,9 +53,15 @@ def libraries_needed_by(
 
 
 def mpi_names(host: Host, files: Iterable[str]) -> frozenset[str]:
-    """Names of MPI libraries that a program's files need; the MPI libraries' own needs left out."""
+    """Names of MPI libraries that a program's files need; the MPI libraries' own needs left out.
+
+    Libraries inside of Open MPI are among them where the program names them itself.
+    """
     return frozenset(
-        name for _, elf in _users(host, files) for name in elf.needed if family_of_soname(name) is not None
+        name
+        for _, elf in _users(host, files)
+        for name in elf.needed
+        if family_of_soname(name) is not None or is_inner_part(name)
     )
 
 

@@ -1,7 +1,6 @@
-"""File names of MPI libraries: the ABI family that each belongs to, and names of one library."""
+"""File names of MPI libraries: the ABI family that each belongs to, and parts of Open MPI."""
 
 import re
-from collections.abc import Collection
 from functools import lru_cache
 
 from mpiric.model.mpi_library import AbiFamily
@@ -26,15 +25,6 @@ def family_of_soname(soname: str) -> AbiFamily | None:
     return next((family for pattern, family in _FAMILIES if re.fullmatch(pattern, soname)), None)
 
 
-# One library under two names: that of the MPICH ABI initiative and Debian's.
-_TWINS = (
-    ("libmpi.so.12", "libmpich.so.12"),
-    ("libmpifort.so.12", "libmpichfort.so.12"),
-    ("libmpicxx.so.12", "libmpichcxx.so.12"),
-)
-
-
-def name_under(soname: str, sonames: Collection[str]) -> str:
-    """What a library with these names calls the one a program needs as ``soname``, "" when it has none."""
-    twins = next((pair for pair in _TWINS if soname in pair), (soname,))
-    return next((name for name in (soname, *twins) if name in sonames), "")
+def is_inner_part(soname: str) -> bool:
+    """Whether it names a library inside of Open MPI, whose version changes apart from that of its ABI."""
+    return re.fullmatch(r"(libopen-(pal|rte)|liboshmem)\.so\.\d+", soname) is not None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mpiric.abi.serving import Serving, can_serve
+from mpiric.abi.serving import Serving, can_serve, route
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import (
     PAIRS,
@@ -15,6 +15,7 @@ from mpiric.model.translation import (
     can_translate,
     serves,
     untranslated,
+    why_unserved,
 )
 
 MPICH, OPENMPI, STANDARD = AbiFamily.MPICH, AbiFamily.OPENMPI, AbiFamily.STANDARD
@@ -116,3 +117,30 @@ def test_past_an_rpath_to_fortran_alone_the_c_library_comes_along():
 def test_cxx_parts_are_named_and_fortran_is_served():
     names = {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_cxx.so.40"}
     assert untranslated(names, OPENMPI) == ("libmpi_cxx.so.40",)
+
+
+@pytest.mark.parametrize(
+    "part", ["libmpi_usempif08.so.40", "libmpi_mpifh.so.40", "libmpi_cxx.so.40", "libopen-pal.so.40"]
+)
+def test_a_library_without_a_part_that_the_program_needs_does_not_serve_it(part):
+    core_only = replace(
+        library(OPENMPI, soname="libmpi.so.40"), sonames=("libmpi.so.40", "libopen-pal.so.80")
+    )
+    names = {"libmpi.so.40", part}
+    assert part in why_unserved(core_only, names)
+    assert can_serve(OPENMPI, "libmpi.so.40", [core_only], names) == ()
+    assert route(OPENMPI, "libmpi.so.40", core_only, (), names).how is How.NO
+    whole = replace(core_only, sonames=(*core_only.sonames, part))
+    assert why_unserved(whole, names) == ""
+    assert can_serve(OPENMPI, "libmpi.so.40", [whole], names)[0].how is Serving.AS_IT_IS
+
+
+def test_a_part_under_debians_name_is_served():
+    debian = replace(
+        library(MPICH, soname="libmpich.so.12"), sonames=("libmpich.so.12", "libmpichfort.so.12")
+    )
+    assert why_unserved(debian, {"libmpi.so.12", "libmpifort.so.12"}) == ""
+
+
+def test_an_inner_part_of_open_mpi_is_no_obstacle_to_a_translation():
+    assert untranslated({"libmpi.so.40", "libopen-pal.so.40"}, OPENMPI) == ()

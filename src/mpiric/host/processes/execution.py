@@ -3,8 +3,10 @@
 import itertools
 import os
 import select
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -13,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from mpiric.host.processes.early_end import EarlyEnd
-from mpiric.host.processes.interrupts import Interrupts
+from mpiric.host.processes.interrupts import PASSED_ON, Handler, Interrupts, put_back
 from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
 from mpiric.host.processes.keeper import EARLY, MARK
 from mpiric.host.processes.keeper_messages import Inbox, send
@@ -46,14 +48,20 @@ class Runner:
         self._output_limit_bytes = output_limit_bytes
         self._keeper: subprocess.Popen[bytes] | None = None
         self._inbox: Inbox | None = None
+        self._handlers: dict[int, Handler] = {}
 
     def __enter__(self) -> "Runner":
+        if threading.current_thread() is threading.main_thread():
+            # Between two launches nobody is there to take them, and they would end mpiric.
+            self._handlers = {number: signal.signal(number, lambda *_: None) for number in PASSED_ON}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        for number, handler in self._handlers.items():
+            put_back(number, handler)
 
     def close(self) -> None:
         """Let the keeper go."""
@@ -82,8 +90,9 @@ class Runner:
 
         ``observe`` looks at the ranks from outside while they run; ``on_sample`` does too, and is told
         each time. A launch that came to its ``early_end`` is OK whatever its status. Ctrl-C ends the launch
-        and comes back as ``INTERRUPTED``; a second one kills it. ``mount`` is renewed for the launch, which
-        alone sees it, and then holds ``directory``.
+        and comes back as ``INTERRUPTED``; a second one kills it. SIGUSR1 and SIGUSR2 are passed on to the
+        launch, which is ``INTERRUPTED`` as well when it then fails. ``mount`` is renewed for the launch,
+        which alone sees it, and then holds ``directory``.
         Raises NoRoomError when the disk of the output or of ``directory`` is full.
         """
         mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
@@ -101,12 +110,13 @@ class Runner:
             "tell": on_sample is not None,
             "ends_itself": early_end is not None and early_end.ends_itself,
         }
+        root = mount.root if mount is not None else ""
         if mount is not None:
             request["mount"] = asdict(mount)
         begun = time.monotonic()
         leftovers = Leftovers(request["environment"])
         try:
-            answer = self._ask(request, on_sample, early_end)
+            answer = self._ask(request, on_sample, early_end, root)
         except _KeeperLostError as lost:
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
             self._forget()
@@ -114,7 +124,7 @@ class Runner:
         if "refused" in answer and "ended" not in answer:
             return refused(answer)
         came_early = answer["ended"] == EARLY or (early_end is not None and early_end.has_come())
-        execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early)
+        execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early, root=root)
         if execution.outcome is not Outcome.INTERRUPTED:
             written = mount.upper if mount else str(directory)
             check_room(execution, (written, str(Path(stdout_path).parent), str(Path(stderr_path).parent)))
@@ -137,7 +147,7 @@ class Runner:
         return self._keeper.pid if self._keeper is not None else 0
 
     def _ask(
-        self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None
+        self, request: dict[str, Any], on_sample: OnSample | None, early_end: EarlyEnd | None, root: str
     ) -> dict[str, Any]:
         keeper, inbox = self._start()
         assert keeper.stdin is not None
@@ -145,11 +155,16 @@ class Runner:
             try:
                 send(keeper.stdin.fileno(), request)
                 while (message := self._next(inbox, interrupts, early_end)) is None or "seen" in message:
-                    if message is not None and on_sample is not None:
-                        on_sample(ranks_of(message["seen"]))
-                    elif message is None and interrupts.count:
+                    if message is not None:
+                        if on_sample is not None:
+                            on_sample(ranks_of(message["seen"], root))
+                        continue
+                    passed = interrupts.take_passed()
+                    for number in passed:
+                        send(keeper.stdin.fileno(), {"signal": number})
+                    if interrupts.count:
                         send(keeper.stdin.fileno(), {"stop": self._grace_s if interrupts.count == 1 else 0.0})
-                    elif message is None:
+                    elif not passed:
                         early_end = None  # once is enough
                         send(keeper.stdin.fileno(), {"stop": self._grace_s, "why": EARLY})
             except (BrokenPipeError, EOFError):
@@ -195,6 +210,7 @@ class Runner:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={name: os.environ[name] for name in kept if name in os.environ},
+                close_fds=False,  # it gives each launch what the user's shell has opened for the command
                 start_new_session=True,  # Ctrl-C at the terminal reaches mpiric only
             )
             assert self._keeper.stdout is not None

@@ -6,13 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import FrameType
 
-from mpiric.host.processes.interrupts import put_back
 from mpiric.host.processes.overhearing import Overhearing
 from mpiric.host.processes.strays import end_marked, mark_of
 from mpiric.model.errors import NotFoundError
@@ -21,9 +18,17 @@ from mpiric.model.launch import Launch
 _GRACE_S = 10.0  # Open MPI and Hydra give their own ranks a few seconds between SIGTERM and SIGKILL
 _MARK = "MPIRIC_LIMITED"  # in the environment of every process of a launch that may have to be ended
 _LAUNCH_NUMBERS = itertools.count(1)
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
-
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_PASSED_ON = (
+    *_ENDING,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXCPU,
+    signal.SIGTSTP,
+    signal.SIGCONT,
+    signal.SIGWINCH,
+)
+_FROM_KERNEL = 0x80  # si_code of a signal that the terminal sends to every process of the group
 
 
 class Output(Enum):
@@ -52,8 +57,10 @@ def run_in_foreground(
 ) -> Ran:
     """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError when it cannot be started.
 
-    Ctrl-C reaches the launcher from the terminal and is left to it; other signals are passed on. At the
-    limit the launcher is asked to end, and what it leaves on this node is ended after it.
+    Signals reach the launcher as without mpiric: what is sent to this process alone is passed on, what the
+    terminal sends has reached the launcher already, as it is in the same process group. When the launcher
+    is stopped, so is this process. Descriptors that this process has inherited are inherited by the launch.
+    At the limit the launcher is asked to end, and what it leaves on this node is ended after it.
     """
     whole = {name: value for name, value in environment.items() if name not in launch.unset}
     whole.update(launch.environment)
@@ -63,27 +70,61 @@ def run_in_foreground(
     sys.stdout.flush()
     sys.stderr.flush()
     overhearing = overhearing or Overhearing(None, through_launcher=True)
-    begun = time.monotonic()
+    # Blocked before the first thread starts, or signals would be delivered there.
+    unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     try:
-        process = subprocess.Popen(
-            list(launch.argv),
-            cwd=launch.working_directory,
-            env=whole,
-            stdout=sys.stderr.fileno() if output is Output.STDERR else overhearing.stdout,
-        )
-    except OSError as error:
-        raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
-    was_ended = False
-    overhearing.begin()
-    with _passing_on(process) as asked:
+        begun = time.monotonic()
         try:
-            status = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            was_ended = True
-            status = _end(process, mark)
+            process = subprocess.Popen(
+                list(launch.argv),
+                cwd=launch.working_directory,
+                env=whole,
+                stdout=sys.stderr.fileno() if output is Output.STDERR else overhearing.stdout,
+                close_fds=False,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, unblocked),
+            )
+        except OSError as error:
+            raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+        overhearing.begin()
+        until = None if limit_s is None else begun + limit_s
+        was_asked_to_end = _wait(process, until)
+        was_ended = process.returncode is None
+        status = _end(process, mark) if was_ended else process.returncode
         elapsed_s = time.monotonic() - begun
         overhearing.end()
-    return Ran(128 - status if status < 0 else status, elapsed_s, was_ended, bool(asked))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+    return Ran(128 - status if status < 0 else status, elapsed_s, was_ended, was_asked_to_end)
+
+
+def _wait(process: subprocess.Popen[bytes], until: float | None) -> bool:
+    """Wait for the launcher or the time, passing signals on; whether one of them asked to end."""
+    was_asked_to_end = False
+    awaited = {*_PASSED_ON, signal.SIGCHLD}
+    while process.poll() is None:
+        if until is None:
+            received: signal.struct_siginfo | None = signal.sigwaitinfo(awaited)
+        else:
+            received = signal.sigtimedwait(awaited, max(0.0, until - time.monotonic()))
+        if received is None:
+            break
+        if received.si_signo == signal.SIGCHLD:
+            _stop_with(process)
+            continue
+        was_asked_to_end = was_asked_to_end or received.si_signo in _ENDING
+        if received.si_code != _FROM_KERNEL and process.poll() is None:
+            process.send_signal(received.si_signo)
+    while late := signal.sigtimedwait(_PASSED_ON, 0):  # what has ended the launcher does not end us too
+        was_asked_to_end = was_asked_to_end or late.si_signo in _ENDING
+    return was_asked_to_end
+
+
+def _stop_with(process: subprocess.Popen[bytes]) -> None:
+    """Stop this process when the launcher has been stopped, so that the shell has its terminal back."""
+    if process.poll() is not None or not os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG):
+        return
+    if signal.SIGCONT not in signal.sigpending():
+        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> int:
@@ -96,27 +137,3 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> int:
         status = process.wait()
     end_marked(_MARK, mark, _GRACE_S)
     return status
-
-
-@contextmanager
-def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Pass signals on meanwhile; those of them that ask to end."""
-    asked: list[int] = []
-
-    def pass_on(number: int, _: FrameType | None) -> None:
-        if number in _ENDING:
-            asked.append(number)
-        if process.poll() is None:
-            os.kill(process.pid, number)
-
-    def leave_it(number: int, _: FrameType | None) -> None:
-        """Pass SIGINT over: the terminal has sent it to the whole process group."""
-        asked.append(number)
-
-    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, leave_it)
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            put_back(number, handler)

@@ -1,4 +1,4 @@
-"""Ctrl-C as something to wait for, so that it never tears a message or a clean-up apart."""
+"""Signals as something to wait for, so that they never tear a message or a clean-up apart."""
 
 import os
 import signal
@@ -10,14 +10,18 @@ from typing import Any
 Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
-class Interrupts:
-    """Counts SIGINT while it is entered; ``descriptor`` becomes readable with each.
+PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)  # what batch systems send before a job's end; a launch's own
 
-    In another thread than the main one it counts nothing: Python delivers signals to the main thread.
+
+class Interrupts:
+    """Counts SIGINT and collects ``PASSED_ON`` while it is entered; each makes ``descriptor`` readable.
+
+    In another thread than the main one it does nothing: Python delivers signals to the main thread.
     """
 
     def __init__(self) -> None:
         self.count = 0
+        self._passed: list[int] = []
         self.descriptor, self._writing = os.pipe()
         os.set_blocking(self.descriptor, False)
         os.set_blocking(self._writing, False)
@@ -25,14 +29,17 @@ class Interrupts:
 
     def __enter__(self) -> "Interrupts":
         if self._in_charge:
-            self._before = signal.signal(signal.SIGINT, self._count)
+            self._before = {
+                number: signal.signal(number, self._note) for number in (signal.SIGINT, *PASSED_ON)
+            }
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._in_charge:
-            put_back(signal.SIGINT, self._before)
+            for number, handler in self._before.items():
+                put_back(number, handler)
         os.close(self.descriptor)
         os.close(self._writing)
 
@@ -43,8 +50,16 @@ class Interrupts:
         except BlockingIOError:
             return
 
-    def _count(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self.count += 1
+    def take_passed(self) -> list[int]:
+        """Numbers of the signals to be passed on that came since the last call."""
+        passed, self._passed = self._passed, []
+        return passed
+
+    def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if number == signal.SIGINT:
+            self.count += 1
+        else:
+            self._passed.append(number)
         try:
             os.write(self._writing, b"!")
         except BlockingIOError:

@@ -15,9 +15,17 @@ _FULL_BYTES = 64 << 10  # less than this free: whatever was written last did not
 
 
 def judge(
-    answer: Mapping[str, Any], limit_s: float | None, output_limit_bytes: int, *, came_early: bool = False
+    answer: Mapping[str, Any],
+    limit_s: float | None,
+    output_limit_bytes: int,
+    *,
+    came_early: bool = False,
+    root: str = "",
 ) -> Execution:
-    """The execution that the keeper's answer describes; one that ``came_early`` ended where it should."""
+    """The execution that the keeper's answer describes; one that ``came_early`` ended where it should.
+
+    ``root`` is the directory in which its ranks saw the whole tree of files, "" for the real root.
+    """
     if "refused" in answer:
         return Execution(Outcome.INTERRUPTED, 0.0, 127, "interrupted")
     status = answer["status"] if answer["status"] is not None else -9
@@ -29,6 +37,11 @@ def judge(
     elif answer["ended"] == "output":
         limit_mib = output_limit_bytes >> 20
         outcome, reason = Outcome.FAILED, f"printed more than {limit_mib} MiB, and was ended"
+    elif status != 0 and answer.get("passed") and not came_early:
+        outcome = Outcome.INTERRUPTED
+        reason = (
+            f"{_status_sentence(status)} after {signal.Signals(answer['passed']).name} was passed on to it"
+        )
     elif status != 0 and not came_early:
         outcome, reason = Outcome.FAILED, _status_sentence(status)
     return Execution(
@@ -38,7 +51,7 @@ def judge(
         reason,
         Usage(**{name: answer[name] for name in Usage.__dataclass_fields__}),
         answer["rss_peak_bytes"],
-        ranks_of(answer["ranks"]),
+        ranks_of(answer["ranks"], root),
         tuple(answer["strays"]),
         tuple(answer["stuck"]),
         answer["started_ns"],
@@ -46,9 +59,19 @@ def judge(
     )
 
 
-def ranks_of(rows: list[dict[str, Any]]) -> tuple[RankSeen, ...]:
-    """The ranks in the keeper's rows."""
-    return tuple(RankSeen(**{**row, "cpus_allowed": parse_pu_list(row["cpus_allowed"])}) for row in rows)
+def ranks_of(rows: list[dict[str, Any]], root: str = "") -> tuple[RankSeen, ...]:
+    """The ranks in the keeper's rows; paths below ``root`` as this process has them."""
+    return tuple(
+        RankSeen(
+            **{
+                **row,
+                "cpus_allowed": parse_pu_list(row["cpus_allowed"]),
+                "program": row["program"].removeprefix(root),
+                "libraries": tuple(path.removeprefix(root) for path in row["libraries"]),
+            }
+        )
+        for row in rows
+    )
 
 
 def _status_sentence(status: int) -> str:

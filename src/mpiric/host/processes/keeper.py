@@ -16,6 +16,7 @@ from mpiric.host.processes.keeper_launch import Files, NotStartedError, adopt_or
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.keeper_tree import Bell, Tree
 from mpiric.host.processes.leftovers import Leftovers
+from mpiric.host.processes.proc import signal_one
 
 if TYPE_CHECKING:
     from mpiric.host.processes.keeper_messages import Message
@@ -95,6 +96,7 @@ class Watch:
         self.mark = (MARK, request["environment"].get(MARK, ""))
         self.grace_s: float = request["grace_s"]
         self.output_limit_bytes: int = request["output_limit_bytes"]
+        self.passed = 0  # the last signal that was passed on to the launch
         self.ended = ""  # why we ended it: "", "timed out", "interrupted", "output", EARLY
         self.request = request
         self.sampler: Sampler | None = None
@@ -123,6 +125,7 @@ class Watch:
             "wall_s": (ended_ns - self.started_ns) / 1e9,
             "status": os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None,
             "ended": self.ended,
+            "passed": self.passed,
             "strays": strays,
             "stuck": stuck,
             "output_bytes": self.files.written_bytes(),
@@ -176,6 +179,9 @@ class Watch:
     def _listen(self) -> None:
         self.keeper.inbox.read()
         while (message := self.keeper.inbox.take()) is not None:
+            if "signal" in message and self.tree.status is None:
+                self.passed = message["signal"]
+                signal_one(self.tree.pid, self.passed)
             if "stop" in message:
                 self.ended = message.get("why", "interrupted")
                 self.grace_s = min(self.grace_s, message["stop"])

@@ -1,10 +1,12 @@
 """Starting one launch: fork, its own session, its files, its signals as a shell would set them, exec."""
-# ruff: noqa: PTH112, PTH113, PTH118
+# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH208
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
+import stat
 import time
 from collections.abc import Mapping, Sequence
 
@@ -58,6 +60,34 @@ def _open(what: str, path: str, flags: int) -> int:
         return os.open(path, flags | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise NotStartedError(what, path, error.errno or errno.EIO) from None
+
+
+def inherited_descriptors() -> list[int]:
+    """Descriptors beyond the standard ones that this process hands on to what it starts, in order."""
+    numbers = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    is_open = (number for number in numbers if number > 2 and os.path.exists(f"/proc/self/fdinfo/{number}"))
+    return [number for number in is_open if os.get_inheritable(number)]
+
+
+def _renew_descriptors(stdin: int) -> None:
+    """Give this launch a fresh view of inherited files that are read; take away everything else inherited.
+
+    Of one open file all launches would share the position. A file that is written, a pipe or a socket is of
+    the shell's commands, not of a launch that is repeated.
+    """
+    source = os.fstat(stdin)
+    for number in inherited_descriptors():
+        flags = fcntl.fcntl(number, fcntl.F_GETFL)
+        state = os.fstat(number)
+        is_read = stat.S_ISREG(state.st_mode) and flags & os.O_ACCMODE == os.O_RDONLY
+        is_input = state.st_nlink == 0 and os.path.samestat(state, source)  # the copy of a pipe
+        if not is_read or is_input:
+            os.set_inheritable(number, False)  # noqa: FBT003
+            continue
+        fresh = os.open(f"/proc/self/fd/{number}", os.O_RDONLY)
+        os.lseek(fresh, os.lseek(number, 0, os.SEEK_CUR), os.SEEK_SET)
+        os.dup2(fresh, number)
+        os.close(fresh)
 
 
 class Files:
@@ -131,6 +161,8 @@ def _become(
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         for standard, descriptor in enumerate((files.input, files.output, files.error)):
             os.dup2(descriptor, standard)
+        what = "input"
+        _renew_descriptors(0)
         what = "directory"
         os.chdir(directory)
         what = "program"

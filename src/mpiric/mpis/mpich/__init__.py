@@ -33,6 +33,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
     number, has_ofi, has_ucx = major(version), "ofi" in transports, "ucx" in transports
     return Capabilities(
         binds_by_default=False,
+        default_binding=("none", "none"),
         can_sleep=number >= 5,
         waiting_switches=_ch4.WAITING_SWITCHES,
         helper_threads=int(has_ucx),

@@ -49,6 +49,7 @@ def _surroundings(installation: Installation) -> Surroundings:
 def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
     number = major(version)
     return Capabilities(
+        default_binding=("core", "numa" if number >= 5 else "package"),
         can_sleep=number >= 5,
         waiting_switches=("OMPI_MCA_mpi_yield_when_idle",),
         helper_threads=1 if number >= 5 else 2,

@@ -16,7 +16,7 @@ from mpiric.host.owned_files import open_new
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_calls
+from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_calls, mpi_names
 from mpiric.workflows.launch.interchange import lacking, with_stand_ins
 
 
@@ -46,7 +46,8 @@ def inspect(
     sonames = mpi_sonames(elf.needed) if elf else ()
     soname = sonames[0] if sonames else ""
     libraries = with_stand_ins(find_mpis(host), str(path), host) if family else ()
-    servers = can_serve(family, soname, libraries)
+    names = mpi_names(host, (str(path), *libraries_needed_by(host, str(path))))
+    servers = can_serve(family, soname, libraries, names)
     return Report(
         inspection=seen,
         chosen_here=_chosen_here(seen),
@@ -55,15 +56,20 @@ def inspect(
         abi=family.value if family else "",
         soname=soname,
         servers=tuple(server for server in servers if server.how is not Serving.TRANSLATED),
-        routes=_routes(family, soname, libraries, path, host) if family else (),
+        routes=_routes(family, soname, names, libraries, path, host) if family else (),
     )
 
 
 def _routes(
-    family: AbiFamily, soname: str, libraries: Sequence[MpiLibrary], path: Path, host: Host
+    family: AbiFamily,
+    soname: str,
+    names: frozenset[str],
+    libraries: Sequence[MpiLibrary],
+    path: Path,
+    host: Host,
 ) -> tuple[MpiRoute, ...]:
     calls = mpi_calls(host, (str(path), *libraries_needed_by(host, str(path))))
-    return tuple(route(family, soname, each, lacking(each, calls, host)) for each in libraries)
+    return tuple(route(family, soname, each, lacking(each, calls, host), names) for each in libraries)
 
 
 def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) -> str:

@@ -31,7 +31,8 @@ def verify(
     wanted = request.mpis
     mpis = [m for m in find_mpis(host) if not wanted or m.label in wanted or m.implementation in wanted]
     mpis = list(with_stand_ins(mpis, str(request.exe), host)) if family else mpis
-    servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis)
+    names = mpi_names(host, (str(request.exe), *libraries_needed_by(host, str(request.exe))))
+    servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis, names)
     bound_names = _names_bound_by_rpath(str(request.exe), host)
     if bound_names:  # where nothing leads past the RPATH, the program's own library would be what runs
         servers = [s for s in servers if s and (s.library.preloaded or before_rpath(s.library, bound_names))]

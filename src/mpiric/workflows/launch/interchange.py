@@ -10,7 +10,7 @@ from mpiric.host.host import Host
 from mpiric.host.installation.links import linked_directory
 from mpiric.host.installation.stand_ins import fortran_in, functions, stand_in_directory, stand_ins
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.translation import c_library_of, is_native, own_family, untranslated
+from mpiric.model.translation import c_library_of, is_native, name_under, own_family, untranslated
 from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.fortran_parts import fortran_parts
 from mpiric.workflows.launch.switchable import two_families
@@ -133,7 +133,7 @@ def lacking(library: MpiLibrary, calls: Iterable[str], host: Host) -> tuple[str,
 
 def _ready(library: MpiLibrary, needed: Collection[str], wanted: Collection[str], host: Host) -> MpiLibrary:
     place = dirname(library.library)
-    served = {name: mpis.name_under(name, library.sonames) for name in sorted(wanted)}
+    served = {name: name_under(name, library.sonames) for name in sorted(wanted)}
     if not all(served[name] for name in needed):
         return library
     links = {

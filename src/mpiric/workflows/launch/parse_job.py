@@ -126,7 +126,10 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
 def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: Host) -> ParsedJob:
     """The same with every library of the program's family made ready to serve it, the launcher's own too."""
     everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.others)
-    files = dict.fromkeys(path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    program = program_path(parsed.job, host)
+    linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
+    seen = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    files = dict.fromkeys((*seen, *linked))
     names, calls = observation.mpi_names, observation.mpi_calls
     others = ready_to_serve(everyone, names, mpi, host, calls, tuple(files))
     return replace(parsed, others=others)

@@ -80,6 +80,7 @@ def _run_request(request: PackRequest) -> RunRequest:
         store=request.store,
         use_recipe=request.use_recipe,
         allow_rounding=request.allow_rounding,
+        without_recipe="packed without a recipe",
     )
 
 

@@ -47,7 +47,8 @@ def runtimes_for(mpi_names: Iterable[str], glibc_needed: tuple[int, ...], host: 
         needed = elf.glibc_needed if elf else ()
         if needed > max(glibc_needed, FLOOR):
             version = ".".join(map(str, needed))
-            left[path] = LeftOut(path, f"needs glibc {version}, and the program less: `make native-portable`")
+            why = f"needs glibc {version}, and the program less: a released wheel of mpiric has one for 2.17"
+            left[path] = LeftOut(path, why)
             continue
         name = _inside(family)
         contents[name] = Content(name, path, ContentKind.RUNTIME, required=False)

@@ -70,20 +70,25 @@ may_execute() { # programs in a directory, which noexec forbids
 
 choose_directory() { # sets $run: a directory of this node, user and pack
     local base own why=
+    not_there() { why+="${why:+; }$1"; }
     for base in "${MPIRIC_PACK_DIR:-}" "${TMPDIR:-}" /tmp /dev/shm; do
-        [[ $base = /* ]] && [ -d "$base" ] && [ -w "$base" ] || continue # not below the working directory
+        [ -n "$base" ] || continue
+        [[ $base = /* ]] || { not_there "$base is not an absolute path"; continue; }
+        [ -d "$base" ] && [ -w "$base" ] || { not_there "$base is not a directory that can be written"; continue; }
         own=$base/mpiric-pack-$UID
         mkdir -m 700 "$own" 2>/dev/null
-        [ -O "$own" ] && [ ! -L "$own" ] || continue # somebody else's
+        [ ! -L "$own" ] || { not_there "$own is a link"; continue; }
+        [ -d "$own" ] || { not_there "$own cannot be made, or is not a directory"; continue; }
+        [ -O "$own" ] || { not_there "$own belongs to $(stat -c %U "$own")"; continue; }
         run=$own/${HOSTNAME:-$(uname -n)}/$digest
-        mkdir -p "$run" 2>/dev/null || continue
+        mkdir -p "$run" 2>/dev/null || { not_there "$run cannot be made"; continue; }
         [ -e "$run/image/$mark" ] && return
-        may_execute "$run" || { why="programs may not be run there (noexec)"; continue; }
+        may_execute "$run" || { not_there "programs may not be run in $own (noexec)"; continue; }
         can_mount && return
         [ "$(df -Pk "$run" | { read -r; read -r _ _ _ free _; echo "$free"; })" -gt "$unpacked_kib" ] && return
-        why="there are less than $((unpacked_kib / 1024)) MB free"
+        not_there "there are less than $((unpacked_kib / 1024)) MB free in $base"
     done
-    stop "no directory of this node can hold it${why:+: $why}" "name one by MPIRIC_PACK_DIR"
+    stop "no directory of this node can hold it: $why" "name one by MPIRIC_PACK_DIR"
 }
 
 can_mount() {
@@ -170,6 +175,19 @@ find_mpi() { # sets $mpi: the file of the site's library, the launcher's own bef
         "load the module of an MPI library of that ABI, and start the pack with its mpirun"
 }
 
+check_launcher() { # without its own launcher, each rank would run by itself as the only one
+    local ranks=1
+    case ${mpi##*/} in
+    libmpi.so.40*) # MPI_LOCALNRANKS is set by Hydra, which MPICH and Intel MPI start ranks with
+        [ -z "${MPI_LOCALNRANKS:-}" ] || [ -n "${OMPI_COMM_WORLD_SIZE:-}${PMIX_RANK:-}" ] || ranks=${PMI_SIZE:-1} ;;
+    libmpi.so.12* | libmpich.so.12*)
+        [ -n "${PMI_RANK:-}${PMI_FD:-}" ] || grep -qaF PMIx_Init "$mpi" || ranks=${OMPI_COMM_WORLD_SIZE:-1} ;;
+    esac
+    [ "$ranks" -le 1 ] || stop \
+        "its MPI library here is $mpi, and the launcher belongs to another: it would run $ranks times as a single rank" \
+        "start the pack with the mpirun of that library"
+}
+
 link_libraries() { # sets $libraries: those packed, but where the site's MPI needs one too and the site's is newer
     libraries=$run/lib-${mpi//\//_}
     [ -d "$libraries" ] && return
@@ -214,7 +232,7 @@ if ! set_up; then
 fi
 flock -s "$in_use_lock"
 mpi='' found_by_linker=''
-[ "${#mpi_names[@]}" = 0 ] || find_mpi
+[ "${#mpi_names[@]}" = 0 ] || { find_mpi && check_launcher; }
 link_libraries
 exec {set_up_lock}>&-
 

@@ -22,6 +22,7 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
+from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settings
 from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
@@ -106,31 +107,42 @@ def named_recipe(
     return recipe, str(path), [*_applied(path, recipe), *_warnings(found)]
 
 
+def other_library(recipe: Recipe, label: str, situation: Situation) -> str:
+    """Say that a recipe is for another library than the one asked for by its label, "" where it is not."""
+    own = "image" if situation.job.container is not None else situation.mpi_in_force or situation.mpi.label
+    made_for = recipe.configuration.as_dict().get("mpi", own)
+    if label in ("", made_for):
+        return ""
+    return f"is for {made_for} and is not applied under {label}"
+
+
 def fitting_recipe(
-    place: Path | None,
-    current: Fingerprint,
-    situation: Situation,
-    host: Host,
-    *,
-    allow_rounding: bool = False,
+    request: RunRequest, current: Fingerprint, situation: Situation, host: Host, label: str
 ) -> tuple[Recipe | None, str, list[str]]:
-    """The best fitting recipe of the store whose settings can be written here."""
-    store = place or default_store()
+    """Return the best fitting recipe of the store whose settings can be written here, its path and sentences.
+
+    ``label`` is that of the MPI library that was asked for, if any.
+    """
+    store, without = request.store or default_store(), request.without_recipe
     found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
-    why = f"no recipe in {store} fits this program, machine and MPI; running the command as it is"
+    why = f"no recipe in {store} fits this program, machine and MPI; {without}"
     for path, recipe in found:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
             why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
             continue
-        if not allow_rounding and (lacking := lacks_consent(path, recipe)):
-            why = f"{lacking}; running the command without it (add {CONSENT} if that is acceptable)"
+        if not request.allow_rounding and (lacking := lacks_consent(path, recipe)):
+            why = f"{lacking}; {without} (add {CONSENT} if that is acceptable)"
+            continue
+        if other := other_library(recipe, label, situation):
+            why = f"the recipe {path} {other}; {without}"
             continue
         try:
             named = with_names(recipe.configuration, situation, host)
-            named = with_order_of(recipe, named, place, host)
-            render(settable(recipe.configuration, situation)[0], with_policy_of(recipe, named, place, host))
+            named = with_order_of(recipe, named, request.store, host)
+            named = with_policy_of(recipe, named, request.store, host)
+            render(settable(recipe.configuration, situation)[0], named)
         except MpiricError as error:
-            why = f"the recipe {path} cannot be applied: {error.message}; running the command as it is"
+            why = f"the recipe {path} cannot be applied: {error.message}; {without}"
             continue
         warnings = _warnings(differences(recipe.fingerprint, current))
         return recipe, str(path), [*_applied(path, recipe), *warnings]

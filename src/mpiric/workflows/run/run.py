@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
+from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.recipe import Fingerprint, Recipe
@@ -16,13 +16,14 @@ from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
-from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.launch.spelling import completed, render
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.file_warnings import file_warnings
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,
+    other_library,
     situation_for,
     with_names,
     with_order_of,
@@ -70,12 +71,14 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
     try:
         return _with_settings(request, parsed, warnings, host)
     except NoRuntimeError as error:
-        return _untouched(parsed, warnings, error)
+        return _untouched(request, parsed, warnings, error)
 
 
-def _untouched(parsed: ParsedJob, warnings: Sequence[str], error: MpiricError) -> PreparedRun:
+def _untouched(
+    request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], error: MpiricError
+) -> PreparedRun:
     """The command as it is, and why."""
-    sentences = (*warnings, f"{error.message}; running the command as it is")
+    sentences = (*warnings, f"{error.message}; {request.without_recipe}")
     launch = launchers.render(parsed.job, [])
     return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
 
@@ -89,16 +92,17 @@ def _with_settings(
     except NotFoundError as error:
         if request.asks_for_something:
             raise
-        return _untouched(parsed, warnings, error)
+        return _untouched(request, parsed, warnings, error)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
     recipe, path, words = None, "", [*warnings]
+    label = _mpi_label(request, situation).get("mpi", request.values.get("mpi", ""))
     if request.recipe is not None:
         recipe, path, more = named_recipe(request.recipe, fingerprints, allow_rounding=request.allow_rounding)
+        if why := other_library(recipe, label, situation):
+            raise MismatchError(f"the recipe {path} {why}", hint="leave out --mpi, or --recipe")
         words += more
     elif request.use_recipe:
-        recipe, path, more = fitting_recipe(
-            request.store, fingerprints, situation, host, allow_rounding=request.allow_rounding
-        )
+        recipe, path, more = fitting_recipe(request, fingerprints, situation, host, label)
         words += more
     configuration = recipe.configuration if recipe else Configuration()
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
@@ -119,10 +123,27 @@ def _with_settings(
     configuration, left_out = settable(configuration, situation)
     words += [*left_out, *file_warnings(configuration, situation, host)]
     words += _ways_back(configuration, situation)
+    words += _placement_words(configuration, situation)
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words), applied)
+
+
+def _placement_words(configuration: Configuration, situation: Situation) -> Iterator[str]:
+    """What becomes of the ranks' binding under another library."""
+    values = configuration.as_dict()
+    if values.get("mpi", "host") == "host" or "binding" in values:
+        return
+    level = completed(configuration, situation).as_dict().get("binding")
+    library = situation.mpi.label
+    if level is not None:
+        yield f"binding={level}: ranks are bound as by default of {library}; --set binding=LEVEL sets another"
+    elif situation.mpi.launcher and not knobs.is_binding_kept(values["mpi"], situation):
+        yield (
+            f"ranks are bound by the default of {values['mpi']}, which may differ from that of {library}; "
+            "--set binding=LEVEL sets it"
+        )
 
 
 def _ways_back(configuration: Configuration, situation: Situation) -> Iterator[str]:

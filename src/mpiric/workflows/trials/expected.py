@@ -42,26 +42,35 @@ def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situa
 
     Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
     """
+    observation = Observation(0.0, expected_ranks(parsed, host), parsed.machine.usable_cpu_count)
+    observation = with_mpi(observation, parsed.job, host)
+    mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
+    return situation_of(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
+
+
+def expected_ranks(parsed: ParsedJob, host: Host) -> tuple[RankSeen, ...]:
+    """The ranks of a job as far as they show without a run."""
     rank = RankSeen(
         rank=None,
         program=program_path(parsed.job, host),
         cpus_allowed=parsed.machine.usable_pus,
         libraries=libraries_of_program(parsed, host),
     )
-    ranks = (rank,) * (parsed.job.ranks or 1)
-    observation = Observation(0.0, ranks, parsed.machine.usable_cpu_count)
-    observation = with_mpi(observation, parsed.job, host)
-    mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
-    return situation_of(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
+    return (rank,) * (parsed.job.ranks or 1)
 
 
 def with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
-    """What the program's files say of its use of MPI; nothing of those inside a container."""
+    """What the program's files say of its use of MPI; nothing of those inside a container.
+
+    Beside the files that ranks were seen with, it is those that the executable is linked to: ranks may be
+    seen late or not at all.
+    """
     if job.container is not None:
         return observation
-    files = dict.fromkeys(
-        path for rank in observation.ranks for path in (rank.program, *rank.libraries) if path.startswith("/")
-    )
+    program = program_path(job, host)
+    linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
+    seen = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    files = dict.fromkeys(path for path in (*seen, *linked) if path.startswith("/"))
     names = mpis.mpi_names(host, files)
     return replace(
         observation,

@@ -11,6 +11,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
+from mpiric.model.rank_choice import is_mpi_library
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
@@ -21,7 +22,7 @@ from mpiric.workflows.launch.parse_job import (
 )
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.behaviour import observed_behaviour
-from mpiric.workflows.trials.expected import situation_of, with_mpi
+from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import OriginalRuns
@@ -32,6 +33,7 @@ from mpiric.workflows.trials.trials import Trials
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
+_WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
@@ -105,11 +107,28 @@ def observe(
     while runs.that_fit(wanted):
         runs.untouched(situation)
     situation = replace(situation, observation=_seen(runs, parsed, host))
+    notes = runs.recorded.notes
+    if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
+        situation = replace(situation, observation=replace(situation.observation, uses_mpi=False))
+        notes = (_WITHOUT_MPI,)
+        narrator.say(_WITHOUT_MPI)
     behaviour = observed_behaviour(runs.recorded.recorded, situation)
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
     # With one run there is time for no other that would be compared with it.
     trials.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
-    return Observed(situation, runs.whole, runs.recorded.recorded, runs.recorded.notes, marks_why=marks_why)
+    return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
+
+
+def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Path) -> bool:
+    """Whether a run with the recording runtime has shown that no rank calls MPI_Init.
+
+    Neither the executable nor a rank that was seen has an MPI library then, and nothing was recorded.
+    """
+    if observation.mpi_names or runs.recorded.recorded or not runs.recorded.trials:
+        return False
+    if any(is_mpi_library(path) for each in runs.seen for rank in each.ranks for path in rank.libraries):
+        return False
+    return not any(path.is_file() for path in records.rglob("*"))
 
 
 def _at_marks(
@@ -141,7 +160,7 @@ def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     most = max((result.ranks for result in reversed(runs.seen)), key=len)
     observation = Observation(
         wall_s=runs.wall_s,
-        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most),
+        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most or expected_ranks(parsed, host)),
         cpus=parsed.machine.usable_cpu_count,
     )
     return with_mpi(observation, parsed.job, host)

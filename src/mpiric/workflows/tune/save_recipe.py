@@ -6,6 +6,7 @@ from pathlib import Path
 from mpiric import __version__, knobs
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
@@ -16,6 +17,8 @@ from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import all_learned, origins
+from mpiric.workflows.run.collectives import RunRequest
+from mpiric.workflows.run.run import prepare
 from mpiric.workflows.tune.mark_results import proved_marks, scope_of
 from mpiric.workflows.tune.observe_answer import afterwards_of
 from mpiric.workflows.tune.rank_orders import proved_order
@@ -23,7 +26,7 @@ from mpiric.workflows.tune.state import TuneState
 
 
 def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, host: Host) -> str:
-    """Write the recipe of what was proved faster; its path."""
+    """Write the recipe of what was proved faster; its path, "" where `mpiric run` would not apply it."""
     request, situation, configuration = state.request, state.situation, evidence.configuration
     recipe = Recipe(
         name=program_name(situation.job),
@@ -43,6 +46,12 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
     )
     path = state.log.path / file_name(recipe.name)
     write_recipe(path, recipe)
+    try:
+        prepare(RunRequest(request.argv, request.working_directory, request.environment, recipe=path), host)
+    except MpiricError as error:
+        path.unlink()
+        state.note(f"no recipe is saved, as `mpiric run` could not apply it: {error.message}")
+        return ""
     if request.output is not None:
         path = request.output / file_name(recipe.name) if request.output.is_dir() else request.output
         write_recipe(path, recipe)

@@ -49,6 +49,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         *written_outside(
             situation.observation.behaviour,
             situation.job.environment,
+            host,
             ends_at_mark=state.marks is not None,
         ),
         *export_learned(configuration, directory, host),
@@ -57,6 +58,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
     at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
+    recipe = save_recipe(state, proved, split, host) if proved else ""  # has a note of its own
     result = Tuned(
         job=situation.job,
         mpi=situation.mpi,
@@ -80,7 +82,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         runs=len(trials),
         elapsed_s=elapsed_s,
         around_runs_s=state.trials.around_runs_s,
-        recipe=save_recipe(state, proved, split, host) if proved else "",
+        recipe=recipe,
         store=str(directory),
         interrupted=state.interrupted,
         notes=tuple(state.notes),

@@ -1,10 +1,14 @@
 """Knob values become launches in the words of whoever has them."""
 
+from dataclasses import replace
+
 import pytest
 from tests.support.situations import BY_LABEL, situation
 
+from mpiric import knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
+from mpiric.model.job import LaunchOption, Meaning
 from mpiric.workflows.launch.spelling import completed, render
 from mpiric.workflows.tune.site_defaults import site_variables
 
@@ -58,3 +62,36 @@ def test_a_sanitizer_of_the_program_stays_in_front_of_what_is_preloaded() -> Non
     launch = render(chosen(allocator="jemalloc"), case)
     assert "/usr/lib/libasan.so.8:/usr/lib/libjemalloc.so.2" in launch.argv
     assert not [word for word in render(chosen(binding="core"), case).argv if "libasan" in word]
+
+
+OPEN_MPI, MPICH = BY_LABEL["openmpi-5.0.11"], BY_LABEL["mpich-5.0.2"]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "binding"),
+    [(OPEN_MPI, MPICH, "core"), (MPICH, OPEN_MPI, "none"), (OPEN_MPI, BY_LABEL["openmpi-4.1.4"], None)],
+)
+def test_another_library_gets_the_binding_that_ranks_had_by_default(own, other, binding) -> None:
+    case = situation(own, others=(other,))
+    assert completed(chosen(mpi=other.label), case).as_dict().get("binding") == binding
+
+
+def test_a_binding_of_the_launch_line_is_translated_instead() -> None:
+    option = LaunchOption(("--bind-to", "none"), Meaning.BINDING, ("none",))
+    case = situation(OPEN_MPI, others=(MPICH,), options=(option,))
+    assert "binding" not in completed(chosen(mpi=MPICH.label), case).as_dict()
+    assert knobs.is_binding_kept(MPICH.label, case)
+
+
+def test_a_default_that_is_not_known_is_said_to_be() -> None:
+    intel = BY_LABEL["intelmpi-2021.19"]
+    assert not knobs.is_binding_kept(MPICH.label, situation(intel, others=(MPICH,)))
+    assert knobs.is_binding_kept(MPICH.label, situation(MPICH, others=(intel,)))
+
+
+def test_a_setting_that_needs_mpi_does_not_apply_to_a_program_without_it() -> None:
+    case = situation(MPICH, others=(OPEN_MPI,))
+    without = replace(case, observation=replace(case.observation, uses_mpi=False))
+    assert [name for name, knob in knobs.applicable(case).items() if knob.needs_mpi]
+    assert not [name for name, knob in knobs.applicable(without).items() if knob.needs_mpi]
+    assert "malloc" in knobs.applicable(without)

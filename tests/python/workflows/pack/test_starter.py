@@ -88,3 +88,69 @@ def test_an_mpi_that_is_not_here_is_named(check):
 def test_a_target_that_is_too_old_is_refused_when_packing():
     with pytest.raises(MismatchError, match=r"needs glibc 2.99 for frobnicate, and the target has 2.28"):
         check_glibc(PACK, (2, 28))
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    """What a pack says that is started with these variables, and its status."""
+
+    def run(pack: Pack, **variables: str) -> tuple[int, str]:
+        file = tmp_path / "app.pack"
+        tree = tmp_path / "tree"
+        (tree / ".mpiric").mkdir(parents=True, exist_ok=True)
+        (tree / ".mpiric/pack.json").touch()
+        (tree / "app").write_text("#!/bin/sh\necho started\n")
+        (tree / "app").chmod(0o755)
+        image = subprocess.run(["tar", "-czf", "-", "-C", tree, "."], capture_output=True).stdout
+        file.write_bytes(render_starter(pack, "tar", "0123", 4096) + image)
+        environment = {"PATH": os.environ["PATH"], "MPIRIC_PACK_DIR": str(tmp_path), **variables}
+        done = subprocess.run(["bash", file], env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+OPEN_MPI, MPICH = "libmpi.so.40", "libmpi.so.12"
+
+
+@pytest.mark.parametrize(
+    ("library", "launcher"),
+    [
+        (OPEN_MPI, {"MPI_LOCALNRANKS": "2", "MPI_LOCALRANKID": "0", "PMI_SIZE": "2", "PMI_RANK": "0"}),
+        (MPICH, {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "PMIX_RANK": "0"}),
+    ],
+)
+def test_a_launcher_of_another_library_is_refused(start, tmp_path, library, launcher):
+    (tmp_path / library).touch()
+    pack = replace(PACK, needs=(), start=replace(PACK.start, command=("@/app",), mpi_names=(library,)))
+    status, said = start(pack, LD_LIBRARY_PATH=str(tmp_path), **launcher)
+    assert (status, "it would run 2 times as a single rank" in said) == (122, True)
+
+
+@pytest.mark.parametrize(
+    ("library", "launcher"),
+    [
+        (OPEN_MPI, {"OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "0"}),
+        (OPEN_MPI, {"MPI_LOCALNRANKS": "1", "PMI_SIZE": "1"}),
+        (MPICH, {"MPI_LOCALNRANKS": "2", "PMI_SIZE": "2", "PMI_RANK": "0"}),
+        (MPICH, {}),
+    ],
+)
+def test_a_launcher_of_the_library_starts_it(start, tmp_path, library, launcher):
+    (tmp_path / library).touch()
+    pack = replace(PACK, needs=(), start=replace(PACK.start, command=("@/app",), mpi_names=(library,)))
+    assert start(pack, LD_LIBRARY_PATH=str(tmp_path), **launcher) == (0, "started\n")
+
+
+def test_a_directory_that_somebody_else_has_made_is_named(start, tmp_path):
+    own = tmp_path / f"mpiric-pack-{os.getuid()}"
+    (tmp_path / "elsewhere").mkdir()
+    own.symlink_to(tmp_path / "elsewhere")
+    pack = replace(PACK, needs=(), start=replace(PACK.start, command=("@/app",)))
+    # A bound on the size lets no other directory of this machine do instead.
+    file = tmp_path / "app.pack"
+    file.write_bytes(render_starter(pack, "tar", "0123", 1 << 60))
+    environment = {"PATH": os.environ["PATH"], "MPIRIC_PACK_DIR": str(tmp_path)}
+    done = subprocess.run(["bash", file], env=environment, capture_output=True, text=True)
+    assert done.returncode == 122
+    assert f"{own} is a link" in done.stderr

@@ -1,20 +1,22 @@
 """What a program writes outside of its directory is told, as it is nobody's copy."""
 
 import pytest
+from tests.support.replay_host import Recording, ReplayHost
 from tests.support.written_files import output
 
 from mpiric.model.behaviour import Behaviour
 from mpiric.workflows.tune.written_outside import written_outside
 
 
-def told(*paths, ends_at_mark=True, **given):
+def told(*paths, ends_at_mark=True, kept=(), **given):
     behaviour = Behaviour({}, files=tuple(output(path, 2, **given) for path in paths))
-    return written_outside(behaviour, {"TMPDIR": "/scratch/tmp"}, ends_at_mark=ends_at_mark)
+    host = ReplayHost(Recording(files=dict.fromkeys(kept, "")))
+    return written_outside(behaviour, {"TMPDIR": "/scratch/tmp"}, host, ends_at_mark=ends_at_mark)
 
 
 def test_files_outside_are_named_with_what_becomes_of_them():
     (sentence,) = told("out.dat", "/scratch/out.dat", "../states/0")
-    assert sentence.startswith("it writes ../states/0 and 1 more outside of the directory")
+    assert sentence.startswith("it writes ../states/0, /scratch/out.dat outside of the directory")
     assert sentence.endswith("it is left as a run leaves it that is ended early")
     (sentence,) = told("/scratch/out.dat", ends_at_mark=False)
     assert sentence.endswith("it is left as the last run left it")
@@ -27,4 +29,20 @@ def test_what_lies_in_the_directory_or_is_temporary_is_not_told(path):
 
 def test_what_is_only_read_is_not_told():
     assert told("/scratch/in.dat", writes=0) == []
-    assert written_outside(None, {}, ends_at_mark=True) == []
+    assert written_outside(None, {}, ReplayHost(Recording()), ends_at_mark=True) == []
+
+
+@pytest.mark.parametrize("path", ["/tmp/results.log", "/dev/shm/state", "/scratch/tmp/x"])
+def test_a_temporary_file_that_stays_is_told(path):
+    (sentence,) = told(path, kept=[path])
+    assert path in sentence
+
+
+def test_files_that_are_appended_to_are_told_apart():
+    (sentence,) = told("/data/history.log", opened=("write", "append"))
+    assert sentence.startswith("it appends to /data/history.log")
+
+
+def test_of_many_files_the_number_is_told():
+    (sentence,) = told(*(f"/data/{number:02}" for number in range(12)))
+    assert "/data/09 and 2 more" in sentence

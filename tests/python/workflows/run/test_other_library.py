@@ -1,0 +1,33 @@
+"""A recipe of one MPI library and a run under another."""
+
+import pytest
+from tests.support.situations import BY_LABEL, situation
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.workflows.run.recipe_choice import other_library
+
+OPEN_MPI, MPICH = "openmpi-5.0.11", "mpich-5.0.2"
+CASE = situation(BY_LABEL[OPEN_MPI], others=(BY_LABEL[MPICH],))
+
+
+def recipe(**values: str) -> Recipe:
+    return Recipe("app", Configuration.of(values), Fingerprint({}, {}, {}), None, ("./app",), "")
+
+
+@pytest.mark.parametrize(
+    ("made", "label"),
+    [(recipe(binding="core"), MPICH), (recipe(mpi=MPICH), OPEN_MPI), (recipe(mpi=MPICH), "image")],
+)
+def test_a_recipe_of_another_library_is_named_with_both(made, label):
+    sentence = other_library(made, label, CASE)
+    assert label in sentence
+    assert made.configuration.as_dict().get("mpi", OPEN_MPI) in sentence
+
+
+@pytest.mark.parametrize(
+    ("made", "label"),
+    [(recipe(binding="core"), OPEN_MPI), (recipe(mpi=MPICH), MPICH), (recipe(mpi=MPICH), "")],
+)
+def test_a_recipe_of_the_library_is_applied(made, label):
+    assert other_library(made, label, CASE) == ""

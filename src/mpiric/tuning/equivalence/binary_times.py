@@ -1,4 +1,4 @@
-"""Binary files that differ in nothing but when they were written: attributes and headers with a date or time."""
+"""Binary files that differ only in when they were written: attributes and headers with a date or time."""
 
 import re
 import struct

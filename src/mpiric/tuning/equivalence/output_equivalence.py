@@ -130,7 +130,8 @@ class Expectation:
     def compares_nothing(self) -> bool:
         """Whether the originals print something, of which nothing is compared."""
         return bool(self.shapes) and not any(
-            shape.low == shape.high and (not shape.columns or any(column.compared for column in shape.columns))
+            shape.low == shape.high
+            and (not shape.columns or any(column.compared for column in shape.columns))
             for shape in self.shapes.values()
         )
 

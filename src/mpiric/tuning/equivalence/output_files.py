@@ -2,9 +2,9 @@
 
 A file that was the same in all runs of the original must be the same again; where it is text, a difference in
 what looks like a measurement is let pass, as in printed output. A text file that varied is held to what its
-runs have in common. Of a binary file, bytes that belong to a time stamp may differ; others that varied are not
-looked at. An HDF5 file that a setting may arrange otherwise is held to its contents. Names are compared without
-the dates and times in them (`without_times`).
+runs have in common. Of a binary file, bytes that belong to a time stamp may differ; others that varied are
+not looked at. An HDF5 file that a setting may arrange otherwise is held to its contents. Names are compared
+without the dates and times in them (`without_times`).
 """
 
 import re
@@ -102,7 +102,9 @@ class FilesExpectation:
         if contents and contents == contents_digest(self.binaries[name]):
             return None
         why = "holds other contents than" if contents else "cannot be read by `h5dump`, to compare it with"
-        return Disagreement(f"the file '{printable_name(name)}' {why} the original's", place=f"{name} contents")
+        return Disagreement(
+            f"the file '{printable_name(name)}' {why} the original's", place=f"{name} contents"
+        )
 
 
 def stamps(directory: Path) -> Stamps:

@@ -22,7 +22,9 @@ _VALUE = re.compile(
 _PLAIN = re.compile(rf"(?P<number>{_NUMBER})", re.IGNORECASE)
 _BAR = re.compile(r"(?<=[\[(|])[=#>.\-*_~+█▉▊▋▌▍▎▏░▒▓ ]{4,}(?=[\])|])")
 _RUN = re.compile(r"([=#>.\-*_~+█▉▊▋▌▍▎▏░▒▓])\1{2,}|[ \t]+")
-_PADDED_TIME = re.compile(r"(?:(?<![ \t])[ \t]+)?(\x02(?:day|clock)\x02)[ \t]*")  # "( 8h08 )", "DATE=' 4Oct2026'"
+_PADDED_TIME = re.compile(
+    r"(?:(?<![ \t])[ \t]+)?(\x02(?:day|clock)\x02)[ \t]*"
+)  # "( 8h08 )", "DATE=' 4Oct2026'"
 _UNIT = re.compile(
     r"\s*[\])]?\s*(?:%|(?:[numµk]|milli|micro|nano)?s(?:ec(?:ond)?s?)?\b(?!\s*=)|min(?:ute)?s?\b|h(?:ou)?rs?\b"
     r"|h\b|(?:clock\s+)?(?:ticks|cycles)\b|[kmgtp]?i?b(?:ytes?|its?)?\s*/\s*s|[kmgtpe]?flop/?s?\b|[mg]?ups\b|[kmg]hz\b"
@@ -43,7 +45,9 @@ _NAME_OF_VALUE = re.compile(
     r"""["'](?P<key>[\w .-]+)["']\s*:\s*["'\[]*$|<[\w:.-]*?(?P<tag>[\w.-]+)(?:\s[^<>]*)?>\s*$"""
     r"""|\s(?P<attribute>[\w.-]+)=["']$"""
 )
-_OF_SEVERAL = frozenset({"min", "max", "avg", "mean", "average", "median", "total", "sum", "std", "value", "seconds"})
+_OF_SEVERAL = frozenset(
+    {"min", "max", "avg", "mean", "average", "median", "total", "sum", "std", "value", "seconds"}
+)
 LONGEST_LINE = 20_000  # characters of a line that are looked at
 
 
@@ -149,7 +153,7 @@ def _marks(shape: str) -> Iterator[tuple[str, str, str]]:
 @lru_cache(maxsize=4096)
 def is_table_row(shape: str) -> bool:
     """Whether no words follow the first value: a label and a row of numbers."""
-    _, mark, *rest = _MARK.split(shape, maxsplit=1) + [""]
+    _, mark, *rest = [*_MARK.split(shape, maxsplit=1), ""]
     return bool(mark and rest[0]) and not re.search(r"[A-Za-z]", _MARK.sub("", rest[0]))
 
 

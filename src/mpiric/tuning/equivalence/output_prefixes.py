@@ -109,9 +109,7 @@ def keep_lines(path: Path, lines: int) -> None:
     truncate(path, length)
 
 
-def _learn_lines(
-    paths: Sequence[Path], in_doubt: int, ignored: "re.Pattern[str] | None"
-) -> LinesExpectation:
+def _learn_lines(paths: Sequence[Path], in_doubt: int, ignored: "re.Pattern[str] | None") -> LinesExpectation:
     lines = max(0, min(_whole_lines(path) for path in paths) - in_doubt)
     return LinesExpectation(lines, learn([_first_lines(path, lines) for path in paths], ignored))
 

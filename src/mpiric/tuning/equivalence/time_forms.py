@@ -57,7 +57,7 @@ _DAY_OF_MONTH = r"(?<![\d.:])\d{1,2}(?:st|nd|rd|th)?(?![\d:])(?!\.\d)"
 _DATE = (
     rf"(?<![a-z]){_MONTH}[ -]*\d{{1,2}},?\s+{_CLOCK_OF_3}\s+{_YEAR}"  # Nov 26 13:08:02 UTC 2026 (ctime, date)
     r"|(?<!\d)\d{8}[T_-]\d{4}(?:\d\d)?(?!\d)z?"  # 20261126T130850Z
-    r"|(?<![\d.])\d{4}[-/.:]\s?\d{1,2}[-/.:]\s?\d{1,2}(?!\d)"  # 2026-11-26, 2026/ 1/ 5
+    r"|(?<![\d.])\d{4}(?:-\s?\d{1,2}-|/\s?\d{1,2}/|\.\d\d\.|:\d\d:)\s?\d{1,2}(?!\d)"  # 2026-11-26
     r"|(?<![\d./-])\d{1,2}[-/.]\s?\d{1,2}[-/.]\d{4}(?!\d)"  # 26.11.2026, 11/26/2026
     r"|(?<![\d./-])\d{1,2}/\s?\d{1,2}/\d\d(?![\d/])"  # 11/26/26
     rf"|{_DAY_OF_MONTH}[ ./-]*{_MONTH}(?:[ .,/-]*{_YEAR}|[-/']\d\d(?!\d))?"  # 26Nov2026, 26-Nov-26
@@ -116,7 +116,7 @@ def can_be_time(value: str) -> bool:
 
 
 def is_time_number(number: float) -> bool:
-    """Whether a number is a moment of these days: seconds since 1970 or parts of them, or digits of a date."""
+    """Whether a number is a moment of these days: seconds since 1970, or the digits of a date."""
     now = now_s()
     if not 1e7 <= number < 1e19:  # NaN as well
         return False
@@ -135,7 +135,8 @@ _OWN_DATE = re.compile(
     re.IGNORECASE,
 )
 _OWN_CLOCK = re.compile(
-    r"[-_.T@ ]{0,2}(?:\d\d[-:_.h]\d\d(?:[-:_.m]\d\d(?:\.\d+(?=[-_.]|$))?)?|\d{6}|\d{4})(?!\d)z?", re.IGNORECASE
+    r"[-_.T@ ]{0,2}(?:\d\d[-:_.h]\d\d(?:[-:_.m]\d\d(?:\.\d+(?=[-_.]|$))?)?|\d{6}|\d{4})(?!\d)z?",
+    re.IGNORECASE,
 )
 _OWN_NUMBER = re.compile(r"(?<!\d)\d{10,19}(?!\d)(?:\.\d+(?=[-_.]|$))?")
 

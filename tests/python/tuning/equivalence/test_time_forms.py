@@ -1,4 +1,4 @@
-"""What programs print of dates, times and durations is no result, at any minute of a day and day of a year."""
+"""Dates, times and durations are no results, at any minute of a day and on any day of a year."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -94,8 +94,10 @@ DURATIONS: tuple[Callable[[float], str], ...] = (
     lambda s: f"Total wall time: {timedelta(seconds=int(s))}",
     lambda s: f"Elapsed {_slurm(s)}",
     lambda s: f"{int(s // 60)}:{s % 60:05.2f}elapsed",
-    lambda s: f" Elapsed time: {int(s // 86400):7d} days {int(s // 3600) % 24:2d} hours {int(s // 60) % 60:2d} "
-    f"minutes {s % 60:4.1f} seconds.",
+    lambda s: (
+        f" Elapsed time: {int(s // 86400):7d} days {int(s // 3600) % 24:2d} hours {int(s // 60) % 60:2d} "
+        f"minutes {s % 60:4.1f} seconds."
+    ),
     lambda s: f"took {s:.2f} s" if s >= 1 else f"took {s * 1000:.1f} ms",
     lambda s: f"took {s:.2f} seconds" if s < 60 else f"took {s / 60:.1f} minutes",
     lambda s: f"solve: {s * 1e6:.3g} µs",
@@ -154,7 +156,10 @@ def test_there_are_at_least_sixty_forms() -> None:
 @pytest.mark.parametrize("learned", [datetime(2026, 11, 26, 23, 59, 58), datetime(2026, 3, 4, 5, 6, 7, 8000)])
 def test_the_same_agrees_at_every_minute_of_a_day(clock, learned: datetime) -> None:
     day = learned.replace(hour=0, minute=0)
-    assert _disagreements(clock, learned, [day + timedelta(minutes=m, seconds=m % 60) for m in range(1440)]) == []
+    assert (
+        _disagreements(clock, learned, [day + timedelta(minutes=m, seconds=m % 60) for m in range(1440)])
+        == []
+    )
 
 
 def test_the_same_agrees_on_every_day_of_a_year(clock) -> None:
@@ -167,7 +172,23 @@ def test_the_same_agrees_on_every_day_of_a_year(clock) -> None:
 
 @pytest.mark.parametrize("form", range(len(DURATIONS)))
 def test_a_duration_of_any_length_agrees(form: int) -> None:
-    lengths = [0.57, 0.999, 1.0, 9.99, 57.53, 58.7, 59.96, 60.0, 60.53, 75.25, 599.9, 3599.4, 3600.0, 4000.0, 86399.0]
+    lengths = [
+        0.57,
+        0.999,
+        1.0,
+        9.99,
+        57.53,
+        58.7,
+        59.96,
+        60.0,
+        60.53,
+        75.25,
+        599.9,
+        3599.4,
+        3600.0,
+        4000.0,
+        86399.0,
+    ]
     lengths += [86400.0 * 1.5, 86400 * 3 + 14706.0]
     shown = DURATIONS[form]
     expected = learn([shown(0.57) + "\n"] * 2)
@@ -204,7 +225,10 @@ def test_a_duration_of_any_length_agrees(form: int) -> None:
         ("rank 12 of 34", "rank 12 of 35"),
         ("1h overlap = 2.5", "1h overlap = 2.6"),
         ("residue 12:34 ok", "residue 12:35 ok"),
-        ('{"start": "2026-11-26T13:08:50", "energy": -3.5}', '{"start": "2026-11-26T13:08:50", "energy": -3.6}'),
+        (
+            '{"start": "2026-11-26T13:08:50", "energy": -3.5}',
+            '{"start": "2026-11-26T13:08:50", "energy": -3.6}',
+        ),
         ('{"wall_s": 1.25, "energy": -3.5}', '{"wall_s": 1.25, "energy": -3.6}'),
         ("<wall>1.25</wall><etot>-3.5</etot>", "<wall>1.25</wall><etot>-3.6</etot>"),
         ("phase 12-34-56", "phase 12-34-57"),

@@ -107,7 +107,7 @@ def now_s() -> float:
 
 
 def can_be_time(value: str) -> bool:
-    """Whether a value in the form of a time can be one: a date of these days, minutes and seconds below 60."""
+    """Whether a value in the form of a time can be one: a date of these days, fields below 60."""
     if not re.fullmatch(r"\d\d-\d\d-\d\d", value):  # else a time of day: see MAYBE
         dates = [*_dates_in(value)]
         if dates or _HAS_DATE.search(value):

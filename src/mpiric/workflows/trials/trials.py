@@ -31,7 +31,7 @@ from mpiric.workflows.trials.reliability import FAILURES, Reliability
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the original
-_PATIENCE, _SLACK_S = 3.0, 5.0  # a run of the original may take so many times as long as any before it
+_PATIENCE = 3.0  # a run of the original that takes so many times as long as any before it hangs
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,11 @@ class Trials:
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
         """
-        if not configuration and stop_at is not None:  # one that hangs is no slow one
-            stop_at = max(stop_at, _PATIENCE * self._longest_s)
+        is_whole = self.judge.at_mark is None
+        if is_whole and not configuration and stop_at is not None and stop_at > self._longest_s > 0:
+            # It usually ends before: where it does not, it hangs, and is not slow.
+            hangs_s = max(stop_at, _PATIENCE * self._longest_s)
+            stop_at, limit_s = None, hangs_s if limit_s is None else min(limit_s, hangs_s)
         if self.reliability.is_known(Outcome.TIMED_OUT):
             stop_at = None
         failed: list[Trial] = []
@@ -156,7 +159,7 @@ class Trials:
             if trial.outcome not in FAILURES or trial.at_least is not None:
                 break
             failed.append(trial)
-            if not configuration or not self.reliability.is_to_repeat(trial, len(failed)):
+            if not configuration or carried or not self.reliability.is_to_repeat(trial, len(failed)):
                 break
         result = self._weighed(result, failed)
         if result.trial.number not in self.judge.disputes.runs or not self.judge.expectation:

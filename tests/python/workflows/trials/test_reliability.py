@@ -100,3 +100,18 @@ def test_a_rank_that_did_not_come_to_the_last_mark_leaves_no_whole_window(tmp_pa
     marks_file(tmp_path, 0, state=1, crossings=CROSSED)
     marks_file(tmp_path, 1, state=1)
     assert not run.holds_window(read_marks(tmp_path))
+
+
+def test_an_original_that_hangs_in_a_pair_is_not_taken_for_a_slow_one(stand):
+    made = stand(nth={3: HANGS})
+    for _ in range(2):
+        made.run()
+    hung = made.run(limit_s=500.0, stop_at=20.0)
+    assert (hung.outcome, hung.at_least) == (Outcome.TIMED_OUT, None)
+    assert made.trials.reliability.of_command
+
+
+def test_an_original_that_usually_takes_longer_than_its_pair_is_stopped(stand):
+    made = stand()
+    made.run()
+    assert made.run(limit_s=500.0, stop_at=4.0).at_least == 4.0

@@ -1,6 +1,7 @@
 """``mpiric tune``: find the fastest configuration, prove it, save the recipe."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,12 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     "finds the output under $MPIRIC_STDOUT and the original's under $MPIRIC_ORIGINAL_STDOUT.",
 )
 @click.option("--no-check", is_flag=True, help="Do not compare output with the original's.")
+@click.option(
+    "--ignore-lines",
+    default="",
+    metavar="REGEX",
+    help="Do not compare lines of output and text files in which this regular expression matches.",
+)
 @click.option("--allow-rounding", is_flag=True, help="Also try what may change the last digits of results.")
 @click.option(
     "--allow-late",
@@ -233,6 +240,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         without=given["without"],
         objective=parse_objective(given["objective"], maximise=given["maximise"]),
         check_command=given["check_command"],
+        ignore_lines=check_pattern(given["ignore_lines"]),
         compare_output=not (given["no_check"] or given["check_command"]),
         in_place=given["in_place"],
         io_budget=check_io_budget(given["io_budget"] or ""),
@@ -261,6 +269,18 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         site=given["site"],
         spread=spread_of(given),
     )
+
+
+def check_pattern(pattern: str) -> str:
+    """A regular expression that can be read, as it is. Raises MpiricError for others."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise MpiricError(
+            f"--ignore-lines needs a regular expression, and '{pattern}' is none: {error}",
+            hint="escape what is meant literally, as in 'Run \\(id\\)'",
+        ) from None
+    return pattern
 
 
 def _under(request: TuneRequest, given: dict[str, Any]) -> TuneRequest:

@@ -114,6 +114,7 @@ class Tuned:
     rejected: tuple[Rejected, ...] = ()
     findings: tuple[Finding, ...] = ()
     tried: tuple[str, ...] = ()  # knobs that were tried
+    unjudged: tuple[str, ...] = ()  # of these, knobs without a run whose output was the original's
     cannot_matter: tuple[CannotMatter, ...] = ()
     runs: int = 0
     elapsed_s: float = 0.0

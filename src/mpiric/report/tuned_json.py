@@ -38,6 +38,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
             for entry in tuned.rejected
         ],
         "tried": list(tuned.tried),
+        "unjudged": list(tuned.unjudged),
         "cannot_matter": [vars(each) for each in tuned.cannot_matter],
         "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,

@@ -4,6 +4,7 @@ The order of lines is left out, because ranks print when they get to it. Of each
 hashes of its values (equal for the same values in any order) and the values themselves while they are few.
 """
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,16 +14,22 @@ from pathlib import Path
 
 from mpiric.tuning.equivalence.file_digest import file_digest
 from mpiric.tuning.equivalence.output_lines import (
+    LONGEST_LINE,
     is_row_or_rule,
     is_special,
     is_timing_header,
     number_and_step,
+    path_columns,
     take_apart,
+    time_columns,
 )
+from mpiric.tuning.equivalence.time_forms import can_be_time, is_time_number, without_times
 
 _MOST_SHAPES = 20_000
 _MOST_VALUES = 20_000  # kept of one column; beyond, sums stand for them
 _MOST_KEPT = 2_000_000  # values kept of one output in all
+_SEPARATORS = re.compile(r"(?<=,)|(?<=;)|\s+")
+_WORDS_OF_A_PART = 200  # of a line that is too long to be taken apart as one
 _OTHERS = "(other lines)"
 _MASK = (1 << 64) - 1  # hashes hold within this process only, and so do digests
 
@@ -41,11 +48,15 @@ class Column:
     specials: int = 0
     texts: int = 0  # values that are no numbers
     example: str = ""
+    is_time: bool = False  # all values have the form of a time, and may be one
+    is_path: bool = False
 
     def add(self, value: str, *, keep: bool) -> None:
-        """Enter one value."""
-        self.hashes = (self.hashes + hash(value)) & _MASK
+        """Enter one value. In paths the time at which they were made does not count."""
+        self.hashes = (self.hashes + hash(without_times(value) if self.is_path else value)) & _MASK
         self.example = self.example or value
+        if self.is_time and not can_be_time(value):
+            self.is_time = False
         parsed = number_and_step(value)
         if parsed is None or not isfinite(parsed[0]):
             self.specials += is_special(value)
@@ -60,6 +71,11 @@ class Column:
                 self.steps.append(step)
             else:
                 self.numbers, self.steps = None, array("b")
+
+    @property
+    def is_moments(self) -> bool:
+        """Whether all values are numbers that stand for moments of these days."""
+        return not self.texts and bool(self.numbers) and all(map(is_time_number, self.numbers or ()))
 
 
 @dataclass
@@ -88,12 +104,15 @@ def contents_hash(source: Source) -> bytes:
     return file_digest(source)
 
 
-def digest(source: Source) -> OutputDigest:
-    """Read an output once; memory does not grow with its size beyond fixed bounds."""
+def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDigest:
+    """Read an output once; memory does not grow with its size beyond fixed bounds.
+
+    Lines in which ``ignored`` matches are left out.
+    """
     result, kept, in_table = OutputDigest(contents=contents_hash(source)), 0, False
     for number, text in lines_of(source):
         result.lines = number
-        if not text.strip():
+        if not text.strip() or (ignored is not None and ignored.search(text)):
             continue
         line = take_apart(text)
         shape, values = line.shape, line.values
@@ -101,7 +120,9 @@ def digest(source: Source) -> OutputDigest:
             shape, values = _OTHERS, (text,)
         entry = result.shapes.get(shape)
         if entry is None:
-            entry = ShapeDigest(columns=[Column() for _ in values], first_line=number)
+            kinds = zip(time_columns(shape), path_columns(shape), strict=True)
+            columns = [Column(is_time=time, is_path=path) for time, path in kinds]
+            entry = ShapeDigest(columns=columns if shape != _OTHERS else [Column()], first_line=number)
             result.shapes[shape] = entry
         in_table = is_timing_header(shape) or (in_table and is_row_or_rule(shape))
         entry.timings = entry.timings or in_table
@@ -124,4 +145,9 @@ def lines_of(source: Source) -> Iterator[tuple[int, str]]:
 def _split(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines, 1):
         for part in line.rstrip("\r\n").split("\r"):
-            yield number, part
+            if len(part) <= LONGEST_LINE:
+                yield number, part
+            else:  # cut behind the same values in every run, however long these are
+                words = _SEPARATORS.split(part)
+                for at in range(0, len(words), _WORDS_OF_A_PART):
+                    yield number, " ".join(words[at : at + _WORDS_OF_A_PART])

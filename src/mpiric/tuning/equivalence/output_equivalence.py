@@ -7,6 +7,7 @@ look like measurements (a unit of time or rate behind them, or a word like "elap
 those may have been equal by chance.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -40,10 +41,14 @@ _ALARM = (
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for what is missing."""
+    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for what is missing.
+
+    Runs that differ at one ``place`` have one line and value, or one file, that is not the original's.
+    """
 
     sentence: str
     line: int = 0
+    place: str = ""
 
     def __str__(self) -> str:
         return self.sentence
@@ -61,6 +66,7 @@ class _ExpectedShape:
     low: int  # fewest and most lines of it in an original run
     high: int
     columns: tuple[_ExpectedColumn, ...]
+    varies: bool = False  # in values that are no times
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ class Expectation:
     shapes: dict[str, _ExpectedShape]
     new_shapes_allowed: int  # originals tear lines apart or print random words: so many lines may be new
     runs: tuple[OutputDigest, ...] = field(repr=False)
+    ignored: "re.Pattern[str] | None" = None  # lines that are not compared
 
     def compare(
         self,
@@ -88,9 +95,9 @@ class Expectation:
         names = _shapes(settings)
         if contents_hash(output) in {run.contents for run in self.runs}:
             return None
-        found = digest(output)
+        found = digest(output, self.ignored)
         new: list[tuple[int, str]] = []
-        wrong: list[tuple[str, int | None]] = []
+        wrong: list[tuple[str, int]] = []
         for shape, entry in found.shapes.items():
             if _names_one(names, shape):
                 continue
@@ -112,12 +119,25 @@ class Expectation:
 
     def widened(self, output: Source) -> "Expectation":
         """Learn from one more run of the original, after it disagreed."""
-        return _merge((*self.runs, digest(output)))
+        return _merge((*self.runs, digest(output, self.ignored)), self.ignored)
 
-    def _name_value(self, output: Source, shape: str, column: int | None) -> Disagreement:
+    @property
+    def varying(self) -> tuple[str, ...]:
+        """Lines that came in every original with values that differed, times and rates left aside."""
+        return tuple(output_lines.show(name) for name, shape in self.shapes.items() if shape.varies)
+
+    @property
+    def compares_nothing(self) -> bool:
+        """Whether the originals print something, of which nothing is compared."""
+        return bool(self.shapes) and not any(
+            shape.low == shape.high
+            and (not shape.columns or any(column.compared for column in shape.columns))
+            for shape in self.shapes.values()
+        )
+
+    def _name_value(self, output: Source, shape: str, column: int) -> Disagreement:
         """Find the line that holds a value the originals do not have in this column."""
-        if column is None:
-            return Disagreement(f"'{output_lines.show(shape)}' has other columns", 1)
+        place = f"{output_lines.show(shape)} {column}"
         known = self.shapes[shape].columns[column].values
         left = Counter(known.numbers or ())
         last: Disagreement | None = None
@@ -129,20 +149,20 @@ class Expectation:
             parsed = output_lines.number_and_step(value)
             single = self.shapes[shape].high == 1
             how = f"where the original has {known.example}" if single else "is not what the original prints"
-            last = Disagreement(
-                f"line {number}: {value} {how}: '{output_lines.show(shape, line.values)}'", number
-            )
+            shown = output_lines.show(shape, line.values)
+            last = Disagreement(f"line {number}: {value} {how}: '{shown}'", number, place)
             if parsed is None or known.numbers is None or left[parsed[0]] <= 0:
                 return last
             left[parsed[0]] -= 1
-        return last or Disagreement(f"'{output_lines.show(shape)}' holds other values")
+        return last or Disagreement(f"'{output_lines.show(shape)}' holds other values", place=place)
 
     def _new_lines(self, new: list[tuple[int, str]]) -> Disagreement | None:
         alarming = [entry for entry in new if any(word in entry[1].lower() for word in _ALARM)]
         if not alarming and len(new) <= self.new_shapes_allowed:
             return None
         number, shape = min(alarming or new)
-        return Disagreement(f"line {number}: the original never prints '{output_lines.show(shape)}'", number)
+        text = output_lines.show(shape)
+        return Disagreement(f"line {number}: the original never prints '{text}'", number, f"{text} new")
 
     def _counts(self, found: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
         for shape, expected in self.shapes.items():
@@ -152,10 +172,9 @@ class Expectation:
             if expected.low == expected.high != count:
                 text = output_lines.show(shape)
                 if count == 0:
-                    return Disagreement(f"the line '{text}' is missing")
-                return Disagreement(
-                    f"the line '{text}' comes {count} times, {expected.low} times in the original"
-                )
+                    return Disagreement(f"the line '{text}' is missing", place=f"{text} missing")
+                sentence = f"the line '{text}' comes {count} times, {expected.low} times in the original"
+                return Disagreement(sentence, place=f"{text} count")
         return None
 
 
@@ -167,20 +186,23 @@ def _names_one(settings: tuple[str, ...], shape: str) -> bool:
     return any(name in shape for name in settings)
 
 
-def learn(outputs: Sequence[Source]) -> Expectation:
-    """Learn from at least two runs of the original, as texts or as files (for large ones)."""
+def learn(outputs: Sequence[Source], ignored: "re.Pattern[str] | None" = None) -> Expectation:
+    """Learn from at least two runs of the original, as texts or as files (for large ones).
+
+    Lines in which ``ignored`` matches are not compared.
+    """
     if len(outputs) < 2:
         raise MpiricError("at least two runs of the original are needed to learn what varies by itself")
-    return _merge(tuple(digest(output) for output in outputs))
+    return _merge(tuple(digest(output, ignored) for output in outputs), ignored)
 
 
-def _merge(runs: tuple[OutputDigest, ...]) -> Expectation:
+def _merge(runs: tuple[OutputDigest, ...], ignored: "re.Pattern[str] | None") -> Expectation:
     names = dict.fromkeys(shape for run in runs for shape in run.shapes)
     shapes = {name: _expect(name, [run.shapes.get(name) for run in runs]) for name in names}
     torn = [
         sum(entry.count for name, entry in run.shapes.items() if _only_here(name, run, runs)) for run in runs
     ]
-    return Expectation(shapes, 2 * max(torn), runs)
+    return Expectation(shapes, 2 * max(torn), runs, ignored)
 
 
 def _only_here(name: str, run: OutputDigest, runs: tuple[OutputDigest, ...]) -> bool:
@@ -199,19 +221,29 @@ def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
     among_varying = output_lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
     timing_table = among_varying or any(entry.timings for entry in there)
     looks, unit = output_lines.timing_columns(name), output_lines.unit_columns(name)
+    times = output_lines.time_columns(name)
+    measured = [
+        runs[0].is_time
+        if i < len(times) and times[i]
+        else i < len(looks) and ((looks[i] and broken[i]) or unit[i])
+        for i, runs in enumerate(columns)
+    ]
     return _ExpectedShape(
         min(counts),
         max(counts),
         tuple(
             _ExpectedColumn(
                 compared=same[i]
-                and not (i < len(looks) and ((looks[i] and broken[i]) or unit[i]))
+                and not measured[i]
                 and not (timing_table and broken[i] and output_lines.digits(examples[i]) <= _FEW_DIGITS),
                 values=runs[0],
                 may_be_special=any(column.specials for column in runs),
             )
             for i, runs in enumerate(columns)
         ),
+        varies=steady
+        and not timing_table
+        and any(b and not s and not m for b, s, m in zip(broken, same, measured, strict=True)),
     )
 
 
@@ -227,6 +259,8 @@ def _wrong_column(
             return index
         if not column.compared or expected.low != entry.count or column.values.hashes == found.hashes:
             continue
+        if column.values.is_moments and found.is_moments:
+            continue  # seconds since 1970
         if not (rounding and _close(column.values, found, tolerance)):
             return index
     return None

@@ -1,23 +1,30 @@
 """A line of output taken apart: its shape (what stays), its values (what may vary), and which are timings."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from mpiric.tuning.equivalence import time_forms
+
 _SPECIAL = r"(?<![\w./-])[-+]?(?:nan|inf|infinity)(?![\w./-])"
+_NUMBER = r"(?:(?<![\w.)\]])[-+])?(?:\d+\.?\d*|(?<!\w)\.\d+)(?:[ed][-+]?\d+)?"
 _VALUE = re.compile(
     r"(?P<path>(?<![\w.])(?:/[\w.+~@%-]+){2,}/?)"
-    r"|(?P<hex>\b0x[0-9a-f]+\b|\b(?=[0-9a-f-]*[0-9])(?=[0-9-]*[a-f])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b)"
-    r"|(?P<clock>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?"
-    r"|\b\d{1,3}:\d\d(?::\d\d)?(?:\.\d+)?\b)"
-    r"|(?P<day>\b(?:mon|tue|wed|thu|fri|sat|sun)(?:day|sday|nesday|rsday|urday)?\b,?"
-    r"(?:\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\s+\d{1,2})?)"
+    rf"|(?P<day>{time_forms.DAY})"
+    r"|(?P<hex>\b0x[0-9a-f]+\b|\b(?=[0-9a-f-]{0,50}[0-9])(?=[0-9-]{0,50}[a-f])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b)"
+    rf"|(?P<clock>{time_forms.CLOCK})"
+    rf"|(?P<maybe>{time_forms.MAYBE})"
     rf"|(?P<special>{_SPECIAL})"
-    r"|(?P<number>(?:(?<![\w.)\]])[-+])?(?:\d+\.?\d*|(?<!\w)\.\d+)(?:[ed][-+]?\d+)?)",
+    rf"|(?P<number>{_NUMBER})",
     re.IGNORECASE,
 )
+_PLAIN = re.compile(rf"(?P<number>{_NUMBER})", re.IGNORECASE)
 _BAR = re.compile(r"(?<=[\[(|])[=#>.\-*_~+█▉▊▋▌▍▎▏░▒▓ ]{4,}(?=[\])|])")
 _RUN = re.compile(r"([=#>.\-*_~+█▉▊▋▌▍▎▏░▒▓])\1{2,}|[ \t]+")
+_PADDED_TIME = re.compile(
+    r"(?:(?<![ \t])[ \t]+)?(\x02(?:day|clock)\x02)[ \t]*"
+)  # "( 8h08 )", "DATE=' 4Oct2026'"
 _UNIT = re.compile(
     r"\s*[\])]?\s*(?:%|(?:[numµk]|milli|micro|nano)?s(?:ec(?:ond)?s?)?\b(?!\s*=)|min(?:ute)?s?\b|h(?:ou)?rs?\b"
     r"|h\b|(?:clock\s+)?(?:ticks|cycles)\b|[kmgtp]?i?b(?:ytes?|its?)?\s*/\s*s|[kmgtpe]?flop/?s?\b|[mg]?ups\b|[kmg]hz\b"
@@ -32,8 +39,16 @@ _KEYWORD = re.compile(
     r"|\w[\[(](?:i?ops|usecs?)[\])]",
     re.IGNORECASE,
 )
-_CLASSES = ("path", "hex", "clock", "day", "special", "number")
-_LONGEST = 20_000  # characters of a line that are looked at
+_MARK = re.compile(r"(\x01|\x02\w+\x02)")
+_TIMES = ("\x02clock\x02", "\x02day\x02")
+_NAME_OF_VALUE = re.compile(
+    r"""["'](?P<key>[\w .-]+)["']\s*:\s*["'\[]*$|<[\w:.-]*?(?P<tag>[\w.-]+)(?:\s[^<>]*)?>\s*$"""
+    r"""|\s(?P<attribute>[\w.-]+)=["']$"""
+)
+_OF_SEVERAL = frozenset(
+    {"min", "max", "avg", "mean", "average", "median", "total", "sum", "std", "value", "seconds"}
+)
+LONGEST_LINE = 20_000  # characters of a line that are looked at
 
 
 class OutputLine(NamedTuple):
@@ -49,7 +64,7 @@ def take_apart(text: str) -> OutputLine:
     Which digits a number has decides nothing but where 0x begins one: lines that differ in digits alone
     are taken apart once.
     """
-    text = text[:_LONGEST]
+    text = text[:LONGEST_LINE]
     is_kept = "0x" not in text and "0X" not in text
     form = _form(text.translate(_SAME_DIGIT)) if is_kept else _take_apart(text)
     return OutputLine(form.shape, tuple([text[begin:end] for begin, end in form.values]))
@@ -63,16 +78,25 @@ class _Form(NamedTuple):
 
 
 def _take_apart(text: str) -> _Form:
-    values: list[tuple[int, int]] = []
-
-    def mark(match: re.Match[str]) -> str:
-        values.append(match.span())
-        return "\x01" if match.lastgroup in ("number", "special") else f"\x02{match.lastgroup}\x02"
-
     if not any(char.isdigit() for char in text) and "/" not in text and not _MAY_VARY.search(text):
         return _Form(_squeeze(text), ())
-    shape = _VALUE.sub(mark, text)
-    return _Form(_squeeze(shape), tuple(values))
+    values: list[tuple[int, int]] = []
+    parts: list[str] = []
+    position = 0
+    while (match := _VALUE.search(text, position)) is not None:
+        kind = match.lastgroup or ""
+        if (kind == "maybe" and not time_forms.speaks_of_time(text[: match.start()])) or (
+            kind == "clock" and ":" in match[0] and time_forms.is_size(text[: match.start()])
+        ):
+            match = _PLAIN.search(text, match.start())
+            assert match is not None  # each of these forms begins with a digit
+            kind = "number"
+        kind = "clock" if kind == "maybe" else kind
+        values.append(match.span())
+        mark = "\x01" if kind in ("number", "special") else f"\x02{kind}\x02"
+        parts += [text[position : match.start()], mark]
+        position = match.end()
+    return _Form(_squeeze("".join(parts) + text[position:]), tuple(values))
 
 
 _form = lru_cache(maxsize=1 << 14)(_take_apart)
@@ -82,36 +106,55 @@ _MAY_VARY = re.compile(rf"\b(?:mon|tue|wed|thu|fri|sat|sun)|{_SPECIAL}|[0-9a-f]{
 
 def _squeeze(text: str) -> str:
     without_bars = _BAR.sub(lambda match: " " if match[0].isspace() else "=", text)
+    without_bars = _PADDED_TIME.sub(r"\1", without_bars)
     return _RUN.sub(lambda match: match[1] * 3 if match[1] else " ", without_bars).strip()
 
 
 @lru_cache(maxsize=4096)
+def time_columns(shape: str) -> tuple[bool, ...]:
+    """Whether a value has the form of a date, a time of day or a duration, for each value of a shape."""
+    return tuple(mark in _TIMES for _, mark, _ in _marks(shape))
+
+
+@lru_cache(maxsize=4096)
+def path_columns(shape: str) -> tuple[bool, ...]:
+    """Whether a value is a path, for each value of a shape."""
+    return tuple(mark == "\x02path\x02" for _, mark, _ in _marks(shape))
+
+
+@lru_cache(maxsize=4096)
 def timing_columns(shape: str) -> tuple[bool, ...]:
-    """Whether unit or keyword make a value look like a measurement, for each value of a shape."""
-    parts = re.split(r"(\x01|\x02\w+\x02)", shape)
+    """Whether unit or keyword make a value look like a measurement, for each value of a shape.
+
+    A value with a name of its own, as in JSON and XML, is told by this name alone.
+    """
     found: list[bool] = []
-    for index in range(1, len(parts), 2):
-        before, mark, after = "".join(parts[max(0, index - 3) : index]), parts[index], parts[index + 1]
-        found.append(
-            mark in ("\x02clock\x02", "\x02day\x02")
-            or _UNIT.match(after) is not None
-            or _KEYWORD.search(before) is not None
-        )
+    for before, mark, after in _marks(shape):
+        named = _NAME_OF_VALUE.search(before)
+        name = next(filter(None, named.groups()), "") if named else ""
+        words = name if name and name.lower() not in _OF_SEVERAL else before
+        found.append(mark in _TIMES or _UNIT.match(after) is not None or _KEYWORD.search(words) is not None)
     return tuple(found)
 
 
 @lru_cache(maxsize=4096)
 def unit_columns(shape: str) -> tuple[bool, ...]:
     """Whether a unit of time, rate or share is written right behind a value, for each value of a shape."""
-    parts = re.split(r"(\x01|\x02\w+\x02)", shape)
-    return tuple(_UNIT.match(parts[index + 1]) is not None for index in range(1, len(parts), 2))
+    return tuple(_UNIT.match(after) is not None for _, _, after in _marks(shape))
+
+
+def _marks(shape: str) -> Iterator[tuple[str, str, str]]:
+    """Each mark of a shape, with the text before it (and before the mark before it) and behind it."""
+    parts = _MARK.split(shape)
+    for index in range(1, len(parts), 2):
+        yield "".join(parts[max(0, index - 3) : index]), parts[index], parts[index + 1]
 
 
 @lru_cache(maxsize=4096)
 def is_table_row(shape: str) -> bool:
     """Whether no words follow the first value: a label and a row of numbers."""
-    _, _, rest = shape.partition("\x01")
-    return bool(rest) and not re.search(r"[A-Za-z]", rest)
+    _, mark, *rest = [*_MARK.split(shape, maxsplit=1), ""]
+    return bool(mark and rest[0]) and not re.search(r"[A-Za-z]", _MARK.sub("", rest[0]))
 
 
 @lru_cache(maxsize=4096)
@@ -123,12 +166,12 @@ def is_timing_header(shape: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_row_or_rule(shape: str) -> bool:
     """Whether a line may stand in a table: mostly numbers after a label, or a line of dashes."""
-    _, mark, rest = shape.partition("\x01")
-    return (
-        len(re.findall(r"[A-Za-z]+", rest)) <= rest.count("\x01") // 3
-        if mark
-        else not re.search(r"\w", shape)
-    )
+    first = _MARK.search(shape)
+    if first is None:
+        return not re.search(r"\w", shape)
+    rest = shape[first.end() :]
+    values = len(_MARK.findall(rest))
+    return len(re.findall(r"[A-Za-z]+", _MARK.sub("", rest))) <= values // 3
 
 
 def is_special(value: str) -> bool:
@@ -169,6 +212,7 @@ def number_and_step(value: str) -> tuple[float, int] | None:
 def show(shape: str, values: tuple[str, ...] = ()) -> str:
     """A line for people: the shape with its values put back, shortened."""
     rest = iter(values)
-    text = re.sub(r"\x01|\x02\w+\x02", lambda _: next(rest, "#"), shape)
+    spaced = re.sub(r"(?<=[\w:,])(?=\x02)|(?<=\x02)(?=[\w(])(?!\w+\x02)", " ", shape)
+    text = _MARK.sub(lambda _: next(rest, "#"), spaced)
     text = "".join(char if char.isprintable() else "?" for char in text)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -5,6 +5,7 @@ beginnings in common, to the last whole line but one of the shortest. Files like
 they are the same; of one that is no text, the bytes that the shortest has, when the originals agree on them.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -13,7 +14,7 @@ from os import truncate
 from pathlib import Path
 
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
-from mpiric.tuning.equivalence.output_files import is_text, kind_of_name, printable_name, written
+from mpiric.tuning.equivalence.output_files import by_key, is_text, kind_of_name, printable_name, written
 
 _BLOCK_BYTES = 1 << 20
 
@@ -30,7 +31,8 @@ class LinesExpectation:
         due = self.lines - self.expected.most_naming(settings)
         text = _first_lines(path, due, without=settings)
         if (printed := text.count("\n")) < due:
-            return Disagreement(f"{printed} lines before the mark, where the original prints {due}")
+            sentence = f"{printed} lines before the mark, where the original prints {due}"
+            return Disagreement(sentence, place="lines before the mark")
         return self.expected.compare(text, rounding=rounding, settings=settings)
 
 
@@ -55,26 +57,33 @@ class PrefixExpectation:
 
         ``rounding`` and ``settings`` as in `Expectation.compare`.
         """
+        found = by_key(found)
         if wrong := self.stdout.compare(stdout, rounding=rounding, settings=settings):
             return wrong
         for name in sorted({*self.texts, *self.bytes}):
             if name not in found:
-                return Disagreement(f"the file '{printable_name(name)}' was not written before the mark")
+                sentence = f"the file '{printable_name(name)}' was not written before the mark"
+                return Disagreement(sentence, place=f"{name} missing")
         known = {*self.texts, *self.bytes}
         if new := sorted(name for name in found.keys() - known if kind_of_name(name) not in self.others):
-            return Disagreement(f"the file '{printable_name(new[0])}' is none the original writes")
+            sentence = f"the file '{printable_name(new[0])}' is none the original writes"
+            return Disagreement(sentence, place=f"{kind_of_name(new[0])} new")
         for name, lines in self.texts.items():
             if wrong := lines.compare(found[name], rounding=rounding, settings=settings):
-                return Disagreement(f"in the file '{printable_name(name)}', {wrong.sentence}", wrong.line)
+                sentence = f"in the file '{printable_name(name)}', {wrong.sentence}"
+                return Disagreement(sentence, wrong.line, f"{name} {wrong.place}")
         for name, (length, content) in self.bytes.items():
             if _hash(found[name], length) != content:
-                return Disagreement(f"the file '{printable_name(name)}' begins otherwise than the original's")
+                sentence = f"the file '{printable_name(name)}' begins otherwise than the original's"
+                return Disagreement(sentence, place=f"{name} contents")
         return None
 
 
-def learn_prefixes(stdouts: Sequence[Path], directories: Sequence[Path]) -> PrefixExpectation:
+def learn_prefixes(
+    stdouts: Sequence[Path], directories: Sequence[Path], ignored: "re.Pattern[str] | None" = None
+) -> PrefixExpectation:
     """Learn from runs of the original, at least two, that ended at the mark; without directories no files."""
-    runs = [written(directory, {}) for directory in directories]
+    runs = [by_key(written(directory, {})) for directory in directories]
     everywhere = set.intersection(*(set(run) for run in runs)) if runs else set()
     others = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
     texts: dict[str, LinesExpectation] = {}
@@ -85,12 +94,12 @@ def learn_prefixes(stdouts: Sequence[Path], directories: Sequence[Path]) -> Pref
         hashes = {_hash(path, length) for path in paths}
         if all(is_text(path) for path in paths):
             is_whole = len(hashes) == 1 and len({path.stat().st_size for path in paths}) == 1
-            texts[name] = _learn_lines(paths, in_doubt=0 if is_whole else 1)
+            texts[name] = _learn_lines(paths, 0 if is_whole else 1, ignored)
         elif len(hashes) == 1:
             contents[name] = length, hashes.pop()
         else:
             others.add(kind_of_name(name))
-    return PrefixExpectation(_learn_lines(stdouts), texts, contents, frozenset(others))
+    return PrefixExpectation(_learn_lines(stdouts, 1, ignored), texts, contents, frozenset(others))
 
 
 def keep_lines(path: Path, lines: int) -> None:
@@ -100,9 +109,9 @@ def keep_lines(path: Path, lines: int) -> None:
     truncate(path, length)
 
 
-def _learn_lines(paths: Sequence[Path], in_doubt: int = 1) -> LinesExpectation:
+def _learn_lines(paths: Sequence[Path], in_doubt: int, ignored: "re.Pattern[str] | None") -> LinesExpectation:
     lines = max(0, min(_whole_lines(path) for path in paths) - in_doubt)
-    return LinesExpectation(lines, learn([_first_lines(path, lines) for path in paths]))
+    return LinesExpectation(lines, learn([_first_lines(path, lines) for path in paths], ignored))
 
 
 def _whole_lines(path: Path) -> int:

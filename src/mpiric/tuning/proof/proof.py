@@ -245,7 +245,8 @@ class _Standing:
     def enter(self, trials: Mapping[_Run, Trial]) -> None:
         """Add a round, and see what it decides."""
         self._enter(trials)
-        if len(self.failures) >= self.rule.original_failures:
+        runs = len(self.failures) + len(self.claim.pairs)
+        if len(self.failures) >= self.rule.original_failures and 2 * len(self.failures) > runs:
             raise ProgramFailedError(
                 f"the unchanged command failed {len(self.failures)} times during the proof: "
                 f"{self.failures[-1]}",

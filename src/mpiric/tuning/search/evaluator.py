@@ -15,7 +15,9 @@ from mpiric.tuning.search.space import Point, SearchSpace
 Measure = Callable[[Configuration, float], Trial]
 
 _CAP = 2.5  # a run longer than this multiple of the best is stopped
+_CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # of its slowest run: beyond, it hangs
 _ORIGINAL_EVERY = 12  # runs
+_DISTURBED = 0.26  # of the logarithm of a run's time: 1.3 times as long
 _MUCH = 0.15  # off the logarithm of the objective
 _SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
 
@@ -40,6 +42,7 @@ class Evaluator:
     objective_is_time: bool = True
     feasible: Callable[[Configuration], bool] = lambda _: True
     expected_s: float = 0.0  # of a run, before there is any
+    corrected: Sequence[Trial] = ()  # earlier trials that turned out otherwise; it grows
     trials: list[Trial] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
     logs: list[float] = field(default_factory=list)
@@ -49,6 +52,7 @@ class Evaluator:
     _writable: dict[Point, bool] = field(default_factory=dict)
     _fit: Effects | None = None
     _fitted: int = 0
+    _seen_corrected: int = 0
     _around_s: list[float] = field(default_factory=list)  # each run: its directory, and its files
     _recorded: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
     _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
@@ -92,6 +96,11 @@ class Evaluator:
             return False
         return min(self.logs[first:], default=inf) < median(self.logs[:first]) - _MUCH
 
+    def is_original_disturbed(self) -> bool:
+        """Whether half of the original's runs or more took much longer than the quickest."""
+        logs = [log for log, point in zip(self.logs, self.points, strict=True) if not any(point)]
+        return self.objective_is_time and median(logs) > min(logs) + _DISTURBED
+
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""
         return 0 if point in self.stopped else self.points.count(point)
@@ -108,8 +117,25 @@ class Evaluator:
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         self.budget.spend()
+        self._correct()
         self._enter(trial)
         return trial
+
+    def _correct(self) -> None:
+        """Enter anew what turned out otherwise: a rejection that was withdrawn excludes nothing any more."""
+        for trial in self.corrected[self._seen_corrected :]:
+            self._seen_corrected += 1
+            at = next((n for n, old in enumerate(self.trials) if old.number == trial.number), None)
+            point = self.space.point(trial.configuration)
+            if at is None or point is None:
+                continue
+            del self.trials[at]
+            self.failed.pop(point, None)
+            if point in self.stopped:
+                self._forget(point)
+            self._fit = None
+            if trial.outcome is not Outcome.INTERRUPTED:
+                self._enter(trial)
 
     def _measured(self, configuration: Configuration, point: Point) -> Trial:
         begun_s = self.budget.elapsed_s
@@ -145,6 +171,7 @@ class Evaluator:
 
     def rejected(self) -> tuple[tuple[Configuration, str], ...]:
         """Configurations that failed or were stopped for being slow, with the reason."""
+        self._correct()
         slow = [(point, "clearly slower than the best; stopped early") for point in sorted(self.stopped)]
         return tuple((self.space.configuration(point), why) for point, why in (*self.failed.items(), *slow))
 
@@ -172,8 +199,15 @@ class Evaluator:
         self.stopped.discard(point)
 
     def _limit_s(self, point: Point) -> float:
-        """Stop what is clearly slower than the best; a run of the original is never stopped by it."""
-        if not self.logs or not any(point):
+        """Stop what is clearly slower than the best, and a run of the original that hangs."""
+        if not any(point):
+            own = [
+                trial.wall_s
+                for trial in self.trials
+                if not trial.configuration and trial.outcome is Outcome.OK
+            ]
+            return _CAP_OF_ORIGINAL * max(own) + _SLACK_OF_ORIGINAL_S if own else float("inf")
+        if not self.logs:
             return float("inf")
         walls: dict[Configuration, list[float]] = defaultdict(list)
         for trial in self.trials:

@@ -32,6 +32,7 @@ from mpiric.tuning.search.screening import screen
 from mpiric.tuning.search.space import SearchSpace
 
 _ORIGINAL_FAILURES = 3
+_MOST_BASELINE = 4  # runs of the original before anything else
 _MOST_CANDIDATES = 2
 _FEWEST_FOR_FINALS = 40  # with fewer, exploration is the better judge of contenders
 
@@ -65,6 +66,7 @@ def search(
     objective_is_time: bool = True,
     feasible: Callable[[Configuration], bool] = lambda _: True,
     expected_s: float = 0.0,
+    corrected: Sequence[Trial] = (),
 ) -> SearchResult:
     """Look for faster configurations.
 
@@ -73,10 +75,13 @@ def search(
     taken instead of running again when the search comes to the same configuration (as runs, not as time).
     ``known`` are runs that were made ahead of the search, many at a time: all of them inform from the start.
     ``feasible`` says without a run whether a configuration can be written down at all, and ``expected_s`` how
-    long a run takes before there is any.
+    long a run takes before there is any. ``corrected`` grows while the search goes on: earlier trials that
+    turned out otherwise, which replace what was known of them.
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
-    evaluator = Evaluator(space, measure, budget, seen, known, objective_is_time, feasible, expected_s)
+    evaluator = Evaluator(
+        space, measure, budget, seen, known, objective_is_time, feasible, expected_s, corrected
+    )
     with suppress(OutOfBudgetError):
         _baseline(evaluator)
         if space.factors:
@@ -105,9 +110,11 @@ def _never(configuration: Configuration, limit_s: float) -> Trial:
 
 
 def _baseline(evaluator: Evaluator) -> None:
-    """Run the original twice, so that there is something to compare with."""
+    """Run the original twice, to have something to compare with; more often where one was disturbed."""
     failures = 0
-    while evaluator.runs_of(evaluator.original) < 2:
+    while (runs := evaluator.runs_of(evaluator.original)) < 2 or (
+        runs < _MOST_BASELINE and evaluator.is_original_disturbed()
+    ):
         trial = evaluator.run(evaluator.original)
         failures += trial.outcome is not Outcome.OK
         if failures == _ORIGINAL_FAILURES:

@@ -10,7 +10,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
-AMENDED = "amended"  # event: the objective of a trial that was written before it was known
+AMENDED = "amended"  # event: objective and outcome of a trial that was written before they were known
 _LEFT_OUT = (
     "block",
     "replicate",
@@ -52,7 +52,7 @@ def read_log(path: Path) -> TuneEvents:
                 if event["event"] == "trial":
                     trials.append(trial_from_json(event))
                 elif event["event"] == AMENDED:
-                    _amend(trials, event["number"], _number(event["objective"]))
+                    _amend(trials, event)
                 events.append(event)
             except (ValueError, KeyError, TypeError, RecursionError, OverflowError):  # noqa: PERF203
                 damaged += 1
@@ -60,10 +60,13 @@ def read_log(path: Path) -> TuneEvents:
     return TuneEvents(meta, tuple(events), tuple(trials), damaged)
 
 
-def _amend(trials: list[Trial], number: object, objective: float) -> None:
+def _amend(trials: list[Trial], event: Mapping[str, object]) -> None:
+    objective = None if event["objective"] is None else _number(event["objective"])
     for at, trial in enumerate(trials):
-        if trial.number == number:
-            trials[at] = replace(trial, objective=objective)
+        if trial.number == event["number"]:
+            outcome = Outcome(event.get("outcome", trial.outcome.value))
+            reason = str(event.get("reason", trial.reason))
+            trials[at] = replace(trial, objective=objective, outcome=outcome, reason=reason)
 
 
 def _event(line: bytes) -> Mapping[str, object]:

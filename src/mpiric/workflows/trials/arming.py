@@ -79,6 +79,10 @@ class MarkedRun(Protocol):
         """What the run left, None when that is nothing that can be read."""
         ...
 
+    def holds_window(self, marks: RunMarks | None) -> bool:
+        """Whether the marks hold all that the run was made for, however its launcher ended."""
+        ...
+
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
         """The run's times, None without marks."""
         ...
@@ -120,6 +124,10 @@ class FollowedRun:
     def marks(self, execution: Execution) -> RunMarks | None:
         """Read when the lines came; the output is cut behind the last mark."""
         return self.follower.marks(execution.started_ns)
+
+    def holds_window(self, marks: RunMarks | None) -> bool:
+        """Whether both lines were printed."""
+        return self.ends and marks is not None and _is_whole(marks, self.pair)
 
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
         """The run's times, None without marks."""
@@ -177,6 +185,14 @@ class ArmedRun:
         except MpiricError:
             return None
 
+    def holds_window(self, marks: RunMarks | None) -> bool:
+        """Whether every rank that counts has passed the last mark.
+
+        A launcher may kill the ranks, and say so in its status, while rank 0 is about to end the run.
+        """
+        pair = self.arming.pair
+        return self.arming.ends and pair is not None and marks is not None and _is_whole(marks, pair)
+
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
         """The run's times, None without marks."""
         return _split(marks, self.arming.pair, execution)
@@ -209,6 +225,12 @@ class ArmedRun:
 def started_unix_s(execution: Execution) -> float:
     """The time a launch was started, by the wall clock of this host."""
     return time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
+
+
+def _is_whole(marks: RunMarks, pair: MarkPair) -> bool:
+    counting = [rank for rank in marks.ranks if rank.rank == 0 or not pair.on_rank_0_alone]
+    whole = bool(counting) and all(rank.first and rank.last for rank in counting)
+    return whole and (pair.on_rank_0_alone or not marks.missing)
 
 
 def _split(marks: RunMarks | None, pair: MarkPair | None, execution: Execution) -> Split | None:

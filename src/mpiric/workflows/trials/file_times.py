@@ -46,6 +46,10 @@ class FileRun:
         """Nothing."""
         return None
 
+    def holds_window(self, marks: RunMarks | None) -> bool:  # noqa: ARG002
+        """No: it goes to its end."""
+        return False
+
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:  # noqa: ARG002
         """The time in calls on files; None without a usable record."""
         try:

@@ -18,7 +18,9 @@ from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.marks.agreement import disagreement
 from mpiric.tuning.marks.forecast import marks_of
+from mpiric.tuning.marks.repeatable import repeatable_hint
 from mpiric.tuning.marks.window import MarkWindow, choose_window
+from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
 from mpiric.workflows.trials.mark_judge import crossings
@@ -77,7 +79,9 @@ def find_marks(
         results = _originals(trials, situation, narrator, window)
         left = [result.marks for result in results if result.marks is not None]
         if different := disagreement([crossings(marks, pair) for marks in left]):
-            raise NoMarksError(f"its steps are not the same work in every run: {different}")
+            hint = repeatable_hint(program_name(situation.job))
+            more = f" ({hint})" if hint else ""
+            raise NoMarksError(f"its steps are not the same work in every run: {different}{more}")
         judged = choose_window(
             [_of_first_rank(marks, pair) for marks in left], wishes.budget_s, wishes.after_s
         )

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from mpiric import knobs
 from mpiric.host.isolation.working_copies import TrialDirectory
@@ -24,6 +25,7 @@ from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectati
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.marks.forecast import forecast_s
 from mpiric.tuning.objective import Objective, value_of
+from mpiric.workflows.trials.disputes import Disputes, RejectedRun
 from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
 OUTPUTS = "outputs"  # directory of a tune that holds what its runs printed
@@ -42,12 +44,17 @@ class Judge:
     objective: Objective
     check_command: str = ""  # the user's own judge, run in the trial's directory
     rounding: bool = False  # whether the last digits may differ
+    ignored: "re.Pattern[str] | None" = None  # lines that are not compared
     printed: Expectation | None = field(default=None, init=False)  # None: not compared
     at_mark: MarkJudge | None = field(default=None, init=False)  # None: runs are whole
     until_safe: bool = field(default=False, init=False)  # runs last until what they wrote is on the servers
     marks_of_length: float | None = field(default=None, init=False)  # of the run that is forecast
     _compares: bool = field(default=False, init=False)
+    disputes: Disputes = field(default_factory=Disputes, init=False)
     _written: FilesExpectation | None = field(default=None, init=False)
+    _kept: list[Path] = field(
+        default_factory=list, init=False
+    )  # directories that the files were learned from
     _rss_limit_bytes: int = field(default=0, init=False)  # of one process; 0: not watched
     _stdout_of_original: str = field(default="", init=False)
 
@@ -55,20 +62,39 @@ class Judge:
         """Require of every later run what these runs of the original print and write in common."""
         self._stdout_of_original = originals[0].stdout
         if compare:
-            self.printed = learn([Path(trial.stdout) for trial in originals])
-            self._written = learn_files([kept_files(trial) for trial in originals])
+            self.printed = learn([Path(trial.stdout) for trial in originals], self.ignored)
+            self._kept = [kept_files(trial) for trial in originals]
+            self._written = learn_files(self._kept, ignored=self.ignored)
 
     def learn_at_mark(
         self, pair: MarkPair, originals: Sequence[tuple[Trial, RunMarks]], *, compare: bool
     ) -> None:
         """Require that every later run comes to its last mark as these runs did, which ended there."""
         self._compares = compare
-        self.at_mark = learn_at_mark(pair, [_stopped(trial, marks) for trial, marks in originals])
+        stopped = [_stopped(trial, marks) for trial, marks in originals]
+        self.at_mark = learn_at_mark(pair, stopped, self.ignored)
 
     @property
-    def expectation(self) -> object:
-        """What runs are held against, None before anything was learned; another one once it was widened."""
-        return self.at_mark or self.printed
+    def expectation(self) -> tuple[object, ...]:
+        """What runs are held against, empty before anything was learned; another one once it was widened."""
+        return (self.at_mark,) if self.at_mark else (self.printed, self._written) if self.printed else ()
+
+    @property
+    def uncompared(self) -> str:
+        """What of the original's output differs from run to run, in a sentence; "" for nothing."""
+        printed = self.at_mark.printed.stdout.expected if self.at_mark and self._compares else self.printed
+        if printed is None:
+            return ""
+        if printed.compares_nothing:
+            return "its output differs from run to run and was not compared"
+        if printed.varying:
+            more = f" and {len(printed.varying) - 1} more" if len(printed.varying) > 1 else ""
+            return f"lines that differ from run to run were not compared: '{printed.varying[0]}'{more}"
+        return ""
+
+    def cleared(self) -> list[Trial]:
+        """Trials whose rejection is withdrawn: they agree with the originals as these are known by now."""
+        return self.disputes.cleared(lambda run: self._disagreement(run) is None)
 
     def limit_memory(self, situation: Situation) -> None:
         """Refuse later runs whose memory grows far beyond the original's."""
@@ -90,7 +116,10 @@ class Judge:
             _keep_files(trial, directory)
         if complaint := self._complaint(trial, directory, situation, set_by(launch), marks):
             outcome, reason = complaint
-            return replace(trial, outcome=outcome, reason=reason)
+            if isinstance(reason, Disagreement):
+                cleared = self._cleared(trial, launch, situation, ranks, directory)
+                self._dispute(cleared, reason, directory, set_by(launch), marks)
+            return replace(trial, outcome=outcome, reason=str(reason))
         time_s = self._time_s(trial)
         if time_s is None and trial.phase in _LEARNED_FROM:
             return trial  # it teaches what is printed; what is compared carries marks
@@ -149,12 +178,46 @@ class Judge:
             return split.per_mark_s
         return (split.start_from_s or 0.0) + self.marks_of_length * split.per_mark_s
 
-    def prints_alike(self, stdout: Path, settings: tuple[str, ...]) -> bool:
-        """Whether an output agrees with the originals'."""
+    def _cleared(
+        self,
+        trial: Trial,
+        launch: Launch,
+        situation: Situation,
+        ranks: tuple[RankSeen, ...],
+        directory: TrialDirectory,
+    ) -> Trial:
+        """A rejected trial as it is if its rejection is withdrawn."""
+        try:
+            value = self._value(trial, _known(self._time_s(trial)), launch, situation, ranks, directory)
+        except MpiricError as error:
+            return replace(trial, outcome=Outcome.FAILED, reason=error.message)
+        return replace(trial, objective=value)
+
+    def _dispute(
+        self,
+        trial: Trial,
+        difference: Disagreement,
+        directory: TrialDirectory,
+        settings: tuple[str, ...],
+        marks: RunMarks | None,
+    ) -> None:
+        files = in_own_places(directory.written())
+        run = RejectedRun(trial, difference.place, Path(trial.stdout), files, settings, marks)
+        self.disputes.add(run)
+
+    def _disagreement(self, run: RejectedRun) -> Disagreement | None:
+        """What is wrong with a run, by all that is known of the original."""
+        options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
         if self.at_mark is not None:
-            return True  # its files and marks are gone: another run will tell
-        printed = self.printed
-        return printed is None or printed.compare(stdout, rounding=self.rounding, settings=settings) is None
+            if run.marks is None or not run.stdout.exists():
+                return Disagreement("its marks were not kept")
+            return self.at_mark.complaint(run.marks, run.stdout, run.files, **options)
+        if self.printed and (wrong := self.printed.compare(run.stdout, **options)):
+            return wrong
+        if self._written is None:
+            return None
+        rearranged = _rearranges(run.trial.configuration.as_dict())
+        return self._written.compare_files(run.files, rearranged=rearranged, **options)
 
     def _complaint(
         self,
@@ -163,7 +226,7 @@ class Judge:
         situation: Situation,
         settings: tuple[str, ...],
         marks: RunMarks | None,
-    ) -> tuple[Outcome, str] | None:
+    ) -> tuple[Outcome, str | Disagreement] | None:
         if self._rss_limit_bytes and trial.rss_peak_bytes > self._rss_limit_bytes:
             grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
             return Outcome.GREEDY, f"a process grew to {grown} MiB, more than the {limit} MiB allowed"
@@ -174,7 +237,7 @@ class Judge:
             return (Outcome.DIFFERENT, different) if different else None
         difference = self._difference(trial, directory, settings)
         if difference is not None:
-            return Outcome.DIFFERENT, str(difference)
+            return Outcome.DIFFERENT, difference
         if self.check_command:
             return self._check(trial, directory, situation)
         return None
@@ -186,13 +249,13 @@ class Judge:
         directory: TrialDirectory,
         settings: tuple[str, ...],
         marks: RunMarks | None,
-    ) -> str:
+    ) -> str | Disagreement | None:
         """What differs at the mark; a run of the original that came there only teaches."""
         if other_work := at_mark.other_work(marks):
             return f"other work than the original's: {other_work}"
         assert marks is not None
         if not self._compares:
-            return ""
+            return None
         different = at_mark.complaint(
             marks,
             Path(trial.stdout),
@@ -204,29 +267,24 @@ class Judge:
             _keep_files(trial, directory)
             stdout = _copy_private(Path(trial.stdout), kept_files(trial).with_suffix(".printed"))
             self.at_mark = at_mark.widened(StoppedOriginal(marks, stdout, kept_files(trial)))
-            return ""
+            return None
         return different
 
     def _difference(
         self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
     ) -> Disagreement | None:
         """What differs from the original's output; a run of the original itself only teaches."""
-        stdout = Path(trial.stdout)
-        if self.printed:
-            difference = self.printed.compare(stdout, rounding=self.rounding, settings=settings)
-            if difference is not None and trial.configuration:
-                return difference
-            if difference is not None:
-                self.printed = self.printed.widened(stdout)
-        if self._written is None or not trial.configuration:
-            return None
-        found = in_own_places(directory.written())
-        return self._written.compare_files(
-            found,
-            rounding=self.rounding,
-            settings=settings,
-            rearranged=_rearranges(trial.configuration.as_dict()),
-        )
+        stdout, files = Path(trial.stdout), in_own_places(directory.written())
+        found = self._disagreement(RejectedRun(trial, "", stdout, files, settings))
+        if found is None or trial.configuration:
+            return found
+        if self.printed and self.printed.compare(stdout, rounding=self.rounding) is not None:
+            self.printed = self.printed.widened(stdout)
+        if self._written and self._written.compare_files(files) is not None:
+            _keep_files(trial, directory)
+            self._kept.append(kept_files(trial))
+            self._written = learn_files(self._kept, ignored=self.ignored)
+        return None
 
     def _check(
         self, trial: Trial, directory: TrialDirectory, situation: Situation

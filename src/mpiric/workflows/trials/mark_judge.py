@@ -1,11 +1,13 @@
 """Judging runs that end at a mark: they came there, did the original's work, and had its answers so far."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.pace import Crossing
+from mpiric.tuning.equivalence.output_equivalence import Disagreement
 from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, keep_lines, learn_prefixes
 from mpiric.tuning.equivalence.results import ResultsExpectation, learn_results
 from mpiric.tuning.marks.agreement import less_work
@@ -29,6 +31,7 @@ class MarkJudge:
     results: ResultsExpectation
     printed: PrefixExpectation
     originals: tuple[StoppedOriginal, ...]
+    ignored: "re.Pattern[str] | None" = None  # lines that are not compared
 
     def other_work(self, marks: RunMarks | None) -> str:
         """Why a run did not come to the mark by the original's way, "" when it did."""
@@ -44,13 +47,12 @@ class MarkJudge:
         *,
         rounding: bool,
         settings: tuple[str, ...],
-    ) -> str:
-        """What differs from the original's answers, "" when nothing does."""
+    ) -> Disagreement | None:
+        """What differs from the original's answers, None when nothing does."""
         if different := self.results.compare(marks, rounding=rounding):
-            return different
+            return Disagreement(different, place=different)
         files = {} if self.pair.key.is_printed else files
-        found = self.printed.compare(stdout, files, rounding=rounding, settings=settings)
-        return found.sentence if found else ""
+        return self.printed.compare(stdout, files, rounding=rounding, settings=settings)
 
     def cut(self, stdout: Path) -> None:
         """Cut an output behind the lines that every run has printed when it comes to the mark."""
@@ -58,10 +60,12 @@ class MarkJudge:
 
     def widened(self, original: StoppedOriginal) -> "MarkJudge":
         """Learn from one more run of the original, after it disagreed."""
-        return learn_at_mark(self.pair, (*self.originals, original))
+        return learn_at_mark(self.pair, (*self.originals, original), self.ignored)
 
 
-def learn_at_mark(pair: MarkPair, originals: Sequence[StoppedOriginal]) -> MarkJudge:
+def learn_at_mark(
+    pair: MarkPair, originals: Sequence[StoppedOriginal], ignored: "re.Pattern[str] | None" = None
+) -> MarkJudge:
     """Learn from runs of the original that ended at the mark, at least two.
 
     What a run had written into files when it was ended at a line of its output, nobody knows.
@@ -71,8 +75,9 @@ def learn_at_mark(pair: MarkPair, originals: Sequence[StoppedOriginal]) -> MarkJ
         pair,
         crossings(originals[0].marks, pair),
         learn_results([each.marks for each in originals]),
-        learn_prefixes([each.stdout for each in originals], files),
+        learn_prefixes([each.stdout for each in originals], files, ignored),
         tuple(originals),
+        ignored,
     )
 
 

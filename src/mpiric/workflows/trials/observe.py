@@ -25,7 +25,7 @@ from mpiric.workflows.trials.behaviour import observed_behaviour
 from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
-from mpiric.workflows.trials.original_runs import OriginalRuns
+from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
 from mpiric.workflows.trials.record_original import not_recorded, record_original
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import Trials
@@ -106,6 +106,9 @@ def observe(
         runs.add(record_original(trials, situation, host, narrator, records, runs.that_fit(wanted)))
     while runs.that_fit(wanted):
         runs.untouched(situation)
+    for _ in range(DISTURBED_RUNS):
+        if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
+            runs.untouched(situation)
     situation = replace(situation, observation=_seen(runs, parsed, host))
     notes = runs.recorded.notes
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from statistics import median
+from statistics import median_low
 
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.host.secrets import masked
@@ -20,6 +20,10 @@ _MORE_TIME = (
     "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for what counts its steps, "
     "or --to-the-end, which stops no run"
 )
+_PATIENCE, _SLACK_S = 4.0, 5.0  # a run may take so many times as long as the longest before it
+_MOST_FAILURES = 3  # in a row
+_DISTURBED = 1.3  # times the quickest run: no program varies so much by itself
+DISTURBED_RUNS = 2  # more of them, where one was disturbed
 
 
 @dataclass
@@ -45,9 +49,19 @@ class OriginalRuns:
 
     @property
     def wall_s(self) -> float:
-        """How long a run takes; of runs that were ended early, how long they took."""
-        runs = self._untouched or self.recorded.trials or [result.trial for result in self.seen]
-        return median(trial.wall_s for trial in runs)
+        """How long a run takes: of two the faster, as others can only make a run slower.
+
+        Where all were ended early, it takes at least as long as the longest of them.
+        """
+        if runs := self._untouched or self.recorded.trials:
+            return median_low(trial.wall_s for trial in runs)
+        return max(result.trial.wall_s for result in self.seen)
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether untouched runs took so different times that something else must have run beside one."""
+        walls = [trial.wall_s for trial in self._untouched]
+        return len(walls) > 1 and sorted(walls)[len(walls) // 2] > _DISTURBED * min(walls)
 
     @property
     def _untouched(self) -> list[Trial]:
@@ -68,14 +82,21 @@ class OriginalRuns:
         )
 
     def untouched(self, situation: Situation, early_end: EarlyEnd | None = None) -> Trial:
-        """Make one that is not recorded.
+        """Make one that is not recorded; one that fails after others have worked is made again.
 
         Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
         """
-        result = self.trials.run(situation, Configuration(), Phase.OBSERVE, observe=True, early_end=early_end)
-        self.narrator.trial(result.trial, None, inf)
-        if result.trial.outcome is not Outcome.OK:
-            raise program_failed(self.argv, result.trial)
+        longest_s = max((trial.wall_s for trial in self.whole), default=None)
+        limit_s = None if longest_s is None else _PATIENCE * longest_s + _SLACK_S
+        for failures in range(1, _MOST_FAILURES + 1):
+            result = self.trials.run(
+                situation, Configuration(), Phase.OBSERVE, limit_s, observe=True, early_end=early_end
+            )
+            self.narrator.trial(result.trial, None, inf)
+            if result.trial.outcome is Outcome.OK:
+                break
+            if limit_s is None or failures == _MOST_FAILURES:
+                raise program_failed(self.argv, result.trial)
         self.seen.append(result)
         return result.trial
 

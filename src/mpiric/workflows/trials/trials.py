@@ -18,6 +18,7 @@ from mpiric.model.marks import RunMarks
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, MarkedRun, started_unix_s
@@ -25,11 +26,12 @@ from mpiric.workflows.trials.directory_runs import DirectoryRuns, DirectorySourc
 from mpiric.workflows.trials.failure_cause import FailureCause, LocalMachine, LostAllocationError
 from mpiric.workflows.trials.file_times import FileArming
 from mpiric.workflows.trials.filled_memory import on_filled_memory
-from mpiric.workflows.trials.judge import OUTPUTS, Judge, set_by
+from mpiric.workflows.trials.judge import OUTPUTS, Judge
+from mpiric.workflows.trials.reliability import FAILURES, Reliability
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the original
-_MOST_RERUNS = 3  # of the original, when a run is about to be rejected for its output
+_PATIENCE = 3.0  # a run of the original that takes so many times as long as any before it hangs
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class TrialSource(Protocol):
 
     count: int  # of trials so far
     around_runs_s: float  # spent on directories and on looking at what runs left
+    corrected: list[Trial]  # earlier trials that turned out otherwise, as they are now
 
     @property
     def run_s(self) -> float:
@@ -100,7 +103,13 @@ class Trials:
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._took_s: dict[int, float] = {}  # number of a trial → seconds with all that surrounds it
         self._excuses_left = _MOST_EXCUSES
-        self._reruns_left = _MOST_RERUNS
+        self._whole_s: list[float] = []  # of these, of runs that nobody stopped
+        self.corrected: list[Trial] = []
+        self.reliability = Reliability()
+        self._failed: list[Trial] = []  # rejected for a failure
+        self._longest_s = 0.0  # of the original's runs so far
+        for trial in log.read().trials:
+            self.reliability.enter(trial)
         self._outputs = log.path / OUTPUTS
         self._outputs.mkdir(mode=0o700, exist_ok=True)
 
@@ -124,10 +133,56 @@ class Trials:
         without an ``early_end`` of its own, the run carries marks as `arming` has it. With ``stop_at`` it may
         be stopped at its limit, or once its objective is known to be above: the least that it is, is kept.
 
+        A failure is repeated before it counts against a configuration, as the program may fail by itself; a
+        difference of the output only counts when the original, run once more, still prints the same.
+
         Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
         after noting the trial.
         """
+        is_whole = self.judge.at_mark is None
+        if is_whole and not configuration and stop_at is not None and stop_at > self._longest_s > 0:
+            # It usually ends before: where it does not, it hangs, and is not slow.
+            hangs_s = max(stop_at, _PATIENCE * self._longest_s)
+            stop_at, limit_s = None, hangs_s if limit_s is None else min(limit_s, hangs_s)
+        if self.reliability.is_known(Outcome.TIMED_OUT):
+            stop_at = None
+        failed: list[Trial] = []
+        while True:
+            result = self._run_once(
+                situation, configuration, phase, limit_s, pair, replicate,
+                observe=observe, carried=carried, early_end=early_end, stop_at=stop_at,
+            )  # fmt: skip
+            if result is None:
+                continue  # a host or the scheduler failed, not the run
+            trial = result.trial
+            self.reliability.enter(trial)
+            if trial.outcome not in FAILURES or trial.at_least is not None:
+                break
+            failed.append(trial)
+            if not configuration or carried or not self.reliability.is_to_repeat(trial, len(failed)):
+                break
+        result = self._weighed(result, failed)
+        if result.trial.number not in self.judge.disputes.runs or not self.judge.expectation:
+            return result
+        return self._doubted(result, situation)
+
+    def _run_once(
+        self,
+        situation: Situation,
+        configuration: Configuration,
+        phase: Phase,
+        limit_s: float | None,
+        pair: int,
+        replicate: int,
+        *,
+        observe: bool,
+        carried: Spelling | None,
+        early_end: EarlyEnd | None,
+        stop_at: float | None,
+    ) -> TrialResult | None:
+        """One run, noted in the log; None for one that says nothing, as a host or the scheduler failed."""
         trial = self._begun(configuration, phase, pair, replicate)
+        before = self.judge.expectation
         armed = None if carried or early_end else self._armed(trial, stop_at)
         if stop_at is not None and self.judge.at_mark is None:
             limit_s = min(stop_at, inf if limit_s is None else limit_s)
@@ -140,10 +195,7 @@ class Trials:
             trial, launch, situation, limit_s, armed, watched, observe=observe, stoppable=stop_at is not None
         )
         if self._excused(result):
-            return self.run(
-                situation, configuration, phase, limit_s, pair, replicate,
-                observe=observe, carried=carried, early_end=early_end, stop_at=stop_at,
-            )  # fmt: skip
+            return None
         trial = self._noted(result).trial
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
@@ -152,8 +204,8 @@ class Trials:
         if is_of_use and not is_kept:
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
-        if trial.outcome is Outcome.DIFFERENT and self._reruns_left and self.judge.expectation is not None:
-            return self._doubted(result, situation, set_by(launch))
+        if before and any(now is not then for now, then in zip(self.judge.expectation, before, strict=True)):
+            self._correct(self.judge.cleared())
         return result
 
     def watch_memory(self, situation: Situation) -> None:
@@ -162,8 +214,8 @@ class Trials:
 
     @property
     def run_s(self) -> float:
-        """Seconds of a run so far with all that surrounds it, on average; 0 before the first."""
-        return mean(self._took_s.values()) if self._took_s else 0.0
+        """Seconds of a whole run so far with all that surrounds it, on average; 0 before the first."""
+        return mean(self._whole_s) if self._whole_s else 0.0
 
     def took_s(self, trial: Trial) -> float:
         """Seconds of one run with all that surrounds it; before a resumption, until its bytes were safe."""
@@ -232,6 +284,8 @@ class Trials:
         )
         if stoppable and (execution.outcome is Outcome.TIMED_OUT or (armed and armed.was_stopped)):
             trial = self._stopped(trial, execution, armed, marks, limit_s)
+        if trial.outcome is Outcome.FAILED and armed and armed.holds_window(marks):
+            trial = replace(trial, outcome=Outcome.OK, reason="", came_early=True)
         if armed:
             armed.remove()
         trial = self.runs.make_durable(trial, situation, directory, read_back=self.judge.until_safe)
@@ -242,6 +296,8 @@ class Trials:
         self.around_runs_s += around_s
         keeps_copies = trial.phase in _LEARNED_FROM and not trial.configuration  # as no later run does
         self._took_s[trial.number] = execution.wall_s + (until_safe_s if keeps_copies else around_s)
+        if not execution.came_early and execution.outcome is not Outcome.TIMED_OUT:
+            self._whole_s.append(self._took_s[trial.number])
         return TrialResult(trial, execution.ranks, marks)
 
     def _stopped(
@@ -280,19 +336,60 @@ class Trials:
             self._noted(result.ended(Outcome.INTERRUPTED, excuse))
         return bool(excuse)
 
-    def _doubted(self, result: TrialResult, situation: Situation, settings: tuple[str, ...]) -> TrialResult:
-        """See whether the original always prints the same, before output counts against a configuration."""
-        self._reruns_left -= 1
-        trial, before = result.trial, self.judge.expectation
-        original = situation if self.judge.at_mark is None else on_filled_memory(situation)
-        again = self.run(original, Configuration(), Phase.OBSERVE)
-        if again.trial.outcome is not Outcome.OK or self.judge.expectation is before:
+    def _weighed(self, result: TrialResult, failed: list[Trial]) -> TrialResult:
+        """See whether failures are the command's own: then they count against no configuration."""
+        trial = result.trial
+        if not trial.configuration:
+            if trial.outcome is Outcome.OK and trial.phase is not Phase.RECORD:
+                self._longest_s = max(self._longest_s, trial.wall_s)
+            for failure in failed:
+                own = [each for each in self._failed if each.outcome is failure.outcome]
+                self._failed = [each for each in self._failed if each.outcome is not failure.outcome]
+                self._correct([self._withdrawn(each) for each in own])
             return result
-        if not self.judge.prints_alike(Path(trial.stdout), settings):
+        if not failed:
             return result
-        return self.run(
-            situation, trial.configuration, trial.phase, pair=trial.pair, replicate=trial.replicate
+        if result.trial.outcome not in FAILURES and not self.reliability.is_unreliable(failed[-1]):
+            self._correct([self._withdrawn(each) for each in failed])
+            return result
+        if result.trial.outcome not in FAILURES:
+            result = result.ended(failed[-1].outcome, self.reliability.sentence(failed[-1]))
+            self._correct([replace(result.trial, objective=None)])
+        self._failed += [*failed, *([result.trial] if result.trial.number != failed[-1].number else [])]
+        return result
+
+    @staticmethod
+    def _withdrawn(trial: Trial) -> Trial:
+        return replace(
+            trial,
+            outcome=Outcome.INTERRUPTED,
+            objective=None,
+            reason=f"the command {trial.reason} by itself at times",
         )
+
+    def _correct(self, trials: list[Trial]) -> None:
+        """Note trials that turned out otherwise than they were noted."""
+        for trial in trials:
+            self._log.append(
+                AMENDED,
+                {
+                    "number": trial.number,
+                    "objective": trial.objective,
+                    "outcome": trial.outcome.value,
+                    "reason": trial.reason,
+                },
+            )
+        self.corrected += trials
+
+    def _doubted(self, result: TrialResult, situation: Situation) -> TrialResult:
+        """Run the original again, before output counts against a configuration."""
+        number = result.trial.number
+        if not self.judge.disputes.may_rerun(number):
+            return result
+        original = situation if self.judge.at_mark is None else on_filled_memory(situation)
+        self.run(original, Configuration(), Phase.OBSERVE)
+        cleared = next((trial for trial in self.corrected if trial.number == number), None)
+        return result if cleared is None else replace(result, trial=cleared)
 
     def _noted(self, result: TrialResult) -> TrialResult:
         self._log.append_trial(result.trial)

@@ -50,6 +50,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
         objective_is_time=request.objective.text in TIMES and state.marks is None,
         feasible=lambda configuration: is_worth_a_run(configuration, situation),
         expected_s=state.run_s,
+        corrected=state.trials.corrected,
     )
     state.rejected.update(found.rejected)
     budget.spend(allowance.runs_done)

@@ -33,6 +33,7 @@ class LookaheadTrials:
         self.planned: list[Planned] = []
         self.count = len(made)
         self.around_runs_s = self.run_s = 0.0  # it runs nothing
+        self.corrected: list[Trial] = []
         self.passed_s = 0.0  # that the runs put down will take
         self._capacity = capacity
         self._random = Random(f"mpiric round {seed} {len(made)}")  # noqa: S311

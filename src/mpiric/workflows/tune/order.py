@@ -65,4 +65,5 @@ def _past(request: TuneRequest, of_class: str) -> Iterator[PastTune]:
 def _tune(age_days: float, result: dict[str, Any]) -> PastTune:
     changes = result.get("changes", ()) if result.get("verdict") == Verdict.FASTER.value else ()
     kept = frozenset(str(change["knob"]) for change in changes)
-    return PastTune(age_days, frozenset(map(str, result.get("tried", ()))) | kept, kept)
+    tried = {*map(str, result.get("tried", ()))} - {*map(str, result.get("unjudged", ()))}
+    return PastTune(age_days, frozenset(tried) | kept, kept)

@@ -26,6 +26,7 @@ class TuneRequest:
     objective: Objective = field(default_factory=Objective)
     check_command: str = ""
     compare_output: bool = True
+    ignore_lines: str = ""  # regular expression of lines that are no results
     in_place: bool = False
     io_budget: str = ""  # bytes that all runs may write: "20GiB", or "5%" of what quota or disk leave
     warm: bool = False  # inputs may be in the page cache

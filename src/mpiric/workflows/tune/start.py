@@ -1,5 +1,6 @@
 """A tune's first runs: its log opened, the command run as it is."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,9 @@ from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
+from mpiric.workflows.trials.disputes import remove_rejected, withdraw_rejections
 from mpiric.workflows.trials.failure_cause import failure_cause_of
-from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.judge import OUTPUTS, Judge
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.trials.observe import observe
@@ -57,6 +59,8 @@ def observed_tune(
     What another job has found out about the command is ``known``: it is not recorded again.
     """
     budget = Budget(request.budget_s, request.max_runs, runner.clock)
+    if request.ignore_lines:
+        withdraw_rejections(log)
     earlier = log.read().trials
     whole = why_whole(request)
     wishes = (
@@ -69,7 +73,8 @@ def observed_tune(
     policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
         copies.depend_on(inputs_seen(parsed.job))
-        judge = Judge(request.objective, request.check_command, request.allowed.rounding)
+        ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
+        judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
         narrator.phase("As it is")
         observed = observe(
@@ -110,3 +115,4 @@ def observed_tune(
             marks_why=whole or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget",
         )
         keep_small(log.path / RECORDS)
+        remove_rejected(log.path / OUTPUTS)

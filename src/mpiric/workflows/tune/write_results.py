@@ -1,8 +1,9 @@
 """Results that the user keeps: the changes in words, the recipe, the page."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
+from statistics import median, median_low
 
 from mpiric import __version__, knobs
 from mpiric.host.host import Host
@@ -14,7 +15,7 @@ from mpiric.model.knob import worst_effect
 from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Phase, Trial
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
@@ -22,6 +23,8 @@ from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.trials.disputes import RejectedRun
+from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints
 from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
@@ -31,6 +34,8 @@ from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.written_outside import written_outside
+
+_REJECTED = (Outcome.DIFFERENT, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.GREEDY, Outcome.REFUSED)
 
 
 def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
@@ -43,6 +48,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     trials = state.log.read().trials
     split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
     state.notes += [
+        *_doubts(state),
         *([state.shortfall] if state.shortfall and not proved else []),
         *ignored_hints(configuration, state),
         *state.copies.notes,
@@ -75,9 +81,10 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         objective=state.request.objective.text,
         maximise=state.request.objective.maximise,
         best_so_far=_best_so_far(state) if state.interrupted and not proved else None,
-        rejected=tuple(Rejected(what, why) for what, why in state.rejected.items()),
+        rejected=_rejected(state),
         findings=state.findings,
         tried=_tried(state, trials),
+        unjudged=_unjudged(state, trials),
         cannot_matter=state.cannot_matter,
         runs=len(trials),
         elapsed_s=elapsed_s,
@@ -94,6 +101,38 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     if not state.interrupted:
         state.log.append("finished", {"result": tuned_json(result)})
     return result
+
+
+def _doubts(state: TuneState) -> list[str]:
+    """What of the command cannot be relied on: its failures, what was not compared, and what to ask of it."""
+    trials = state.trials
+    if not isinstance(trials, Trials):
+        return []
+    uncompared = trials.judge.uncompared
+    return [
+        *trials.reliability.of_command,
+        *([uncompared] if uncompared else []),
+        *(_question(state, place, runs) for place, runs in trials.judge.disputes.in_question().items()),
+    ]
+
+
+def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
+    reasons = (state.rejected.get(run.trial.configuration, "") for run in runs)
+    command = shlex.join(state.request.argv)
+    return (
+        f"is this a result of the program? {next(filter(None, reasons), place)}. {len(runs)} runs with other "
+        "settings differ there from the command as it is, and were left out. If it is not a result: "
+        f"mpiric tune --resume --ignore-lines REGEX -- {command}"
+    )
+
+
+def _rejected(state: TuneState) -> tuple[Rejected, ...]:
+    """What was rejected, less what was cleared later and what is in question."""
+    left_out = {trial.configuration for trial in state.trials.corrected if trial.outcome not in _REJECTED}
+    if isinstance(state.trials, Trials):
+        asked = state.trials.judge.disputes.in_question()
+        left_out |= {run.trial.configuration for runs in asked.values() for run in runs}
+    return tuple(Rejected(what, why) for what, why in state.rejected.items() if what not in left_out)
 
 
 def _machine_line(machine: Machine) -> str:
@@ -115,8 +154,14 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median(values)), len(values))
 
     if evidence is None or not evidence.pairs:
-        return timing(_as_it_is([*state.originals, *state.searched])), None
+        values = _as_it_is([*state.originals, *state.searched])
+        # Of two runs the faster: others can only make a run slower.
+        return Timing(shown(state.request.objective, median_low(values)), len(values)), None
     originals, candidates = evidence.ended
+    if not evidence.low <= median(originals) / median(candidates) <= evidence.high:
+        # Runs that were disturbed: the pair in the middle has the ratio that is told.
+        middle = sorted(evidence.pairs, key=lambda pair: pair[0] / pair[1])[len(evidence.pairs) // 2]
+        return timing(middle[:1]), timing(middle[1:])
     return timing(originals), timing(candidates)
 
 
@@ -124,6 +169,17 @@ def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
     """Knobs of the space that a run has set."""
     run = {name for trial in trials for name, _ in trial.configuration.items}
     return tuple(dimension.knob for dimension in state.space.dimensions if dimension.knob in run)
+
+
+def _unjudged(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Knobs of which no run could be judged by its time, as each one differed in its output."""
+    told = {
+        name
+        for trial in trials
+        if trial.outcome not in (Outcome.DIFFERENT, Outcome.INTERRUPTED)
+        for name, _ in trial.configuration.items
+    }
+    return tuple(name for name in _tried(state, trials) if name not in told)
 
 
 def _as_it_is(trials: Sequence[Trial]) -> list[float]:

@@ -1,5 +1,6 @@
 import re
 import tracemalloc
+from datetime import datetime
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -7,6 +8,7 @@ from random import Random
 import pytest
 
 from mpiric.model.errors import MpiricError
+from mpiric.tuning.equivalence import time_forms
 from mpiric.tuning.equivalence.output_equivalence import learn
 
 DATA = Path(__file__).parents[3] / "data" / "equivalence"
@@ -101,7 +103,10 @@ def test_a_wrong_output_is_caught_and_named(old: str, new: str, difference: str)
         ("=====---", "=======---"),
     ],
 )
-def test_a_time_that_was_equal_by_chance_is_no_disagreement(original: str, candidate: str) -> None:
+def test_a_time_that_was_equal_by_chance_is_no_disagreement(
+    original: str, candidate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_forms, "now_s", datetime(2026, 11, 21, 12).timestamp)
     assert learn([original] * 3).compare(candidate) is None
 
 

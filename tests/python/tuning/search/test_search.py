@@ -126,11 +126,12 @@ def test_a_configuration_that_is_clearly_slower_is_stopped_early_and_listed() ->
     assert all(limit < 10 for asked, limit in zip(program.asked, program.limits, strict=True) if asked)
 
 
-def test_the_original_is_never_stopped_early() -> None:
+def test_the_original_is_stopped_only_where_it_hangs() -> None:
     program = Program()
     _find(program)
     limits = [limit for asked, limit in zip(program.asked, program.limits, strict=True) if not asked]
-    assert set(limits) == {float("inf")}
+    assert limits[0] == float("inf")
+    assert all(limit > 4 for limit in limits)  # times as long as it takes
 
 
 def test_a_setting_that_crashes_is_rejected_with_its_reason_and_not_tried_again() -> None:

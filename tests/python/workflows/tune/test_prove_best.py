@@ -148,7 +148,10 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stays(lucky)
     number = next(t.number for t in lucky.trials if t.configuration == BOUND and t.replicate >= 0)
     again = RecordedTune(lucky.place / "again")
     again.place.mkdir()
-    again.runner.settings, again.runner.nth = lucky.runner.settings, {number: FAILS}
+    again.runner.settings, again.runner.nth = (
+        lucky.runner.settings,
+        dict.fromkeys((number, number + 1), FAILS),
+    )
     tuned = again(max_runs=120)
     assert tuned.evidence.configuration == LUCKY
     assert [str(each.configuration) for each in tuned.rejected] == [str(BOUND)]

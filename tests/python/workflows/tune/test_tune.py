@@ -81,7 +81,7 @@ def test_a_configuration_that_fails_is_rejected_with_its_reason(tune):
     tune.runner.settings = {"binding": FAILS}
     tuned = tune(max_runs=60)
     assert rejections(tuned)[str(BOUND)] == "ended by signal 11"
-    assert outcomes(tune, ("binding", "core")) == [Outcome.FAILED]
+    assert set(outcomes(tune, ("binding", "core"))) == {Outcome.FAILED}  # repeated before it counts
 
 
 def test_different_output_is_rejected_after_the_original_was_run_again(tune):
@@ -98,7 +98,7 @@ def test_output_that_the_original_prints_as_well_counts_for_the_configuration(tu
     tune.runner.nth = {5: Behaviour(stdout="energy -13.5000\n")}  # the original, run again
     tuned = tune(max_runs=60)
     assert tuned.verdict is Verdict.FASTER
-    assert outcomes(tune, ("binding", "core"))[:2] == [Outcome.DIFFERENT, Outcome.OK]
+    assert set(outcomes(tune, ("binding", "core"))) == {Outcome.OK}  # the rejection is withdrawn
 
 
 def test_other_files_than_the_originals_are_rejected(tune):
@@ -125,7 +125,7 @@ def test_a_configuration_that_is_much_slower_is_stopped_early(tune):
     tuned = tune(max_runs=60)
     assert "stopped early" in rejections(tuned)[str(BOUND)]
     stopped = [trial for trial in tune.trials if trial.outcome is Outcome.TIMED_OUT]
-    assert 1 <= len(stopped) <= 2  # the first may have been disturbed
+    assert 1 <= len(stopped) <= 4  # repeated once, and the first may have been disturbed
     assert all(trial.wall_s < 30.0 for trial in stopped)  # 200 s without a limit
 
 
@@ -133,7 +133,10 @@ def test_when_a_candidate_fails_in_its_proof_the_next_one_is_proved(tune, undist
     undisturbed.runner.settings = {"binding": Behaviour(0.8)}
     undisturbed(max_runs=80)
     first = next(t.number for t in undisturbed.trials if t.phase is Phase.PROOF and t.configuration)
-    tune.runner.settings, tune.runner.nth = undisturbed.runner.settings, {first: FAILS}
+    tune.runner.settings, tune.runner.nth = (
+        undisturbed.runner.settings,
+        dict.fromkeys((first, first + 1), FAILS),
+    )
     tuned = tune(max_runs=80)
     assert rejections(tuned)[str(BOUND)] == "ended by signal 11"
     assert set(BOUND.items) < set(tuned.evidence.configuration.items)

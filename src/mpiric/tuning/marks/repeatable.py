@@ -1,0 +1,31 @@
+"""Options with which programs that decide by measured times do the same work in every run, where known."""
+
+import re
+from typing import NamedTuple
+
+
+class RepeatableOptions(NamedTuple):
+    """A program's options and what they switch off. ``program`` is a regular expression of its whole name."""
+
+    program: str
+    options: str
+    why: str
+
+
+# One entry per program, with the manual that says so.
+PROGRAMS = (
+    # https://manual.gromacs.org/current/onlinehelp/gmx-mdrun.html: "-dlb", "-[no]tunepme"
+    RepeatableOptions(
+        r"(?:gmx|mdrun)(?:_mpi)?(?:_d)?",
+        "-dlb no -notunepme",
+        "it moves work between ranks by measured time",
+    ),
+)
+
+
+def repeatable_hint(program: str) -> str:
+    """How a program is made to do the same work in every run, in a sentence; "" where it is not known."""
+    for known in PROGRAMS:
+        if re.fullmatch(known.program, program):
+            return f"{known.why}; `{known.options}` among its options makes runs repeatable"
+    return ""

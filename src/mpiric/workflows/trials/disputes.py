@@ -1,0 +1,99 @@
+"""Runs that were rejected for their output, kept so that a later run of the original can clear them.
+
+A value that changes from run to run by itself may have been equal in all originals seen so far. Whenever a
+run of the original prints or writes something else than those before it, the rejected runs are compared anew.
+"""
+
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpiric.model.marks import RunMarks
+from mpiric.model.trial import Outcome, Trial
+from mpiric.tuning.store.events import AMENDED
+from mpiric.tuning.store.store import TuneLog
+
+_KEPT_BYTES = 256 << 20  # of the files of all rejected runs
+_SUFFIX = ".rejected"
+MANY = 10  # configurations that are rejected at one place: is it a result at all?
+_RERUNS = 3  # of the original, for one place that differs
+_MOST_RERUNS = 12
+
+
+@dataclass(frozen=True)
+class RejectedRun:
+    """What a run left that was rejected for its output."""
+
+    trial: Trial  # as it is if the rejection is withdrawn: with its objective
+    place: str  # where it differs from the original
+    stdout: Path
+    files: Mapping[str, Path]
+    settings: tuple[str, ...]
+    marks: RunMarks | None = None
+
+
+@dataclass
+class Disputes:
+    """Rejected runs by the numbers of their trials, and how often the original was run again for a place."""
+
+    runs: dict[int, RejectedRun] = field(default_factory=dict)
+    _reruns: Counter[str] = field(default_factory=Counter)
+    _kept_bytes: int = 0
+
+    def add(self, run: RejectedRun) -> None:
+        """Keep a rejected run, with copies of its files as far as there is room for them."""
+        place = run.stdout.with_suffix(_SUFFIX)
+        sizes = {name: path.stat().st_size for name, path in run.files.items()}
+        if self._kept_bytes + sum(sizes.values()) > _KEPT_BYTES:
+            return
+        self._kept_bytes += sum(sizes.values())
+        files = {}
+        for name, path in run.files.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            files[name] = Path(shutil.copyfile(path, place / name))
+        self.runs[run.trial.number] = RejectedRun(
+            run.trial, run.place, run.stdout, files, run.settings, run.marks
+        )
+
+    def may_rerun(self, number: int) -> bool:
+        """Whether the original is to be run again before this run is rejected; counts it."""
+        run = self.runs.get(number)
+        place = run.place if run else "(files that were too large to keep)"
+        if self._reruns[place] >= _RERUNS or self._reruns.total() >= _MOST_RERUNS:
+            return False
+        self._reruns[place] += 1
+        return True
+
+    def cleared(self, agrees: Callable[[RejectedRun], bool]) -> list[Trial]:
+        """Take out the runs that agree with the original after all."""
+        agreeing = [run for run in self.runs.values() if agrees(run)]
+        for run in agreeing:
+            del self.runs[run.trial.number]
+        return [run.trial for run in agreeing]
+
+    def in_question(self) -> dict[str, list[RejectedRun]]:
+        """Place → runs, where so many configurations differ that it may not be a result."""
+        by_place: dict[str, list[RejectedRun]] = defaultdict(list)
+        for run in self.runs.values():
+            by_place[run.place].append(run)
+        return {
+            place: runs
+            for place, runs in by_place.items()
+            if len({run.trial.configuration for run in runs}) >= MANY
+        }
+
+
+def withdraw_rejections(log: TuneLog) -> None:
+    """Have runs that were rejected for their output judged again, by another rule."""
+    for trial in log.read().trials:
+        if trial.outcome is Outcome.DIFFERENT:
+            amended = {"outcome": Outcome.INTERRUPTED.value, "reason": "is judged again with --ignore-lines"}
+            log.append(AMENDED, {"number": trial.number, "objective": None, **amended})
+
+
+def remove_rejected(outputs: Path) -> None:
+    """Remove the copies of files of rejected runs."""
+    for directory in outputs.glob(f"*{_SUFFIX}"):
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,42 @@
+"""What the evaluator makes of trials that turn out otherwise later."""
+
+from dataclasses import replace
+
+import pytest
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.tuning.search.space import Dimension, SearchSpace
+
+SPACE = SearchSpace((Dimension("binding", ("core", "none"), 0.5), Dimension("yield", ("on",), 0.5)))
+BOUND, BOTH = Configuration.of({"binding": "core"}), Configuration.of({"binding": "core", "yield": "on"})
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DIFFERENT, Outcome.FAILED, Outcome.TIMED_OUT])
+def test_a_rejection_that_is_withdrawn_excludes_nothing_any_more(outcome: Outcome) -> None:
+    corrected: list[Trial] = []
+    made: list[Trial] = []
+
+    def measure(configuration: Configuration, _: float) -> Trial:
+        made.append(Trial(configuration, Phase.SEARCH, Outcome.OK, 1.0, 1.0, number=1 + len(made)))
+        if configuration == BOUND:
+            made[-1] = replace(made[-1], outcome=outcome, objective=None, reason="why")
+        return made[-1]
+
+    evaluator = Evaluator(SPACE, measure, Budget(), corrected=corrected)
+    bound, both = SPACE.point(BOUND), SPACE.point(BOTH)
+    assert bound is not None
+    assert both is not None
+    evaluator.run(evaluator.original)
+    evaluator.run(bound)
+    assert BOUND in dict(evaluator.rejected())
+    assert evaluator.may_work(both) == (outcome is Outcome.TIMED_OUT)
+    corrected.append(replace(made[-1], outcome=Outcome.OK, objective=0.5, reason=""))
+    assert dict(evaluator.rejected()) == {}
+    assert evaluator.may_work(both)
+    assert evaluator.runs_of(bound) == 1
+    corrected.append(replace(corrected[-1], outcome=Outcome.INTERRUPTED, objective=None))
+    assert evaluator.rejected() == ()
+    assert evaluator.may_work(both)

@@ -1,0 +1,95 @@
+"""A rejection that the original itself would earn is withdrawn, whenever that turns out."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.scripted_runner import Behaviour, ScriptedRunner
+from tests.support.trials_stand import BOUND, Stand
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.workflows.trials.disputes import MANY, Disputes, RejectedRun
+
+FREE = Configuration.of({"binding": "none"})
+
+
+@pytest.fixture
+def stand(tmp_path):
+    """Trials whose runs print or write these numbers, one after the other; two have been learned from."""
+
+    def make(*numbers: int, in_file: bool = False):
+        def of(number: int) -> Behaviour:
+            text = f"count {number} of it\n"
+            return Behaviour(files={"out.txt": text}) if in_file else Behaviour(stdout=text)
+
+        nth = {run: of(number) for run, number in enumerate((5, 5, *numbers), 1)}
+        made = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
+        made.learn()
+        return made
+
+    return make
+
+
+def logged(made: Stand) -> list[Outcome]:
+    return [trial.outcome for trial in made.log.read().trials]
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_value_in_which_a_later_original_differs_too_is_no_reason_to_reject(stand, in_file):
+    made = stand(6, 7, 8, in_file=in_file)
+    trial = made.run(BOUND)
+    assert (trial.outcome, trial.objective) == (Outcome.OK, trial.wall_s)
+    assert made.run(BOUND).outcome is Outcome.OK
+    assert logged(made) == [Outcome.OK] * 5
+    assert len(made.runner.launches) == 5
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_rejection_is_withdrawn_when_an_original_differs_much_later(stand, in_file):
+    made = stand(6, 5, 5, 9, in_file=in_file)
+    trial = made.run(BOUND)
+    assert trial.outcome is Outcome.DIFFERENT
+    made.run()
+    assert made.trials.corrected == []
+    made.run()
+    (cleared,) = made.trials.corrected
+    assert (cleared.number, cleared.outcome, cleared.objective) == (trial.number, Outcome.OK, trial.wall_s)
+    assert made.log.read().trials[trial.number - 1].outcome is Outcome.OK
+
+
+def test_a_difference_that_no_original_shows_stays_a_rejection(stand):
+    made = stand(6, 5, 6, 5)
+    assert [made.run(BOUND).outcome for _ in range(2)] == [Outcome.DIFFERENT] * 2
+    assert made.trials.corrected == []
+
+
+def test_many_settings_that_differ_at_one_place_are_in_question(tmp_path):
+    disputes = Disputes()
+    for number in range(MANY):
+        assert disputes.in_question() == {}
+        configuration = Configuration.of({"binding": str(number)})
+        trial = Trial(configuration, Phase.SEARCH, Outcome.OK, 1.0, number=number)
+        disputes.add(RejectedRun(trial, "count # 0", tmp_path / f"{number}.stdout", {}, ()))
+    assert [len(runs) for runs in disputes.in_question().values()] == [MANY]
+
+
+def test_lines_that_the_user_calls_no_results_are_not_compared(stand, tmp_path):
+    import re
+
+    made = stand(6, 7)
+    made.trials.judge.ignored = re.compile("^count")
+    made.trials.judge.learn(made.log.read().trials, compare=True)
+    assert made.run(BOUND).outcome is Outcome.OK
+
+
+def test_what_varies_in_every_run_is_told(tmp_path):
+    nth = {run: Behaviour(stdout=f"sum {run}.25\n") for run in range(1, 4)}
+    made = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
+    made.learn()
+    assert "was not compared" in made.trials.judge.uncompared
+
+
+def test_copies_of_rejected_files_lie_beside_the_output(stand, tmp_path):
+    made = stand(6, 5, in_file=True)
+    trial = made.run(BOUND)
+    assert (Path(trial.stdout).with_suffix(".rejected") / "out.txt").read_text() == "count 6 of it\n"

@@ -1,0 +1,117 @@
+"""A program that fails by itself now and then: its failures count against no setting."""
+
+import pytest
+from tests.support.marks_files import marks_file
+from tests.support.scripted_runner import FAILS, Behaviour, ScriptedRunner
+from tests.support.trials_stand import BOUND, Stand
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.execution import Execution
+from mpiric.model.marks import MarkPair
+from mpiric.model.pace import MarkKey
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.marks import read_marks
+from mpiric.workflows.trials.arming import ArmedRun, Arming
+from mpiric.workflows.trials.reliability import Reliability
+
+HANGS = Behaviour(100.0)
+FREE = Configuration.of({"binding": "none"})
+
+
+@pytest.fixture
+def stand(tmp_path):
+    return lambda **options: Stand(tmp_path, runner=ScriptedRunner(**options))
+
+
+def test_a_failure_that_does_not_come_again_is_withdrawn(stand):
+    made = stand(nth={1: FAILS})
+    assert made.run(BOUND).outcome is Outcome.OK
+    assert made.outcomes == [Outcome.INTERRUPTED, Outcome.OK]
+
+
+def test_what_fails_in_every_run_is_rejected(stand):
+    made = stand(settings={"binding": FAILS})
+    for _ in range(3):
+        made.run()
+    assert made.run(BOUND).outcome is Outcome.FAILED
+    assert made.outcomes.count(Outcome.FAILED) in (2, 3)
+
+
+def test_a_time_out_that_does_not_come_again_is_withdrawn(stand):
+    made = stand(nth={1: HANGS})
+    assert made.run(BOUND, limit_s=50.0).outcome is Outcome.OK
+
+
+def test_runs_that_are_slow_are_repeated_only_at_first(stand):
+    made = stand(settings={"binding": HANGS})
+    for _ in range(5):
+        assert made.run(BOUND, limit_s=50.0).outcome is Outcome.TIMED_OUT
+    assert made.outcomes == [Outcome.TIMED_OUT] * (5 + 2)
+
+
+def test_rejections_are_withdrawn_when_the_original_fails_likewise(stand):
+    made = stand(settings={"binding=core": HANGS}, nth={4: HANGS})
+    made.run(BOUND, limit_s=50.0)
+    made.run()
+    assert made.trials.corrected == []
+    assert made.run(limit_s=50.0).outcome is Outcome.TIMED_OUT
+    assert {trial.outcome for trial in made.trials.corrected} == {Outcome.INTERRUPTED}
+    assert "did not end in 1 of 2 runs" in made.trials.reliability.of_command[0]
+
+
+def test_one_hang_in_five_runs_rejects_nothing(stand):
+    made = stand(nth=dict.fromkeys(range(3, 100, 5), HANGS))
+    for _ in range(5):
+        made.run(limit_s=50.0)
+    assert [made.run(BOUND, limit_s=50.0).outcome for _ in range(20)] == [Outcome.OK] * 20
+
+
+def test_a_setting_that_fails_far_more_often_than_the_original_is_rejected() -> None:
+    reliability = Reliability()
+    for number in range(20):
+        reliability.enter(Trial(Configuration(), Phase.SEARCH, Outcome.OK, 1.0, number=number))
+    fails = Trial(BOUND, Phase.PROOF, Outcome.FAILED, 1.0, reason="ended by signal 11")
+    for outcome in (fails, Trial(BOUND, Phase.PROOF, Outcome.OK, 1.0), fails):
+        reliability.enter(outcome)
+    assert reliability.is_unreliable(fails)
+    assert "2 of 3 runs" in reliability.sentence(fails)
+
+
+PAIR = MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 10, 20)
+CROSSED = ((1.0, 10, 100), (2.0, 20, 200))
+
+
+@pytest.mark.parametrize("state", [1, 3])  # running when it was killed, or aborted
+def test_a_run_whose_marks_hold_the_whole_window_is_valid_whatever_its_launcher_says(tmp_path, state):
+    run = ArmedRun(Arming("lib.so", frozenset({Phase.SEARCH}), PAIR, ends=True), tmp_path)
+    marks_file(tmp_path, 0, state=state, crossings=CROSSED)
+    assert not run.holds_window(read_marks(tmp_path))  # rank 1 is missing
+    marks_file(tmp_path, 1, state=state, crossings=CROSSED)
+    assert run.holds_window(read_marks(tmp_path))
+    execution = Execution(Outcome.FAILED, 3.0, 137, "ended with exit status 137")
+    assert run.marks(execution) is not None
+    assert not ArmedRun(Arming("lib.so", frozenset({Phase.SEARCH}), PAIR), tmp_path).holds_window(
+        read_marks(tmp_path)
+    )
+
+
+def test_a_rank_that_did_not_come_to_the_last_mark_leaves_no_whole_window(tmp_path):
+    run = ArmedRun(Arming("lib.so", frozenset({Phase.SEARCH}), PAIR, ends=True), tmp_path)
+    marks_file(tmp_path, 0, state=1, crossings=CROSSED)
+    marks_file(tmp_path, 1, state=1)
+    assert not run.holds_window(read_marks(tmp_path))
+
+
+def test_an_original_that_hangs_in_a_pair_is_not_taken_for_a_slow_one(stand):
+    made = stand(nth={3: HANGS})
+    for _ in range(2):
+        made.run()
+    hung = made.run(limit_s=500.0, stop_at=20.0)
+    assert (hung.outcome, hung.at_least) == (Outcome.TIMED_OUT, None)
+    assert made.trials.reliability.of_command
+
+
+def test_an_original_that_usually_takes_longer_than_its_pair_is_stopped(stand):
+    made = stand()
+    made.run()
+    assert made.run(limit_s=500.0, stop_at=4.0).at_least == 4.0

@@ -1,0 +1,79 @@
+"""Trials of a scripted program in a store of their own."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.scripted_runner import ScriptedRunner
+from tests.support.situations import MPIS, situation
+
+from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Phase
+from mpiric.tuning.objective import Objective
+from mpiric.tuning.store.store import Store
+from mpiric.workflows.trials.failure_cause import LostAllocationError
+from mpiric.workflows.trials.judge import Judge
+from mpiric.workflows.trials.trials import Trials
+
+ORIGINAL, BOUND = Configuration(), Configuration.of({"binding": "core"})
+SITUATION = situation(MPIS[0])
+
+
+@dataclass
+class Directories:
+    """An empty directory for each trial."""
+
+    place: Path
+    made: int = 0
+
+    def fresh(self) -> TrialDirectory:
+        self.made += 1
+        path = self.place / f"trial-{self.made}"
+        path.mkdir()
+        return TrialDirectory(path, {})
+
+
+@dataclass
+class Excuses:
+    """Excuses this many failures; then a host is lost, if one is to be."""
+
+    count: int = 0
+    lost: str = ""
+    left: bool = False
+
+    def excuse(self, stderr: Path) -> str:
+        self.count -= 1
+        if self.count < 0 and self.lost:
+            raise LostAllocationError(self.lost)
+        return "node n1 went down" if self.count >= 0 else ""
+
+    def leave(self) -> None:
+        self.left = True
+
+
+@dataclass
+class Stand:
+    """Trials in a store of their own."""
+
+    place: Path
+    runner: ScriptedRunner = field(default_factory=ScriptedRunner)
+    objective: Objective = field(default_factory=Objective)
+    check_command: str = ""
+    excuses: Excuses = field(default_factory=Excuses)
+
+    def __post_init__(self) -> None:
+        self.log = Store(self.place / "store").create("app", "job", ("./app",))
+        directories = Directories(self.place)
+        judge = Judge(self.objective, self.check_command)
+        self.trials = Trials(self.runner, directories, self.log, judge, self.excuses)
+
+    def run(self, configuration=ORIGINAL, phase=Phase.SEARCH, **options):
+        return self.trials.run(SITUATION, configuration, phase, **options).trial
+
+    def learn(self, runs=2):
+        originals = [self.run(phase=Phase.OBSERVE) for _ in range(runs)]
+        self.trials.judge.learn(originals, compare=True)
+
+    @property
+    def outcomes(self):
+        return [trial.outcome for trial in self.log.read().trials]

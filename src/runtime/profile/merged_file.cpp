@@ -1,7 +1,7 @@
 #include "profile/merged_file.hpp"
 
 #include "base/file_limit.hpp"
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <array>
 #include <cerrno>

@@ -5,6 +5,9 @@
 #include "symbols/wrapper.hpp"
 #include "wrap/intercept.hpp"
 
+// Of a lambda: a second instantiation would otherwise be a call.
+#define MPIRIC_ALWAYS_INLINE __attribute__((always_inline))
+
 namespace mpiric::wrap {
 
 /// The counting wrapper of a cheap local function.
@@ -14,7 +17,7 @@ template <Function function, class Result, class... Arguments>
 struct Counted<function, Result (*)(Arguments...)> {
     static Result by_name(Arguments... arguments) {
         return count_local<function, Result (*)(Arguments...)>(
-            [&](auto* next) { return next(arguments...); });
+            [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); });
     }
     static Result by_profiling_name(Arguments... arguments) {
         return wrap::by_profiling_name<function>(&by_name, arguments...);
@@ -32,7 +35,8 @@ struct Recorded<function, policy, Notes, Result (*)(Arguments...)> {
     /// has no frame of its own, and jumps to the wrapper, whose return address is the program's.
     static Result by_name(Arguments... arguments) {
         if constexpr (symbols::family_of(function) == symbols::Family::send) {
-            if (counts_ahead<function>([&](auto& call) { Notes<function>::after(call, arguments...); }))
+            if (counts_ahead<function>(
+                    [&](auto& call) MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); }))
                 return next_of<function, Pointer>()(arguments...);
             return apart(arguments...);
         } else {
@@ -48,8 +52,8 @@ struct Recorded<function, policy, Notes, Result (*)(Arguments...)> {
     [[gnu::always_inline]] static inline Result record(Arguments... arguments) {
         Notes<function>::before(arguments...);
         return intercept<function, policy, Pointer>(
-            [&](auto* next) { return next(arguments...); },
-            [&](auto& call) { Notes<function>::after(call, arguments...); });
+            [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); },
+            [&](auto& call) MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); });
     }
 };
 

@@ -108,6 +108,7 @@ class NativeParts(BuildHookInterface):
             Path(self.root) / "build/local"
         )  # as deep as `make setup` builds: ccache then knows the sources
         words = [f"-D{variable}={self._prefix(variable)}" for variable in _HEADERS]
+        words.append(f"-DPython3_EXECUTABLE={sys.executable}")
         if self._kind == "portable":
             build = Path(self.root) / "build/portable" / arch
             words += ["--toolchain", f"{self.root}/cmake/Portable.cmake"]

@@ -28,6 +28,7 @@ def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix,
         "CMAKE_SYSTEM_PROCESSOR": "aarch64",
         "CMAKE_CXX_COMPILER": f"{PREFIX}g++",
         "CMAKE_ASM_COMPILER": f"{PREFIX}gcc",
+        "Python3_EXECUTABLE": sys.executable,
         "MPIRIC_MPICH_PREFIX": mpi_prefix("mpich"),
         "MPIRIC_OPENMPI_PREFIX": mpi_prefix("openmpi"),
     }
@@ -49,10 +50,16 @@ def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix,
     "program",
     [unit for unit in PROGRAMS if unit.id != "test_readable"],  # QEMU has no process_vm_readv
 )
-def test_unit_holds_what_it_states_there_too(program, mpi_prefix, tmp_path):
+def test_unit_holds_what_it_states_there_too(program, generated, mpi_prefix, tmp_path):
     binary = tmp_path / program.stem
     doctest = ["-idirafter", "/usr/include", HERE / "doctest_main.cpp"]
-    words = [f"-I{RUNTIME}/base/arch/aarch64", *includes(program, mpi_prefix), *sources(program), *doctest]
+    words = [
+        f"-I{RUNTIME}/base/arch/aarch64",
+        f"-I{generated}",
+        *includes(program, mpi_prefix),
+        *sources(program),
+        *doctest,
+    ]
     compile_units(f"{PREFIX}g++", *words, "-o", binary)
     done = subprocess.run(["qemu-aarch64", "-L", SYSROOT, binary], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

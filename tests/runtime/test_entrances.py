@@ -34,7 +34,16 @@ def test_arguments_pass_unharmed(processor, tmp_path):
         pytest.skip(f"not on {processor}")
     (tmp_path / "files").mkdir()
     (tmp_path / "files/posix.inc").touch()  # the names of libc keep leading there
-    (tmp_path / "mpiric_available.h").write_text("#define MPIRIC_HAS_MPI_Send 1\n")
+    (tmp_path / "symbols").mkdir()
+    (tmp_path / "symbols/functions.inc").write_text(
+        "".join(
+            f"MPIRIC_FUNCTION({name}, send, always, program, 0x0, everywhere)\n"
+            for name in ("MPI_Absent", "MPI_Send")
+        )
+    )
+    (tmp_path / "mpiric_available.h").write_text(
+        "#define MPIRIC_HAS_MPI_Absent 0\n#define MPIRIC_HAS_MPI_Send 1\n"
+    )
     includes = [f"-I{place}" for place in (tmp_path, RUNTIME, RUNTIME / "base/arch" / processor)]
     library = tmp_path / "libentrances.so"
     sources = [RUNTIME / "symbols/entrances.S", HERE / "entrance_library.c"]

@@ -90,12 +90,12 @@ PROVOKED = {
 
 @pytest.mark.requires("g++", "header:doctest/doctest.h")
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_unit_holds_what_it_states(program, doctest_main, mpi_prefix, tmp_path):
+def test_unit_holds_what_it_states(program, doctest_main, generated, mpi_prefix, tmp_path):
     binary, whole = tmp_path / program.stem, tmp_path / "whole.cpp"
     # One translation unit, as in the library's own build: the headers are read once.
     whole.write_text("".join(f'#include "{path}"\n' for path in sources(program)))
     arch = RUNTIME / "base/arch" / os.uname().machine
-    words = [*SANITIZED, f"-I{arch}", *includes(program, mpi_prefix), whole, doctest_main]
+    words = [*SANITIZED, f"-I{arch}", f"-I{generated}", *includes(program, mpi_prefix), whole, doctest_main]
     compile_units("g++", *words, "-o", binary)
     done = subprocess.run([binary], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, PROVOKED.get(program.stem, "")), done.stdout

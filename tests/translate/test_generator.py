@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from tools.generate.mpi.load import Function, Parameter, read_functions
 from tools.generate.translate import emit, narrow, repair, values
-from tools.generate.translate.__main__ import how
 from tools.generate.translate.extent import extent
 from tools.generate.translate.load import (
     FAMILIES,
@@ -15,6 +14,7 @@ from tools.generate.translate.load import (
     read_repairs,
     read_roles,
 )
+from tools.generate.translate.render import how
 
 FUNCTIONS = {function.name: function for function in read_functions()}
 ROLES = read_roles()

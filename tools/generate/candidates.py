@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Render spec/candidates/*.toml for C++; ``--check`` checks."""
+"""Render spec/candidates/*.toml as rows of C++."""
 
 import sys
 from collections.abc import Iterator
@@ -10,10 +9,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from tools.generate._target import ROOT, deliver
+from tools.generate._target import ROOT
 
 SOURCES = ROOT / "spec" / "candidates"
-NATIVE_TARGET = ROOT / "src" / "runtime" / "tune" / "generated" / "candidates.inc"
 _TOP = ("implementation", "scope", "environment_prefix")
 
 
@@ -63,12 +61,3 @@ def render_native() -> str:
     rows_of_all = (row for spec in specs() for row in native_rows(spec))
     quoted = (", ".join(f'"{text}"' for text in row) for row in rows_of_all)
     return NATIVE_HEADER + "".join(f"{{{fields}}},\n" for fields in quoted)
-
-
-def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
-    return deliver(NATIVE_TARGET, render_native(), "spec/candidates")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Render spec/formats/marks.toml: C++ structs, the Python reader's formats, the tables of marks.md."""
+"""Render spec/formats/marks.toml: the Python reader's formats, the tables of marks.md."""
 
 import sys
 
@@ -8,7 +8,6 @@ from tools.generate._target import ROOT, deliver
 
 SOURCE = ROOT / "spec/formats/marks.toml"
 DOCUMENT = ROOT / "spec/formats/marks.md"
-NATIVE = ROOT / "src/runtime/marks/generated/format.hpp"
 PYTHON = ROOT / "src/mpiric/profile/marks_layout.py"
 
 
@@ -51,7 +50,7 @@ def _names(values: dict[str, tuple[int, str]]) -> str:
 def main() -> int:
     """Write, or with ``--check`` say whether what is there is what would be written."""
     spec = Spec(SOURCE)
-    texts = {NATIVE: native(spec), PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
+    texts = {PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
     return max(deliver(target, text, "spec/formats/marks.toml") for target, text in texts.items())
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Render spec/formats/record.toml: C++ structs, the Python reader's layouts, the tables of record.md."""
+"""Render spec/formats/record.toml: the Python reader's layouts, the tables of record.md."""
 
 import sys
 
@@ -8,7 +8,6 @@ from tools.generate._target import ROOT, deliver
 
 SOURCE = ROOT / "spec/formats/record.toml"
 DOCUMENT = ROOT / "spec/formats/record.md"
-NATIVE = ROOT / "src/runtime/profile/generated/format.hpp"
 PYTHON = ROOT / "src/mpiric/profile/layout.py"
 
 
@@ -74,7 +73,7 @@ def python(spec: Spec) -> str:
 def main() -> int:
     """Write, or with ``--check`` say whether what is there is what would be written."""
     spec = Spec(SOURCE)
-    texts = {NATIVE: native(spec), PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
+    texts = {PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
     return max(deliver(target, text, "spec/formats/record.toml") for target, text in texts.items())
 
 

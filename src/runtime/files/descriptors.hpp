@@ -1,7 +1,7 @@
 // Accesses by file descriptor, counted for the file it is open on.
 #pragma once
 
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <cstdint>
 #include <sys/types.h>

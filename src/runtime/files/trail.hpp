@@ -1,7 +1,7 @@
 // How the accesses to an open file lie: one to the next, and to blocks of the file.
 #pragma once
 
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 #include "base/clock.hpp"
 #include "base/element.hpp"
 #include "base/spin_lock.hpp"
-#include "marks/generated/format.hpp"
+#include "marks/format.hpp"
 #include "marks/mark.hpp"
 
 #include <cstddef>

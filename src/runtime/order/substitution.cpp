@@ -12,8 +12,8 @@ symbols::NextFunction before_library(Function function) noexcept {
     const symbols::NextFunction by_hand = handwritten_before_library(function);
     if (by_hand.next || by_hand.library)
         return by_hand;
-    void* generated = generated_before_library(function);
-    return {generated, generated};
+    void* generic = generic_before_library(function);
+    return {generic, generic};
 }
 
 void stand_before(Function function, symbols::NextFunction& following) noexcept {

@@ -33,7 +33,7 @@ template <Function function, class Pointer> [[gnu::always_inline]] inline Pointe
 
 /// Our functions before the library's, for the two names; null where the library's own is right.
 symbols::NextFunction before_library(Function function) noexcept;
-void* generated_before_library(Function function) noexcept;
+void* generic_before_library(Function function) noexcept;
 symbols::NextFunction handwritten_before_library(Function function) noexcept;
 
 /// Puts ours before the library's.

@@ -2,7 +2,7 @@
 // copied as it lies.
 #pragma once
 
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <cstdint>
 

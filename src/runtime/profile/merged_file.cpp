@@ -2,7 +2,7 @@
 
 #include "base/file_limit.hpp"
 #include "base/own_file.hpp"
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <array>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profile/dense_table.hpp"
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <cstdint>
 

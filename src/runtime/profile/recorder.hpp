@@ -5,7 +5,7 @@
 #include "allocator/totals.hpp"
 #include "base/spin_lock.hpp"
 #include "profile/dense_table.hpp"
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 #include "profile/pace.hpp"
 #include "profile/timeline.hpp"
 

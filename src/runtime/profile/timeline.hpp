@@ -2,7 +2,7 @@
 // two become one and each spans twice as long, so that an hour costs no more room than a second.
 #pragma once
 
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 
 #include <cstdint>
 

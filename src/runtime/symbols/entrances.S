@@ -1,5 +1,5 @@
-// The exported symbols: MPI_ and PMPI_ names as generated, then those of libc, and dlopen.
-#include "mpiric_available.h"
+// The exported symbols: MPI_ and PMPI_ names of the table of functions, then those of libc, and dlopen.
+#include "symbols/function_table.hpp"
 #include "entrance.inc"
 
     .section .data.mpiric_slots, "aw", @progbits
@@ -9,7 +9,25 @@
 mpiric_slots:
     .text
     FIRST_CALL
-#include "symbols/generated/entrances.inc"
+
+    // Two slots for each function of the table; a function that the header lacks keeps its slots.
+    .altmacro
+    .set slot, 0
+.macro MPI_ENTRANCES name
+    ENTRANCE \name, %slot
+    .set slot, slot + 1
+    ENTRANCE P\name, %slot
+    .set slot, slot + 1
+.endm
+.macro NO_MPI_ENTRANCES
+    NO_ENTRANCES
+    .set slot, slot + 2
+.endm
+#define MPIRIC_ENTRANCES_1(name) MPI_ENTRANCES name
+#define MPIRIC_ENTRANCES_0(name) NO_MPI_ENTRANCES
+#define MPIRIC_FUNCTION(name, ...) MPIRIC_SELECT(MPIRIC_ENTRANCES, name)(name)
+#include "symbols/functions.inc"
+#undef MPIRIC_FUNCTION
 
     // The first calls of libc's names once more: slots that are to lead there again take them from here.
     .section .data.rel.ro.mpiric_first, "aw", @progbits
@@ -18,14 +36,12 @@ mpiric_slots:
     .p2align 3
 mpiric_posix_first:
     .text
-    .altmacro
-    .set posix_slot, 2 * MPIRIC_FUNCTION_COUNT
 .macro POSIX_ENTRANCE name
-    ENTRANCE \name, %posix_slot
+    ENTRANCE \name, %slot
     .pushsection .data.rel.ro.mpiric_first, "aw", @progbits
     .quad .Lfirst_\name
     .popsection
-    .set posix_slot, posix_slot + 1
+    .set slot, slot + 1
 .endm
 #define MPIRIC_POSIX(name) POSIX_ENTRANCE name
 #include "files/posix.inc"

@@ -89,8 +89,14 @@ template <class Has> void show(Has&& has) noexcept {
     }
 }
 
+/// Functions that not every library has.
 constexpr std::string_view recent[] = {
-#include "symbols/generated/recent.inc"
+#define MPIRIC_RECENT_recent(name) #name,
+#define MPIRIC_RECENT_everywhere(name)
+#define MPIRIC_FUNCTION(name, family, wrapper, profiling, communicators, presence)                           \
+    MPIRIC_RECENT_##presence(name)
+#include "symbols/functions.inc"
+#undef MPIRIC_FUNCTION
 };
 
 /// Path of the library of a name that the search path of the environment leads to; empty when it leads to

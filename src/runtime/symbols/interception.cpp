@@ -9,6 +9,7 @@
 #include "order/substitution.hpp"
 #include "profile/context.hpp"
 #include "symbols/next.hpp"
+#include "symbols/wrapper.hpp"
 #include "world/library.hpp"
 #include "wrap/collectives.hpp"
 
@@ -22,43 +23,15 @@ extern "C" [[gnu::visibility("hidden")]] void* mpiric_slots[];
 extern "C" [[gnu::visibility("hidden")]] void* const mpiric_posix_first[];
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_resolve(uint32_t index);
 
-extern "C" {
-#define MPIRIC_WRAPPER(name)                                                                                 \
-    void w_##name();                                                                                         \
-    void p_##name();
-#define MPIRIC_WRAPPER_BY_NAME(name) void w_##name();
-#define MPIRIC_NO_WRAPPER(name)
-#include "symbols/generated/wrappers.inc"
-#undef MPIRIC_WRAPPER
-#undef MPIRIC_WRAPPER_BY_NAME
-#undef MPIRIC_NO_WRAPPER
-}
-
 namespace mpiric::symbols {
 
 constinit NextFunction next_functions[function_count];
 
 namespace {
 
-using Code = void (*)();
-
-struct Wrapper {
-    Code by_name, by_profiling_name;
-};
-
-constexpr Wrapper wrappers[function_count] = {
-#define MPIRIC_WRAPPER(name) {w_##name, p_##name},
-#define MPIRIC_WRAPPER_BY_NAME(name) {w_##name, nullptr},
-#define MPIRIC_NO_WRAPPER(name) {nullptr, nullptr},
-#include "symbols/generated/wrappers.inc"
-#undef MPIRIC_WRAPPER
-#undef MPIRIC_WRAPPER_BY_NAME
-#undef MPIRIC_NO_WRAPPER
-};
-
 constexpr const char* profiling_names[function_count] = {
-#define MPIRIC_FUNCTION(name, family) "P" #name,
-#include "symbols/generated/functions.inc"
+#define MPIRIC_FUNCTION(name, ...) "P" #name,
+#include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
 };
 
@@ -189,8 +162,8 @@ void* leads_to(Mode now, uint32_t function, bool profiling) noexcept {
     };
     if (now == Mode::aside || (now == Mode::partly && !wanted(Function(function))))
         return nullptr;
-    const Code wrapper = profiling ? wrappers[function].by_profiling_name : wrappers[function].by_name;
-    return reinterpret_cast<void*>(wrapper);
+    const Wrapper wrapper = wrapper_of(Function(function));
+    return profiling ? wrapper.by_profiling_name : wrapper.by_name;
 }
 
 Mode decided(Thread& self) noexcept {

@@ -1,5 +1,5 @@
 // The wrapped functions by name, and the next definition of each, as in RTLD_NEXT. Numbers are positions in
-// the generated list and never leave the process without the names.
+// the generated table and never leave the process without the names.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace mpiric::symbols {
 
 enum class Function : uint16_t {
-#define MPIRIC_FUNCTION(name, family) name,
-#include "symbols/generated/functions.inc"
+#define MPIRIC_FUNCTION(name, ...) name,
+#include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
     count
 };
@@ -18,12 +18,12 @@ inline constexpr uint32_t function_count = static_cast<uint32_t>(Function::count
 
 /// Names and families, `name family` on a line each.
 inline constexpr std::string_view function_names =
-#define MPIRIC_FUNCTION(name, family) #name " " #family "\n"
-#include "symbols/generated/functions.inc"
+#define MPIRIC_FUNCTION(name, family, ...) #name " " #family "\n"
+#include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
     ;
 
-/// Classes of spec/mpi/recording.toml, as the generated list has them.
+/// Classes of spec/mpi/recording.toml, as the generated table has them.
 enum class Family : uint8_t {
     collective,
     file,
@@ -39,8 +39,8 @@ enum class Family : uint8_t {
 };
 
 inline constexpr Family families[function_count] = {
-#define MPIRIC_FUNCTION(name, family) Family::family,
-#include "symbols/generated/functions.inc"
+#define MPIRIC_FUNCTION(name, family, ...) Family::family,
+#include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
 };
 constexpr Family family_of(Function function) noexcept { return families[static_cast<uint32_t>(function)]; }

@@ -13,7 +13,7 @@ struct Algorithm {
 };
 
 constexpr Algorithm algorithms[] = {
-#include "tune/generated/candidates.inc"
+#include "tune/candidates.inc"
 };
 
 /// Removes the part up to a separator from the front of a text, and returns it.

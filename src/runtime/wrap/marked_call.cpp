@@ -11,8 +11,8 @@ using marks::Marks;
 using marks::Passed;
 
 constexpr const char* function_texts[] = {
-#define MPIRIC_FUNCTION(name, family) #name,
-#include "symbols/generated/functions.inc"
+#define MPIRIC_FUNCTION(name, ...) #name,
+#include "symbols/functions.inc"
 #undef MPIRIC_FUNCTION
 };
 

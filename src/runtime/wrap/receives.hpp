@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/handle_bag.hpp"
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 #include "select/timed_requests.hpp"
 #include "world/datatypes.hpp"
 #include "wrap/runtime.hpp"

@@ -1,7 +1,7 @@
 // Images of all ranks go up a tree into one file; ranks are threads.
 #include "ranks.hpp"
 
-#include "profile/generated/format.hpp"
+#include "profile/format.hpp"
 #include "profile/recorder.hpp"
 #include "world/merge.hpp"
 

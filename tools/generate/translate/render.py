@@ -1,15 +1,9 @@
-"""Writes src/translate/generated; with ``--check`` names the files that are not up to date."""
+"""Files that the translation libraries are built from, rendered from spec/mpi and spec/abi."""
 
-import sys
-from pathlib import Path
-
-from tools.generate._target import deliver_all
 from tools.generate.mpi.load import Function, read_functions
 
 from . import emit, fortran, narrow, repair, values
 from .load import FAMILIES, Exceptions, read_exceptions, read_family, read_repairs, read_roles
-
-ROOM = Path(__file__).parents[3] / "src/translate/generated"
 
 
 def how(function: Function, exceptions: Exceptions) -> str:
@@ -22,7 +16,7 @@ def how(function: Function, exceptions: Exceptions) -> str:
 
 
 def render() -> dict[str, str]:
-    """Every generated file by its name."""
+    """Return the text of each file by its name."""
     functions, roles, exceptions = read_functions(), read_roles(), read_exceptions()
     families = [read_family(name) for name in FAMILIES]
     generated = [f for f in functions if how(f, exceptions) == "generated" or emit.is_conversion(f)]
@@ -62,7 +56,3 @@ def render() -> dict[str, str]:
         if family.fortran:
             files[f"{family.name}_fortran.inc"] = values.fortran(family)
     return files
-
-
-if __name__ == "__main__":
-    sys.exit(deliver_all(ROOM, ("",), render()))

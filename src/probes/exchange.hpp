@@ -25,6 +25,7 @@ struct Timing {
     double median_s;  // of one way: half of a round trip
     double least_s;
     int messages;
+    double preempted;  // share of the batches in which a rank lost its CPU
     bool intact;  // the bytes came back as they left
 };
 

@@ -11,7 +11,7 @@ from mpiric.model.mpi_package import MpiPackage
 from mpiric.model.policy import Policy
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.mpis._implementation import Defaults, Exported, implementations
+from mpiric.mpis._implementation import Defaults, Exported, fields_of, implementations
 
 _ALGORITHM = "-algorithm"
 _SHOWN = 5
@@ -44,6 +44,11 @@ def export(policy: Policy, defaults: Defaults = ()) -> Exported:
             hint=f"those that do: {', '.join(sorted(exporters))}",
         )
     return exporters[policy.implementation](policy, defaults)
+
+
+def export_files() -> tuple[str, ...]:
+    """Names of the files that exports consist of, shell patterns."""
+    return fields_of(lambda each: each.export_files)
 
 
 def embedded_defaults(implementation: str) -> bytes:

@@ -9,7 +9,7 @@ from mpiric.mpis import _ch4
 from mpiric.mpis._implementation import Implementation, Installation, Surroundings
 from mpiric.mpis.intelmpi.connections import ASK, recognise_connections
 from mpiric.mpis.intelmpi.spelling import SPELLERS
-from mpiric.mpis.intelmpi.tuning_files import export
+from mpiric.mpis.intelmpi.tuning_files import FILES, export
 
 # The wheel requires a `libfabric` that PyPI does not have, and opens whatever `libfabric.so.1` the loader
 # finds. Debian's is preferred (its tcp;ofi_rxm is chosen by itself, the one of the MPICH wheel falls to
@@ -109,4 +109,5 @@ IMPLEMENTATION = Implementation(
     ask_connections=ASK,
     connections=recognise_connections,
     export=export,
+    export_files=FILES,
 )

@@ -50,7 +50,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
             situation.job.environment,
             ends_at_mark=state.marks is not None,
         ),
-        *export_learned(configuration, directory, host),
+        *export_learned(configuration, trials, directory, host),
         *export_order(configuration, situation, directory),
     ]
     if state.request.site and proved:

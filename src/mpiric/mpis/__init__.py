@@ -10,6 +10,7 @@ from mpiric.mpis._by_name import (
     export,
     export_files,
     foreign_settings,
+    is_read_by_alone,
     packages,
     spell,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "find_mpis",
     "foreign_settings",
     "implementations",
+    "is_read_by_alone",
     "launcher_text",
     "libraries_needed_by",
     "mpi_calls",

@@ -76,6 +76,20 @@ def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple
     return tuple(found)
 
 
+def is_read_by_alone(variable: str, implementation: str) -> bool:
+    """Whether a variable is one of this implementation's own settings that no other library obeys.
+
+    Those of libfabric, UCX, OpenMP and the C library are read under every one.
+    """
+    readers = {
+        name
+        for name, each in implementations().items()
+        for beginning in (each.prefix, *each.shared_prefixes, *each.variables)
+        if beginning and variable.startswith(beginning)
+    }
+    return readers == {implementation}
+
+
 def ask_connections(implementation: str) -> Mapping[str, str]:
     """Variables that make a library print what carries its messages."""
     found = implementations().get(implementation)

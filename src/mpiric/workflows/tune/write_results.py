@@ -21,6 +21,7 @@ from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import render
+from mpiric.workflows.trials.findings import after_runs
 from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints
 from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
@@ -73,7 +74,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         maximise=state.request.objective.maximise,
         best_so_far=_best_so_far(state) if state.interrupted and not proved else None,
         rejected=tuple(Rejected(what, why) for what, why in state.rejected.items()),
-        findings=state.findings,
+        findings=after_runs(state.findings, trials),
         tried=_tried(state, trials),
         cannot_matter=state.cannot_matter,
         runs=len(trials),

@@ -51,6 +51,6 @@ def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Fi
         if finding.id.startswith(_SUGGESTION):
             name = finding.id.removeprefix(_SUGGESTION)
             done = f"tried: {name} = {', '.join(tried[name])}" if name in tried else f"not tried: {name}"
-            finding = replace(finding, fix=done)  # noqa: PLW2901
+            finding = replace(finding, fix=done)
         told.append(finding)
     return tuple(told)

@@ -14,6 +14,7 @@ from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Outcome, Trial
 from mpiric.model.tuned import KnobChange
 from mpiric.report.tuned_chain import chain
+from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
 from mpiric.workflows.policies.export import export_policy, of_library
@@ -41,6 +42,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         whole=state.whole if state.marks else None,
         marks=proved_marks(state, split),
         policy=_policy(configuration, situation),
+        measured_in=job_around(host),
         rank_order=proved_order(configuration, situation),
     )
     path = state.log.path / file_name(recipe.name)

@@ -26,7 +26,7 @@ struct Timing {
     double least_s;
     int messages;
     double preempted;  // share of the batches in which a rank lost its CPU
-    bool intact;  // the bytes came back as they left
+    bool intact;       // the bytes came back as they left
 };
 
 // The timing is the first rank's; the other one gets zeros. The message's bytes are overwritten.

@@ -38,6 +38,10 @@ _OTHER = {
 _SLURM = ("--scheduler", "slurm")
 
 
+class NothingWrittenError(Exception):
+    """There was nothing to gain here, so that mpiric wrote nothing."""
+
+
 @dataclass(frozen=True)
 class Written:
     """What mpiric wrote, and both sides of the comparison.
@@ -82,6 +86,11 @@ class Place:
         return [sys.executable, "-m", "mpiric", *words]
 
     @property
+    def exchanges(self) -> int:
+        """Round trips of the ping-pong."""
+        return 10_000 if self.given.quick else 200_000
+
+    @property
     def budget(self) -> str:
         """Of one tune or sweep."""
         return self.given.budget or ("30s" if self.given.quick else "2m")
@@ -92,7 +101,7 @@ class Place:
         store = ("--store", str(self.directory / "store"))
         found = json.loads(self.mpiric("tune", "--json", "--budget", self.budget, *store, *more, "--", *argv))
         if found["verdict"] != "faster":
-            raise ProgramFailedError(f"tune proved no gain of {program}, so that it wrote nothing")
+            raise NothingWrittenError(f"tune proved no gain of {program}")
         return argv, found
 
 
@@ -129,7 +138,7 @@ def site_snippet(place: Place) -> Written:
     argv, found = place.tuned("--site", program="pingpong")
     snippet = Path(found["store"]) / "site/mpiric-site.sh"
     if not snippet.is_file():
-        raise ProgramFailedError("every setting is one that other libraries read too: the module has them")
+        raise NothingWrittenError("every setting is one that other libraries read too: the module has them")
     line = f". {shlex.quote(str(snippet))}; {shlex.join(argv)}"
     return Written(line, launch(argv), _shell(line), found["ratio"])
 
@@ -138,7 +147,7 @@ def stand_in_module(place: Place) -> Written:
     """The modulefile of a stand-in, beside `mpiric run --mpi`."""
     mine = place.bed.mpi
     other = beds()[_OTHER[mine.implementation]]
-    argv = other.line(2, "pingpong")
+    argv = other.line(2, "pingpong", place.exchanges)
     serving = place.directory / "stand-in"
     family = other.mpi.abi_families[0].value
     made = place.mpiric("mpi", "stand-in", "--json", "--for", family, "--by", mine.label, str(serving))
@@ -155,12 +164,12 @@ def stand_in_module(place: Place) -> Written:
 
 def placement(place: Place) -> Written:
     """The line and files that `mpiric place` writes, beside the knob that binds alike."""
-    argv = place.bed.line(2, "pingpong")
+    argv = place.bed.line(2, "pingpong", place.exchanges)
     planned = json.loads(place.mpiric("place", "-n", "2", "--json"))["launchers"][place.bed.mpi.dialect]
     for name, text in planned["files"].items():
         (place.directory / name).write_text(text)
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in planned["env"].items())
-    words = [place.bed.mpi.launcher, *planned["argv"][1:], argv[-1]]
+    words = [place.bed.mpi.launcher, *planned["argv"][1:], *argv[3:]]
     line = f"cd {shlex.quote(str(place.directory))}; {settings} {shlex.join(words)}"
     claimed = launch(place.words("run", "--no-recipe", "--set", "binding=core", "--", *argv))
     return Written(line, launch(argv), _shell(line), claimed=claimed)
@@ -245,8 +254,10 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
             found = _of_script(place)
         else:
             found = _of_sides(CASES[case.name](place), place)
-    except ProgramFailedError as error:
-        return {**row, "claim": None, "by_hand": None, "by_hand_ci95": None, "line": error.message[:120]}
+    except (NothingWrittenError, ProgramFailedError) as error:
+        none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95"))
+        broken = False if isinstance(error, ProgramFailedError) else None  # what fails by hand keeps no claim
+        return {**row, **none, "is_kept": broken, "line": str(error)[-300:]}
     return {**row, **found, "is_kept": is_kept(found["claim"], found["by_hand"])}
 
 
@@ -274,7 +285,7 @@ def _of_tuning_files(place: Place) -> dict[str, Any]:
     swept = json.loads(place.mpiric("sweep", *_SWEPT, *words, "--", bed.mpi.launcher, "-n", "2"))
     shell = out / "collectives.sh"
     if not shell.is_file():
-        raise ProgramFailedError("the sweep chose nothing but the library's own, and wrote nothing")
+        raise NothingWrittenError("the sweep chose nothing but the library's own")
     probe = native_part("probe-collectives", bed.mpi.abi_families[0])
     chosen_keys = {key["collective"] for key in swept["keys"] if key["candidate"] != "library"}
     points = [f"{name}:2:2:{size}" for name in sorted(chosen_keys) for size in (8, 1024, 65536)]
@@ -312,7 +323,7 @@ def _of_script(place: Place) -> dict[str, Any]:
     Both run in an allocation, so that no queue counts. The claim is that the script runs the line as it is.
     """
     if os.geteuid():
-        raise ProgramFailedError("the virtual cluster needs root")
+        raise NothingWrittenError("the virtual cluster needs root")
     manager = "pmi2" if place.bed.mpi.implementation in ("mpich", "intelmpi") else "pmix"
     argv = ["srun", f"--mpi={manager}", "-n", "2", place.bed.program("pingpong")]
     script = place.directory / "job.sh"

@@ -185,9 +185,9 @@ def learned_keys(
         grid, by_size = grids[subject], ranked[subject]
         if subject.has_one_choice:
             unsure = bool(doubtful[subject])
-            found = _for_all_sizes(subject, by_size, grid, unconfirmed=unsure)
-            known = _for_all_sizes(subject, with_disturbed, grid, unconfirmed=unsure)
-            keys += found or [_open(key) for key in known]
+            decided = _for_all_sizes(subject, by_size, grid, unconfirmed=unsure)
+            measured_keys = _for_all_sizes(subject, with_disturbed, grid, unconfirmed=unsure)
+            keys += decided or [_open(key) for key in measured_keys]
             continue
         for at, size in enumerate(grid):
             start = 0 if at == 0 else size

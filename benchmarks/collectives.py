@@ -30,7 +30,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned
-from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import tuner_for
 
@@ -302,7 +302,7 @@ def _swept(bench: Bench, collective: str) -> dict[str, str]:
         said = json.loads(bench.place.execute(words, environment))
         tell(f"  swept {said['points']} of {said['grid_points']} points")
         learned = read_learned(next(sweep.glob("*.policy.json")))
-        for sentence in export_policy(learned, directory, LocalHost()):
+        for sentence in export_policy(learned, directory, LocalHost(), of_library(learned)):
             tell(f"  {sentence}")
     if not shell.is_file():
         return {}

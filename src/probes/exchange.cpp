@@ -1,4 +1,5 @@
 #include "exchange.hpp"
+#include "preemption.hpp"
 
 #include <algorithm>
 #include <array>
@@ -79,16 +80,25 @@ Timing exchange(const Pair& pair, std::size_t size_bytes, const Effort& effort) 
     Message copy(pair.alone ? size_bytes : 0);
     const Plan plan = plan_for(pair, effort, one_way_s(pair, message, copy, effort.warm_up));
     std::vector<double> times(static_cast<std::size_t>(plan.batches));
+    Preemption preemption;
+    int preempted = 0;
     for (double& time : times) {
         time = one_way_s(pair, message, copy, plan.round_trips);
+        preempted += preemption.seen() ? 1 : 0;
     }
     if (!pair.first) {
-        return {.median_s = 0.0, .least_s = 0.0, .messages = 0, .intact = true};
+        MPI_Send(&preempted, 1, MPI_INT, pair.other, plan_tag, MPI_COMM_WORLD);
+        return {.median_s = 0.0, .least_s = 0.0, .messages = 0, .preempted = 0.0, .intact = true};
+    }
+    int there = 0;
+    if (!pair.alone) {
+        MPI_Recv(&there, 1, MPI_INT, pair.other, plan_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     std::sort(times.begin(), times.end());
     return {.median_s = times[times.size() / 2],
             .least_s = times.front(),
             .messages = 2 * plan.round_trips * plan.batches,
+            .preempted = static_cast<double>(std::max(preempted, there)) / plan.batches,
             .intact = message == sent};
 }
 

@@ -25,7 +25,8 @@ struct Timing {
     double median_s;  // of one way: half of a round trip
     double least_s;
     int messages;
-    bool intact;  // the bytes came back as they left
+    double preempted;  // share of the batches in which a rank lost its CPU
+    bool intact;       // the bytes came back as they left
 };
 
 // The timing is the first rank's; the other one gets zeros. The message's bytes are overwritten.

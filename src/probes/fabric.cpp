@@ -131,9 +131,9 @@ std::string pair_line(const Task& task, std::size_t bytes, const Timing& timing)
     std::array<char, 256> text{};
     std::snprintf(text.data(), text.size(),
                   "\"bytes\":%zu,\"latency_us\":%.4f,\"latency_us_min\":%.4f,\"bandwidth_mb_s\":%.3f,"
-                  "\"messages\":%d,\"intact\":%s}\n",
+                  "\"messages\":%d,\"preempted\":%.3g,\"intact\":%s}\n",
                   bytes, timing.median_s * 1e6, timing.least_s * 1e6,
-                  static_cast<double>(bytes) / timing.median_s * 1e-6, timing.messages,
+                  static_cast<double>(bytes) / timing.median_s * 1e-6, timing.messages, timing.preempted,
                   timing.intact ? "true" : "false");
     return R"({"kind":"pair","class":)" + json_text(class_names[static_cast<std::size_t>(task.kind)]) +
            ",\"ranks\":" + json_numbers({task.first, task.second}) + ',' + text.data();

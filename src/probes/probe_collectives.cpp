@@ -8,9 +8,11 @@
 // the block of one rank; all blocks are even. Calls come in batches; the root moves on from call to call, so
 // that no rank runs ahead; a batch counts with its slowest rank. Where one call takes longer than a point
 // should, few have to do (`sweep_estimate.py` counts the same way). One call is looked at: "wrong" in a line
-// is on how many ranks it left something else than it must.
+// is on how many ranks it left something else than it must; "preempted" is the share of the batches in which
+// a rank lost its CPU.
 #include "collective_calls.hpp"
 #include "collective_results.hpp"
+#include "preemption.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -218,18 +220,24 @@ void measure(const Point& point, double seconds, MPI_Comm comm) {
     const int in_batch =
         std::clamp(static_cast<int>(seconds / batches / std::max(once, 1e-9)), 1, most_calls);
     std::vector<double> times(static_cast<std::size_t>(batches));
-    for (double& time : times) {
-        time = calls.batch(in_batch);
+    std::vector<int> preempted(times.size());
+    Preemption preemption;
+    for (std::size_t batch = 0; batch < times.size(); ++batch) {
+        times[batch] = calls.batch(in_batch);
+        preempted[batch] = preemption.seen() ? 1 : 0;
     }
     std::sort(times.begin(), times.end());
+    std::vector<int> on_any(preempted.size());
+    MPI_Allreduce(preempted.data(), on_any.data(), batches, MPI_INT, MPI_MAX, comm);
+    const double share = static_cast<double>(std::count(on_any.begin(), on_any.end(), 1)) / batches;
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         std::printf("{\"collective\":\"%s\",\"ranks\":%d,\"per_node\":%d,\"bytes\":%d,\"calls\":%d,"
-                    "\"median_s\":%.9g,\"low_s\":%.9g,\"high_s\":%.9g,\"wrong\":%d}\n",
+                    "\"median_s\":%.9g,\"low_s\":%.9g,\"high_s\":%.9g,\"preempted\":%.3g,\"wrong\":%d}\n",
                     point.name.c_str(), point.ranks, point.per_node, point.bytes, in_batch * batches,
                     times[times.size() / 2], times[times.size() / 4],
-                    times[times.size() - 1 - times.size() / 4], wrong);
+                    times[times.size() - 1 - times.size() / 4], share, wrong);
         std::fflush(stdout);
     }
 }

@@ -1,8 +1,10 @@
 """``mpiric history``: tunes over time, and whether a program has become slower since."""
 
 import os
+import shlex
 import sys
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +16,29 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY
 from mpiric.cli._progress import Progress
+from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
+from mpiric.tuning.store.store import Store
 from mpiric.workflows.fabric.history import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
 from mpiric.workflows.history.history import DayComparison, Past, against, past
+from mpiric.workflows.sweep.directory import make_directory
 
 _EPILOG = """\b
 Examples:
   mpiric history                                             every tune, the newest last
   mpiric history --explore                                   what `mpiric run --explore` has shown
   mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
+  mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
   mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 125 when slower
 """
+_JOB_S = 3600.0  # that a job asks for, unless --sbatch says otherwise
 _WORDS = {
     Verdict.SLOWER: "slower than then",
     Verdict.FASTER: "faster than then",
@@ -56,6 +63,7 @@ _WORDS = {
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the verdict.")
 @click.option("--minimum-effect", type=float, default=0.01, show_default=True, help="Do not call less.")
 @click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
+@submit_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
 def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **given: Any) -> int:
@@ -64,6 +72,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     It runs as it is and with the baseline's recipe in turn, and both are compared with the runs recorded
     then. Exit status 125 when it is slower beyond doubt, 0 otherwise.
     """
+    refuse_unsubmitted(given)
     if given["explore"]:
         return _explored(explored_history(store, command_line), as_json=given["as_json"])
     if baseline is None:
@@ -75,6 +84,9 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         )
     if baseline.endswith(".json"):
         return _against_fabric(Path(baseline), command_line, given)
+    if given["submit"]:
+        with piped_input(command_line) as stdin:
+            return _submitted(baseline, command_line, store, stdin)
     with piped_input(command_line) as stdin, Progress() as progress:
         request = AgainstRequest(
             argv=command_line,
@@ -94,6 +106,22 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         for line in _told(comparison):
             print(line)
     return int(ExitCode.SLOWER) if comparison.decisive.verdict is Verdict.SLOWER else 0
+
+
+def _submitted(baseline: str, command_line: tuple[str, ...], store: Path | None, stdin: str) -> int:
+    """Measure it in a job, with its files in a directory of the store."""
+    root = Store(store).root
+    directory = (root / "submitted" / f"history-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}").absolute()
+    make_directory(directory, "name another --store")
+    given = ("--against", baseline)
+    return run_submitted(
+        directory,
+        ("--store", str(root.absolute())),
+        stdin=stdin,
+        budget_s=_JOB_S,
+        go_on=shlex.join(["mpiric", "history", "--submit", *given, "--", *command_line]),
+        afresh=True,
+    )
 
 
 def _against_fabric(baseline: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:

@@ -18,7 +18,7 @@ from mpiric.report.policy_text import policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned
-from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
 from mpiric.workflows.profile.report import (
     export_csv,
@@ -94,7 +94,10 @@ def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | Non
     learned = merge([read_learned(record) for record in places])
     if page is not None:
         print(f"wrote {write(page, policy_html(learned, __version__))}", file=sys.stderr)
-    words = export_policy(learned, directory, LocalHost()) if directory is not None else []
+    words = []
+    if directory is not None:
+        words = export_policy(learned, directory, LocalHost(), of_library(learned))
+        words.append("not measured without mpiric: `mpiric sweep` measures what it writes")
     if as_json:
         print_json(policy_json(learned))
     else:

@@ -129,7 +129,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     if swept is None:
         return GOES_ON
     if given["site"]:
-        swept.words += for_site(swept.learned, site, host)
+        swept.words += for_site(swept.learned, swept.exported.policy, site, host)
     _tell(swept, plan, words, as_json=as_json)
     return 0
 
@@ -163,9 +163,11 @@ def _tell(swept: Swept, plan: SweepPlan, words: Console, *, as_json: bool) -> No
     if as_json:
         found = policy_json(swept.learned)
         more = {"points": swept.points, "launches": swept.launches, "elapsed_s": swept.elapsed_s}
-        print_json({**found, **_plan(plan), **more, "failed": swept.failed})
+        exported = {"gain": swept.exported.gain, "points": len(swept.exported.gains)}
+        reasons = {"failed": swept.failed, "disturbed": swept.disturbed, "exported": exported}
+        print_json({**found, **_plan(plan), **more, **reasons})
     else:
-        print_policy(swept.learned, stdout_console())
+        print_policy(swept.learned, stdout_console(), swept.exported.gain)
     for name, why in swept.failed.items():
         words.print(f"given up: {name}: {why}")
     share = swept.points / plan.points

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mpiric.fabric.carriers import carriers, contradiction, in_words
 from mpiric.fabric.networks import kinds, misdriven
-from mpiric.fabric.verdict import times_us, winners
+from mpiric.fabric.verdict import all_times_us, disturbed, winners
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import (
     Alternative,
@@ -46,7 +46,7 @@ def _report(
     probe = default.probes[0]
     moved, path = probe.moved.get(pair_class, Moved()), report.paths.get(pair_class, Path())
     carried = carriers(moved, probe.networks) if pair_class is PairClass.OTHER_NODE else {}
-    times = times_us(default.probes, pair_class)
+    times = all_times_us(default.probes, pair_class)
     disagreement = contradiction(path, carried)
     return PairReport(
         pair_class=pair_class,
@@ -107,7 +107,7 @@ def _device(name: str, plain: Mapping[str, PlainNetwork], known: Mapping[str, Ni
 
 def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Reports) -> Iterator[Alternative]:
     for route in routes:
-        times = times_us(route.probes, pair_class)
+        times = all_times_us(route.probes, pair_class)
         if route.is_default or pair_class not in route.pair_classes:
             continue
         path = reports.get(route.configuration, TransportReport()).paths.get(pair_class, Path())
@@ -122,6 +122,29 @@ def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Repor
             _bandwidth(times) if times else 0.0,
             route.refused,
         )
+
+
+def disturbed_times(routes: Sequence[Route]) -> tuple[Finding, ...]:
+    """A finding where times of routes were the scheduler's."""
+    found = [
+        (route.configuration, pair_class, size, why)
+        for route in routes
+        for probe in route.probes
+        for pair_class in probe.points
+        for size, why in disturbed(probe, pair_class).items()
+    ]
+    if not found:
+        return ()
+    configuration, pair_class, size, why = found[0]
+    route_words = str(configuration) if configuration else "as it is"
+    return (
+        Finding(
+            "disturbed-times",
+            f"{len(found)} times are those of the kernel's scheduler and were not compared",
+            f"{pair_class.value}, {route_words}, {size} bytes: {why}",
+            "measure with a CPU for each rank and nothing else on the nodes",
+        ),
+    )
 
 
 def warnings_of(nics: Sequence[Nic], implementation: str, pairs: Sequence[PairReport]) -> tuple[Finding, ...]:

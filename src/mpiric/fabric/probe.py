@@ -44,7 +44,8 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _point(row: Mapping[str, Any]) -> Point:
-    return Point(row["bytes"], row["latency_us"], row["latency_us_min"], row["bytes"] / row["latency_us_min"])
+    size, least_us = row["bytes"], row["latency_us_min"]
+    return Point(size, row["latency_us"], least_us, size / least_us, row.get("preempted", 0.0))
 
 
 def _moved(row: Mapping[str, Any]) -> Moved:

@@ -2,12 +2,13 @@
 
 Every comparison is of the fastest batches: what a transport can do shows there, while medians on a busy node
 show the scheduler. A route counts as better overall by the geometric mean over message sizes, as no size is
-known to matter more.
+known to matter more. Times that the scheduler has made (`host.facts.time_slices`) are never compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import geometric_mean
 
+from mpiric.host.facts.time_slices import Timed, disturbances, tick_s
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import PairClass, Probe, Route, Winner
 
@@ -15,18 +16,42 @@ _NOTICEABLE = 1.05  # below that the library's own route is named the fastest
 
 
 def times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, float]:
-    """Message size → fastest one way over all runs."""
+    """Message size → fastest one way over all runs, of times that can be compared."""
     best: dict[int, float] = {}
     for probe in probes:
+        left_out = disturbed(probe, pair_class)
         for point in probe.points.get(pair_class, ()):
-            known = best.get(point.size_bytes, point.latency_us_min)
-            best[point.size_bytes] = min(known, point.latency_us_min)
+            if point.size_bytes not in left_out:
+                known = best.get(point.size_bytes, point.latency_us_min)
+                best[point.size_bytes] = min(known, point.latency_us_min)
     return best
+
+
+def all_times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, float]:
+    """The same with the times that cannot be compared, to be shown."""
+    best: dict[int, float] = {}
+    for point in (point for probe in probes for point in probe.points.get(pair_class, ())):
+        best[point.size_bytes] = min(best.get(point.size_bytes, point.latency_us_min), point.latency_us_min)
+    return best
+
+
+def disturbed(probe: Probe, pair_class: PairClass) -> dict[int, str]:
+    """Message size → why its time in one run cannot be compared."""
+    series = {
+        point.size_bytes: Timed(
+            point.latency_us_min * 1e-6,
+            (point.latency_us - point.latency_us_min) * 1e-6,
+            preempted=point.preempted >= 1,
+        )
+        for point in probe.points.get(pair_class, ())
+    }
+    return disturbances(series, tick_s())
 
 
 def typical_us(probe: Probe, pair_class: PairClass) -> float:
     """Geometric mean of the times of one run over its message sizes."""
-    return geometric_mean(point.latency_us_min for point in probe.points[pair_class])
+    times = times_us([probe], pair_class) or all_times_us([probe], pair_class)
+    return geometric_mean(times.values())
 
 
 def gain(default: Mapping[int, float], other: Mapping[int, float]) -> float:

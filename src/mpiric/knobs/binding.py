@@ -24,7 +24,24 @@ def _levels_here(situation: Situation) -> tuple[str, ...]:
 def _binding_values(situation: Situation) -> tuple[str, ...]:
     if is_oversubscribed(situation):
         return () if situation.observation.unbound else ("none",)
-    return _levels_here(situation) if situation.observation.unbound else (*_levels_here(situation), "none")
+    levels = _levels_here(situation) if situation.observation.unbound else (*_levels_here(situation), "none")
+    in_use = _level_in_use(situation)
+    return tuple(level for level in levels if level not in in_use)
+
+
+def _level_in_use(situation: Situation) -> tuple[str, ...]:
+    """Levels that ranks were seen to be bound to, each rank to one of its own."""
+    bound = [frozenset(rank.cpus_allowed) for rank in situation.observation.ranks]
+    if situation.nodes > 1 or not bound or len(set(bound)) < len(bound):
+        return ()
+    topology = situation.machine.topology
+    places = {
+        "core": {frozenset(core.pus) for core in topology.cores},
+        "hwthread": {frozenset((pu,)) for pu in topology.pus},
+        "l3": {frozenset(cache.pus) for cache in topology.caches if cache.level == 3},
+        "numa": {frozenset(node.pus) for node in topology.numa_nodes},
+    }
+    return tuple(level for level, sets in places.items() if sets.issuperset(bound))
 
 
 def _binding_applies(situation: Situation) -> Applicability:

@@ -39,8 +39,8 @@ def _share(situation: Situation) -> int:
 def _count_values(situation: Situation) -> tuple[str, ...]:
     share = _share(situation)
     worth = dict.fromkeys((share, max(1, share // 2), 1))
-    forced = in_force(situation, "OMP_NUM_THREADS")
-    return tuple(str(count) for count in worth if str(count) != forced)
+    in_use = str(threads_per_rank(situation)) if situation.observation.ranks else None
+    return tuple(str(count) for count in worth if str(count) != in_use)
 
 
 def _count_applies(situation: Situation) -> Applicability:

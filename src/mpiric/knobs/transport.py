@@ -112,7 +112,10 @@ def _gpu_applies(situation: Situation) -> Applicability:
 
 def _interface_values(situation: Situation) -> tuple[str, ...]:
     forced = first_in_force(situation, situation.mpi.capabilities.interface_variables)
-    return tuple(nic.name for nic in networks(situation) if nic.name != forced)[:4]
+    by_itself = situation.observation.networks_used
+    return tuple(nic.name for nic in networks(situation) if nic.name != forced and (nic.name,) != by_itself)[
+        :4
+    ]
 
 
 def _interface_applies(situation: Situation) -> Applicability:
@@ -155,7 +158,8 @@ def _provider_values(situation: Situation) -> tuple[str, ...]:
     fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
     fitting = [name for name in fitting if name not in _BROUGHT or name in can.own_providers]
     forced = first_in_force(situation, can.provider_variables)
-    return tuple(name for name in (*fitting, "tcp") if name != forced.split(";")[0])
+    known = (forced.split(";")[0], situation.observation.provider_used)
+    return tuple(name for name in (*fitting, "tcp") if name not in known)
 
 
 def _provider_applies(situation: Situation) -> Applicability:

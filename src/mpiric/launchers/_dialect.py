@@ -118,6 +118,7 @@ class Dialect:
     facets: Callable[[LaunchOption], tuple[Facet, ...]] = _one_facet  # meanings of one option
     neutral: bool = False  # serves every MPI library and is known by its name alone
     travels: Words = ()  # beginnings of variables that reach ranks on every node by themselves
+    travel_list: str = ""  # variable that names others, between semicolons, which are to reach them too
     environment_in_every_segment: bool = False  # an environment option holds for its own segment only
     hosts: HostFormat | None = None  # of host lists and files
     fills_every_host: bool = False  # without ranks per node every host gets some

@@ -214,6 +214,7 @@ def dialect(
         merge=_merge,
         facets=_facets,
         travels=travels,
+        travel_list="OMPI_MCA_mca_base_env_list",
         environment_in_every_segment=True,
         in_scripts={
             "binding": by_variable(placement.binding, binding),

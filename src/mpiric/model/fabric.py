@@ -52,6 +52,7 @@ class Point:
     latency_us: float
     latency_us_min: float
     bandwidth_mb_s: float
+    preempted: float = 0.0  # share of the batches in which a rank lost its CPU
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ class Measured:
     low_s: float
     high_s: float
     eliminated: bool = False
+    preempted: float = 0.0  # share of the batches in which a rank lost its CPU
 
 
 @dataclass(frozen=True)

@@ -36,5 +36,6 @@ class Recipe:
     whole: WholeCheck | None = None  # of the tuned command run to its end; None where every trial was whole
     marks: ProvedMarks | None = None  # that trials ended at
     policy: tuple[str, ...] = ()  # lines of the flat policy that goes with `collectives = "policy"`
+    measured_in: str = ""  # "slurm job", "no job"; "" where the recipe does not say
     rank_order: tuple[int, ...] = ()  # slot of each rank, which goes with the knob `rank-order`
     format: int = FORMAT

@@ -47,6 +47,8 @@ class Observation:
     networks: tuple[
         str, ...
     ] = ()  # by plain TCP between two of the nodes, the best first; empty: not measured
+    networks_used: tuple[str, ...] = ()  # that the library sends over by itself; empty: not seen
+    provider_used: str = ""  # of libfabric, that the library has chosen by itself; "": not seen
     behaviour: Behaviour | None = None  # what recorded runs have shown; None where nothing was recorded
 
     @property

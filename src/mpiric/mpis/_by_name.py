@@ -11,7 +11,7 @@ from mpiric.model.mpi_package import MpiPackage
 from mpiric.model.policy import Policy
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.mpis._implementation import Defaults, Exported, implementations
+from mpiric.mpis._implementation import Defaults, Exported, fields_of, implementations
 
 _ALGORITHM = "-algorithm"
 _SHOWN = 5
@@ -46,6 +46,11 @@ def export(policy: Policy, defaults: Defaults = ()) -> Exported:
     return exporters[policy.implementation](policy, defaults)
 
 
+def export_files() -> tuple[str, ...]:
+    """Names of the files that exports consist of, shell patterns."""
+    return fields_of(lambda each: each.export_files)
+
+
 def embedded_defaults(implementation: str) -> bytes:
     """The first bytes of decision trees that a library has built in as text, empty when it has none."""
     found = implementations().get(implementation)
@@ -69,6 +74,20 @@ def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple
                 )
             )
     return tuple(found)
+
+
+def is_read_by_alone(variable: str, implementation: str) -> bool:
+    """Whether a variable is one of this implementation's own settings that no other library obeys.
+
+    Those of libfabric, UCX, OpenMP and the C library are read under every one.
+    """
+    readers = {
+        name
+        for name, each in implementations().items()
+        for beginning in (each.prefix, *each.shared_prefixes, *each.variables)
+        if beginning and variable.startswith(beginning)
+    }
+    return readers == {implementation}
 
 
 def ask_connections(implementation: str) -> Mapping[str, str]:

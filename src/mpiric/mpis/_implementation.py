@@ -10,7 +10,7 @@ from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
-from mpiric.model.policy import Policy
+from mpiric.model.policy import Policy, Span
 from mpiric.model.registry import modules_of
 
 Defaults = tuple[str, ...]  # decision trees built into a library
@@ -45,14 +45,15 @@ def library_directory(installation: Installation) -> Surroundings:
 
 @dataclass(frozen=True)
 class Exported:
-    """A collective policy in a library's own form.
+    """A collective policy in a library's own form; no files and variables where it chooses nothing.
 
     ``files``: name → text. ``by_file``: variable → name of the file whose path it takes.
     """
 
-    files: Mapping[str, str]
-    variables: Mapping[str, str]
-    by_file: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    by_file: Mapping[str, str] = field(default_factory=dict)
+    by_ranks: Mapping[Span, Mapping[str, str]] = field(default_factory=dict)  # where one set is not for all
     left_out: tuple[str, ...] = ()  # sentences: what of the policy this form cannot express
 
 
@@ -98,6 +99,7 @@ class Implementation:
         TransportReport()
     )  # of all that a run printed
     export: Callable[[Policy, Defaults], Exported] | None = None  # its own tuning files
+    export_files: tuple[str, ...] = ()  # names of these files, shell patterns
     embedded_defaults: bytes = b""  # with which decision trees built into the library begin
 
 

@@ -70,13 +70,15 @@ def pictures(learned: LearnedPolicy) -> tuple[Picture, ...]:
     )
 
 
-def print_policy(learned: LearnedPolicy, console: Console) -> None:
-    """Heading, picture, table."""
+def print_policy(learned: LearnedPolicy, console: Console, exported: float | None = None) -> None:
+    """Heading, picture, table; ``exported`` is the gain of the exported choices, measured without mpiric."""
     gain = overall_gain(learned)
     console.print(Text(f"{learned.implementation} {learned.version}, {learned.world}", style="bold"))
     if gain is not None:
         keys = f"geometric mean over {len(learned.keys)} keys"
         console.print(f"{gain:.2f}× the library's own speed, {keys}; {lost(learned)}")
+        if exported is not None:
+            console.print(f"{exported:.2f}× with the exported choices alone, measured without mpiric")
     console.print(_picture(learned))
     console.print("  ".join(f"{mark} {name}" for name, mark in legend(learned).items()) + "  ? undecided")
     console.print(_table(learned))

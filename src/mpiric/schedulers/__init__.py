@@ -4,11 +4,13 @@ from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._layout import LayoutRequest, plan_layout
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._registry import (
+    NO_JOB,
     batch_scheduler,
     batch_scheduler_here,
     batch_schedulers,
     find_allocation,
     installed_batch_scheduler,
+    job_around,
     schedulers,
 )
 from mpiric.schedulers._request import JobRequest, SubmitSettings
@@ -38,6 +40,7 @@ __all__ = [
     "INPUT",
     "LOG",
     "NAME_VARIABLE",
+    "NO_JOB",
     "OUTPUT",
     "ROUNDS",
     "SCRIPT",
@@ -57,6 +60,7 @@ __all__ = [
     "element_of",
     "find_allocation",
     "installed_batch_scheduler",
+    "job_around",
     "job_settings",
     "name_of",
     "plan_layout",

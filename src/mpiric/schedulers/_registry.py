@@ -10,6 +10,8 @@ from mpiric.model.registry import modules_of
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._scheduler import Scheduler
 
+NO_JOB = "no job"
+
 
 @cache
 def schedulers() -> dict[str, Scheduler]:
@@ -25,6 +27,12 @@ def find_allocation(host: Host) -> Allocation:
         if allocation is not None:
             return allocation
     raise AssertionError("local recognises everything")
+
+
+def job_around(host: Host) -> str:
+    """``slurm job`` inside of a job of that scheduler, ``no job`` outside of any."""
+    allocation = find_allocation(host)
+    return f"{allocation.scheduler} job" if allocation.job else NO_JOB
 
 
 def batch_schedulers() -> dict[str, BatchScheduler]:

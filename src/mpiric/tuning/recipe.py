@@ -59,6 +59,8 @@ def render_recipe(recipe: Recipe) -> str:
     }
     if recipe.scope:
         document["scope"] = recipe.scope
+    if recipe.measured_in:
+        document["measured_in"] = recipe.measured_in
     if recipe.whole is not None:
         document |= whole_check_keys(recipe.whole)
     if recipe.marks is not None:
@@ -133,6 +135,7 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         checked_output=top.word("checked_output", ("learned", "command", "none")),
         mpiric_version=top.text("mpiric_version", default=""),
         scope=top.word("scope", _SCOPES) if top.has("scope") else "",
+        measured_in=top.text("measured_in", default=""),
         whole=read_whole_check(top),
         marks=read_proved_marks(top.table("marks")) if top.has("marks") else None,
         policy=_policy(top, where) if top.has("policy") else (),

@@ -9,6 +9,7 @@ from pathlib import Path
 from posixpath import dirname
 from typing import Any
 
+from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
@@ -123,32 +124,35 @@ def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
     return StandIn(str(place), library, str(modulefile))
 
 
-def _fortran_lines(directory: Path, family: AbiFamily) -> tuple[str, ...]:
-    """Ours in the place of Open MPI's Fortran library; behind MPICH's, where a program has that."""
-    fortran = fortran_in(directory, family)
-    if not fortran:
-        return ()
-    if family is AbiFamily.OPENMPI:
-        return (f"prepend-path LD_PRELOAD {tcl_word(fortran)}",)
-    return (f"append-path LD_LIBRARY_PATH {tcl_word(dirname(fortran))}",)
-
-
 def _module(directory: Path, path: str, family: AbiFamily, library: MpiLibrary) -> str:
-    """A modulefile that puts the stand-in under programs, and the library's launcher before all others."""
+    """A modulefile that puts the stand-in under programs, and the library's launcher before all others.
+
+    A launcher starts ranks on other hosts with a part of its environment only: variables that do not travel
+    by themselves are named in the list that it has for them.
+    """
     searched = [*library.search_path, *([dirname(library.launcher)] if library.launcher else [])]
-    lines = [
-        "#%Module1.0",
-        f"module-whatis {tcl_word(f'programs of another MPI ABI under {library.label}, by mpiric')}",
-        *(f"setenv {variable_name(name)} {tcl_word(value)}" for name, value in library.environment.items()),
-        *(
-            f"prepend-path LD_LIBRARY_PATH {tcl_word(each)}"
-            for each in reversed((str(directory), *library.library_path))
-        ),
-        *(f"prepend-path PATH {tcl_word(each)}" for each in reversed(dict.fromkeys(searched))),
-        *_fortran_lines(directory, family),
-        f"prepend-path LD_PRELOAD {tcl_word(path)}",
+    lines = [f"setenv {variable_name(name)} {tcl_word(value)}" for name, value in library.environment.items()]
+    lines += [
+        f"prepend-path LD_LIBRARY_PATH {tcl_word(each)}"
+        for each in reversed((str(directory), *library.library_path))
     ]
-    return "\n".join(lines) + "\n"
+    lines += [f"prepend-path PATH {tcl_word(each)}" for each in reversed(dict.fromkeys(searched))]
+    # Ours in the place of Open MPI's Fortran library; behind MPICH's, where a program has that.
+    if (fortran := fortran_in(directory, family)) and family is AbiFamily.OPENMPI:
+        lines.append(f"prepend-path LD_PRELOAD {tcl_word(fortran)}")
+    elif fortran:
+        lines.append(f"append-path LD_LIBRARY_PATH {tcl_word(dirname(fortran))}")
+    lines.append(f"prepend-path LD_PRELOAD {tcl_word(path)}")
+    launcher = launchers.dialects().get(library.dialect)
+    if launcher is not None and launcher.travel_list:
+        names = dict.fromkeys(("LD_PRELOAD", "LD_LIBRARY_PATH", *library.environment))
+        lines += [
+            f"append-path -d {{;}} {launcher.travel_list} {variable_name(name)}"
+            for name in names
+            if not name.startswith(launcher.travels)
+        ]
+    whatis = f"module-whatis {tcl_word(f'programs of another MPI ABI under {library.label}, by mpiric')}"
+    return "\n".join(["#%Module1.0", whatis, *lines, ""])
 
 
 @dataclass(frozen=True)

@@ -218,11 +218,27 @@ def test_what_a_form_cannot_say_is_said(
     assert [sentence[: len(lost)] for sentence in exported.left_out if lost in sentence] == [lost]
 
 
-def test_a_component_for_several_nodes_that_no_longer_serves_is_reported() -> None:
-    on_one, on_two = (Line("bcast", "library:chain", Span(4, 4), Span(nodes, nodes)) for nodes in (1, 2))
-    assert rules_of("5.0.11", on_one)[1] == ()
-    assert "`han`" in rules_of("5.0.11", on_two)[1][0]
-    assert rules_of("4.1.4", on_two)[1] == ()
+def test_open_mpis_han_hands_over_the_sizes_with_a_choice_and_nothing_else() -> None:
+    lines = (line("allgather", "library:ring", 100, 200), line("alltoall", "library:pairwise", 64))
+    exported = export(policy("openmpi", "5.0.11", *lines))
+    rows = [row.partition(" #")[0] for row in exported.files["coll_han.rules"].splitlines()]
+    assert rows[:4] == ["1", "0", "1", "global_communicator"]
+    assert " ".join(rows[4:]) == "3 1 1 0 han 4 3 0 han 100 tuned 200 han 5 1 0 han"
+    assert exported.by_file["OMPI_MCA_coll_han_dynamic_rules_filename"] == "coll_han.rules"
+    assert not [name for name in exported.variables if name.endswith("priority")]
+    assert "coll_han.rules" not in export(policy("openmpi", "4.1.4", *lines)).files
+    assert "coll_han.rules" not in export(policy("openmpi", "5.0.11", lines[1])).files
+
+
+@pytest.mark.parametrize(
+    ("implementation", "version"), [("openmpi", "5.0.11"), ("mpich", "5.0.2"), ("intelmpi", "2021.19")]
+)
+@pytest.mark.parametrize("candidate", ["library", "own:bruck"])
+def test_a_policy_without_a_choice_of_the_library_has_no_files(
+    implementation: str, version: str, candidate: str
+) -> None:
+    exported = export(policy(implementation, version, line("alltoall", candidate)), (GENERIC, CH4))
+    assert (exported.files, exported.variables, exported.by_file) == ({}, {}, {})
 
 
 def test_intel_mpi_counts_all_blocks_of_a_reduce_scatter_and_one_of_an_alltoall() -> None:

@@ -10,7 +10,7 @@ from mpiric.mpis import _ch4
 from mpiric.mpis._implementation import Implementation, Installation, Surroundings
 from mpiric.mpis.intelmpi.connections import ASK, recognise_connections
 from mpiric.mpis.intelmpi.spelling import SPELLERS
-from mpiric.mpis.intelmpi.tuning_files import export
+from mpiric.mpis.intelmpi.tuning_files import FILES, export
 from mpiric.mpis.mpich import WHEEL as MPICH_WHEEL
 
 # The wheel requires a `libfabric` that PyPI does not have, and opens whatever `libfabric.so.1` the loader
@@ -119,4 +119,5 @@ IMPLEMENTATION = Implementation(
     ask_connections=ASK,
     connections=recognise_connections,
     export=export,
+    export_files=FILES,
 )

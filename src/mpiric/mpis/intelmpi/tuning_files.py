@@ -17,6 +17,7 @@ from mpiric.model.policy import Policy, Span
 from mpiric.mpis._boxes import Box, boxes, not_expressed
 from mpiric.mpis._implementation import Defaults, Exported
 
+FILES = ("intelmpi-*-ranks.sh",)
 _LARGEST = 2**31 - 1
 _SUMMED = frozenset(("reduce_scatter",))
 _COLLECTIVES = (
@@ -46,7 +47,7 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
     left += not_expressed(policy, _COLLECTIVES)
     files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(lines) for ranks, lines in sorted(by_ranks.items())}
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
-    return Exported(files, only, {}, tuple(dict.fromkeys(left)))
+    return Exported(files, only, by_ranks=by_ranks, left_out=tuple(dict.fromkeys(left)))
 
 
 def _presets(box: Box, factor: int) -> str:

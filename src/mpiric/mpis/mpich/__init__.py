@@ -9,7 +9,7 @@ from mpiric.model.mpi_package import MpiPackage, WheelPart
 from mpiric.mpis import _ch4, _fabrics
 from mpiric.mpis._implementation import Implementation, major
 from mpiric.mpis.mpich.connections import ASK, recognise_connections
-from mpiric.mpis.mpich.tuning_files import EMBEDDED_DEFAULTS, export
+from mpiric.mpis.mpich.tuning_files import EMBEDDED_DEFAULTS, FILES, export
 
 
 def _recognise(text: str) -> str | None:
@@ -103,5 +103,6 @@ IMPLEMENTATION = Implementation(
     ask_connections=ASK,
     connections=recognise_connections,
     export=export,
+    export_files=FILES,
     embedded_defaults=EMBEDDED_DEFAULTS,
 )

@@ -28,6 +28,7 @@ Tree = dict[str, Any]
 
 EMBEDDED_DEFAULTS = b'{"collective='  # with which the trees begin that the library has built in
 _GENERIC, _CH4 = "mpich-coll.json", "mpich-coll-ch4.json"
+FILES = (_GENERIC, _CH4)
 _TREES = "mpis/mpich/trees"
 _KEYS = {
     "radix": "k",
@@ -42,14 +43,16 @@ def export(policy: Policy, defaults: Defaults) -> Exported:
     """The two trees. Raises MismatchError when the library's own ones are not what this file knows."""
     generic, ch4 = _default_trees(defaults)
     facts = packaged_table(_TREES)
-    left = [*not_expressed(policy, facts)]
+    left, grafted = [*not_expressed(policy, facts)], False
     for collective in sorted({line.collective for line in policy.lines} & facts.keys()):
         found, missed = boxes(policy, collective, by_node=True)
         left += [*missed, *_not_in_trees(collective, found)]
         for box in one_by_one(found) if facts[collective].get("summed") else found:
-            _graft(generic, collective, box, flat=False)
+            grafted = _graft(generic, collective, box, flat=False) or grafted
             if "flat" in facts[collective]:
                 _graft(ch4, collective, box, flat=True)
+    if not grafted:
+        return Exported(left_out=tuple(dict.fromkeys(left)))
     return Exported(
         files={_GENERIC: json.dumps(generic, indent=1) + "\n", _CH4: json.dumps(ch4, indent=1) + "\n"},
         variables={},
@@ -89,15 +92,20 @@ def _default_trees(defaults: Defaults) -> tuple[Tree, Tree]:
         ) from None
 
 
-def _graft(tree: Tree, collective: str, box: Box, *, flat: bool) -> None:
-    """Put the choices of one box in front of what serves the collective between ranks of one communicator."""
+def _graft(tree: Tree, collective: str, box: Box, *, flat: bool) -> bool:
+    """Put the choices of one box in front of what serves the collective between ranks of one communicator.
+
+    Return whether there was anything to put there.
+    """
     holder = tree.get(f"collective={collective}")
-    if not isinstance(holder, dict) or "comm_type=intra" not in holder:
-        return
+    has_choice = any(piece.candidate and not _has_no_name(piece.candidate) for piece in box.pieces)
+    if not isinstance(holder, dict) or "comm_type=intra" not in holder or not has_choice:
+        return False
     before = holder["comm_type=intra"]
     branch = _by_size(collective, box, before, flat=flat)
     branch = _within("comm_avg_ppn", box.ranks_per_node, branch, before)
     holder["comm_type=intra"] = _within("comm_size", box.ranks, branch, before)
+    return True
 
 
 def _within(what: str, span: Span, inside: Tree, outside: Tree) -> Tree:

@@ -9,7 +9,7 @@ from mpiric.model.mpi_package import MpiPackage, WheelPart
 from mpiric.mpis._implementation import Implementation, Installation, Surroundings, major
 from mpiric.mpis.openmpi.connections import ASK, recognise_connections
 from mpiric.mpis.openmpi.spelling import SPELLERS
-from mpiric.mpis.openmpi.tuning_files import export
+from mpiric.mpis.openmpi.tuning_files import FILES, export
 
 _COMPONENT = re.compile(r"^mca:(btl|mtl|pml|smsc):(\w+):", re.MULTILINE)
 _NO_TRANSPORT = {"self", "monitoring", "cm", "ob1", "v", "bfo"}  # built on the others
@@ -126,4 +126,5 @@ IMPLEMENTATION = Implementation(
     ask_connections=ASK,
     connections=recognise_connections,
     export=export,
+    export_files=FILES,
 )

@@ -1,7 +1,12 @@
-"""Open MPI: the rules file of `coll_tuned`, classic and as JSON.
+"""Open MPI: the rules file of `coll_tuned`, classic and as JSON, and that of `coll_han`.
 
-Formats: ompi/mca/coll/tuned/coll_tuned_dynamic_file.c and docs/tuning-apps/coll-tuned.rst of Open MPI; the
-JSON is read from version 6 on, the classic file (numbers only) by all. Algorithm 0 is the fixed decision.
+Formats: ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, docs/tuning-apps/coll-tuned.rst and
+ompi/mca/coll/han/coll_han_dynamic_file.h of Open MPI; the JSON is read from version 6 on, the classic file
+(numbers only) by all. Algorithm 0 is the fixed decision.
+
+From version 5 on `han` serves some collectives between nodes. Its own rules hand over to `tuned` exactly the
+sizes for which the policy has a choice; all else is served by the component that serves it without the files.
+A higher priority of `tuned` would change every collective.
 """
 
 import json
@@ -13,7 +18,9 @@ from mpiric.model.policy import Policy
 from mpiric.mpis._boxes import Box, Piece, boxes, not_expressed, one_by_one
 from mpiric.mpis._implementation import Defaults, Exported
 
-_CLASSIC, _JSON = "coll_tuned.rules", "coll_tuned.json"
+_CLASSIC, _JSON, _HAN = "coll_tuned.rules", "coll_tuned.json", "coll_han.rules"
+_GLOBAL = "global_communicator"  # the level of `han` at which it may hand a call over
+FILES = (_CLASSIC, _JSON, _HAN)
 _FIXED = "0"
 
 _COLLECTIVES = "mpis/openmpi/collectives"
@@ -36,29 +43,51 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         if found:
             tables[collective] = one_by_one(found) if _is_summed(collective) else found
     left += not_expressed(policy, facts)
-    if tables and any(line.nodes.low > 1 for line in policy.lines) and _has_han(policy):
-        left.append("what is left to the library goes by `tuned` here, and no more by `han`")
-    newer = version_numbers(policy.version) >= (6,)
-    variables = {
-        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
-        "OMPI_MCA_coll_tuned_priority": "80",  # in front of `han`, which would serve several nodes
-    }
-    name = _JSON if newer else _CLASSIC
-    text = _json(tables) if newer else _classic(tables, second=version_numbers(policy.version) >= (5,))
-    return Exported(
-        files={name: text},
-        variables=variables,
-        by_file={"OMPI_MCA_coll_tuned_dynamic_rules_filename": name},
-        left_out=tuple(dict.fromkeys(left)),
-    )
+    if not tables:
+        return Exported(left_out=tuple(dict.fromkeys(left)))
+    version = version_numbers(policy.version)
+    name = _JSON if version >= (6,) else _CLASSIC
+    files = {name: _json(tables) if version >= (6,) else _classic(tables, second=version >= (5,))}
+    variables = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+    by_file = {"OMPI_MCA_coll_tuned_dynamic_rules_filename": name}
+    if between_nodes := {each: tables[each] for each in tables if _is_served_by_han(each, version)}:
+        files[_HAN] = _hand_over(between_nodes)
+        variables["OMPI_MCA_coll_han_use_dynamic_file_rules"] = "1"
+        by_file["OMPI_MCA_coll_han_dynamic_rules_filename"] = _HAN
+    return Exported(files, variables, by_file, left_out=tuple(dict.fromkeys(left)))
 
 
 def _is_summed(collective: str) -> bool:
     return bool(packaged_table(_COLLECTIVES)[collective].get("summed"))
 
 
-def _has_han(policy: Policy) -> bool:
-    return version_numbers(policy.version) >= (5,)
+def _is_served_by_han(collective: str, version: tuple[int, ...]) -> bool:
+    """Whether `han` comes before `tuned` for this collective between nodes."""
+    since = packaged_table(_COLLECTIVES)[collective].get("han")
+    return since is not None and version >= (since,)
+
+
+def _hand_over(tables: dict[str, tuple[Box, ...]]) -> str:
+    """Rules of `han` by which `tuned` serves the sizes with a choice.
+
+    Its sizes are those of one block where those of `tuned` are of all blocks together, as in an allgather.
+    """
+    lines = [f"{len(tables)} # collectives"]
+    for collective, found in tables.items():
+        sizes = {max(ranks, 1): box for ranks, box in _closed(found)}
+        lines += [
+            f"{packaged_table(_COLLECTIVES)[collective]['number']} # {collective}",
+            "1 # topologic levels",
+            _GLOBAL,
+            f"{len(sizes)} # communicator sizes",
+        ]
+        for ranks, box in sizes.items():
+            pieces = (
+                [(piece.start, piece.candidate is not None) for piece in box.pieces] if box else [(0, False)]
+            )
+            lines += [f"{ranks} # ranks", f"{len(pieces)} # message sizes"]
+            lines += [f"{start} {'tuned' if is_chosen else 'han'}" for start, is_chosen in pieces]
+    return "\n".join(lines) + "\n"
 
 
 def _lost(policy: Policy, collective: str, found: tuple[Box, ...]) -> list[str]:

@@ -178,5 +178,10 @@ def _key_json(key: LearnedKey) -> dict[str, Any]:
         "calls": key.calls,
         "learning_calls": key.learning_calls,
         "learning_s": key.learning_s,
-        "candidates": [vars(each) for each in key.candidates],
+        "candidates": [_times_json(each) for each in key.candidates],
     }
+
+
+def _times_json(times: Measured) -> dict[str, Any]:
+    """The times of a candidate; those that were disturbed are in no policy."""
+    return {name: value for name, value in vars(times).items() if name != "preempted"}

@@ -110,6 +110,7 @@ def averaged(name: str, several: list[Measured]) -> Measured:
         min(middle, mean(each.low_s for each in several)),
         max(middle, mean(each.high_s for each in several)),
         all(each.eliminated for each in several),
+        max(each.preempted for each in several),
     )
 
 

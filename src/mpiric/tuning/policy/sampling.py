@@ -165,28 +165,38 @@ def confirmed(measured: Times, fresh: Times) -> dict[SweepPoint, Measured]:
 
 
 def learned_keys(
-    measured: Times, grids: Grids, unconfirmed: Iterable[SweepPoint] = ()
+    measured: Times,
+    grids: Grids,
+    unconfirmed: Iterable[SweepPoint] = (),
+    disturbed: Collection[SweepPoint] = (),
 ) -> tuple[LearnedKey, ...]:
     """A key for every size of the grid, from what was measured there or between its neighbours.
 
     A size stands for all from itself to the next; the smallest also for less, the largest for more. A gain at
-    an ``unconfirmed`` point is none yet: nothing is decided there, nor between it and its neighbours.
+    an ``unconfirmed`` point is none yet: nothing is decided there, nor between it and its neighbours. Times
+    of ``disturbed`` points are not ranked; where the library's own is among them nothing is decided.
     """
     doubtful: dict[Subject, set[int]] = defaultdict(set)
     for point in unconfirmed:
         doubtful[point.subject].add(point.size)
     keys: list[LearnedKey] = []
-    for subject, by_size in sorted(_by_subject(measured).items()):
-        grid = grids[subject]
+    ranked = _by_subject({point: times for point, times in measured.items() if point not in disturbed})
+    for subject, with_disturbed in sorted(_by_subject(measured).items()):
+        grid, by_size = grids[subject], ranked[subject]
         if subject.has_one_choice:
-            keys += _for_all_sizes(subject, by_size, grid, unconfirmed=bool(doubtful[subject]))
+            unsure = bool(doubtful[subject])
+            decided = _for_all_sizes(subject, by_size, grid, unconfirmed=unsure)
+            measured_keys = _for_all_sizes(subject, with_disturbed, grid, unconfirmed=unsure)
+            keys += decided or [_open(key) for key in measured_keys]
             continue
         for at, size in enumerate(grid):
-            there = _at(size, by_size)
-            if LIBRARY not in there:
-                continue
             start = 0 if at == 0 else size
             end = grid[at + 1] if at + 1 < len(grid) else None
+            there = _at(size, by_size)
+            if LIBRARY not in there:
+                if LIBRARY in (known := _at(size, with_disturbed)):
+                    keys.append(_open(_key(subject, start, end, known, known[LIBRARY])))
+                continue
             key = _key(subject, start, end, there, _chosen(there))
             if key.candidate != LIBRARY and doubtful[subject] & _rests_on(size, by_size):
                 key = _open(key)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mpiric import knobs, mpis
 from mpiric.fabric.carriers import varying
-from mpiric.fabric.pairs import pair_reports, warnings_of
+from mpiric.fabric.pairs import disturbed_times, pair_reports, warnings_of
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -69,6 +69,7 @@ def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> F
             *knobs.inherited_problems(situation),
             *mpis.foreign_settings(situation.inherited, situation.mpi),
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
+            *disturbed_times(routes),
             *varying([*kept, *again]),
         ),
         networks=default.probes[0].networks,

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from mpiric import knobs
+from mpiric.fabric.carriers import carriers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
+from mpiric.model.fabric import Moved, PairClass
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
 from mpiric.workflows.fabric.bench import fabric_bench
@@ -18,18 +20,26 @@ def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situa
     if not knobs.judge(knobs.all_knobs()["network-interface"], situation).applies:
         return situation
     with fabric_bench(host) as bench:
-        route = bench.probe(Configuration(), situation)
+        route, report = bench.probe_reporting(Configuration(), situation)
     if route.refused:
         narrator.say(f"networks are not measured: {route.refused}")
         return situation
-    networks = sorted(route.probes[0].networks, key=lambda n: n.latency_us / n.bandwidth_mb_s)
+    (probe,) = route.probes
+    networks = sorted(probe.networks, key=lambda n: n.latency_us / n.bandwidth_mb_s)
     for network in networks:
         narrator.say(
             f"{network.name}: plain TCP {network.latency_us:.1f} µs, {network.bandwidth_mb_s:.0f} MB/s"
         )
-    return with_network_order(situation, tuple(network.name for network in networks))
+    moved = probe.moved.get(PairClass.OTHER_NODE, Moved())
+    used = tuple(carriers(moved, probe.networks))
+    return with_network_order(
+        situation, tuple(network.name for network in networks), used, report.provider.split(";")[0]
+    )
 
 
-def with_network_order(situation: Situation, names: tuple[str, ...]) -> Situation:
-    """The situation with its networks in their measured order."""
-    return replace(situation, observation=replace(situation.observation, networks=names))
+def with_network_order(
+    situation: Situation, names: tuple[str, ...], used: tuple[str, ...] = (), provider: str = ""
+) -> Situation:
+    """The situation with its networks in their measured order, and what the library uses by itself."""
+    seen = replace(situation.observation, networks=names, networks_used=used, provider_used=provider)
+    return replace(situation, observation=seen)

@@ -4,19 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
+from mpiric.model.recipe import Recipe
 from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.recipe import read_recipe
+from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store.events import TuneEvents, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.history.recorded_steps import recorded_steps, records_at
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.kept_marks import kept_marks
 
+_FAR = 1.5  # times the median that the marks have: what is further is no time per step
 _MOST_RUNS = 30  # of either day: more say little more
 
 
@@ -38,6 +41,7 @@ class Baseline:
     original: tuple[float, ...]
     objective: str
     marks: BaselineMarks | None = None  # between which its runs were compared; None: they were whole
+    measured_in: str = ""  # as in `model.recipe.Recipe`
 
 
 @dataclass(frozen=True)
@@ -66,15 +70,19 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
             raise MpiricError(f"the recipe {path} has no evidence to compare with")
         original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
+        name = f"{path} ({recipe.created[:10]})"
+        if recipe.scope and kept_marks(log) is not None:
+            return _of_steps(name, recipe.configuration, log)
         if recipe.scope:
-            return _of_steps(f"{path} ({recipe.created[:10]})", recipe.configuration, log)
+            return _of_saved_steps(name, recipe, original, tuned)
         objective = str(log.meta.get("objective", "wall"))
         return Baseline(
-            f"{path} ({recipe.created[:10]})",
+            name,
             recipe.configuration,
             tuned[-_MOST_RUNS:],
             original[-_MOST_RUNS:],
             objective,
+            measured_in=recipe.measured_in,
         )
     return _baseline_of_day(_date(request.against), Store(request.store), job)
 
@@ -114,7 +122,15 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
         _objectives(proof, tuned),
         _objectives(proof, Configuration()) or _objectives(log.trials_of(Phase.OBSERVE), Configuration()),
         str(log.meta.get("objective", "wall")),
+        measured_in=_measured_in(fitting[-1].path),
     )
+
+
+def _measured_in(directory: Path) -> str:
+    """Where the runs of a tune were made, as its recipe says; "" without one."""
+    for path in sorted(directory.glob(f"*{SUFFIX}")):
+        return read_recipe(path, check_value).measured_in
+    return ""
 
 
 def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
@@ -124,6 +140,30 @@ def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
     pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
     marks = BaselineMarks(pair, window.last_s)
     return Baseline(f"the records in {path}", Configuration(), (), paces, "wall", marks)
+
+
+def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned: Sequence[float]) -> Baseline:
+    """Runs that ended at a mark, by the recipe alone: its pairs are times per step, or forecasts of them."""
+    marks = recipe.marks
+    if marks is None:
+        raise MpiricError(
+            f"{name} was proved at marks, and does not say which", hint="tune again, or name a date"
+        )
+    paces = []
+    for values, start_s, per_mark_s in zip((original, tuned), marks.start_s, marks.per_mark_s, strict=True):
+        if recipe.scope == "forecast":
+            steps = (median(values) - start_s) / per_mark_s
+            values = [(value - start_s) / steps for value in values] if steps > 0 else []
+        elif not per_mark_s / _FAR < median(values) < per_mark_s * _FAR:
+            values = []
+        paces.append(tuple(value for value in values[-_MOST_RUNS:] if value > 0))
+    if not all(paces):
+        raise MpiricError(
+            f"{name} was proved by another objective than time, and holds no times of single runs",
+            hint="name the recipe in the directory of its tune, or a date",
+        )
+    last_s = marks.start_s[0] + marks.pair.last * marks.per_mark_s[0]
+    return Baseline(name, recipe.configuration, paces[1], paces[0], "wall", BaselineMarks(marks.pair, last_s))
 
 
 def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:

@@ -8,11 +8,14 @@ from typing import Any
 from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
+from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
@@ -61,6 +64,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     """Measure the command again, as it is and with the baseline's recipe in turn, and compare the days."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     baseline = baseline_of(request, job_identity(parsed.job))
+    _check_alike(baseline, parsed.job, request, host)
     wanted = runs_needed(len(baseline.original), request.confidence)
     if wanted is None:
         raise MpiricError(
@@ -108,6 +112,30 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         compare_days(baseline.original, now[Configuration()], *rule),
         compare_days(baseline.tuned, now[baseline.configuration], *rule) if baseline.configuration else None,
         str(record.path),
+    )
+
+
+def _check_alike(baseline: Baseline, job: Job, request: AgainstRequest, host: Host) -> None:
+    """Raise MismatchError where launches of one day waited for an allocation and those of the other do not.
+
+    A scheduler's own launcher starts at once inside of a job. Times between marks do not hold the start.
+    """
+    if baseline.marks is not None or not baseline.measured_in or not dialects()[job.dialect].neutral:
+        return
+    now = job_around(host)
+    if (now == NO_JOB) == (baseline.measured_in == NO_JOB):
+        return
+    launcher = job.launcher_words[0]
+    if now == NO_JOB:
+        raise MismatchError(
+            f"{baseline.name} was measured in a {baseline.measured_in}; here each {launcher} would wait for "
+            "an allocation of its own",
+            hint=f"measure it in a job too: mpiric history --submit --against {request.against} -- CMD",
+        )
+    raise MismatchError(
+        f"{baseline.name} was measured outside of a job, where each {launcher} waits for an allocation of "
+        f"its own; this is a {now}",
+        hint="measure it outside of the job",
     )
 
 

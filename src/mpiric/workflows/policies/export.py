@@ -1,13 +1,15 @@
 """Policies in the library's own form."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from mpiric import mpis
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError
-from mpiric.model.policy import LearnedPolicy, Policy
+from mpiric.model.policy import EVERY, LearnedPolicy, Named, Policy, Span
 from mpiric.model.quoting import sh_word, variable_name
+from mpiric.mpis import Exported
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
@@ -17,27 +19,48 @@ from mpiric.tuning.policy import (
 )
 from mpiric.workflows.policies.files import site_name
 
+SHELL = "collectives.sh"
 
-def export_policy(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
+
+def export_policy(
+    learned: LearnedPolicy, directory: Path, host: Host, of_library: Policy | None
+) -> list[str]:
     """Merged JSON, flat text and the library's own form into ``directory``; how to use them, in sentences.
 
-    Where mpiric's own algorithms win, the library's form takes the best of the library's.
+    ``of_library`` has the choices for the library's own form, which is not written without it.
     """
     name = site_name(learned.implementation, learned.version)
     write_learned(directory / name, learned)
     write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
     words = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
+    for pattern in (SHELL, *mpis.export_files()):  # an earlier export would be believed
+        for path in directory.glob(pattern):
+            path.unlink()
+    if of_library is None:
+        return words
+    if not chooses_something(of_library):
+        return [*words, "without mpiric: nothing to set, the library's own choices stay"]
     try:
-        settings, left_out = in_library_form(condense(without_own(learned)), directory, host)
+        settings, left_out = in_library_form(of_library, directory, host)
     except MismatchError as error:
         return [*words, f"no export: {error.message}"]
     lines = "".join(
         f"export {variable_name(variable)}={sh_word(value)}\n" for variable, value in settings.items()
     )
     if lines:
-        write_whole(directory / "collectives.sh", lines)
-        words.append(f"without mpiric: source {directory / 'collectives.sh'}")
+        write_whole(directory / SHELL, lines)
+        words.append(f"without mpiric: source {directory / SHELL}")
     return [*words, *(f"left out: {sentence}" for sentence in left_out)]
+
+
+def of_library(learned: LearnedPolicy) -> Policy:
+    """What a library can choose of a policy: the best of its own where mpiric's algorithms win."""
+    return condense(without_own(learned))
+
+
+def chooses_something(policy: Policy) -> bool:
+    """Whether anything in it is not what the library does by itself."""
+    return any(Named.parse(line.candidate).algorithm for line in policy.lines)
 
 
 def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -45,11 +68,31 @@ def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[s
 
     Raises MismatchError for a library that reads no such thing.
     """
-    exported = mpis.export(policy, _decision_trees(policy, host))
+    exported = _exported(policy, host)
     for file, text in exported.files.items():
         write_whole(directory / file, text)
+    return _settings(exported, exported.variables, directory), exported.left_out
+
+
+def by_ranks(policy: Policy, directory: Path, host: Host) -> dict[Span, dict[str, str]]:
+    """Write the same files; sizes of communicators → the variables to set for programs that have these.
+
+    Raises MismatchError for a library that reads no such thing.
+    """
+    exported = _exported(policy, host)
+    for file, text in exported.files.items():
+        write_whole(directory / file, text)
+    groups = exported.by_ranks or ({EVERY: exported.variables} if exported.files else {})
+    return {ranks: _settings(exported, variables, directory) for ranks, variables in groups.items()}
+
+
+def _exported(policy: Policy, host: Host) -> Exported:
+    return mpis.export(policy, _decision_trees(policy, host))
+
+
+def _settings(exported: Exported, variables: Mapping[str, str], directory: Path) -> dict[str, str]:
     by_file = {variable: str((directory / file).absolute()) for variable, file in exported.by_file.items()}
-    return {**exported.variables, **by_file}, exported.left_out
+    return {**variables, **by_file}
 
 
 def _decision_trees(policy: Policy, host: Host) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.user_directories import named_path
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
@@ -18,6 +19,7 @@ from mpiric.tuning.policy import (
     read_learned,
     render_flat,
 )
+from mpiric.tuning.policy.disturbed import undisturbed
 from mpiric.tuning.store.store import default_store
 
 SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
@@ -82,9 +84,12 @@ def benchmark_file(directory: Path) -> Path:
 
 
 def all_learned(directory: Path) -> LearnedPolicy | None:
-    """What a tune knows of the program's collectives, the program's own word first; None for nothing."""
+    """What a tune knows of the program's collectives, the program's own word first; None for nothing.
+
+    Times that the scheduler has made decide nothing.
+    """
     found = (learned_file(directory), benchmark_file(directory))
-    policies = [read_learned(path) for path in found if path.is_file()]
+    policies = [undisturbed(read_learned(path), tick_s()) for path in found if path.is_file()]
     return first_decided(policies) if policies else None
 
 

@@ -10,15 +10,12 @@ from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import REDUCING, LearnedPolicy, Named, Policy, Span
+from mpiric.model.policy import REDUCING, LearnedPolicy, Policy, Span
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.translation import family_above
-from mpiric.tuning.policy import (
-    condense,
-    without_own,
-)
+from mpiric.tuning.policy import condense
 from mpiric.workflows.launch.loadable import why_not_loadable
-from mpiric.workflows.policies.export import in_library_form
+from mpiric.workflows.policies.export import chooses_something, in_library_form, of_library
 from mpiric.workflows.policies.files import lay_out
 
 SWITCH = "MPIRIC_COLLECTIVES"
@@ -46,18 +43,13 @@ def loadable(tuner: Tuner, job: Job, host: Host) -> Tuner:
     return Tuner(why_not=reason) if reason else tuner
 
 
-def chooses_something(policy: Policy) -> bool:
-    """Whether anything in it is not what the library does by itself."""
-    return any(Named.parse(line.candidate).algorithm for line in policy.lines)
-
-
 def obeying(tuner: Tuner, learned: LearnedPolicy, store: Path, host: Host) -> Tuner:
     """The tuner with what was learned, and with what of it the library can do by itself."""
     policy = condense(learned)
     if policy.lines:
         covered = frozenset(line.collective for line in policy.lines)
         tuner = replace(tuner, policy=lay_out(policy, store), covered=covered)
-    return exporting(tuner, condense(without_own(learned)), store, host)
+    return exporting(tuner, of_library(learned), store, host)
 
 
 def exporting(tuner: Tuner, policy: Policy, store: Path | None, host: Host) -> Tuner:
@@ -68,6 +60,8 @@ def exporting(tuner: Tuner, policy: Policy, store: Path | None, host: Host) -> T
     try:
         settings, _ = in_library_form(policy, Path(path).with_suffix(""), host)
     except MismatchError:
+        return tuner
+    if not settings:
         return tuner
     return replace(tuner, exported=tuple(settings.items()), exported_policy=path)
 

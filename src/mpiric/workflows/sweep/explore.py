@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.policy import LIBRARY, Measured
+from mpiric.tuning.policy.disturbed import disturbed_points, without_disturbed
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, next_points, winners
 from mpiric.workflows.sweep.estimate import Costs, cost_by_own_times
@@ -19,6 +21,7 @@ from mpiric.workflows.sweep.probe import LaunchFailedError
 
 _TURNS = 2  # of confirming each gain
 _EXPLORING = 0.6  # of a budget, the rest is for confirming
+_MOST_REPEATED = 0.25  # of all points: where more are disturbed, that will not pass by
 _GRACE_S = 10.0  # for a launch that is under way when time is up
 
 Say = Callable[[str], None]
@@ -79,11 +82,21 @@ def explore(
             say(f"{len(log.measured)} of at most {plan.points} points; {len(points)} in this launch")
             _launch(plan, host, log, effort, points, left_s, keep)
 
+    again = [point for point in disturbed_points(log.measured, tick_s()) if point not in log.repeated]
+    if len(again) > _MOST_REPEATED * len(log.measured):
+        return
+    for points in launches(again, Costs(plan, log.measured)):
+        left_s = end - time.monotonic()
+        if left_s <= 0:
+            break
+        say(f"measuring {len(again)} points again that were disturbed")
+        _launch(plan, host, log, effort, points, left_s, keep)
+
 
 def confirm(plan: SweepPlan, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> None:
     """Measure what seems to beat the library once more, in turns with the library, until the limit."""
     end = time.monotonic() + limit_s
-    wanted = [point for point in winners(log.measured) if point not in log.fresh]
+    wanted = [point for point in winners(without_disturbed(log.measured, tick_s())) if point not in log.fresh]
     found: dict[SweepPoint, list[Measured]] = defaultdict(list)
 
     def keep(point: SweepPoint, times: Measured) -> None:

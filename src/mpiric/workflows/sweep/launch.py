@@ -1,7 +1,7 @@
 """One launch of a sweep: which candidates it has, how it is set up, and what it says of them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mpiric.algorithms.library import algorithms_of, version_numbers
@@ -66,8 +66,14 @@ def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPo
         yield piece
 
 
-def ask(plan: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: float) -> Answer:
-    """Measure points of one candidate a collective."""
+def ask(
+    plan: SweepPlan,
+    host: Host,
+    points: Sequence[SweepPoint],
+    limit_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> Answer:
+    """Measure points of one candidate a collective; with an ``environment``, of what that chooses."""
     request, mpi = plan.request, plan.mpi
     by_word = {
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}": p
@@ -77,7 +83,7 @@ def ask(plan: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: floa
     (segment,) = plan.job.segments
     job = replace(plan.job, segments=(replace(segment, program=program),))
     answer = Answer()
-    setting = _setting(plan, points)
+    setting = _setting(plan, points) if environment is None else Spelling(environment=environment)
     try:
         rows = run_launch(request, job, host, mpi, setting, limit_s)
     except ProgramFailedError as error:
@@ -91,7 +97,9 @@ def ask(plan: SweepPlan, host: Host, points: Sequence[SweepPoint], limit_s: floa
             answer.wrong[point] = f"the result was wrong on {wrong} ranks, {where(point)}"
             continue
         times = (float(row["median_s"]), float(row["low_s"]), float(row["high_s"]))
-        answer.found.append((point, Measured(point.candidate, int(row["calls"]), *times)))
+        preempted = float(row.get("preempted", 0))
+        measured = Measured(point.candidate, int(row["calls"]), *times, preempted=preempted)
+        answer.found.append((point, measured))
     return answer
 
 

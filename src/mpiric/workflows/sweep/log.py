@@ -20,6 +20,7 @@ class Log:
         self._path = path
         self.measured: dict[SweepPoint, Measured] = {}
         self.fresh: dict[SweepPoint, Measured] = {}  # of what seemed to win, measured once more
+        self.repeated: set[SweepPoint] = set()  # measured a second time, as the first time was disturbed
         self.excluded: dict[str, str] = {}  # "bcast library:ring" → why; no measurement of it is kept
         head = {"mpi": plan.mpi.label, "ranks": len(plan.nodes), "nodes": len(set(plan.nodes))}
         with writing(path, "name another --out"):
@@ -50,6 +51,8 @@ class Log:
                     point = SweepPoint(subject, known["size"], known["times"]["name"])
                     into = self.fresh if known.get("fresh") else self.measured
                     if not self.is_excluded(point):
+                        if point in self.measured and not known.get("fresh"):
+                            self.repeated.add(point)
                         into[point] = Measured(**known["times"])
         except (ValueError, KeyError, TypeError) as error:
             raise MpiricError(f"{self._path} is damaged: {error}", hint="leave --resume out") from error
@@ -58,6 +61,8 @@ class Log:
         """Remember it, here and on disk; not of a candidate that is excluded."""
         if self.is_excluded(point):
             return
+        if point in self.measured:
+            self.repeated.add(point)
         self.measured[point] = times
         self._write(point, times, fresh=False)
 

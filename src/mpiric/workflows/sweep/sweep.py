@@ -5,16 +5,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
-from mpiric.model.policy import LearnedPolicy
+from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.tuning.policy import write_learned
+from mpiric.tuning.policy.disturbed import disturbed_points
 from mpiric.tuning.policy.sampling import confirmed, learned_keys, winners
 from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import site_name
+from mpiric.workflows.sweep.check_export import ExportCheck, check_export
 from mpiric.workflows.sweep.directory import LOCK, LOG, make_directory
 from mpiric.workflows.sweep.explore import Say, measure
+from mpiric.workflows.sweep.launch import where
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.shapes import shape_of
@@ -27,11 +31,13 @@ class Swept:
     """What came of it."""
 
     learned: LearnedPolicy
+    exported: ExportCheck
     points: int
     launches: int
     elapsed_s: float
     words: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up, ever
+    disturbed: dict[str, str] = field(default_factory=dict)  # point → why its time was not ranked
 
 
 def sweep(plan: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swept:
@@ -52,32 +58,58 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     request = plan.request
     log = Log(request.directory / LOG, plan, resume=request.resume)
     effort = measure(plan, host, log, say, tell)
-    left_open = set(winners(log.measured)) - log.fresh.keys()
+    times = confirmed(log.measured, log.fresh)
+    disturbed = disturbed_points(times, tick_s())
+    ranked = {point: each for point, each in log.measured.items() if point not in disturbed}
+    left_open = set(winners(ranked)) - log.fresh.keys()
     learned = LearnedPolicy(
         implementation=plan.mpi.implementation,
         version=plan.mpi.version,
         world=shape_of(plan.nodes),
-        keys=learned_keys(confirmed(log.measured, log.fresh), plan.sizes, left_open),
+        keys=learned_keys(times, plan.sizes, left_open, disturbed),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(masked(request.argv))},
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
     )
-    words = export_policy(learned, request.directory, host)
+    exported = check_export(plan, learned, log, host, say)
+    words = export_policy(learned, request.directory, host, exported.policy)
+    words += [exported.refused] if exported.refused else []
+    words += [f"left to the library: {sentence}" for sentence in exported.withdrawn]
+    if disturbed:
+        words.append(
+            f"{len(disturbed)} of {len(times)} times are the scheduler's and were not ranked: with one CPU a "
+            "rank, and nothing else on the nodes, they would count (see the log, or --json)"
+        )
     if left_open:
         words.append("gains that are not confirmed yet are left open: go on with --resume")
     if log.excluded:
         words.append(
             "what was given up is chosen nowhere, and left out by --resume; a new sweep tries it again"
         )
-    return Swept(learned, effort.points, effort.launches, time.monotonic() - begun, words, log.excluded)
+    return Swept(
+        learned,
+        exported,
+        effort.points,
+        effort.launches,
+        time.monotonic() - begun,
+        words,
+        log.excluded,
+        {
+            f"{point.subject.collective} {point.candidate} {where(point)}": why
+            for point, why in sorted(disturbed.items())
+        },
+    )
 
 
-def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
-    """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI."""
+def for_site(learned: LearnedPolicy, exported: Policy, directory: Path, host: Host) -> list[str]:
+    """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI.
+
+    ``exported``: the choices of it that were measured without mpiric.
+    """
     path = directory / site_name(learned.implementation, learned.version)
     beside = path.with_name(path.name.partition(".")[0])
     everybody = replace(learned, machine={})
-    words = export_policy(everybody, beside, host)
+    words = export_policy(everybody, beside, host, exported)
     write_learned(path, everybody)
     for file in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
         file.chmod(0o755 if file.is_dir() else 0o644)

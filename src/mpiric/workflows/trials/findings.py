@@ -1,24 +1,56 @@
 """What is wrong or improvable about the command as it stands, reported before anything is changed."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from mpiric import knobs, mpis
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
+from mpiric.model.trial import Trial
+from mpiric.tuning.search.space import SearchSpace
 
 _WORTH_TELLING = 0.6
+_SUGGESTION = "try-"
 
 
-def findings_of(situation: Situation) -> tuple[Finding, ...]:
-    """Inherited settings that do harm, then what the observation calls for, the most promising first."""
-    suggested = tuple(
-        Finding(
-            id=f"try-{knob.name}",
-            says=f"{promise.because[:1].upper()}{promise.because[1:]}",
-            evidence=f"what can change: {knob.sentence[:1].lower()}{knob.sentence[1:]}",
-            fix=f"tried first: {knob.name} = {' or '.join(promise.try_first) or 'any'}",
+def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple[Finding, ...]:
+    """Inherited settings that do harm, then what the observation calls for, the most promising first.
+
+    With a ``space`` nothing is suggested that is not in it.
+    """
+    suggested = []
+    for knob in knobs.applicable(situation).values():
+        promise = knob.promise(situation)
+        dimension = (
+            next((each for each in space.dimensions if each.knob == knob.name), None) if space else None
         )
-        for knob in knobs.applicable(situation).values()
-        for promise in [knob.promise(situation)]
-        if promise.score >= _WORTH_TELLING
-    )
+        values = dimension.values if dimension else () if space else knob.values(situation)
+        first = [value for value in promise.try_first if value in values]
+        if promise.score < _WORTH_TELLING or not values or (promise.try_first and not first):
+            continue
+        suggested.append(
+            Finding(
+                id=f"{_SUGGESTION}{knob.name}",
+                says=f"{promise.because[:1].upper()}{promise.because[1:]}",
+                evidence=f"what can change: {knob.sentence[:1].lower()}{knob.sentence[1:]}",
+                fix=f"try {knob.name} = {' or '.join(first) or 'any'}",
+            )
+        )
     foreign = mpis.foreign_settings(situation.inherited, situation.mpi)
     return (*knobs.inherited_problems(situation), *foreign, *suggested)
+
+
+def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Finding, ...]:
+    """The findings, where those that suggest a setting say which of its values runs have tried."""
+    tried: dict[str, dict[str, None]] = {}
+    for trial in trials:
+        for name, value in trial.configuration.items:
+            tried.setdefault(name, {})[value] = None
+    told = []
+    for finding in findings:
+        if finding.id.startswith(_SUGGESTION):
+            name = finding.id.removeprefix(_SUGGESTION)
+            done = f"tried: {name} = {', '.join(tried[name])}" if name in tried else f"not tried: {name}"
+            finding = replace(finding, fix=done)
+        told.append(finding)
+    return tuple(told)

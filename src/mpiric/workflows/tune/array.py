@@ -178,8 +178,16 @@ def _learn_networks(state: TuneState, host: Host) -> None:
     known = next((event for event in state.log.read().events if event["event"] == "networks"), None)
     if known is None:
         state.situation = with_networks(state.situation, host, state.narrator)
-        state.log.append("networks", {"names": list(state.situation.observation.networks)})
+        seen = state.situation.observation
+        known = {
+            "names": list(seen.networks),
+            "used": list(seen.networks_used),
+            "provider": seen.provider_used,
+        }
+        state.log.append("networks", known)
         return
-    names = known["names"]
+    names, used = known["names"], known.get("used")
     networks = tuple(str(name) for name in names) if isinstance(names, list) else ()
-    state.situation = with_network_order(state.situation, networks)
+    of_library = tuple(str(name) for name in used) if isinstance(used, list) else ()
+    provider = str(known.get("provider", ""))
+    state.situation = with_network_order(state.situation, networks, of_library, provider)

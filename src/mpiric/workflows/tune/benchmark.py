@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.model.errors import MpiricError
@@ -20,6 +21,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured
 from mpiric.model.situation import Situation
 from mpiric.tuning.policy import condense, read_learned, write_learned
+from mpiric.tuning.policy.disturbed import disturbed_points
 from mpiric.tuning.policy.flat import render_line
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys
 from mpiric.tuning.policy.together import over_sizes
@@ -169,12 +171,15 @@ def _own_s(log: Log) -> dict[tuple[Subject, int], float]:
 def _decided_by(log: Log, plan: SweepPlan, keys: Iterable[LearnedKey]) -> Iterator[LearnedKey]:
     """The keys as the benchmark chooses, but for those that it had no time to try, or to see a gain again."""
     times = confirmed(log.measured, log.fresh)
+    disturbed = disturbed_points(times, tick_s())
     for key in keys:
         subject, size = kind_of(key)
         sizes = plan.sizes.get(subject, ()) if subject.has_one_choice else (size,)
         of_key = {p: each for p, each in times.items() if p.subject == subject and p.size in sizes}
         tried = any(point.candidate != LIBRARY for point in of_key)
-        for chosen in learned_keys(of_key, {subject: sizes}) if tried else ():
+        for chosen in learned_keys(of_key, {subject: sizes}, (), disturbed) if tried else ():
+            if not chosen.decided:
+                continue
             fresh = all(SweepPoint(subject, at, chosen.candidate) in log.fresh for at in sizes)
             if chosen.candidate == LIBRARY or fresh:
                 yield replace(chosen, shape=key.shape, start=key.start, end=key.end)

@@ -9,8 +9,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.trial import Phase
 from mpiric.tuning.policy import condense
+from mpiric.workflows.policies.export import chooses_something
 from mpiric.workflows.policies.files import all_learned, learned_file
-from mpiric.workflows.policies.tuner import chooses_something, obeying
+from mpiric.workflows.policies.tuner import obeying
 from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall
 from mpiric.workflows.tune.benchmark import benchmark_remaining
 from mpiric.workflows.tune.space import requested_space

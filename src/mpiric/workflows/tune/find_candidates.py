@@ -67,6 +67,6 @@ def _heading(state: TuneState) -> str:
 
 def look_at_knobs(state: TuneState) -> None:
     """Fill in which knobs apply, and what they have noticed."""
-    state.findings = findings_of(state.situation)
     fill_in_space(state)
+    state.findings = findings_of(state.situation, state.space)
     begin_file_runs(state)

@@ -1,5 +1,6 @@
 """The recipe of a tune, and what it has learned of collectives as files."""
 
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from mpiric.model.evidence import Evidence
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.model.split_gain import SplitGain
+from mpiric.model.trial import Outcome, Trial
 from mpiric.model.tuned import KnobChange
 from mpiric.report.tuned_chain import chain
+from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
-from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
@@ -42,6 +45,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         whole=state.whole if state.marks else None,
         marks=proved_marks(state, split),
         policy=_policy(configuration, situation),
+        measured_in=job_around(host),
         rank_order=proved_order(configuration, situation),
     )
     path = state.log.path / file_name(recipe.name)
@@ -58,12 +62,24 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
     return str(path)
 
 
-def export_learned(configuration: Configuration, directory: Path, host: Host) -> list[str]:
-    """What was learned about collectives, as a policy and in the library's own form; in sentences."""
-    learned = all_learned(directory)
-    if configuration.as_dict().get("collectives") not in ("policy", "exported") or learned is None:
+def export_learned(
+    configuration: Configuration, trials: Iterable[Trial], directory: Path, host: Host
+) -> list[str]:
+    """What was learned about collectives, as a policy and in the library's own form; in sentences.
+
+    The library's own form is written only where runs without mpiric's runtime have used it.
+    """
+    chosen = configuration.as_dict().get("collectives")
+    if chosen not in ("policy", "exported") or (learned := all_learned(directory)) is None:
         return []
-    return [*origins(directory), *export_policy(learned, directory / "collectives", host)]
+    ran = any(
+        trial.outcome is Outcome.OK and trial.configuration.as_dict().get("collectives") == "exported"
+        for trial in trials
+    )
+    words = export_policy(learned, directory / "collectives", host, of_library(learned) if ran else None)
+    if not ran:
+        words.append("not written as the library's own settings, which no run has used")
+    return [*origins(directory), *words]
 
 
 def reason_for(name: str, situation: Situation) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from mpiric import mpis
 from mpiric.host.owned_files import write_whole
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import writing
@@ -26,31 +27,55 @@ def write_site(
 ) -> list[str]:
     """Write the files into ``directory``/site; the sentences that say what they are and where they go.
 
-    Nothing is installed: they take effect when somebody copies them.
+    They hold only settings that were shown to contribute. What other MPI libraries would read too is in the
+    modulefile alone, which belongs to one library. Nothing is installed: the files take effect when somebody
+    copies them.
     """
-    variables = site_variables(configuration, situation)
+    shown = shown_to_contribute(configuration, evidence)
+    variables = site_variables(shown, situation) if shown else {}
     if not variables:
-        return ["nothing of what was found can be a default for every program"]
-    program, gain = " ".join(situation.job.program), f"{evidence.ratio:.2f}x"
-    proof = f"proved {gain} {interval(evidence)} for {program}"
-    title = f"{situation.mpi.label}: {configuration}; {proof}"
-    files = {
-        "mpiric-site.sh": _shell(variables, title),
-        "mpiric-site.tcl": _module(variables, title, situation),
+        return ["nothing that was shown to contribute can be a default for every program"]
+    own = {
+        name: value
+        for name, value in variables.items()
+        if mpis.is_read_by_alone(name, situation.mpi.implementation)
     }
+    program, gain = " ".join(situation.job.program), f"{evidence.ratio:.2f}x"
+    part = "" if shown == configuration else f", of {configuration}"
+    title = f"{situation.mpi.label}: {shown}{part}; proved {gain} {interval(evidence)} for {program}"
+    files = {"mpiric-site.tcl": _module(variables, title, situation)}
     words = ["site defaults, for you to put in place:"]
     for prefix, (name, file) in _PARAMETER_FILES.items():
-        own = {key.removeprefix(prefix): value for key, value in variables.items() if key.startswith(prefix)}
-        if own:
-            files[name] = _parameters(own, title)
+        parameters = {key.removeprefix(prefix): value for key, value in own.items() if key.startswith(prefix)}
+        if parameters:
+            files[name] = _parameters(parameters, title)
             words.append(f"append {directory}/site/{name} to {situation.mpi.prefix}/{file}")
-    words.append(f"or source {directory}/site/mpiric-site.sh from /etc/profile.d")
-    words.append(f"or offer {directory}/site/mpiric-site.tcl as an environment module")
+    if own:
+        files["mpiric-site.sh"] = _shell(own, title)
+        words.append(f"or source {directory}/site/mpiric-site.sh from /etc/profile.d")
+    words.append(f"{'or ' if own else ''}offer {directory}/site/mpiric-site.tcl as an environment module")
+    if shared := sorted(variables.keys() - own.keys()):
+        words.append(
+            f"{', '.join(shared)}: other MPI libraries read this too, so only the module of "
+            f"{situation.mpi.label} sets it"
+        )
     with writing(f"{directory}/site", "name another --store"):
         (directory / "site").mkdir(exist_ok=True)
+        for name in ("mpiric-site.sh", *(name for name, _ in _PARAMETER_FILES.values())):
+            (directory / "site" / name).unlink(missing_ok=True)
         for name, text in files.items():
             write_whole(directory / "site" / name, text.encode())
     return words
+
+
+def shown_to_contribute(configuration: Configuration, evidence: Evidence) -> Configuration:
+    """The settings of an answer that a proof has shown to contribute, or without which it does not run."""
+    kept = {
+        name: value
+        for name, value in configuration.items
+        if (share := evidence.share_of(name)) is not None and (share.shown or share.is_needed)
+    }
+    return Configuration.of(kept)
 
 
 def site_variables(configuration: Configuration, situation: Situation) -> dict[str, str]:

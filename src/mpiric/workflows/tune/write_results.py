@@ -24,6 +24,7 @@ from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.disputes import RejectedRun
+from mpiric.workflows.trials.findings import after_runs
 from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints
 from mpiric.workflows.tune.changes import changes_of
@@ -58,7 +59,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
             host,
             ends_at_mark=state.marks is not None,
         ),
-        *export_learned(configuration, directory, host),
+        *export_learned(configuration, trials, directory, host),
         *export_order(configuration, situation, directory),
     ]
     if state.request.site and proved:
@@ -82,7 +83,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         maximise=state.request.objective.maximise,
         best_so_far=_best_so_far(state) if state.interrupted and not proved else None,
         rejected=_rejected(state),
-        findings=state.findings,
+        findings=after_runs(state.findings, trials),
         tried=_tried(state, trials),
         unjudged=_unjudged(state, trials),
         cannot_matter=state.cannot_matter,

@@ -58,10 +58,21 @@ def test_a_program_whose_steps_have_become_longer_is_slower(then):
     assert then.against().as_it_is.verdict is Verdict.SLOWER
 
 
-def test_a_recipe_without_the_log_of_its_tune_cannot_tell_where_the_marks_lie(then, tmp_path):
+def test_a_saved_recipe_holds_all_that_is_needed(then, tmp_path):
     copied = tmp_path / "elsewhere.toml"
     copied.write_text(then.recipe.read_text())
-    with pytest.raises(MpiricError, match="the log that says where they lie is not beside it"):
+    found = then.against(copied)
+    assert found.baseline.marks.pair == then.against().baseline.marks.pair
+    assert found.as_it_is.ratio == pytest.approx(1.0, rel=0.02)
+    then.runner.step_s *= 1.2
+    assert then.against(copied).as_it_is.verdict is Verdict.SLOWER
+
+
+def test_a_saved_recipe_that_names_no_marks_is_refused(then, tmp_path):
+    copied = tmp_path / "elsewhere.toml"
+    head, _, tail = then.recipe.read_text().partition("[marks]")
+    copied.write_text(head + tail[tail.index("[evidence]") :])
+    with pytest.raises(MpiricError, match="does not say which"):
         then.against(copied)
 
 

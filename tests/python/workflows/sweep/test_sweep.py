@@ -14,6 +14,7 @@ from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured
 from mpiric.tuning.policy import read_learned
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.tuning.store.lock import Lock
+from mpiric.workflows.policies.export import of_library
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
@@ -159,7 +160,7 @@ def test_each_mpi_of_a_site_has_files_of_its_own(tmp_path: Path) -> None:
     key = LearnedKey("bcast", FOUR, 0, None, "library:chain", True, 0.9, 9, candidates=measured)
     for version in ("4.1.4", "5.0.11"):
         learned = LearnedPolicy("openmpi", version, FOUR, (key,))
-        sweep.for_site(learned, tmp_path / "site", LocalHost())
+        sweep.for_site(learned, of_library(learned), tmp_path / "site", LocalHost())
     for name, version in (("openmpi-4", "4.1.4"), ("openmpi-5", "5.0.11")):
         assert read_learned(tmp_path / f"site/{name}.policy.json").version == version
         assert f"site/{name}/coll_tuned.rules" in (tmp_path / f"site/{name}/collectives.sh").read_text()

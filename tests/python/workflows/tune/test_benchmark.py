@@ -141,7 +141,7 @@ class Probe:
         yield from zip(("collective", "ranks", "per_node", "bytes"), word.split(":"), strict=True)
         yield "calls", "50"
         for name in ("median_s", "low_s", "high_s"):
-            yield name, str(1e-3 * self.times(word, algorithm))
+            yield name, str(2e-4 * self.times(word, algorithm))
 
 
 @pytest.fixture

@@ -1,0 +1,54 @@
+"""Times of collectives that the kernel's scheduler made: they are never ranked (`host.facts.time_slices`)."""
+
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import replace
+
+from mpiric.host.facts.time_slices import Timed, disturbances
+from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured
+from mpiric.tuning.policy.sampling import SweepPoint, Times
+
+_MOST_PREEMPTED = 0.5  # from here on the median of the batches is one of them
+
+
+def disturbed_points(measured: Times, tick_s: float) -> dict[SweepPoint, str]:
+    """Points of a sweep that cannot be ranked → why."""
+    series: dict[Hashable, dict[int, Timed]] = defaultdict(dict)
+    for point, times in measured.items():
+        series[point.subject, point.candidate][point.size] = _timed(times)
+    reasons = {of: disturbances(sizes, tick_s) for of, sizes in series.items()}
+    return {
+        point: why for point in measured if (why := reasons[point.subject, point.candidate].get(point.size))
+    }
+
+
+def without_disturbed(measured: Times, tick_s: float) -> dict[SweepPoint, Measured]:
+    """Times of a sweep that can be ranked."""
+    left_out = disturbed_points(measured, tick_s)
+    return {point: times for point, times in measured.items() if point not in left_out}
+
+
+def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
+    """A policy without disturbed times; what was decided by them is undecided."""
+    series: dict[Hashable, dict[int, Timed]] = defaultdict(dict)
+    for key in learned.keys:
+        for times in key.candidates:
+            series[key.collective, key.shape, times.name][key.start] = _timed(times)
+    reasons = {of: disturbances(sizes, tick_s) for of, sizes in series.items()}
+    keys = []
+    for key in learned.keys:
+        left = tuple(
+            times
+            for times in key.candidates
+            if key.start not in reasons[key.collective, key.shape, times.name]
+        )
+        rests_on = {LIBRARY, key.candidate} & {times.name for times in key.candidates}
+        if rests_on <= {times.name for times in left}:
+            keys.append(replace(key, candidates=left))
+        else:
+            keys.append(replace(key, candidates=left, candidate=LIBRARY, decided=False, confidence=0.0))
+    return replace(learned, keys=tuple(keys))
+
+
+def _timed(times: Measured) -> Timed:
+    return Timed(times.median_s, times.high_s - times.low_s, times.preempted > _MOST_PREEMPTED)

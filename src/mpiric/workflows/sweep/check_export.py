@@ -1,0 +1,135 @@
+"""What a sweep exports, measured as users will run it: by the library alone, without mpiric in the ranks.
+
+Choices were measured one at a time, some of them by mpiric's runtime; the library's own form sets all of them
+at once, for ranges of sizes, and may change what serves other calls. So the library runs with the exported
+settings and without them, in turns, at every size that was measured of the collectives with a choice. What is
+slower with them is taken out of the export, which is then measured again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import geometric_mean
+
+from mpiric.host.facts.time_slices import tick_s
+from mpiric.host.host import Host
+from mpiric.model.errors import MismatchError
+from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Policy, Span
+from mpiric.tuning.policy.disturbed import without_disturbed
+from mpiric.tuning.policy.merge import averaged
+from mpiric.tuning.policy.sampling import SweepPoint
+from mpiric.tuning.policy.together import NOISE
+from mpiric.workflows.policies.export import by_ranks, chooses_something, of_library
+from mpiric.workflows.sweep.estimate import Costs
+from mpiric.workflows.sweep.launch import ask
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import SweepPlan
+
+_MOST_ROUNDS = 3  # of taking out what is slower
+_TURNS = (False, True, True, False)  # with the export or without
+
+
+@dataclass(frozen=True)
+class ExportCheck:
+    """The part of a policy that is faster in the library's own form, and by how much."""
+
+    policy: Policy
+    gains: Mapping[SweepPoint, float] = field(default_factory=dict)  # library alone ÷ exported
+    withdrawn: tuple[str, ...] = ()  # sentences
+    refused: str = ""  # why there is no export at all
+
+    @property
+    def gain(self) -> float | None:
+        """Geometric mean over the points that were measured; None without an export."""
+        return geometric_mean(self.gains.values()) if self.gains else None
+
+
+def check_export(
+    plan: SweepPlan, learned: LearnedPolicy, log: Log, host: Host, say: Callable[[str], None]
+) -> ExportCheck:
+    """Measure the export of a policy, and take out what is slower than the library by itself."""
+    policy, withdrawn = of_library(learned), list[str]()
+    for _ in range(_MOST_ROUNDS):
+        if not chooses_something(policy):
+            break
+        try:
+            settings = by_ranks(policy, plan.request.directory, host)
+        except MismatchError as error:
+            return ExportCheck(replace(policy, lines=()), refused=f"no export: {error.message}")
+        gains, slower = {}, {}
+        for ranks, environment in settings.items():
+            say(f"measuring the exported choices without mpiric, {ranks.low} ranks")
+            for point, (own, exported) in _measured(plan, policy, log, host, ranks, environment).items():
+                gains[point] = own.median_s / exported.median_s
+                if exported.low_s > own.high_s and exported.median_s > own.median_s * (1 + NOISE):
+                    slower[point] = gains[point]
+        unmeasured = [line for line in _choosing(policy) if not any(_covers(line, point) for point in gains)]
+        if not slower and not unmeasured:
+            return ExportCheck(policy, gains, tuple(withdrawn))
+        kept = _without(policy, slower, unmeasured)
+        withdrawn += _sentences(slower, unmeasured)
+        policy = kept
+    return ExportCheck(replace(policy, lines=()), withdrawn=tuple(withdrawn))
+
+
+def _choosing(policy: Policy) -> list[Line]:
+    return [line for line in policy.lines if line.candidate != LIBRARY]
+
+
+def _covers(line: Line, point: SweepPoint) -> bool:
+    return line.covers(point.subject.collective, point.subject.shape, point.size)
+
+
+def _points(plan: SweepPlan, policy: Policy, log: Log, ranks: Span) -> Iterator[SweepPoint]:
+    """Sizes that were measured, on communicators of so many ranks, of the collectives with a choice."""
+    chosen = {line.collective for line in _choosing(policy)}
+    seen = {(point.subject, point.size) for point in log.measured if point.candidate == LIBRARY}
+    for subject, size in sorted(seen):
+        if subject in plan.sizes and subject.collective in chosen and subject.shape.ranks in ranks:
+            yield SweepPoint(subject, size, LIBRARY)
+
+
+def _measured(
+    plan: SweepPlan, policy: Policy, log: Log, host: Host, ranks: Span, environment: Mapping[str, str]
+) -> dict[SweepPoint, tuple[Measured, Measured]]:
+    """Times without the export and with it, of the points where both can be ranked."""
+    points = list(_points(plan, policy, log, ranks))
+    if not points:
+        return {}
+    sides: dict[bool, dict[SweepPoint, list[Measured]]] = {
+        False: defaultdict(list),
+        True: defaultdict(list),
+    }
+    for is_exported in _TURNS:
+        limit_s = Costs(plan, log.measured).patience_s(points)
+        answer = ask(plan, host, points, limit_s, environment if is_exported else {})
+        for point, times in answer.found:
+            sides[is_exported][point].append(times)
+    own, exported = (
+        without_disturbed({point: averaged(LIBRARY, times) for point, times in side.items()}, tick_s())
+        for side in (sides[False], sides[True])
+    )
+    return {point: (own[point], exported[point]) for point in own if point in exported}
+
+
+def _without(policy: Policy, slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Policy:
+    """Leave to the library what is slower; the whole collective where that has no choice of its own."""
+    bad = list(unmeasured)
+    for point in slower:
+        at_point = [line for line in _choosing(policy) if _covers(line, point)]
+        bad += at_point[:1] or [
+            line for line in _choosing(policy) if line.collective == point.subject.collective
+        ]
+    kept = (replace(line, candidate=LIBRARY) if line in bad else line for line in policy.lines)
+    return replace(policy, lines=tuple(kept))
+
+
+def _sentences(slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Iterator[str]:
+    worst: dict[str, tuple[float, SweepPoint]] = {}
+    for point, gain in slower.items():
+        name = point.subject.collective
+        worst[name] = min((gain, point), worst.get(name, (gain, point)))
+    for name, (gain, point) in worst.items():
+        yield f"{name}: {gain:.2f}× when exported, at {point.size} bytes on {point.subject.shape}"
+    for name in dict.fromkeys(line.collective for line in unmeasured):
+        yield f"{name}: its times with the exported choices were disturbed"

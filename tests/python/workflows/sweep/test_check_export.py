@@ -1,0 +1,111 @@
+"""What a sweep exports is measured as the library alone runs it, and what is slower is taken out."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from tests.support.situations import MPIS, situation
+
+from mpiric.host.facts.local import LocalHost
+from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
+from mpiric.tuning.policy.sampling import Subject, SweepPoint
+from mpiric.workflows.policies.export import export_policy
+from mpiric.workflows.sweep import check_export
+from mpiric.workflows.sweep.launch import Answer
+from mpiric.workflows.sweep.log import Log
+from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.request import SweepRequest
+
+FOUR = Shape(4, 2, 2)
+BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)
+CHOSEN = {BCAST: "library:chain", REDUCE: "library:binomial"}
+SIZES = (8, 65536)
+
+
+def measured(name: str, time_s: float) -> Measured:
+    return Measured(name, 9, time_s, time_s, time_s)
+
+
+def learned(*subjects: Subject) -> LearnedPolicy:
+    keys = tuple(
+        LearnedKey(
+            subject.collective, FOUR, 0, None, CHOSEN[subject], True, 0.95, 9,
+            candidates=(measured("library", 4e-6), measured(CHOSEN[subject], 1e-6)),
+        )
+        for subject in subjects
+    )  # fmt: skip
+    return LearnedPolicy("openmpi", "5.0.11", FOUR, keys)
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`check(policy, times)`: ``times(collective, size, exported)`` stands for the launches."""
+    mpi = next(library for library in MPIS if library.label == "openmpi-5.0.11")
+    request = SweepRequest(("mpirun", "-n", "4"), "/", {}, tmp_path)
+    plan = SweepPlan(
+        request,
+        situation(mpi).job,
+        mpi,
+        (0, 0, 1, 1),
+        dict.fromkeys(CHOSEN, SIZES),
+        dict.fromkeys(CHOSEN, ()),
+    )
+    log = Log(tmp_path / "sweep.jsonl", plan, resume=False)
+    for subject in CHOSEN:
+        for size in SIZES:
+            log.add(SweepPoint(subject, size, "library"), measured("library", 4e-6))
+
+    def run(policy: LearnedPolicy, times):
+        def ask(
+            _plan: object,
+            _host: object,
+            points: Sequence[SweepPoint],
+            _limit_s: float,
+            environment: Mapping[str, str],
+        ) -> Answer:
+            found = [
+                (p, measured("library", times(p.subject.collective, p.size, bool(environment))))
+                for p in points
+            ]
+            return Answer(found)
+
+        monkeypatch.setattr(check_export, "ask", ask)
+        return check_export.check_export(plan, policy, log, LocalHost(), lambda _: None)
+
+    return run
+
+
+def test_the_gain_is_that_of_the_exported_choices(check) -> None:
+    found = check(learned(BCAST), lambda _name, _size, exported: 2e-6 if exported else 4e-6)
+    assert found.gain == pytest.approx(2.0)
+    assert {point.subject for point in found.gains} == {BCAST}
+    assert found.withdrawn == ()
+
+
+def test_what_is_slower_when_exported_is_left_to_the_library(check) -> None:
+    def times(name: str, _size: int, exported: bool) -> float:
+        return 4e-6 if not exported else 8e-6 if name == "reduce" else 2e-6
+
+    found = check(learned(BCAST, REDUCE), times)
+    assert {line.collective for line in found.policy.lines if line.candidate != "library"} == {"bcast"}
+    assert found.gain == pytest.approx(2.0)
+    assert found.withdrawn[0].startswith("reduce: 0.50×")
+
+
+def test_where_nothing_is_faster_nothing_is_written(check, tmp_path: Path) -> None:
+    policy = learned(REDUCE)
+    found = check(policy, lambda _name, _size, exported: 8e-6 if exported else 4e-6)
+    assert found.gain is None
+    words = export_policy(policy, tmp_path, LocalHost(), found.policy)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "mpiric.policy",
+        "openmpi-5.policy.json",
+        "sweep.jsonl",
+    ]
+    assert "nothing to set" in words[-1]
+
+
+def test_disturbed_times_show_no_gain(check) -> None:
+    found = check(learned(BCAST), lambda _name, _size, exported: 4e-6 if exported else 0.5)
+    assert found.gain is None
+    assert "disturbed" in found.withdrawn[0]

@@ -1,0 +1,35 @@
+"""A suggested setting is said to have been tried only where a run has tried it."""
+
+from tests.support.situations import BY_LABEL, situation
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.workflows.trials.findings import after_runs, findings_of
+
+CASE = situation(BY_LABEL["mpich-5.0.2"])  # unbound ranks: binding promises most
+
+
+def suggested(**space: tuple[str, ...]) -> list[str]:
+    dimensions = tuple(Dimension(knob, values, 0.9, ()) for knob, values in space.items())
+    found = findings_of(CASE, SearchSpace(dimensions) if space else None)
+    return [finding.id for finding in found]
+
+
+def test_nothing_is_suggested_that_the_space_has_not() -> None:
+    assert "try-binding" in suggested()
+    assert "try-binding" in suggested(binding=("core",))
+    assert "try-binding" not in suggested(binding=("none",))
+    assert "try-binding" not in suggested(malloc=("keep-memory",))
+
+
+def test_only_what_ran_was_tried() -> None:
+    findings = findings_of(CASE)
+    ran = Trial(Configuration.of({"binding": "core"}), Phase.SEARCH, Outcome.OK, 1.0, 1.0)
+    other = Trial(Configuration.of({"malloc": "keep-memory"}), Phase.SEARCH, Outcome.OK, 1.0, 1.0)
+
+    def fix(*trials: Trial) -> str:
+        return next(each.fix for each in after_runs(findings, trials) if each.id == "try-binding")
+
+    assert fix(ran) == "tried: binding = core"
+    assert fix(other) == "not tried: binding"

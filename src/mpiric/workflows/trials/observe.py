@@ -138,10 +138,11 @@ def _at_marks(
 
 def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
-    most = max((result.ranks for result in reversed(runs.seen)), key=len)
+    fullest = max(reversed(runs.seen), key=lambda result: len(result.ranks))
     observation = Observation(
         wall_s=runs.wall_s,
-        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most),
+        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in fullest.ranks),
+        ranks_s=fullest.trial.wall_s,
         cpus=parsed.machine.usable_cpu_count,
     )
     return with_mpi(observation, parsed.job, host)

@@ -40,6 +40,9 @@ def _count_values(situation: Situation) -> tuple[str, ...]:
     share = _share(situation)
     worth = dict.fromkeys((share, max(1, share // 2), 1))
     forced = in_force(situation, "OMP_NUM_THREADS")
+    ranks = situation.observation.ranks
+    if forced is None and ranks and all(len(rank.cpus_allowed) == 1 for rank in ranks):
+        forced = "1"  # runtimes start a thread for each CPU that the rank may use
     return tuple(str(count) for count in worth if str(count) != forced)
 
 

@@ -17,7 +17,7 @@ def findings_of(situation: Situation) -> tuple[Finding, ...]:
             fix=f"tried first: {knob.name} = {' or '.join(promise.try_first) or 'any'}",
         )
         for knob in knobs.applicable(situation).values()
-        for promise in [knob.promise(situation)]
+        for promise in [knobs.promise_of(knob, situation)]
         if promise.score >= _WORTH_TELLING
     )
     foreign = mpis.foreign_settings(situation.inherited, situation.mpi)

@@ -321,8 +321,9 @@ KNOBS = (
         promise=promising(0.4, "other libraries that can serve the program are installed"),
         results=ResultsEffect.CHECKED,
         spell=_spell_mpi,
-        # The library of the user's choice stays where little of the time could be gained by another one.
-        matters_when=("mpi_bound >= 0.1 or outside_bound >= 0.1",),
+        # The library of the user stays where little of the run could be gained by another one. Start-up
+        # alone is no reason: lighter settings shorten it.
+        matters_when=("run_mpi_bound >= 0.1",),
         heavy=True,
         symptoms=("mpi_share", "start_up_s"),
     ),

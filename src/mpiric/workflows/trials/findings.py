@@ -14,7 +14,7 @@ def findings_of(situation: Situation) -> tuple[Finding, ...]:
             id=f"try-{knob.name}",
             says=f"{promise.because[:1].upper()}{promise.because[1:]}",
             evidence=f"what can change: {knob.sentence[:1].lower()}{knob.sentence[1:]}",
-            fix=f"tried first: {knob.name} = {' or '.join(promise.try_first) or 'any'}",
+            fix=f"tried first: {knob.name} = {' or '.join(promise.try_first or knob.values(situation)[:2])}",
         )
         for knob in knobs.applicable(situation).values()
         for promise in [knobs.promise_of(knob, situation)]

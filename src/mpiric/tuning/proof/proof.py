@@ -358,7 +358,10 @@ def _stop_at(
     """Objective from which on a run may be stopped, as it is known to be slower then; None where none is."""
     if replicate == WITHOUT:
         # Being slower than the original is an answer: waiting for its end would take the time of pairs.
-        known = [slowest, *(trial.objective for trial in trials.values() if trial.objective is not None)]
+        known = [
+            slowest,
+            *(trial.objective or 0.0 for (other, _), trial in trials.items() if other == ORIGINAL),
+        ]
         return STOP_AT * max(known) or inf
     first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
     return STOP_AT * first[0].objective if first and first[0].objective is not None else None

@@ -18,7 +18,7 @@ from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.blocks import Planned
@@ -87,7 +87,7 @@ def _proofs(program: MarkProgram, own_bed: Bed, numbers: range) -> Iterator[dict
             yield {
                 "program": program.name,
                 "mark": f"{pair.key.function.removeprefix('MPI_')} {pair.first}–{pair.last}",
-                "wrong": evidence.verdict is not Verdict.NO_DIFFERENCE,
+                "wrong": evidence.verdict.is_claim,
                 "times_s": [list(both) for both in evidence.pairs],
             }
 

@@ -2,8 +2,8 @@
 
 Medians of 2000 opens in a run, of runs in turns and in random order; the difference to the program without
 the runtime. Files that a rule names are made, opened to read and for both; others are made. One rank; on a
-file system in memory system calls are cheap, on a distant one each takes as long as its servers do. On a disk what an open that makes a file takes also depends on the files that
-earlier runs have made and removed there.
+file system in memory system calls are cheap, on a distant one each takes as long as its servers do. On a
+disk, the time of an open that creates a file also depends on the files that earlier runs created there.
 """
 
 import argparse

@@ -115,7 +115,7 @@ def read_done(log: Path) -> list[dict[str, Any]]:
 
 def row_of(program: str, done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One line of the table."""
-    wrong = sum(entry["verdict"] != Verdict.NO_DIFFERENCE.value for entry in done)
+    wrong = sum(Verdict(entry["verdict"]).is_claim for entry in done)
     pairs = [len(entry["times_s"]) for entry in done]
     walls = sorted(wall for entry in done for pair in entry["times_s"] for wall in pair)
     middle = median(walls) if walls else 0.0

@@ -17,7 +17,7 @@ from tests.support.noise import NOISES, SimulatedProgram
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.evidence import Evidence
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.proof import prove
 from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
@@ -183,7 +183,7 @@ def _answer(*knobs: str) -> Configuration:
 
 
 def _is_claimed(evidence: Evidence) -> bool:
-    return evidence.verdict is not Verdict.NO_DIFFERENCE or any(share.shown for share in evidence.shares)
+    return evidence.verdict.is_claim or any(share.shown for share in evidence.shares)
 
 
 def summary_of(errors: Iterable[Mapping[str, Any]]) -> str:

@@ -43,8 +43,9 @@ _QUIET = {
 
 def behaviour(*sizes: MessageSizes, reach: str = "node", transport: str = "", **numbers: float) -> Behaviour:
     """A program that computes, but for these numbers and messages."""
+    known = {**_QUIET, **numbers}
     return Behaviour(
-        {**_QUIET, **numbers},
+        {"run_mpi_bound": known["mpi_bound"] * (1 - known["outside_bound"]), **known},
         sizes={"node": (), "network": (), "ucx": (), reach: sizes},
         carriers=Carriers(transport),
     )

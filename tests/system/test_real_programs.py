@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.model.evidence import Verdict
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import find_mpis
 
 HERE = Path(__file__).parent / "programs"
 BROUGHT = Path(__file__).parents[2] / "build/programs"
 FORTRAN = ("-fallow-argument-mismatch", "-w")  # mpif.h declares no interfaces
-VERDICTS = {"faster", "slower", "no difference shown"}
+VERDICTS = {verdict.value for verdict in Verdict}
 
 
 @dataclass(frozen=True)

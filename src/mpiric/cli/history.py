@@ -162,7 +162,8 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
         return 0
     table = Table("when", "command", "verdict", "ratio", "runs", "where", box=None, header_style="bold")
     for tune in chosen:
-        ratio = tune.result.get("ratio")
+        is_compared = tune.result.get("verdict") != Verdict.NO_CANDIDATE.value
+        ratio = tune.result.get("ratio") if is_compared else None
         state = "running" if tune.summary.running else "" if tune.summary.finished else "interrupted"
         table.add_row(
             tune.summary.started_at[:16].replace("T", " "),

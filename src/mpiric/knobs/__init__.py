@@ -11,7 +11,7 @@ from mpiric.knobs._hints import why_hints_not_set
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
-from mpiric.knobs._relevance import distinct_values, is_in_force, sizes_sent, why_not
+from mpiric.knobs._relevance import distinct_values, is_in_force, promise_of, sizes_sent, why_not
 from mpiric.knobs.libraries import binding_in_force, default_level
 from mpiric.model.job import Meaning
 from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect, Written
@@ -30,6 +30,7 @@ __all__ = [
     "judge",
     "output_system",
     "outputs",
+    "promise_of",
     "sizes_sent",
     "switched",
     "why_hints_not_set",
@@ -91,7 +92,7 @@ def judge(knob: Knob, situation: Situation) -> Applicability:
 def applicable(situation: Situation) -> dict[str, Knob]:
     """Knobs worth a trial, the most promising first (equal promises in the order of the registry)."""
     found = [knob for knob in all_knobs().values() if judge(knob, situation).applies]
-    found.sort(key=lambda knob: -knob.promise(situation).score)
+    found.sort(key=lambda knob: -promise_of(knob, situation).score)
     return {knob.name: knob for knob in found}
 
 

@@ -7,14 +7,18 @@ from math import inf
 from mpiric.knobs._reading import in_force
 from mpiric.model.behaviour import Behaviour
 from mpiric.model.conditions import Condition, parse_alternatives, quote
-from mpiric.model.knob import Knob, parse_bytes
+from mpiric.model.knob import Knob, Promise, parse_bytes
 from mpiric.model.policy import BLOCKING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
+_USUAL_START_S = 0.3  # that start and end of an MPI program take, where nothing was recorded
+_HIGH = 0.3  # share of the time at which a knob helps as often as it ever does
+
 # What a number says where it keeps a knob from mattering.
 _FACTS: Mapping[str, str] = {
     "nodes": "the job runs on one node",
+    "run_mpi_bound": "{run_mpi_bound:%} of the run goes into MPI between MPI_Init and MPI_Finalize",
     "gpu_ranks": "{gpu_ranks:n} ranks load the driver of a GPU",
     "node_ranks": "each rank has a node of its own",
     "ucx_carries": "no message goes through UCX",
@@ -69,6 +73,26 @@ def why_not(knob: Knob, behaviour: Behaviour, least_share: float) -> str:
     if bound == 0:
         return f"no time goes into {parts[0]}"
     return quote("{bound:%} of a rank's time goes into ", {"bound": bound}) + " and ".join(parts)
+
+
+def promise_of(knob: Knob, situation: Situation) -> Promise:
+    """What a knob promises, at least how often it helped programs with such shares of the time."""
+    promise, observation = knob.promise(situation), situation.observation
+    for name, often in knob.helped_where:
+        if observation.behaviour is not None:
+            share = observation.behaviour.numbers.get(name, 0.0)
+            because = quote("{share:%} of the time goes into ", {"share": share}) + BOUNDS[name]
+        elif name == "outside_bound" and observation.wall_s > 0:
+            share = min(1.0, _USUAL_START_S / observation.wall_s)
+            because = quote(
+                "a run takes {run:s}, of which start and end are a part", {"run": observation.wall_s}
+            )
+        else:
+            continue
+        score = often * min(1.0, share / _HIGH)
+        if score > promise.score:
+            promise = replace(promise, score=score, because=f"{because}; {promise.because}")
+    return promise
 
 
 def is_in_force(spelling: Spelling, situation: Situation) -> bool:

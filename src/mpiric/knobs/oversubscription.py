@@ -3,13 +3,23 @@
 from collections.abc import Mapping
 
 from mpiric.knobs._declare import no, yes
-from mpiric.knobs._reading import is_on, is_oversubscribed, ranks_per_node
+from mpiric.knobs._reading import in_force, is_on, is_oversubscribed, ranks_per_node
+from mpiric.model.job import Meaning
 from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
 from mpiric.model.situation import Situation
 
 
 def _waits_politely(situation: Situation) -> bool:
     return any(is_on(situation, switch) for switch in situation.mpi.capabilities.waiting_switches)
+
+
+def _yields_by_itself(situation: Situation) -> bool:
+    """Whether the library gives CPUs away already, as the launcher was told of the oversubscription."""
+    can, job = situation.mpi.capabilities, situation.job
+    told = any(segment.first(Meaning.OVERSUBSCRIBE) for segment in job.segments)
+    told = told or is_on(situation, "OMPI_MCA_rmaps_base_oversubscribe")
+    is_off = any(in_force(situation, switch) in ("0", "false") for switch in can.waiting_switches)
+    return can.yields_when_oversubscribed and told and not is_off
 
 
 def _values(situation: Situation) -> tuple[str, ...]:
@@ -32,6 +42,8 @@ def _applies(situation: Situation) -> Applicability:
 
 
 def _promise(situation: Situation) -> Promise:
+    if is_oversubscribed(situation) and _yields_by_itself(situation):
+        return Promise(0.15, "ranks give their CPU away already; how they do so may matter")
     if is_oversubscribed(situation):
         because = "more ranks than CPUs: a rank that spins keeps the one it waits for from running"
         return Promise(1.0, because, _values(situation))

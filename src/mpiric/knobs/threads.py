@@ -39,8 +39,11 @@ def _share(situation: Situation) -> int:
 def _count_values(situation: Situation) -> tuple[str, ...]:
     share = _share(situation)
     worth = dict.fromkeys((share, max(1, share // 2), 1))
-    in_use = str(threads_per_rank(situation)) if situation.observation.ranks else None
-    return tuple(str(count) for count in worth if str(count) != in_use)
+    in_use = {str(threads_per_rank(situation))} if situation.observation.ranks else set()
+    ranks = situation.observation.ranks
+    if not in_force(situation, "OMP_NUM_THREADS") and ranks and all(len(r.cpus_allowed) == 1 for r in ranks):
+        in_use.add("1")  # runtimes start a thread for each CPU that the rank may use
+    return tuple(str(count) for count in worth if str(count) not in in_use)
 
 
 def _count_applies(situation: Situation) -> Applicability:

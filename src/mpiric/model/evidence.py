@@ -13,6 +13,19 @@ class Verdict(str, Enum):
     FASTER = "faster"
     SLOWER = "slower"
     NO_DIFFERENCE = "no difference shown"
+    LIKELY = "likely, not proved"  # faster in most pairs when the budget ended
+    UNDECIDED = "not decided"  # the budget ended while the interval still allowed a difference
+    NO_CANDIDATE = "no candidate found"  # nothing seemed faster, so that nothing was compared
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it claims a difference."""
+        return self in (Verdict.FASTER, Verdict.SLOWER)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more pairs may still decide it."""
+        return self in (Verdict.LIKELY, Verdict.UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,7 @@ class Evidence:
     ci95: tuple[float, float] = (0.0, inf)  # the same at 95 %
     shares: tuple[Share, ...] = ()  # of an answer with several settings
     stopped: tuple[int, ...] = ()  # pairs whose second run was stopped: of the slower one they hold the limit
+    missing_pairs: int = 0  # that an open verdict needs at least, if all of them agree
 
     def share_of(self, knob: str) -> Share | None:
         """Share of the unit that a knob belongs to; of a single unit it is the whole gain."""
@@ -62,6 +76,11 @@ class Evidence:
         of_candidate = tuple(c for n, (o, c) in enumerate(self.pairs) if n not in self.stopped or c < o)
         everything = tuple(zip(*self.pairs, strict=True)) or ((), ())
         return of_original or everything[0], of_candidate or everything[1]
+
+    @property
+    def wins(self) -> int:
+        """Pairs in which the candidate is faster by more than the minimum effect."""
+        return sum(original > candidate * (1 + self.minimum_effect) for original, candidate in self.pairs)
 
     @property
     def interacts(self) -> bool:

@@ -168,6 +168,9 @@ class Knob:
     ceiling: tuple[str, ...] = ()  # bounds that add up to the share of the time it can touch; none: all of it
     threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
     symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
+    heavy: bool = False  # exchanges libraries under the program: a last resort where lighter settings serve
+    # Bounds of a record, and how often the knob helped programs where that share of the time was high.
+    helped_where: tuple[tuple[str, float], ...] = ()
     family: str = ""  # stem of the file in knobs/, which the registry fills in
 
     @property

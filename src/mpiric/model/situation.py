@@ -50,6 +50,7 @@ class Observation:
     networks_used: tuple[str, ...] = ()  # that the library sends over by itself; empty: not seen
     provider_used: str = ""  # of libfabric, that the library has chosen by itself; "": not seen
     behaviour: Behaviour | None = None  # what recorded runs have shown; None where nothing was recorded
+    ranks_s: float = 0.0  # wall time of the run that ``ranks`` are of; 0: `wall_s`
 
     @property
     def oversubscribed(self) -> bool:
@@ -66,16 +67,17 @@ class Observation:
     @property
     def kernel_share(self) -> float:
         """Share of a rank's time spent in the kernel, all threads together: little where it sleeps."""
-        if not self.ranks or self.wall_s <= 0:
-            return 0.0
-        return sum(rank.system_s for rank in self.ranks) / len(self.ranks) / self.wall_s
+        return self._per_second(sum(rank.system_s for rank in self.ranks))
 
     @property
     def minor_faults_per_s(self) -> float:
         """Page faults without I/O, per second and rank."""
-        if not self.ranks or self.wall_s <= 0:
-            return 0.0
-        return sum(rank.minor_faults for rank in self.ranks) / len(self.ranks) / self.wall_s
+        return self._per_second(sum(rank.minor_faults for rank in self.ranks))
+
+    def _per_second(self, total: float) -> float:
+        """A sum over the ranks per second and rank of the run that they were seen in."""
+        seconds = len(self.ranks) * (self.ranks_s or self.wall_s)
+        return total / seconds if seconds > 0 else 0.0
 
     @property
     def rss_peak_bytes(self) -> int:

@@ -60,11 +60,15 @@ class Timing:
 
 @dataclass(frozen=True)
 class BestSoFar:
-    """What the search liked best; its ratio is an estimate from few runs and proves nothing."""
+    """The best configuration of a tune without a proof; its ratio is an estimate and proves nothing."""
 
     configuration: Configuration
     expected_ratio: float
     launch: Launch
+    pairs: int = 0  # that a proof has made of it
+    wins: int = 0  # of these, those in which it was faster
+    missing_pairs: int = 0  # that a proof needs at least
+    missing_s: float = 0.0  # what they take
 
 
 WHOLE_RUN, STEPS, FORECAST = "whole run", "steps", "forecast"
@@ -77,6 +81,8 @@ class TunedMarks:
     pair: MarkPair
     why: str
     growth: float = 0.0  # of the time from one to the next, over what was seen
+    first_s: float = 0.0  # when the original comes to them, from the end of MPI_Init
+    last_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,8 @@ class Tuned:
     findings: tuple[Finding, ...] = ()
     tried: tuple[str, ...] = ()  # knobs that were tried
     unjudged: tuple[str, ...] = ()  # of these, knobs without a run whose output was the original's
+    not_reached: tuple[str, ...] = ()  # knobs that might help and were not tried before the budget ended
+    nothing_tried: str = ""  # why no configuration was tried, "" where one was
     cannot_matter: tuple[CannotMatter, ...] = ()
     runs: int = 0
     elapsed_s: float = 0.0
@@ -146,5 +154,7 @@ class Tuned:
 
     @property
     def verdict(self) -> Verdict:
-        """What was proved; no difference when there was no proof."""
-        return self.evidence.verdict if self.evidence else Verdict.NO_DIFFERENCE
+        """What was proved, or why there was no proof."""
+        if self.evidence is not None:
+            return self.evidence.verdict
+        return Verdict.UNDECIDED if self.best_so_far or self.interrupted else Verdict.NO_CANDIDATE

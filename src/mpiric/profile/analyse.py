@@ -21,7 +21,7 @@ from mpiric.profile.numbers import (
 )
 from mpiric.profile.ranks import rank_uses
 from mpiric.profile.sites import site_uses
-from mpiric.profile.timeline import timeline_of
+from mpiric.profile.timeline import excess_numbers, timeline_of
 from mpiric.profile.waiting import Waiting
 
 _SHORT_S = 0.1
@@ -51,9 +51,11 @@ def analyse(record: Record, command: str = "") -> Profile:
         **affinity_numbers(ranks),
     }
     numbers |= expected_numbers(record, waiting, ranks, collectives, numbers)
-    numbers["start_up_s"] = sum(use.time_s for use in functions if use.name in cells.OUTSIDE) / max(
-        1, len(ranks)
-    )
+    # Of the rank that waits least for others there.
+    numbers["start_up_s"] = min(map(cells.outside_s, record.ranks), default=0.0)
+    numbers["start_up_share"] = numbers["start_up_s"] / max(1e-9, numbers["start_up_s"] + numbers["wall_s"])
+    timeline = timeline_of(record, [region.name for region in regions])
+    numbers |= excess_numbers(timeline)
     profile = Profile(
         command=command or _fact(record, "command"),
         mpi=_mpi(record),
@@ -67,7 +69,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         communicators=by_communicator(record, names),
         collectives=collectives,
         regions=regions,
-        timeline=timeline_of(record, [region.name for region in regions]),
+        timeline=timeline,
         ranks=ranks,
         files=files,
         sites=site_uses(record),

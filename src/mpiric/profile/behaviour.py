@@ -73,6 +73,7 @@ def behaviour_of(
         **_with_end(_own_numbers(record, huge_pages=huge_pages), _end_share(record, run_s, ended_unix_s)),
         **_collective_numbers(record, calls),
     }
+    numbers["run_mpi_bound"] = numbers["mpi_bound"] * (1 - numbers["outside_bound"] if run_s > 0 else 1.0)
     return Behaviour(numbers, calls, sizes, carriers, profile.files)
 
 

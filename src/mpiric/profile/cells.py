@@ -16,6 +16,11 @@ OUTSIDE = frozenset(
 _MULTIPLE = (3, 4096)  # MPI_THREAD_MULTIPLE of MPICH and Open MPI, of the standard ABI
 
 
+def outside_s(rank: RankRecord) -> float:
+    """Time of a rank in the functions that start and end MPI."""
+    return sum(cell.time_s + cell.waited_s for cell in rank.cells if cell.function in OUTSIDE)
+
+
 def counted(rank: RankRecord) -> Iterator[CallCell]:
     """Cells whose time is part of the rank's wall time."""
     return (cell for cell in rank.cells if cell.function not in OUTSIDE)

@@ -1,6 +1,7 @@
 """Places in the program that MPI is called from."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 
 from mpiric.host.host import Host
@@ -31,17 +32,23 @@ def name_sites(profile: Profile, host: Host) -> Profile:
 
     Asks ``addr2line`` (GNU binutils), once for each file. A place that nothing is known of stays as it is.
     """
+    names = name_places((use.place for use in profile.sites), host)
+    return replace(
+        profile, sites=tuple(replace(use, place=names.get(use.place, use.place)) for use in profile.sites)
+    )
+
+
+def name_places(places: Iterable[str], host: Host) -> dict[str, str]:
+    """Names of places ``path+0xoffset``, as ``function (file:line)``; without those that nothing tells."""
     offsets: dict[str, set[int]] = defaultdict(set)
-    for use in profile.sites:
-        module, separator, offset = use.place.rpartition("+0x")
+    for place in places:
+        module, separator, offset = place.rpartition("+0x")
         if separator:
             offsets[module].add(int(offset, 16))
     names = {}
     for module, some in offsets.items():
         names.update(_names(module, sorted(some), host))
-    return replace(
-        profile, sites=tuple(replace(use, place=names.get(use.place, use.place)) for use in profile.sites)
-    )
+    return names
 
 
 def _place(address: int, modules: Modules) -> str:

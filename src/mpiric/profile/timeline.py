@@ -8,6 +8,8 @@ from itertools import zip_longest
 from mpiric.model.profile import TimelineRow, TimelineUse
 from mpiric.model.record import RankRecord, Record
 
+_EVEN = {"excess_span_share": 0.0, "excess_from_s": 0.0, "excess_to_s": 0.0}
+_MOST_EXCESS = 0.8  # of a row's excess of work, to say when it is
 _MOST_ROWS = 256  # above that, a row is the mean of neighbouring ranks
 
 
@@ -24,6 +26,45 @@ def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:
     numbers = {name: position for position, name in enumerate(regions)}
     groups = [ranks[at : at + step] for at in range(0, len(ranks), step)]
     return TimelineUse(span_s, tuple(_row(group, span_s, numbers) for group in groups))
+
+
+def excess_numbers(timeline: TimelineUse) -> dict[str, float]:
+    """When the row that works longest does so: the shortest time that holds most of its excess over the mean.
+
+    ``excess_span_share`` is that time's share of the course; a steady imbalance has nearly all of it.
+    """
+    rows = timeline.rows
+    spans = max((len(row.collective) for row in rows), default=0)
+    if len(rows) < 2 or not spans:
+        return _EVEN
+    work = [_work(row, spans) for row in rows]
+    busiest = max(work, key=sum)
+    means = [sum(column) / len(work) for column in zip(*work, strict=True)]
+    excess = [max(0.0, own - mean) for own, mean in zip(busiest, means, strict=True)]
+    if not sum(excess):
+        return _EVEN
+    wanted, first, total = _MOST_EXCESS * sum(excess), 0, 0.0
+    best = (spans, 0, spans)
+    for last, value in enumerate(excess, 1):
+        total += value
+        while total - excess[first] >= wanted and first < last - 1:
+            total -= excess[first]
+            first += 1
+        if total >= wanted:
+            best = min(best, (last - first, first, last))
+    length, first, last = best
+    return {
+        "excess_span_share": length / spans,
+        "excess_from_s": first * timeline.span_s,
+        "excess_to_s": last * timeline.span_s,
+    }
+
+
+def _work(row: TimelineRow, spans: int) -> list[float]:
+    """Share of each span that a row spends outside MPI; 0 after its end."""
+    inside = zip(row.point_to_point, row.collective, row.other_mpi, strict=True)
+    work = [max(0.0, 1.0 - sum(parts)) for parts in inside]
+    return work + [0.0] * (spans - len(work))
 
 
 def _row(ranks: Sequence[RankRecord], span_s: float, regions: dict[str, int]) -> TimelineRow:

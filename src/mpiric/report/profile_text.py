@@ -16,6 +16,7 @@ from mpiric.report._causes import effects_in_words
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
 _BAR, _WHOLE_BAR = 16, 40
+_START_UP = 0.05  # of the run, from which on starting and ending MPI is in the headline
 _HEALTHY = 0.8  # POP regards efficiencies above that as acceptable
 
 _DIAGNOSES = {  # of the weakest factor of the parallel efficiency
@@ -60,6 +61,8 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
 def _headline(profile: Profile) -> Text:
     nodes = f" on {len(profile.nodes)} nodes" if len(profile.nodes) > 1 else ""
     text = Text(f"{profile.world_size} ranks{nodes}, {seconds(profile.wall_s)}", style="bold")
+    if profile.numbers.get("start_up_share", 0.0) >= _START_UP:
+        text.append(f" + {seconds(profile.numbers['start_up_s'])} in MPI_Init and MPI_Finalize")
     text.append(f"   MPI {share(profile.mpi_share)}", style=_style(1.0 - profile.mpi_share))
     return text.append(f"   {library(profile)}", style="dim")
 

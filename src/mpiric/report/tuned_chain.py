@@ -2,11 +2,11 @@
 
 from mpiric.model.tuned import KnobChange
 
-UNKNOWN = "it helps; why is not known"
+UNMOVED = "nothing that it is meant to change has changed"
 
 
 def chain(change: KnobChange) -> str:
-    """``noticed … → afterwards …``, or that why it helps is not known; "" without a record.
+    """``noticed … → afterwards …``, or that nothing has changed which explains it; "" without a record.
 
     Of several numbers those that have moved are told, as these explain it, and what the program does to them.
     """
@@ -19,4 +19,4 @@ def chain(change: KnobChange) -> str:
     noticed = "; ".join(each.noticed for each in (*causes, *shown))
     afterwards = "; ".join(each.afterwards for each in shown)
     evidence = f"noticed: {noticed} → afterwards: {afterwards}"
-    return evidence if moved else f"{UNKNOWN} ({evidence})"
+    return evidence if moved else f"it helps, though {UNMOVED} ({evidence})"

@@ -11,7 +11,7 @@ from mpiric.report._pages import template
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
-from mpiric.report.tuned_text import amount, interval
+from mpiric.report.tuned_text import amount, interval, missing_words, without_proof
 from mpiric.report.tuned_times import times_bars, times_rows
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
@@ -58,6 +58,9 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         amount=lambda value: amount(value, tuned.objective),
         duration=show_duration,
         interval=interval,
+        is_claim=tuned.verdict.is_claim,
+        without_proof=without_proof(tuned),
+        missing_words=missing_words,
         share_words=share_words,
         together=together_words(tuned),
         command=" ".join(masked(tuned.job.argv)),

@@ -39,6 +39,8 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         ],
         "tried": list(tuned.tried),
         "unjudged": list(tuned.unjudged),
+        "not_reached": list(tuned.not_reached),
+        "nothing_tried": tuned.nothing_tried or None,
         "cannot_matter": [vars(each) for each in tuned.cannot_matter],
         "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,
@@ -83,6 +85,7 @@ def _marks(tuned: Tuned) -> dict[str, Any] | None:
         "last": pair.last,
         "on_rank_0_alone": pair.on_rank_0_alone,
         "why": tuned.marks.why,
+        "window_s": [tuned.marks.first_s, tuned.marks.last_s],
     }
 
 
@@ -114,6 +117,10 @@ def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
     return {
         "configuration": best.configuration.as_dict(),
         "expected_ratio": best.expected_ratio,
+        "pairs": best.pairs,
+        "wins": best.wins,
+        "missing_pairs": best.missing_pairs,
+        "missing_s": best.missing_s,
         "command": {"argv": list(masked(best.launch.argv)), "env": dict(best.launch.environment)},
     }
 

@@ -38,14 +38,37 @@ def gain_split(tuned: Tuned) -> SplitGain | None:
     split = tuned.split
     if split is None or tuned.verdict is Verdict.FASTER:
         return split
-    is_shown = any(part.low > 1 or 0 < part.high < 1 for part in (split.start, split.main))
+    is_shown = any(map(_is_shown, (split.start, split.main)))
     return replace(split, longer=()) if is_shown else None
 
 
+def _is_shown(part: PartRatio) -> bool:
+    """Whether the interval of a part leaves no doubt that it is faster or slower."""
+    return part.low > 1 or 0 < part.high < 1
+
+
 def longer_sentence(split: SplitGain) -> str:
-    """What runs with a longer main part would gain, "" where that is not known."""
-    gains = [f"{times} times as long would gain {ratio:.2f}×" for times, ratio in split.longer]
+    """What runs with a longer main part would gain, "" where its own gain is not shown."""
+    gains = [
+        f"{times} times as long would gain {_longer(split, times, ratio)}" for times, ratio in longer(split)
+    ]
     return f"A run {' and one '.join(gains)}." if gains else ""
+
+
+def longer(split: SplitGain) -> tuple[tuple[int, float], ...]:
+    """Times as long a main part → the gain of the whole then; empty where nothing is shown of that part."""
+    return split.longer if _is_shown(split.main) else ()
+
+
+def _longer(split: SplitGain, times: int, ratio: float) -> str:
+    """The gain with the interval that the main part's own leaves it."""
+    original, tuned = split.original, split.tuned
+    if original.main_s is None or split.main.low <= 0 or isinf(split.main.high):
+        return f"{ratio:.2f}×"
+    whole_s = original.start_s + times * original.main_s + (original.end_s or 0.0)
+    rest_s = tuned.start_s + (tuned.end_s or 0.0)
+    ends = (whole_s / (rest_s + times * original.main_s / part) for part in (split.main.low, split.main.high))
+    return f"{ratio:.2f}× [{', '.join(f'{end:.2f}' for end in ends)}]"
 
 
 def scope_sentence(tuned: Tuned) -> str:
@@ -69,12 +92,15 @@ def counted_by(tuned: Tuned) -> str:
     """What counts the steps, "" where runs were whole."""
     if tuned.marks is None:
         return ""
-    key = tuned.marks.pair.key
+    marks, key = tuned.marks, tuned.marks.pair.key
     if key.is_printed:
         return (
             f"Steps are lines that match {key.place!r}." if key.place else "Bytes are those that it prints."
         )
-    return f"Steps are counted by {key.function}{f' at {key.place}' if key.place else ''}."
+    window = f"; the window is from {marks.first_s:.3g} to {marks.last_s:.3g} s after MPI_Init"
+    why = f" ({marks.why})" if marks.why else ""
+    place = f" at {key.place}" if key.place else ""
+    return f"Steps are counted by {key.function}{place}{why}{window if marks.last_s > 0 else ''}."
 
 
 def _the_rest(whole: WholeCheck | None) -> str:
@@ -109,7 +135,7 @@ def split_json(split: SplitGain | None) -> dict[str, Any] | None:
         "per_mark_s": [original.per_mark_s, tuned.per_mark_s] if counted else None,
         "end_s": None if original.end_s is None else [original.end_s, tuned.end_s],
         "steps": {"ratio": split.main.ratio, "ci95": interval} if counted else None,
-        "longer": [{"times": times, "ratio": ratio} for times, ratio in split.longer],
+        "longer": [{"times": times, "ratio": ratio} for times, ratio in longer(split)],
     }
 
 

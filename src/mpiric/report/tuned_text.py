@@ -11,7 +11,7 @@ from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.quoting import sh_command
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.symptom import RunTimes
-from mpiric.model.tuned import STEPS, Tuned
+from mpiric.model.tuned import STEPS, BestSoFar, Tuned
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import counted_by, gain_split, longer_sentence, looked_at, split_rows
@@ -21,6 +21,8 @@ _HEADLINE = {
     Verdict.FASTER: ("bold green", "faster, proved"),
     Verdict.SLOWER: ("bold red", "slower"),
     Verdict.NO_DIFFERENCE: ("bold yellow", "no difference shown"),
+    Verdict.LIKELY: ("bold yellow", "likely, not proved"),
+    Verdict.UNDECIDED: ("bold yellow", "not decided"),
 }
 _UNITS = {"wall": " s", "main": " s", "io": " s", "core-hours": " core-hours"}
 _MOST_REJECTED = 6
@@ -64,8 +66,12 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
     if tuned.best_so_far:
         best = tuned.best_so_far
         estimate = f"{best.configuration}   about {best.expected_ratio:.2f}×"
-        lines = [(2, Text(estimate, style="cyan")), (2, Text(best.launch.shell_line(), style="green"))]
-        yield "Best so far, not proved", lines
+        lines = [
+            (2, Text(estimate, style="cyan")),
+            (2, Text(missing_words(best))),
+            (2, Text(best.launch.shell_line(), style="green")),
+        ]
+        yield "Likely, not proved" if tuned.verdict is Verdict.LIKELY else "Best so far, not proved", lines
     if tuned.findings:
         yield (
             "Noticed",
@@ -94,16 +100,36 @@ def _headline(tuned: Tuned) -> Text:
     original = amount(tuned.original.median_s, tuned.objective)
     if evidence is None:
         text = Text(f"{original} as it is", style="bold")
-        words = "interrupted before a proof" if tuned.interrupted else "no faster configuration was found"
-        return text.append(f"   {words}", style="bold yellow")
+        return text.append(f"   {without_proof(tuned)}", style="bold yellow")
     style, words = _HEADLINE[evidence.verdict]
     per_step = " per step" if tuned.scope == STEPS and tuned.objective in _UNITS else ""
     text = Text(original, style="bold")
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
     text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, words)}", style=style)
+    if evidence.verdict is not Verdict.FASTER:
+        text.append(f" for {evidence.configuration}", style="cyan")
     pairs = f"{len(evidence.pairs)} fresh pair{'' if len(evidence.pairs) == 1 else 's'}"
     return text.append(f"  ({pairs}, at {evidence.confidence:.0%})", style="dim")
+
+
+def without_proof(tuned: Tuned) -> str:
+    """What is said of a tune that has compared nothing."""
+    if tuned.interrupted:
+        return "interrupted before a proof"
+    if tuned.best_so_far:
+        return "a candidate was found, and no time was left to prove it"
+    return (
+        f"nothing was tried: {tuned.nothing_tried}"
+        if tuned.nothing_tried
+        else "no faster configuration was found"
+    )
+
+
+def missing_words(best: BestSoFar) -> str:
+    """How far a proof has come, and what it still takes."""
+    so_far = f"faster in {best.wins} of {best.pairs} pairs; " if best.pairs else "seen by the search only; "
+    return f"{so_far}a proof takes at least {best.missing_pairs} more, about {show_duration(best.missing_s)}"
 
 
 def _claim(tuned: Tuned, words: str) -> str:
@@ -160,6 +186,8 @@ def _needless(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 def _effort(tuned: Tuned) -> str:
     tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
+    if tuned.not_reached:
+        tried += f"; not reached: {', '.join(tuned.not_reached)}"
     around = f", {show_duration(tuned.around_runs_s)} of it around them" if tuned.around_runs_s else ""
     return f"{tuned.runs} runs in {show_duration(tuned.elapsed_s)}{around}{tried}"
 
@@ -176,7 +204,7 @@ def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
     command = sh_command(tuned.job.argv)
-    if tuned.interrupted:
+    if tuned.interrupted or tuned.best_so_far:
         yield 2, Text(f"mpiric tune --resume -- {command}", style="green")
     elif tuned.recipe:
         yield 2, Text(f"mpiric run -- {command}", style="green")

@@ -6,7 +6,7 @@ import pytest
 from tests.support.behaviours import behaviour, doing
 from tests.support.situations import BY_LABEL, machine, situation
 
-from mpiric.knobs import all_knobs, applicable
+from mpiric.knobs import all_knobs, applicable, promise_of, why_not
 from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.situation import Situation
 
@@ -150,3 +150,51 @@ def test_one_thread_a_rank_waits_for_no_others() -> None:
 
 def test_a_program_with_its_own_cpus_keeps_spinning() -> None:
     assert "waiting" not in applicable(situation())
+
+
+@pytest.mark.parametrize("label", ["openmpi-4.1.4", "openmpi-5.0.11"])
+def test_where_start_up_takes_much_of_the_run_networks_are_left_out_first(label: str) -> None:
+    short = doing(situation(BY_LABEL[label]), behaviour(outside_bound=0.5))
+    assert first(short) == ("node-transport", "shared-memory-only")
+    promise = promise_of(all_knobs()["node-transport"], short)
+    assert promise.score > 0.6
+    assert promise.because.startswith("50 % of the time goes into start and end")
+    long = doing(situation(BY_LABEL[label]), behaviour(outside_bound=0.01))
+    assert promise_of(all_knobs()["node-transport"], long) == all_knobs()["node-transport"].promise(long)
+
+
+def test_another_mpi_library_is_for_programs_that_spend_their_time_in_mpi_and_not_in_its_start() -> None:
+    knob = all_knobs()["mpi"]
+    assert "5 % of the run goes into MPI" in why_not(knob, behaviour(mpi_bound=0.05, outside_bound=0), 0.01)
+    assert "into MPI" in why_not(knob, behaviour(mpi_bound=0.2, outside_bound=0.8), 0.01)
+    assert not why_not(knob, behaviour(mpi_bound=0.2), 0.01)
+    assert [each.name for each in all_knobs().values() if each.heavy] == ["mpi"]
+
+
+@pytest.mark.parametrize(("told", "score"), [(True, 0.15), (False, 1.0)])
+def test_open_mpi_that_was_told_of_shared_cpus_yields_by_itself(told: bool, score: float) -> None:
+    case = situation(BY_LABEL["openmpi-4.1.4"], ranks=4)
+    (segment,) = case.job.segments
+    option = LaunchOption(("--oversubscribe",), Meaning.OVERSUBSCRIBE)
+    segments = (replace(segment, options=(*segment.options, option)),) if told else (segment,)
+    case = replace(case, job=replace(case.job, segments=segments))
+    assert applicable(case)["waiting"].promise(case).score == score
+
+
+def test_one_thread_is_not_tried_where_each_rank_has_one_cpu_and_so_one_thread() -> None:
+    case = situation()
+    bound = tuple(replace(rank, cpus_allowed=(n,)) for n, rank in enumerate(case.observation.ranks))
+    free = tuple(replace(rank, cpus_allowed=(0, 1)) for rank in bound)
+    on_one, on_all = (
+        replace(case, observation=replace(case.observation, ranks=ranks)) for ranks in (bound, free)
+    )
+    assert "1" not in all_knobs()["omp-threads"].values(on_one)
+    assert "1" in all_knobs()["omp-threads"].values(on_all)
+
+
+def test_rates_are_by_the_time_of_the_run_that_the_ranks_were_seen_in() -> None:
+    case = faulting(situation(), 400_000)
+    seen = replace(case.observation, wall_s=1.0, ranks_s=4.0)
+    assert seen.minor_faults_per_s == 100_000
+    assert seen.kernel_share == pytest.approx(0.125)
+    assert replace(seen, ranks_s=0.0).minor_faults_per_s == 400_000

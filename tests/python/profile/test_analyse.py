@@ -213,3 +213,32 @@ def test_neighbouring_ranks_share_a_row_when_there_are_very_many():
 def test_a_rank_is_never_longer_in_mpi_than_it_ran():
     outlier = replace(cell("MPI_Send", 6400, 0, 0.5), timed_calls=100)
     assert analyse(record(rank(0, 1.0, outlier))).mpi_share == 1.0
+
+
+def working(*shares):
+    """A rank that works this share of each span and waits in MPI for the rest."""
+    return spans(*((1.0 - share, 0) for share in shares))
+
+
+def test_a_rank_that_works_alone_for_a_while_is_told_from_one_that_has_more_work_all_the_time():
+    alone = [0.9] * 3 + [0.5] * 17
+    rest = [0.0] * 3 + [0.5] * 17
+    briefly = analyse(record(rank(0, 20.0, timeline=working(*alone)), rank(1, 20.0, timeline=working(*rest))))
+    assert briefly.numbers["excess_span_share"] == pytest.approx(0.15)
+    assert (briefly.numbers["excess_from_s"], briefly.numbers["excess_to_s"]) == (0.0, 3.0)
+    more, less = working(*[0.9] * 20), working(*[0.3] * 20)
+    always = analyse(record(rank(0, 20.0, timeline=more), rank(1, 20.0, timeline=less)))
+    assert always.numbers["excess_span_share"] >= 0.8
+    even = analyse(record(rank(0, 20.0, timeline=more), rank(1, 20.0, timeline=more)))
+    assert even.numbers["excess_span_share"] == 0.0
+    assert analyse(record(rank(0, 1.0))).numbers["excess_span_share"] == 0.0
+
+
+def test_start_up_is_what_the_rank_that_waits_least_spends_there_and_a_share_of_the_run():
+    ranks = (rank(0, 1.0, cell("MPI_Init", 1, 0, 0.5)), rank(1, 1.0, cell("MPI_Init", 1, 0, 0.9)))
+    profile = analyse(record(*ranks))
+    assert profile.numbers["start_up_s"] == 0.5
+    assert profile.numbers["start_up_share"] == pytest.approx(1 / 3)
+    (advice,) = [each for each in profile.advice if each.finding.id == "start-up"]
+    assert advice.gain_share == pytest.approx(1 / 3)
+    assert "node-transport" in advice.knobs

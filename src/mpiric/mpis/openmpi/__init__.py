@@ -52,6 +52,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         default_binding=("core", "numa" if number >= 5 else "package"),
         can_sleep=number >= 5,
         waiting_switches=("OMPI_MCA_mpi_yield_when_idle",),
+        yields_when_oversubscribed=True,
         helper_threads=1 if number >= 5 else 2,
         has_node_only_transport=True,
         node_settings=(NodeSetting("OMPI_MCA_btl", ("sm", "vader")),),

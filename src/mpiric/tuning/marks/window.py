@@ -21,6 +21,7 @@ _BUDGET_SHARE = 40  # trials that a budget is to have room for
 _BLOCKS = 32  # of equally many marks, of which a run's course is made
 _LEAST_RUN_SPREAD = 0.01  # σ₀: two or three runs show less by chance, no proof calls less
 _TRANSIENT, _SIGMAS = 0.03, 4.0  # a block is of the transient beyond both
+_OF_SET_UP = 0.75  # of the calls: as many in the first half of the time are of another kind than the rest
 _GROWTH = 0.03  # over what was seen, below which it is not worth a word
 
 _Floats = NDArray[np.float64]
@@ -48,11 +49,15 @@ def choose_window(paces: Sequence[KeyPace], budget_s: float, after_s: float = 0.
     None when too few marks were seen.
     """
     last_known = min(pace.last_timed for pace in paces)
-    numbers = _numbers(last_known)
+    numbers = _numbers(1, last_known)
     if len(numbers) < 3:
         return None
-    times = np.array([[pace.time_of(number) for number in numbers] for pace in paces])
-    lengths = np.maximum(np.diff(times, axis=1), 1e-9)
+    # Most calls may be of the set-up: then those of the second half of the time are of the steps.
+    half = _first_call_after(paces, 1, last_known, _middle(paces, last_known) / 2)
+    later = _numbers(half, last_known)
+    if half > _OF_SET_UP * last_known and len(later) >= 3:
+        numbers = later
+    times, lengths = _blocks(paces, numbers)
     begin = _transient(lengths)
     while begin < len(numbers) - 2 and times[:, begin].min() < after_s:
         begin += 1
@@ -71,10 +76,16 @@ def window_of(pace: KeyPace, first: int, last: int) -> MarkWindow | None:
     return MarkWindow(first, last, pace.time_of(first), pace.time_of(last))
 
 
-def _numbers(last: int) -> list[int]:
-    """Numbers of calls that cut a run into blocks of equally many marks."""
-    step = max(1, (last - 1) // _BLOCKS)
-    return list(range(1, last + 1, step))
+def _numbers(first: int, last: int) -> list[int]:
+    """Numbers of calls that cut a part of a run into blocks of equally many marks."""
+    step = max(1, (last - first) // _BLOCKS)
+    return list(range(first, last + 1, step))
+
+
+def _blocks(paces: Sequence[KeyPace], numbers: Sequence[int]) -> tuple[_Floats, _Floats]:
+    """Times of these calls in each run, and the lengths of the blocks between them."""
+    times = np.array([[pace.time_of(number) for number in numbers] for pace in paces])
+    return times, np.maximum(np.diff(times, axis=1), 1e-9)
 
 
 def _middle(paces: Sequence[KeyPace], number: int) -> float:

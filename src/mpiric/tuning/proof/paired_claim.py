@@ -10,6 +10,8 @@ from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.confidence_sequence import Known
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
+_LIKELY = 0.75  # share of the pairs in which the answer has to be faster to be called likely
+
 Bounds = tuple[float, float]  # of an objective; the upper one infinite for a run that was stopped
 
 
@@ -23,6 +25,7 @@ class PairedClaim:
     ratios: list[Known] = field(default_factory=list)  # original ÷ answer of each
     verdict: Verdict | None = None
     stopped_because: str = ""
+    missing_pairs: int = 0  # of a claim that the budget left open, at least
 
     def enter(self, original: Bounds, answer: Bounds) -> None:
         """Add a pair."""
@@ -51,10 +54,31 @@ class PairedClaim:
             self.stopped_because = f"more pairs would hardly decide it, after {count}"
 
     def run_out(self) -> None:
-        """Stop for want of budget."""
-        fewest = self.rule.fewest_pairs(self.error)
-        note = f"; at least {fewest} are needed" if len(self.pairs) < fewest else ""
-        self.stopped_because = f"the budget ended after {len(self.pairs)} pairs{note}"
+        """Stop for want of budget; undecided unless the interval already rules out a gain."""
+        count, fewest = len(self.pairs), self.rule.fewest_pairs(self.error)
+        note = f"; at least {fewest} are needed" if count < fewest else ""
+        self.stopped_because = f"the budget ended after {count} pairs{note}"
+        if self.interval(self.error)[1] <= 1 + self.rule.minimum_effect:
+            return
+        wins, losses = self._wins()
+        self.missing_pairs = self._missing(max(wins, losses))
+        is_likely = count > 0 and wins >= _LIKELY * count
+        self.verdict = Verdict.LIKELY if is_likely else Verdict.UNDECIDED
+
+    def _wins(self) -> tuple[int, int]:
+        """In how many pairs the answer is faster, and in how many slower, by more than the minimum effect."""
+        effect = self.rule.minimum_effect
+        faster = sum(low > 1 + effect for low, _ in self.ratios)
+        return faster, sum(high < 1 - effect for _, high in self.ratios)
+
+    def _missing(self, wins: int) -> int:
+        """How many further pairs decide, if all of them agree with the majority; at least one."""
+        count = len(self.pairs)
+        for more in range(1, self.rule.max_pairs - count + 1):
+            needed = confidence_sequence.wins_needed(count + more, self.error / 2)
+            if needed is not None and wins + more >= needed and count + more >= self.rule.min_pairs:
+                return more
+        return max(1, self.rule.max_pairs - count)
 
     def _futile(self) -> bool:
         """Whether even a lucky rest would not decide by ``max_pairs``; calls no difference."""
@@ -62,9 +86,7 @@ class PairedClaim:
         needed = confidence_sequence.wins_needed(self.rule.max_pairs, self.error / 2)
         if needed is None:
             return True
-        faster = sum(low > 1 + self.rule.minimum_effect for low, _ in self.ratios)
-        slower = sum(high < 1 - self.rule.minimum_effect for _, high in self.ratios)
-        return all(wins + hopeful(wins, count, 2.58) * rest < needed for wins in (faster, slower))
+        return all(wins + hopeful(wins, count, 2.58) * rest < needed for wins in self._wins())
 
 
 def quotient(numerator: Bounds, denominator: Bounds) -> Known:

@@ -89,6 +89,7 @@ def prove(
     has_room: bool = True,
     may_be_left: bool = False,
     compares: bool = True,
+    slowest: float = 0.0,
 ) -> Proof:
     """Compare an answer with the original, and with itself without each of several units.
 
@@ -100,8 +101,9 @@ def prove(
     ``blocks`` are those of the units in larger answers. ``has_room``: once the answer is proved, its
     units leave as much of the budget as that took, for the proof of a smaller one, should one follow.
     ``may_be_left``: the smaller one may begin before this answer is decided. ``compares``: whether it is
-    compared with the original at all, or a few rounds only tell which units the smaller answer has. Raises
-    ProgramFailedError when the original keeps failing.
+    compared with the original at all, or a few rounds only tell which units the smaller answer has.
+    ``slowest`` is the largest objective of the original so far, by which runs without a unit are limited.
+    Raises ProgramFailedError when the original keeps failing.
     """
     rule, budget = rule or StoppingRule(), budget or Budget()
     errors = errors or rule.errors(len(units))
@@ -115,7 +117,7 @@ def prove(
             standing.run_out()
             break
         begun_s = budget.elapsed_s
-        trials = _make(measure, planned, answer, next(rounds), seed, stops=stops)
+        trials = _make(measure, planned, answer, next(rounds), seed, stops=stops, slowest=slowest)
         budget.spend(len(trials))
         around_s = _around_s(budget.elapsed_s - begun_s, trials.values())
         cost_s = ROOM * mean(trial.wall_s for trial in trials.values()) + around_s
@@ -314,11 +316,19 @@ class _Standing:
                 unit.share() for unit in self.contributions if claim.verdict is Verdict.FASTER or self.is_left
             ),
             stopped=tuple(n for n, (o, a) in enumerate(self.claim.pairs) if inf in (*o, *a)),
+            missing_pairs=claim.missing_pairs,
         )
 
 
 def _make(
-    measure: Measure, runs: Sequence[_Run], answer: Configuration, number: int, seed: int, *, stops: bool
+    measure: Measure,
+    runs: Sequence[_Run],
+    answer: Configuration,
+    number: int,
+    seed: int,
+    *,
+    stops: bool,
+    slowest: float,
 ) -> dict[_Run, Trial]:
     """Make a round, in an order that only seed and number decide.
 
@@ -328,7 +338,7 @@ def _make(
     Random(f"mpiric proof {seed} {number}").shuffle(order)  # noqa: S311
     trials: dict[_Run, Trial] = {}
     for configuration, replicate in order:
-        stop_at = _stop_at(configuration, replicate, trials) if stops else None
+        stop_at = _stop_at(configuration, replicate, trials, slowest) if stops else None
         run = Planned(configuration, Phase.PROOF, number, replicate=replicate, stop_at=stop_at)
         trials[configuration, replicate] = trial = measure(run)
         if trial.outcome is Outcome.INTERRUPTED:
@@ -343,10 +353,17 @@ def _around_s(round_s: float, trials: Collection[Trial]) -> float:
     return max(0.0, round_s - sum(trial.wall_s for trial in trials)) / max(1, len(trials))
 
 
-def _stop_at(configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial]) -> float | None:
+def _stop_at(
+    configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial], slowest: float
+) -> float | None:
     """Objective from which on a run may be stopped, as it is known to be slower then; None where none is."""
     if replicate == WITHOUT:
-        return inf  # the limit of any run will do: being that slow is an answer
+        # Being slower than the original is an answer: waiting for its end would take the time of pairs.
+        known = [
+            slowest,
+            *(trial.objective or 0.0 for (other, _), trial in trials.items() if other == ORIGINAL),
+        ]
+        return STOP_AT * max(known) or inf
     first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
     return STOP_AT * first[0].objective if first and first[0].objective is not None else None
 

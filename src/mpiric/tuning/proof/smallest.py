@@ -66,6 +66,7 @@ class ProofPlan:
     doubtful: Sequence[str] = ()  # knobs whose settings the search does not see contribute, the worst first
     evident: Sequence[str] = ()  # those whose settings it sees contribute beyond doubt
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
+    slowest: float = 0.0  # largest objective of the original so far; 0: unknown
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ class _Sequence:
             recorded=recorded,
             rounds=plan.rounds,
             compares=False,
+            stops=plan.stops,
+            slowest=plan.slowest,
         )
         if proof.rejected:
             return answer
@@ -203,6 +206,7 @@ class _Sequence:
             blocks=self.blocks,
             has_room=_has_room(plan, len(units)),
             may_be_left=not (self.left or self.came_back),
+            slowest=plan.slowest,
         )
         self.blocks.update(proof.blocks)
         if proof.rejected:

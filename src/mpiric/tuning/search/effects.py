@@ -100,6 +100,11 @@ class Effects:
             variance[:, None] + apart**2 / certain,
         )
 
+    @property
+    def disturbed_runs(self) -> int:
+        """Runs that were plainly disturbed and do not count."""
+        return int((self._doubt > 0).sum())
+
     def disturbed(self) -> Array:
         """The chance of each run that it was disturbed, if that is not certain and taken into account."""
         chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))

@@ -16,6 +16,7 @@ Measure = Callable[[Configuration, float], Trial]
 
 _CAP = 2.5  # a run longer than this multiple of the best is stopped
 _CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # of its slowest run: beyond, it hangs
+_HANGS = 4.0  # the same of the slowest, where the objective is not the time of the run
 _ORIGINAL_EVERY = 12  # runs
 _DISTURBED = 0.26  # of the logarithm of a run's time: 1.3 times as long
 _MUCH = 0.15  # off the logarithm of the objective
@@ -100,6 +101,16 @@ class Evaluator:
         """Whether half of the original's runs or more took much longer than the quickest."""
         logs = [log for log, point in zip(self.logs, self.points, strict=True) if not any(point)]
         return self.objective_is_time and median(logs) > min(logs) + _DISTURBED
+
+    def was_slower(self, point: Point) -> bool:
+        """Whether the runs of a point took longer than those of the original, drift and doubt left aside."""
+        own = [time for seen, time in zip(self.points, self.logs, strict=True) if seen == point]
+        original = [time for seen, time in zip(self.points, self.logs, strict=True) if not any(seen)]
+        return bool(own and original) and median(own) > median(original)
+
+    def weight(self, point: Point) -> int:
+        """How many settings of a point are heavy ones."""
+        return sum(factor.heavy for factor, level in zip(self.space.factors, point, strict=True) if level)
 
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""
@@ -186,12 +197,17 @@ class Evaluator:
                 self._forget(point)  # that it was stopped was not its own fault
             self.points.append(point)
             self.logs.append(log(objective))
-        elif trial.outcome is Outcome.TIMED_OUT and self.objective_is_time and self.logs and any(point):
+        elif self._was_slow(trial) and self.logs and any(point):
             self.points.append(point)
-            self.logs.append(log(max(trial.wall_s, 1e-6)))
+            self.logs.append(log(max(trial.at_least or trial.wall_s, 1e-6)))
             self.stopped.add(point)
         elif any(point):  # the original's own failures are the proof's business
             self.failed[point] = trial.reason or trial.outcome.value
+
+    def _was_slow(self, trial: Trial) -> bool:
+        """Whether a run was stopped because its objective was known to be large."""
+        is_known = self.objective_is_time or trial.at_least is not None
+        return trial.outcome is Outcome.TIMED_OUT and is_known
 
     def _forget(self, point: Point) -> None:
         kept = [(seen, time) for seen, time in zip(self.points, self.logs, strict=True) if seen != point]
@@ -218,4 +234,4 @@ class Evaluator:
             return float("inf")
         if self.objective_is_time:
             return _CAP * min(usual) + _SLACK_S
-        return 4 * _CAP * max(usual) + _SLACK_S
+        return _HANGS * max(usual) + _SLACK_S

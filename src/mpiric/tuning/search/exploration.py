@@ -16,6 +16,7 @@ _ALL = 1500  # spaces up to this size are looked at whole
 _ENOUGH = 0.001  # a hoped-for gain below this is not worth a run
 _PATIENCE = 4
 _LEARNING = 30  # runs before the model may say that it knows enough
+_EACH = 4  # runs of each configuration of a small space that do as well
 _TPE_AFTER = 40  # runs that parzen estimators need before they know anything
 
 
@@ -41,7 +42,8 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
             return
         hoped = expected_improvement(evaluator.effects(), points, best)
         first = int(hoped.argmax())
-        quiet = quiet + 1 if hoped[first] < _ENOUGH and step >= _LEARNING else 0
+        knows = step >= min(_LEARNING, _EACH * evaluator.space.size)
+        quiet = quiet + 1 if hoped[first] < _ENOUGH and knows else 0
         times = evaluator.runs_of(points[first])
         evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
 

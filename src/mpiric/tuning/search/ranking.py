@@ -7,6 +7,7 @@ from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.space import Point
 
 WORTH = 0.005  # a setting must contribute half a percent to stay while the search goes on
+HEAVY_GAIN = 0.03  # a heavy setting, such as another MPI library, must contribute this much
 SHOWN = 0.01  # and this to be proved and kept
 SURE = 0.8  # standard deviations of the model's doubt, about 4 chances in 5
 _EVIDENT = 2.33  # the same, 99 chances in 100
@@ -46,6 +47,17 @@ def rank(evaluator: Evaluator) -> list[Ranked]:
     ]
     first = min(equal, key=lambda entry: (sum(map(bool, entry.point)), entry.mean))
     return [first, *(entry for entry in ranked if entry is not first)]
+
+
+def without_heavy(evaluator: Evaluator, ranked: list[Ranked]) -> list[Ranked]:
+    """The ranking with points of heavy settings behind lighter ones that lose less than `HEAVY_GAIN`."""
+    if not ranked or not evaluator.weight(ranked[0].point):
+        return ranked
+    best, weight = ranked[0], evaluator.weight(ranked[0].point)
+    for entry in ranked:
+        if evaluator.weight(entry.point) < weight and entry.mean - best.mean < HEAVY_GAIN:
+            best, weight = entry, evaluator.weight(entry.point)
+    return [best, *(entry for entry in ranked if entry is not best)]
 
 
 def _within(smaller: Point, point: Point) -> bool:

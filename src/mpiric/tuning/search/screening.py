@@ -7,16 +7,18 @@ from mpiric.tuning.search.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.space import Point
 
 _SHARE = 0.7  # of the runs; the rest looks for combinations
+_Level = tuple[int, int]  # index of a factor, and one of its levels
 _FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
 
 
 def screen(evaluator: Evaluator, runs: int) -> None:
     """Try each level once while its share of ``runs`` lasts, best first by promise.
 
-    What promises nothing comes after all that does, and ends when several in a row brought nothing.
+    What promises nothing comes after all that does, and ends when several in a row brought nothing. Heavy
+    settings come last.
     """
     last = len(evaluator.trials) + max(1, int(runs * _SHARE)) if runs > 5 else len(evaluator.trials) + runs
-    likely, unlikely = _levels(evaluator)
+    likely, unlikely, heavy = _levels(evaluator)
     for factor, level in likely:
         if len(evaluator.trials) >= last:
             return
@@ -24,9 +26,13 @@ def screen(evaluator: Evaluator, runs: int) -> None:
     fruitless = 0
     for factor, level in unlikely:
         if len(evaluator.trials) >= last or (likely and fruitless >= _FRUITLESS):
-            return
+            break
         _try(evaluator, factor, level)
         fruitless = 0 if level in live_levels(evaluator)[factor] else fruitless + 1
+    for factor, level in heavy:
+        if len(evaluator.trials) >= last:
+            return
+        _try(evaluator, factor, level)
 
 
 def _try(evaluator: Evaluator, factor: int, level: int) -> None:
@@ -48,8 +54,8 @@ def _try(evaluator: Evaluator, factor: int, level: int) -> None:
         _blame(evaluator, _with(evaluator.original, factor, level))
 
 
-def _levels(evaluator: Evaluator) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Levels of promising and of other factors, each in the order of trying.
+def _levels(evaluator: Evaluator) -> tuple[list[_Level], list[_Level], list[_Level]]:
+    """Levels of promising, of other and of heavy factors, each in the order of trying.
 
     A promising factor's second guess may come before another's first.
     """
@@ -58,9 +64,10 @@ def _levels(evaluator: Evaluator) -> tuple[list[tuple[int, int]], list[tuple[int
         for index, factor in enumerate(evaluator.space.factors)
         for turn, level in enumerate(factor.order)
     )
-    split: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    split: tuple[list[_Level], list[_Level], list[_Level]] = ([], [], [])
     for _, index, level in turns:
-        split[evaluator.space.factors[index].score < UNPROMISING].append((index, level))
+        factor = evaluator.space.factors[index]
+        split[2 if factor.heavy else factor.score < UNPROMISING].append((index, level))
     return split
 
 

@@ -27,7 +27,7 @@ from mpiric.tuning.search.backward_elimination import eliminate_backward
 from mpiric.tuning.search.evaluator import Evaluator, Measure, OutOfBudgetError
 from mpiric.tuning.search.exploration import explore
 from mpiric.tuning.search.finals import hold_finals
-from mpiric.tuning.search.ranking import Ranked, contributions, rank, slimmest
+from mpiric.tuning.search.ranking import Ranked, contributions, rank, slimmest, without_heavy
 from mpiric.tuning.search.screening import screen
 from mpiric.tuning.search.space import SearchSpace
 
@@ -53,6 +53,8 @@ class SearchResult:
 
     candidates: tuple[ProofCandidate, ...]
     rejected: tuple[tuple[Configuration, str], ...]
+    disturbed_runs: int = 0  # that something else on the machine has slowed
+    runs: int = 0
 
 
 def search(
@@ -67,6 +69,7 @@ def search(
     feasible: Callable[[Configuration], bool] = lambda _: True,
     expected_s: float = 0.0,
     corrected: Sequence[Trial] = (),
+    least_gain: float = 0.0,
 ) -> SearchResult:
     """Look for faster configurations.
 
@@ -76,7 +79,8 @@ def search(
     ``known`` are runs that were made ahead of the search, many at a time: all of them inform from the start.
     ``feasible`` says without a run whether a configuration can be written down at all, and ``expected_s`` how
     long a run takes before there is any. ``corrected`` grows while the search goes on: earlier trials that
-    turned out otherwise, which replace what was known of them.
+    turned out otherwise, which replace what was known of them. What gains less than ``least_gain`` is no
+    candidate.
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
     evaluator = Evaluator(
@@ -95,7 +99,7 @@ def search(
             if runs() >= _FEWEST_FOR_FINALS:
                 hold_finals(evaluator, _finals_runs(runs()) // 3)
                 eliminate_backward(evaluator)
-    return _result(evaluator)
+    return _result(evaluator, least_gain)
 
 
 def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
@@ -134,17 +138,21 @@ def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> floa
     return exp(original - measured.mean)
 
 
-def _result(evaluator: Evaluator) -> SearchResult:
-    ranked = rank(evaluator)
+def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
+    ranked = without_heavy(evaluator, rank(evaluator))
     if ranked and any(ranked[0].point):
         slim = evaluator.minimal or slimmest(evaluator, ranked[0].point)
-        ranked.sort(key=lambda entry: entry.point != slim)  # stable: the rest stays in its order
+        if evaluator.weight(slim) <= evaluator.weight(ranked[0].point):
+            ranked.sort(key=lambda entry: entry.point != slim)  # stable: the rest stays in its order
     candidates: list[ProofCandidate] = []
     for entry in ranked:
         if entry.point == evaluator.original or len(candidates) == _MOST_CANDIDATES:
             break  # what is behind the original is no candidate
-        candidates.append(_candidate(evaluator, entry, _ratio(evaluator, entry, ranked)))
-    return SearchResult(tuple(candidates), evaluator.rejected())
+        ratio = _ratio(evaluator, entry, ranked)
+        if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
+            candidates.append(_candidate(evaluator, entry, ratio))
+    disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
+    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, len(evaluator.points))
 
 
 def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> ProofCandidate:

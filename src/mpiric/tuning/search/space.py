@@ -19,6 +19,7 @@ class Dimension:
     values: tuple[str, ...]  # worth trying, in their natural order; level n of the knob is values[n - 1]
     score: float = 0.0  # promise: 0 (no sign) to 1 (the observation calls for it)
     try_first: tuple[str, ...] = ()
+    heavy: bool = False  # exchanges libraries: tried after all others, kept for a large gain only
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -43,8 +44,8 @@ class SearchSpace:
 
     @cached_property
     def factors(self) -> tuple[Dimension, ...]:
-        """Knobs that have values, the most promising first; of equals in the order given."""
-        return tuple(sorted((d for d in self.dimensions if d.values), key=lambda d: -d.score))
+        """Knobs that have values, the most promising first and heavy ones last; of equals as given."""
+        return tuple(sorted((d for d in self.dimensions if d.values), key=lambda d: (d.heavy, -d.score)))
 
     @property
     def size(self) -> int:

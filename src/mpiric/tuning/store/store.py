@@ -22,6 +22,7 @@ from mpiric.host.owned_files import open_own
 from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
+from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Trial
 from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
 from mpiric.tuning.store.lock import Lock
@@ -45,6 +46,7 @@ class TuneSummary:
     started_at: str
     command: tuple[str, ...]
     finished: bool
+    undecided: bool  # it ended with its budget, and a proof can go on
     running: str  # "host, process 123" while one works on it, "" otherwise
     trials: int
     damaged_lines: int
@@ -140,16 +142,16 @@ class Store:
         return tuple(_summary(path) for path in paths)
 
     def latest(self, job: str) -> TuneSummary:
-        """The newest tune of this job that is neither finished nor being worked on."""
+        """The newest tune of this job that can go on: interrupted or undecided, and not being worked on."""
         of_job = [tune for tune in self.tunes() if tune.job == job]
-        free = [tune for tune in of_job if not tune.finished and not tune.running]
+        free = [tune for tune in of_job if (tune.undecided or not tune.finished) and not tune.running]
         if free:
             return free[-1]
         running = next((tune.running for tune in of_job if tune.running), "")
         if running:
             raise MpiricError(f"the tune of this command is still running ({running})")
         raise NotFoundError(
-            f"no interrupted tune of this command in {self.root}",
+            f"no interrupted or undecided tune of this command in {self.root}",
             hint="start one without --resume, or name its store with --store DIR",
         )
 
@@ -183,12 +185,16 @@ def _make_directory(path: Path) -> None:
 def _summary(path: Path) -> TuneSummary:
     log = read_log(path / EVENTS)
     command = log.meta.get("command", [])
+    finished = [event for event in log.events if event.get("event") == "finished"]
+    result = finished[-1].get("result") if finished else None
+    verdict = result.get("verdict") if isinstance(result, dict) else ""
     return TuneSummary(
         path=path,
         job=str(log.meta.get("job", "")),
         started_at=str(log.meta.get("at", "")),
         command=tuple(str(word) for word in command) if isinstance(command, list) else (),
-        finished=any(event.get("event") == "finished" for event in log.events),
+        finished=bool(finished),
+        undecided=verdict in {each.value for each in Verdict if each.is_open},
         running=Lock.holder(path / "lock"),
         trials=len(log.trials),
         damaged_lines=log.damaged_lines,

@@ -79,7 +79,7 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     directory = directory_of(request, parsed.job.program[0])
     options = dict(request.options)
     if request.limit_s is not None:
-        options["MPIRIC_FLUSH_AT"] = f"{time.time() + request.limit_s:.3f}"
+        options["MPIRIC_FLUSH_AT"] = f"{time.time() + max(0.0, request.limit_s - _FLUSH_S):.3f}"
     family = request.family or family_of(parsed, host)
     try:
         recorder = recorder_of(parsed.job, family, options)
@@ -106,8 +106,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
             raise why_not from error
         return _unrecorded(prepared, request, why_not)
     try:
-        limit_s = None if request.limit_s is None else request.limit_s + _FLUSH_S
-        ran = run_in_foreground(prepared.launch, job.environment, request.output, limit_s)
+        ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
         with after_run(ran.status):
             return _read_profile(prepared, ran, request, host)
     finally:

@@ -20,7 +20,7 @@ def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple
     """
     suggested = []
     for knob in knobs.applicable(situation).values():
-        promise = knob.promise(situation)
+        promise = knobs.promise_of(knob, situation)
         dimension = (
             next((each for each in space.dimensions if each.knob == knob.name), None) if space else None
         )

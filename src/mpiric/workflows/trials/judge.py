@@ -1,5 +1,6 @@
 """Judge: whether a run's output, files and memory agree with the original's, and the run's objective."""
 
+import filecmp
 import os
 import re
 import shutil
@@ -366,7 +367,10 @@ def written_by_originals(tune: Path) -> tuple[str, ...]:
 
 
 def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
-    """Copy what a run of the original wrote, as long as it is not too much, to learn from it."""
+    """Copy what a run of the original wrote, as long as it is not too much, to learn from it.
+
+    A file that an earlier run wrote alike, such as a checkpoint, is kept once.
+    """
     kept = kept_files(trial)
     remove_tree(kept)  # left by a run that an interrupted tune did not note
     kept.mkdir(mode=0o700)
@@ -375,7 +379,12 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
         left -= path.stat().st_size
         if left >= 0:
             (kept / name).parent.mkdir(parents=True, exist_ok=True)
-            _copy_private(path, kept / name)
+            earlier = (run / name for run in sorted(kept.parent.glob("*.files")) if run != kept)
+            alike = (file for file in earlier if file.is_file() and filecmp.cmp(path, file, shallow=False))
+            try:
+                os.link(next(alike), kept / name)
+            except (StopIteration, OSError):  # there is none, or the file system has no hard links
+                _copy_private(path, kept / name)
 
 
 def _copy_private(path: Path, copy: Path) -> Path:

@@ -5,6 +5,7 @@ counted by what it prints. Where the user has named a mark it is that one or non
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,14 +14,17 @@ from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
-from mpiric.model.pace import KeyPace, RunPace
+from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.call_places import modules_of
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_file
+from mpiric.profile.sites import name_places
 from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
 from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
 from mpiric.tuning.marks.printed import choose_printed, printed_pace
+from mpiric.tuning.marks.relation import marks_per_line
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
 from mpiric.workflows.trials.arming import runtime_with_marks
 from mpiric.workflows.trials.output_follower import EVERY_S, OutputFollower
@@ -32,6 +36,10 @@ from mpiric.workflows.trials.trials import Trials
 WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
 _LEAST_SEEN_S = 2.0
 _LOOK_EVERY_S = 0.5
+_CONFIRMED = 1.4  # times as long as until something was found that counts steps, it has to be seen
+_STEADY = 0.1  # growth of the steps below which no longer look is needed
+_LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
+_STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,24 @@ def learn_marks(
         raise NoMarksError(found.choice.why, whole)
     numbers = found.window.first, found.window.last
     pair = MarkPair(found.choice.key, *numbers, on_rank_0_alone=found.choice.on_rank_0_alone)
-    return LearnedMarks(pair, found.window, found.choice.why, recorded, "" if recorded else why)
+    told = [found.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
+    return LearnedMarks(pair, found.window, "; ".join(told), recorded, "" if recorded else why)
+
+
+def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:
+    """The function that makes the calls of a key, and how many of them come for a line of the output."""
+    first = with_own_places(run_pace(recorded.record)).first_rank
+    module, plus, offset = key.place.rpartition("+")
+    paths = {path for _, path in modules_of(recorded.record.ranks[0].facts)} if plus else set()
+    path = next((path for path in sorted(paths) if path.rpartition("/")[2] == module), "")
+    yield from (
+        f"called in {name}" for name in name_places([f"{path}+{offset}"] if path else [], host).values()
+    )
+    calls = first.of(key) if first is not None and not key.is_printed else None
+    if first is not None and calls is not None:
+        printed = watch.output.printed(watch.begun_s, time.monotonic())
+        if words := marks_per_line(calls, first.seen_s, printed):
+            yield words
 
 
 def _run(trials: Trials, situation: Situation, host: Host, watch: "_Watch") -> Trial:
@@ -127,6 +152,8 @@ class _Watch:
     wishes: MarkWishes
     begun_s: float
     _next_s: float = 0.0
+    _seen_key: MarkKey | None = None  # what counted the steps in the last look, and since when
+    _seen_key_s: float = 0.0
 
     def will_do(self) -> bool:
         """Whether what was seen holds marks, or is all that the budget allows for."""
@@ -139,9 +166,19 @@ class _Watch:
         if seen_s > self.wishes.budget_s + self.wishes.after_s:
             return True
         if self.directory is None:
-            return self.found(None, "").window is not None
-        pace = self._pace_so_far(self.directory)
-        return self.found(pace, "", printed_too=seen_s > 2 * least_s).window is not None
+            found = self.found(None, "")
+        else:
+            found = self.found(self._pace_so_far(self.directory), "", printed_too=seen_s > 2 * least_s)
+        if found.window is None:
+            return False
+        if self.wishes.named is not None:
+            return True
+        # What counts the steps of a long set-up ends with it: the same has to be found in a longer look.
+        key = found.choice.key
+        if self._seen_key != key:
+            self._seen_key, self._seen_key_s = key, seen_s
+        is_changing = abs(found.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
+        return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing
 
     @staticmethod
     def _pace_so_far(directory: Path) -> RunPace | None:
@@ -190,6 +227,12 @@ class _Watch:
         if first is None or calls is None:
             return _Found(choice)
         window = self._window(calls)
+        if window is not None and not -_STEEPEST / (1 + _STEEPEST) <= window.growth <= _STEEPEST:
+            times = 1 + window.growth
+            name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
+            change = f"{times:.3g} times longer" if times > 1 else f"{1 / times:.3g} times shorter"
+            choice = replace(choice, key=None, why=f"the steps that {name} counts become {change}")
+            return _Found(choice)
         if window is None:
             name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"

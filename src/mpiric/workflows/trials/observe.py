@@ -99,16 +99,7 @@ def observe(
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             if not runs.whole:
                 runs.to_the_end(situation, marks_why)
-    wanted = 2 if runs.whole[0].wall_s > _LONG_S else 3
-    if runs.that_fit(wanted) and not runs.has_whole_untouched:
-        runs.untouched(situation)
-    if records is not None:
-        runs.add(record_original(trials, situation, host, narrator, records, runs.that_fit(wanted)))
-    while runs.that_fit(wanted):
-        runs.untouched(situation)
-    for _ in range(DISTURBED_RUNS):
-        if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
-            runs.untouched(situation)
+    _run_whole(runs, trials, situation, host, narrator, records)
     situation = replace(situation, observation=_seen(runs, parsed, host))
     notes = runs.recorded.notes
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
@@ -120,6 +111,27 @@ def observe(
     # With one run there is time for no other that would be compared with it.
     trials.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
+
+
+def _run_whole(
+    runs: OriginalRuns,
+    trials: Trials,
+    situation: Situation,
+    host: Host,
+    narrator: Narrator,
+    records: Path | None,
+) -> None:
+    """Make the runs to their end that the budget allows: untouched, recorded, and again if disturbed."""
+    wanted = 2 if runs.whole[0].wall_s > _LONG_S else 3
+    if runs.that_fit(wanted) and not runs.has_whole_untouched:
+        runs.untouched(situation)
+    if records is not None:
+        runs.add(record_original(trials, situation, host, narrator, records, runs.that_fit(wanted)))
+    while runs.that_fit(wanted):
+        runs.untouched(situation)
+    for _ in range(DISTURBED_RUNS):
+        if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
+            runs.untouched(situation)
 
 
 def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Path) -> bool:
@@ -160,10 +172,13 @@ def _at_marks(
 
 def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
-    most = max((result.ranks for result in reversed(runs.seen)), key=len)
+    fullest = max(reversed(runs.seen), key=lambda result: len(result.ranks))
     observation = Observation(
         wall_s=runs.wall_s,
-        ranks=tuple(_preloadable(rank, parsed.job, host) for rank in most or expected_ranks(parsed, host)),
+        ranks=tuple(
+            _preloadable(rank, parsed.job, host) for rank in fullest.ranks or expected_ranks(parsed, host)
+        ),
+        ranks_s=fullest.trial.wall_s,
         cpus=parsed.machine.usable_cpu_count,
     )
     return with_mpi(observation, parsed.job, host)

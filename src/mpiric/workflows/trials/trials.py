@@ -314,7 +314,7 @@ class Trials:
         return replace(
             trial,
             outcome=Outcome.TIMED_OUT,
-            reason=trial.reason or "stopped, as the other run of its pair is much faster",
+            reason=trial.reason or "stopped, as it was known to be much slower",
             split=split,
             at_least=stopped_after_s if self.judge.at_mark is None else self.judge.least(split),
             came_early=False,

@@ -14,22 +14,39 @@ _MOST_FOR_PROOF = 0.65  # of the budget, however long they are
 _BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
 
 
-def search_budget(budget: Budget, run_s: float, best_s: Callable[[], float], rule: StoppingRule) -> Budget:
+def search_budget(
+    budget: Budget,
+    run_s: float,
+    best_s: Callable[[], float],
+    rule: StoppingRule,
+    *,
+    keeps: Callable[[], bool] = lambda: True,
+    replayed_runs: int | None = None,
+) -> Budget:
     """What the search may spend, so that a proof still fits.
 
     A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
+    Nothing is kept for a proof while ``keeps()`` is false. A search that goes on after it was ended, with
+    ``replayed_runs`` on record, may spend all runs that are left.
     """
     pairs = rule.fewest_pairs() * _PROOF_SLACK
     proof_runs = int(2 * pairs * _PROOFS * _WITHOUT_UNITS)
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
 
     def proof_s() -> float:
+        if not keeps():
+            return 0.0
         needed = pairs * _PROOFS * _WITHOUT_UNITS * (run_s + min(run_s, best_s()))
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
+    if left_runs is not None:
+        is_first = replayed_runs is None
+        left_runs = (
+            max(left_runs // 2, left_runs - proof_runs) if is_first else left_runs + (replayed_runs or 0)
+        )
     return Budget(
         None if budget.seconds is None else left_s,
-        None if left_runs is None else max(left_runs // 2, left_runs - proof_runs),
+        left_runs,
         clock=budget.clock,
         reserve_s=proof_s,
     )

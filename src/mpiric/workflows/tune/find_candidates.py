@@ -1,17 +1,26 @@
 """The search of a tune: what was noticed, then configurations that seem faster."""
 
+from collections import defaultdict
+from functools import partial
 from math import isfinite
+from statistics import median
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Phase, Trial
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import TIMES
-from mpiric.tuning.search.search import search
+from mpiric.tuning.search.search import SearchResult, search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
 from mpiric.workflows.tune.file_runs import begin_file_runs
+from mpiric.workflows.tune.known_candidates import keep_candidates, kept_candidates
 from mpiric.workflows.tune.known_space import fill_in_space
 from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
+
+_SLOW = 2.5  # times the best objective: a run between marks that is known to be slower is stopped
+_DISTURBED, _DISTURBED_SHARE = 2, 0.05  # runs, the larger of both, from which on it is said
+_AHEAD = 0.95  # of the original's objective: what is below it may be worth a proof
 
 
 def find_candidates(state: TuneState) -> list[Configuration]:
@@ -29,35 +38,87 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     for option, names in withheld(situation, request.only, request.without).items():
         state.note(f"not tried without {option}: {', '.join(names)}")
     state.trials.watch_memory(situation)
-    allowance = search_budget(budget, state.run_s, lambda: state.quickest_s, request.rule)
+    if kept := kept_candidates(state):
+        state.narrator.say("going on with the proof that its budget or an interruption had ended")
+        state.candidates = {candidate.configuration: candidate for candidate in kept}
+        return list(state.candidates)
+    is_between_marks = request.objective.text in TIMES and state.marks is not None
 
-    def measure(configuration: Configuration, limit_s: float) -> Trial:
-        before = state.trials.count
-        limit = limit_s if isfinite(limit_s) else None
-        trial = state.trials.run(situation, configuration, Phase.SEARCH, limit).trial
-        allowance.spend(state.trials.count - before - 1)  # the original again, when an output was in doubt
-        state.searched.append(trial)
-        state.report(trial)
-        return trial
+    def search_with(allowance: Budget) -> SearchResult:
+        def measure(configuration: Configuration, limit_s: float) -> Trial:
+            before = state.trials.count
+            trial = state.trials.run(
+                situation,
+                configuration,
+                Phase.SEARCH,
+                limit_s if isfinite(limit_s) else None,
+                stop_at=_too_slow(state) if is_between_marks and configuration else None,
+            ).trial
+            allowance.spend(
+                state.trials.count - before - 1
+            )  # the original again, when an output was in doubt
+            state.searched.append(trial)
+            state.report(trial)
+            return trial
 
-    found = search(
-        state.space,
-        measure,
-        allowance,
-        seen=() if state.known else [*state.originals, *state.earlier],
-        known=state.known,
-        seed=request.seed,
-        objective_is_time=request.objective.text in TIMES and state.marks is None,
-        feasible=lambda configuration: is_worth_a_run(configuration, situation),
-        expected_s=state.run_s,
-        corrected=state.trials.corrected,
-    )
+        return search(
+            state.space,
+            measure,
+            allowance,
+            seen=() if state.known else [*state.originals, *state.earlier, *state.searched],
+            known=state.known,
+            seed=request.seed,
+            objective_is_time=request.objective.text in TIMES and state.marks is None,
+            feasible=lambda configuration: is_worth_a_run(configuration, situation),
+            expected_s=state.run_s,
+            corrected=state.trials.corrected,
+            least_gain=request.rule.minimum_effect,
+        )
+
+    shared = partial(search_budget, budget, state.run_s, lambda: state.quickest_s, request.rule)
+    allowance = shared()
+    found = search_with(allowance)
+    budget.spend(runs := allowance.runs_done)
+    if not found.candidates and not state.known and not_reached(state):
+        # There is nothing to prove yet: what was kept for a proof goes to what was not tried.
+        allowance = shared(keeps=partial(_is_ahead, state), replayed_runs=runs)
+        found = search_with(allowance)
+        budget.spend(max(0, allowance.runs_done - runs))
     state.rejected.update(found.rejected)
-    budget.spend(allowance.runs_done)
+    if found.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * found.runs):
+        state.note(
+            f"{found.disturbed_runs} of {found.runs} runs of the search were slowed by something else on "
+            "this machine: on a quiet one a tune takes fewer runs and sees smaller gains"
+        )
     if found.candidates and state.shortfall:  # what one of them takes is known now
         state.shortfall = proof_shortfall(budget, state.run_s, request.rule, state.quickest_s)
     state.candidates = {candidate.configuration: candidate for candidate in found.candidates}
-    return [candidate.configuration for candidate in found.candidates]
+    keep_candidates(state)
+    return list(state.candidates)
+
+
+def _too_slow(state: TuneState) -> float | None:
+    """Objective from which on a run between marks is of no use; None before there is any to compare with."""
+    known = [trial.objective for trial in (*state.originals, *state.searched) if trial.outcome is Outcome.OK]
+    best = min((objective for objective in known if objective), default=None)
+    return None if best is None or state.request.spread else _SLOW * best
+
+
+def _is_ahead(state: TuneState) -> bool:
+    """Whether a configuration seems so much faster than the original that it is worth a proof."""
+    times: dict[Configuration, list[float]] = defaultdict(list)
+    for trial in (*state.originals, *state.searched):
+        if trial.outcome is Outcome.OK and trial.objective is not None:
+            times[trial.configuration].append(trial.objective)
+    medians = {configuration: median(values) for configuration, values in times.items()}
+    original = medians.pop(Configuration(), 0.0)
+    return min(medians.values(), default=original) < _AHEAD * original
+
+
+def not_reached(state: TuneState) -> list[str]:
+    """Knobs of the space that no run has set."""
+    run = {name for trial in (*state.earlier, *state.searched) for name, _ in trial.configuration.items}
+    return [dimension.knob for dimension in state.space.dimensions if dimension.knob not in run]
 
 
 def _heading(state: TuneState) -> str:
@@ -67,6 +128,9 @@ def _heading(state: TuneState) -> str:
 
 def look_at_knobs(state: TuneState) -> None:
     """Fill in which knobs apply, and what they have noticed."""
+    # That others use the CPUs is no matter of settings, and yet decides on what can be measured.
+    advice = state.recorded[-1].profile.advice if state.recorded else ()
+    taken = tuple(each.finding for each in advice if each.finding.id == "cpus-taken")
     fill_in_space(state)
-    state.findings = findings_of(state.situation, state.space)
+    state.findings = (*taken, *findings_of(state.situation, state.space))
     begin_file_runs(state)

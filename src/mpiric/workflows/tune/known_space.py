@@ -46,7 +46,13 @@ def _written(space: SearchSpace, needless: tuple[CannotMatter, ...]) -> dict[str
 
 def _read(event: Mapping[str, Any]) -> tuple[SearchSpace, tuple[CannotMatter, ...]]:
     dimensions = tuple(
-        Dimension(each["knob"], tuple(each["values"]), each["score"], tuple(each["try_first"]))
+        Dimension(
+            each["knob"],
+            tuple(each["values"]),
+            each["score"],
+            tuple(each["try_first"]),
+            heavy=bool(each.get("heavy", False)),
+        )
         for each in event["dimensions"]
     )
     return SearchSpace(dimensions), tuple(CannotMatter(**each) for each in event["cannot_matter"])

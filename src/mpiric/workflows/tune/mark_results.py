@@ -49,7 +49,7 @@ def marks_fields(
     if growth := found.window.growth:
         state.note(
             f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of what was "
-            "seen than at its beginning: what comes later may gain otherwise"
+            "seen than at its beginning: what comes later may gain otherwise; --after TIME looks there"
         )
     for flag in sorted({flag for run in found.left for rank in run.ranks for flag in rank.flags}):
         if words := _LIMITS.get(flag):
@@ -57,7 +57,9 @@ def marks_fields(
     is_forecast = scope_of(state) == FORECAST and state.request.objective.text == "wall"
     return {
         "scope": scope_of(state),
-        "marks": TunedMarks(found.pair, found.why, found.window.growth),
+        "marks": TunedMarks(
+            found.pair, found.why, found.window.growth, found.window.first_s, found.window.last_s
+        ),
         "forecast_s": (original.median_s, (tuned or original).median_s) if is_forecast else None,
         "whole": state.whole,
         "stopped_trials": stopped,

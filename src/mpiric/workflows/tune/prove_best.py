@@ -48,6 +48,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
         seed=state.request.seed,
         stops=state.request.objective.text == "wall" and not state.request.spread,
         run_s=state.run_s,
+        slowest=max((trial.objective for trial in state.originals if trial.objective), default=0.0),
         answer_s=state.quickest_s,
     )
     for candidate in candidates:

@@ -85,7 +85,7 @@ def export_learned(
 def reason_for(name: str, situation: Situation) -> str:
     """Why a knob may help here, or helps in general."""
     knob = knobs.all_knobs()[name]
-    promise = knob.promise(situation)
+    promise = knobs.promise_of(knob, situation)
     return promise.because if promise.score >= 0.5 else knob.why
 
 

@@ -149,7 +149,7 @@ def _distinct(knob: Knob, values: tuple[str, ...], situation: Situation) -> tupl
 def _dimension(
     knob: Knob, situation: Situation, *, advised: Sequence[str], site: bool, least: float | None
 ) -> Dimension:
-    promise = knob.promise(situation)
+    promise = knobs.promise_of(knob, situation)
     values = _values(knob, situation, site=site)
     if least is not None:
         values = _distinct(knob, values, situation)
@@ -158,4 +158,5 @@ def _dimension(
         values=values,
         score=max(promise.score, _ADVISED_SCORE) if knob.name in advised else promise.score,
         try_first=tuple(value for value in promise.try_first if value in values),
+        heavy=knob.heavy,
     )

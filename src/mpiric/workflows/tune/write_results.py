@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 from statistics import median, median_low
 
@@ -9,6 +10,7 @@ from mpiric import __version__, knobs
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.configuration import Configuration
+from mpiric.model.duration import show_duration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.knob import worst_effect
@@ -47,10 +49,10 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     original, tuned = _timings(evidence, state)
     launch, launch_why = _launch(configuration, situation)
     trials = state.log.read().trials
+    tried = _tried(state, trials)
     split = split_gain(paired_splits(trials, evidence.configuration)) if evidence else None
     state.notes += [
         *_doubts(state),
-        *([state.shortfall] if state.shortfall and not proved else []),
         *ignored_hints(configuration, state),
         *state.copies.notes,
         *written_outside(
@@ -66,6 +68,9 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         state.notes += write_site(directory, configuration, situation, proved)
     at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
     recipe = save_recipe(state, proved, split, host) if proved else ""  # has a note of its own
+    best_so_far = None if proved else _best_so_far(state, evidence)
+    if state.shortfall and not proved and best_so_far is None:
+        state.note(state.shortfall)
     result = Tuned(
         job=situation.job,
         mpi=situation.mpi,
@@ -81,11 +86,13 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         launch_why=launch_why,
         objective=state.request.objective.text,
         maximise=state.request.objective.maximise,
-        best_so_far=_best_so_far(state) if state.interrupted and not proved else None,
+        best_so_far=best_so_far,
         rejected=_rejected(state),
         findings=after_runs(state.findings, trials),
-        tried=_tried(state, trials),
+        tried=tried,
         unjudged=_unjudged(state, trials),
+        not_reached=tuple(each.knob for each in state.space.dimensions if each.knob not in tried),
+        nothing_tried="" if tried else _why_nothing_tried(state),
         cannot_matter=state.cannot_matter,
         runs=len(trials),
         elapsed_s=elapsed_s,
@@ -194,14 +201,52 @@ def _as_it_is(trials: Sequence[Trial]) -> list[float]:
     return untouched or [objective for _, objective in runs]
 
 
-def _best_so_far(state: TuneState) -> BestSoFar | None:
-    """What the runs until an interruption say."""
-    seen = [*state.originals, *state.earlier, *state.searched]
-    candidates = best_so_far(state.space, seen).candidates
-    if not candidates:
+def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | None:
+    """The best configuration of a tune whose proof was not reached, or ended undecided with its budget."""
+    pairs_s = state.run_s + min(state.run_s, state.quickest_s)
+    if evidence is not None:
+        if not evidence.verdict.is_open or evidence.ratio <= 1 + evidence.minimum_effect:
+            return None
+        return BestSoFar(
+            evidence.configuration,
+            evidence.ratio,
+            render(evidence.configuration, state.situation),
+            len(evidence.pairs),
+            evidence.wins,
+            evidence.missing_pairs,
+            evidence.missing_pairs * pairs_s,
+        )
+    candidates = list(state.candidates.values())
+    if state.interrupted:
+        candidates = list(
+            best_so_far(state.space, [*state.originals, *state.earlier, *state.searched]).candidates
+        )
+    best = next((each for each in candidates if each.configuration not in state.rejected), None)
+    if best is None:
         return None
-    best = candidates[0]
-    return BestSoFar(best.configuration, best.expected_ratio, render(best.configuration, state.situation))
+    missing = state.request.rule.fewest_pairs()
+    return BestSoFar(
+        best.configuration,
+        best.expected_ratio,
+        render(best.configuration, state.situation),
+        missing_pairs=missing,
+        missing_s=missing * pairs_s,
+    )
+
+
+def _why_nothing_tried(state: TuneState) -> str:
+    """Why no configuration was tried, with what would help."""
+    knobs_left = len(state.space.dimensions)
+    if state.interrupted:
+        return ""
+    if not knobs_left:
+        return "no setting applies that could matter here"
+    wanted_s = state.run_s * (knobs_left + 3 * state.request.rule.fewest_pairs())
+    mark = ", --mark CALL to end runs earlier" if state.marks is None else ""
+    return (
+        f"a run takes {state.run_s:.3g} s and the budget is {show_duration(state.request.budget_s)}; "
+        f"try --budget {max(1, ceil(wanted_s / 60))}m{mark}, or a shorter input"
+    )
 
 
 def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch | None, str]:

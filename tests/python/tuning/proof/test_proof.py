@@ -98,7 +98,7 @@ def test_an_original_that_keeps_failing_is_an_error() -> None:
 
 def test_a_proof_without_budget_says_how_many_pairs_are_needed() -> None:
     evidence = prove(Script({ORIGINAL: 2.0, FAST: 1.0}), FAST, budget=Budget(runs=6)).evidence
-    assert evidence.verdict is Verdict.NO_DIFFERENCE
+    assert evidence.verdict is Verdict.LIKELY
     assert evidence.stopped_because == "the budget ended after 3 pairs; at least 9 are needed"
 
 
@@ -308,3 +308,26 @@ def test_the_interval_is_the_one_that_the_verdict_rests_on() -> None:
         evidence = prove(SimulatedProgram("lognormal", 0.1, seed, {"allocator": 1.08}), FAST).evidence
         assert (evidence.verdict is Verdict.FASTER) == (evidence.low > 1.01)
         assert evidence.low <= evidence.ci95[0] <= evidence.ci95[1] <= evidence.high
+
+
+def test_a_run_without_a_setting_is_given_no_more_than_tells_that_it_is_slow() -> None:
+    script = Script({ORIGINAL: 1.0, TWO: 0.5, FAST: 0.6, Configuration.of({"binding": "core"}): 7.0})
+    proof = prove(script, TWO, UNITS[:2], stops=True, slowest=1.0)
+    without = [
+        limit for trial, limit in zip(script.asked, script.limits, strict=True) if trial.replicate == -1
+    ]
+    assert without
+    assert all(limit is not None and limit <= 2.1 for limit in without)
+    shares = {share.knobs: share for share in proof.evidence.shares}
+    assert shares["allocator",].shown  # that it is slow without it is an answer
+
+
+@pytest.mark.parametrize(
+    ("answer_s", "verdict"), [(0.5, Verdict.LIKELY), (1.0, Verdict.UNDECIDED), (2.0, Verdict.UNDECIDED)]
+)
+def test_what_the_budget_leaves_open_is_not_called_no_difference(answer_s, verdict) -> None:
+    evidence = prove(Script({ORIGINAL: 1.0, FAST: answer_s}), FAST, budget=Budget(runs=8)).evidence
+    assert evidence.verdict is verdict
+    assert len(evidence.pairs) == 4
+    if answer_s != 1.0:
+        assert evidence.missing_pairs == 5

@@ -28,7 +28,7 @@ def _prove(
 def _false_verdicts(noise: str, proofs: int, rule: StoppingRule | None = None) -> int:
     spreads = (0.01, 0.1)
     verdicts = [_prove(noise, spreads[seed % 2], seed, 1.0, rule).verdict for seed in range(proofs)]
-    return sum(verdict is not Verdict.NO_DIFFERENCE for verdict in verdicts)
+    return sum(verdict.is_claim for verdict in verdicts)
 
 
 def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Smallest:
@@ -69,7 +69,7 @@ def test_settings_that_do_nothing_are_not_said_to_contribute(noise: str) -> None
 @pytest.mark.parametrize("noise", NOISES)
 def test_of_an_answer_that_is_no_faster_nothing_is_claimed(noise: str) -> None:
     found = [smallest(SimulatedProgram(noise, 0.05, seed), THREE, seed) for seed in range(100)]
-    assert sum(each.proof.evidence.verdict is not Verdict.NO_DIFFERENCE for each in found) <= 1
+    assert sum(each.proof.evidence.verdict.is_claim for each in found) <= 1
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -79,7 +79,7 @@ def test_stopping_the_second_run_of_a_pair_makes_no_false_verdicts(noise: str) -
     for seed in range(300):
         program = SimulatedProgram(noise, 0.1, seed, stop=0.55)
         evidence = prove(program, TUNED, seed=seed, stops=True).evidence
-        wrong += evidence.verdict is not Verdict.NO_DIFFERENCE
+        wrong += evidence.verdict.is_claim
     assert wrong <= 3
 
 
@@ -103,7 +103,7 @@ def test_real_gains_are_found(speedup: float, spread: float, share: float, pairs
 
 def test_a_gain_below_the_minimum_effect_is_not_called() -> None:
     found = [_prove("lognormal", 0.003, seed, 1.005) for seed in range(300)]
-    assert sum(evidence.verdict is not Verdict.NO_DIFFERENCE for evidence in found) <= 3
+    assert sum(evidence.verdict.is_claim for evidence in found) <= 3
 
 
 @pytest.mark.parametrize("noise", ["lognormal", "heavy-tailed"])

@@ -287,3 +287,52 @@ def test_a_run_that_was_stopped_for_being_slow_counts_once_it_comes_to_its_end()
     found = best_so_far(THREE, trials)
     assert found.candidates[0].configuration == slow
     assert found.rejected == ()
+
+
+HEAVY = SearchSpace(
+    (
+        Dimension("mpi", ("other",), 0.9, heavy=True),
+        Dimension("binding", ("core",), 0.3),
+    )
+)
+
+
+def test_a_heavy_setting_is_tried_after_all_others_however_much_it_promises() -> None:
+    program = Program()
+    search(HEAVY, program, Budget(runs=8))
+    first = next(configuration for configuration in program.asked if configuration)
+    assert first.as_dict() == {"binding": "core"}
+
+
+@pytest.mark.parametrize(("gain", "kept"), [(0.98, False), (0.9, True)])
+def test_a_heavy_setting_is_a_candidate_for_a_large_gain_only(monkeypatch, gain, kept) -> None:
+    monkeypatch.setitem(GAINS, ("mpi", "other"), gain)
+    best = search(HEAVY, Program(), Budget(runs=60)).candidates[0].configuration.as_dict()
+    assert best["binding"] == "core"
+    assert ("mpi" in best) == kept
+
+
+def test_a_gain_below_the_least_one_is_no_candidate(monkeypatch) -> None:
+    monkeypatch.setitem(GAINS, ("binding", "core"), 0.96)
+    space = SearchSpace((Dimension("binding", ("core",), 0.9),))
+    assert search(space, Program(), Budget(runs=40), least_gain=0.01).candidates
+    assert not search(space, Program(), Budget(runs=40), least_gain=0.1).candidates
+
+
+def test_a_space_of_one_setting_is_known_after_a_few_runs(monkeypatch) -> None:
+    program = Program()
+    search(SearchSpace((Dimension("binding", ("core",), 0.9),)), program, Budget(runs=39))
+    assert len(program.asked) <= 16
+
+
+def test_a_run_that_was_stopped_as_too_slow_between_marks_is_slow_and_no_failure() -> None:
+    class Marked(Program):
+        def _run(self, configuration: Configuration, limit_s: float) -> Trial:
+            trial = super()._run(configuration, 1e9)
+            if trial.objective is not None and trial.objective > 2:
+                return replace(trial, outcome=Outcome.TIMED_OUT, objective=None, at_least=2.0)
+            return trial
+
+    found = search(THREE, Marked(), Budget(runs=30), objective_is_time=False)
+    assert "stopped early" in dict(found.rejected)[Configuration.of({"allocator": "bad", "binding": "core"})]
+    assert found.candidates[0].configuration.as_dict()["binding"] == "core"

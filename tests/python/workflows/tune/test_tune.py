@@ -70,9 +70,9 @@ def test_settings_that_help_together_are_found_together(tune):
     assert tuned.evidence.configuration == Configuration.of({"binding": "core", "huge-pages": "transparent"})
 
 
-def test_without_a_gain_no_difference_is_shown_and_no_recipe_is_written(tune):
+def test_without_a_gain_nothing_is_proved_and_no_recipe_is_written(tune):
     tuned = tune(max_runs=60)
-    assert tuned.verdict is Verdict.NO_DIFFERENCE
+    assert tuned.verdict is Verdict.NO_CANDIDATE
     assert tuned.changes == ()
     assert tuned.recipe == ""
 

@@ -1,0 +1,42 @@
+"""The candidates of a tune whose proof was begun: a tune that is resumed goes on with their proof."""
+
+from mpiric.model.configuration import Configuration
+from mpiric.tuning.search.search import ProofCandidate
+from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.tune.state import TuneState
+
+_EVENT = "searched"
+
+
+def keep_candidates(state: TuneState) -> None:
+    """Note what the search has found, the best first."""
+    candidates = [
+        {
+            "configuration": each.configuration.as_dict(),
+            "expected_ratio": each.expected_ratio,
+            "doubtful": list(each.doubtful),
+            "evident": list(each.evident),
+        }
+        for each in state.candidates.values()
+    ]
+    if isinstance(state.trials, Trials):  # not while the rounds of an array are planned
+        state.log.append(_EVENT, {"candidates": candidates})
+
+
+def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
+    """Candidates that an earlier part of this tune had found; empty where it had not come to that."""
+    if not isinstance(state.trials, Trials):
+        return ()
+    events = [event for event in state.log.read().events if event["event"] == _EVENT]
+    candidates = events[-1].get("candidates") if events else None
+    if not isinstance(candidates, list):
+        return ()
+    return tuple(
+        ProofCandidate(
+            Configuration.of(each["configuration"]),
+            float(each["expected_ratio"]),
+            tuple(each["doubtful"]),
+            tuple(each["evident"]),
+        )
+        for each in candidates
+    )

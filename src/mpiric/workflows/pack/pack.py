@@ -77,6 +77,7 @@ def _run_request(request: PackRequest) -> RunRequest:
         recipe=request.recipe,
         store=request.store,
         use_recipe=request.use_recipe,
+        packs=True,
     )
 
 

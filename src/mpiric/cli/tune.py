@@ -14,6 +14,7 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import COUNT, DIRECTORY, FILE, command_line, mpi_option
 from mpiric.cli._progress import Progress
+from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
     array_options,
     refuse_unsubmitted,
@@ -39,7 +40,7 @@ from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.reference import check_reference
 from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.submitted import tune_to_submit
+from mpiric.workflows.tune.submitted import options_of_tune, tune_to_submit
 from mpiric.workflows.tune.tune import dry_run, tune
 
 _EPILOG = """\b
@@ -55,6 +56,10 @@ Examples:
   mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow it again
   mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
 """
+
+
+_NOT_KEPT = set("submit resume store into round_number command_line mpi_label as_json dry_run".split())
+_OF_SUBMISSION = ("job_options", "array", "slice_time")
 
 
 def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -164,7 +169,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     **DIRECTORY,
     help="With --finish: compare with what a whole run has left in DIR, its output in DIR/stdout.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
+@click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command, with its options where none are given.")
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--output", "-o", **FILE, help="Save the recipe here too.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the proof's verdict.")
@@ -193,6 +198,8 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     proposes; the best is proved against the original by fresh runs in pairs. The result is a recipe for
     `mpiric run`, and the exact command and environment to use without mpiric.
     """
+    if given["resume"]:
+        given = _with_earlier_options(command_line, given)
     refuse_unsubmitted(given)
     with piped_input() as stdin:
         request = _under(_request(command_line, stdin, given), given)
@@ -209,6 +216,14 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     else:
         print_tuned(tuned, Console(highlight=False, markup=False))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
+
+
+def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """The options of this call, and those of the tune that it goes on with where it gives none."""
+    words = options_of_tune(line, str(Path.cwd()), given["store"], submitted=given["submit"])
+    of_job = () if given["submit"] else _OF_SUBMISSION
+    recalled = recall_options(click.get_current_context(), words, line, {*_NOT_KEPT, *of_job})
+    return {name: recalled[name] for name in given}
 
 
 def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:
@@ -260,6 +275,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         reference=check_reference(given["reference"]) if given["reference"] else None,
         site=given["site"],
         spread=spread_of(given),
+        options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
 
 
@@ -282,7 +298,6 @@ def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
     directory = tune_to_submit(request)
     again = ["mpiric", "tune", "--submit", "--resume"]
     again += ["--store", str(request.store)] if request.store else []
-    again += ["--array", str(given["array"])] if given["array"] else []
     return run_submitted(
         directory,
         ("--into", str(directory)),

@@ -1,5 +1,6 @@
 """The result of a tune as a page for the terminal."""
 
+import shlex
 from collections.abc import Iterator
 from math import isinf
 
@@ -164,6 +165,8 @@ def _effort(tuned: Tuned) -> str:
 
 
 def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    for sentence in tuned.exports:
+        yield 2, Text(sentence, style="green")
     if tuned.launch is None:
         yield 2, Text(tuned.launch_why)
         return
@@ -174,9 +177,10 @@ def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 
 def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
-    command = " ".join(tuned.job.argv)
+    command = shlex.join(tuned.job.argv)
     if tuned.interrupted:
-        yield 2, Text(f"mpiric tune --resume -- {command}", style="green")
+        resume = shlex.join(["mpiric", "tune", *tuned.resume_options, "--", *tuned.job.argv])
+        yield 2, Text(resume, style="green")
     elif tuned.recipe:
         yield 2, Text(f"mpiric run -- {command}", style="green")
         yield 2, Text(f"recipe  {tuned.recipe}", style="green")

@@ -37,7 +37,13 @@ def open_log(request: TuneRequest, job: Job) -> TuneLog:
     store, identity = Store(request.store), job_identity(job)
     if request.resume:
         return store.resume(store.latest(identity).path)
-    return store.create(program_name(job), identity, job.argv, objective=request.objective.text)
+    return store.create(
+        program_name(job),
+        identity,
+        job.argv,
+        objective=request.objective.text,
+        options=list(request.options),
+    )
 
 
 @contextmanager

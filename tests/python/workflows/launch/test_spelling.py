@@ -1,11 +1,15 @@
 """Knob values become launches in the words of whoever has them."""
 
+from dataclasses import replace
+from itertools import product
+
 import pytest
 from tests.support.situations import BY_LABEL, situation
 
+from mpiric import knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
-from mpiric.workflows.launch.spelling import completed, render
+from mpiric.workflows.launch.spelling import can_be_written, completed, render
 from mpiric.workflows.tune.site_defaults import site_variables
 
 
@@ -58,3 +62,25 @@ def test_a_sanitizer_of_the_program_stays_in_front_of_what_is_preloaded() -> Non
     launch = render(chosen(allocator="jemalloc"), case)
     assert "/usr/lib/libasan.so.8:/usr/lib/libjemalloc.so.2" in launch.argv
     assert not [word for word in render(chosen(binding="core"), case).argv if "libasan" in word]
+
+
+def test_by_another_route_the_other_knobs_are_options_of_its_launcher() -> None:
+    case = situation(BY_LABEL["mpich-5.0.2"], ranks=4, nodes=2)
+    case = replace(case, job=replace(case.job, dialect="srun", launcher_words=("srun",)))
+    launch = render(chosen(launch_route="mpirun", mapping="node-round-robin"), case)
+    assert launch.argv[0] == case.mpi.launcher
+    assert not [word for word in launch.argv if word.startswith("--distribution")]
+
+
+@pytest.mark.parametrize("label", ["mpich-5.0.2", "openmpi-5.0.11", "intelmpi-2021.19"])
+@pytest.mark.parametrize("dialect", ["srun", ""])
+def test_what_can_be_written_is_rendered(label: str, dialect: str) -> None:
+    case = situation(BY_LABEL[label], ranks=4, nodes=2)
+    if dialect:
+        case = replace(case, job=replace(case.job, dialect=dialect, launcher_words=(dialect,)))
+    by_name = knobs.all_knobs()
+    for route, name in product(by_name["launch-route"].domain.words, ("mapping", "binding", "bootstrap")):
+        for value in by_name[name].domain.words:
+            configuration = Configuration.of({"launch-route": route, name: value})
+            if can_be_written(configuration, case):
+                assert render(configuration, case).argv

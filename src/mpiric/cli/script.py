@@ -60,7 +60,8 @@ Examples:
     "--mpi",
     default="",
     metavar="TYPE",
-    help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: by the program's library]",
+    help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI); by default as the program's "
+    "library needs it.",
 )
 @click.option("--defaults", **FILE, help="The site's; else $MPIRIC_SITE.")
 @click.option("--recipe", **FILE, help="Its settings are included.")

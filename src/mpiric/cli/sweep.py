@@ -92,7 +92,11 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     metavar="DIR",
     help="Where measurements, policy and exports go.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the sweep in that directory, with its options where none are given.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the sweep in that directory, with its options where none are given.",
+)
 @submit_options
 @array_options
 @click.option("--site", is_flag=True, help=f"Also write the policy to {SITE}, for everybody's `mpiric run`.")

@@ -169,7 +169,11 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     **DIRECTORY,
     help="With --finish: compare with what a whole run has left in DIR, its output in DIR/stdout.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command, with its options where none are given.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the interrupted tune of this command, with its options where none are given.",
+)
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--output", "-o", **FILE, help="Save the recipe here too.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the proof's verdict.")
@@ -206,7 +210,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         if dry_run:
             return _dry_run(request)
         if given["submit"]:
-            return _submitted(request, given)
+            return _submitted(request)
         with Progress() as progress:
             tuned = _tuned(request, given["round_number"], progress)
     if tuned is None:
@@ -294,7 +298,7 @@ def _under(request: TuneRequest, given: dict[str, Any]) -> TuneRequest:
     return replace(request, argv=argv, environment=environment)
 
 
-def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
+def _submitted(request: TuneRequest) -> int:
     directory = tune_to_submit(request)
     again = ["mpiric", "tune", "--submit", "--resume"]
     again += ["--store", str(request.store)] if request.store else []

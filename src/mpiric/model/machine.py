@@ -184,7 +184,7 @@ class Machine:
 
     @property
     def networks(self) -> tuple[Nic, ...]:
-        """Interfaces that can carry messages between nodes, the fastest first, without containers' bridges."""
+        """Interfaces that can carry messages between nodes, the fastest first; no bridges of containers."""
         usable = [
             nic
             for nic in self.nics

@@ -43,6 +43,7 @@ class BatchScheduler(Scheduler):
     submitted_pattern = ""  # the id of a job or array in what the submitter prints
     marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
     cancel_command: tuple[str, ...] = ()  # before ids
+    end_words: tuple[str, ...] = ()  # in what it writes into a job's log when it ends the job
     requeue_command: tuple[
         str, ...
     ] = ()  # before the id of a running job to be begun again; () if there is none
@@ -77,9 +78,7 @@ class BatchScheduler(Scheduler):
         """Render a time limit."""
         return str(minutes)
 
-    def launch(
-        self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = ""
-    ) -> tuple[str, ...]:
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = "") -> tuple[str, ...]:
         """Render the launcher's arguments that keep each rank on cores of its own.
 
         ``dialect`` is that of the MPI library's own launcher, "" when unknown.

@@ -96,7 +96,11 @@ class Flux(BatchScheduler):
         return f"{minutes}m"
 
     def launch(
-        self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = ""  # noqa: ARG002
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,  # noqa: ARG002
+        mpi: str,
+        dialect: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
         """Render flux run, each rank on cores of its own."""
         sizes = (f"--nodes={layout.nodes}", f"--ntasks={layout.ranks}")

@@ -88,7 +88,11 @@ class Lsf(BatchScheduler):
         return frozenset(self.fields.get(f"-R {name}", name) for name in re.findall(r"(\w+)\[", option))
 
     def launch(
-        self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = ""  # noqa: ARG002
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,  # noqa: ARG002
+        mpi: str,  # noqa: ARG002
+        dialect: str = "",
     ) -> tuple[str, ...]:
         """Render the MPI library's own launcher, which finds the hosts by LSB_* variables."""
         return ("mpirun", "-n", str(layout.ranks), *library_binding(layout, dialect))

@@ -41,6 +41,7 @@ class Pbs(BatchScheduler):
     submitted_pattern = r"^(\d+(?:\[\])?\S*)$"
     marked_command = ("qselect", "-x", "-N", "{mark}")
     cancel_command = ("qdel",)
+    end_words = ("PBS: job killed",)
     requeue_command = ("qrerun",)  # for operators and managers only
     limit_command = ("qstat", "-B", "-f")
     limit_pattern = r"^\s*max_array_size = (\d+)"
@@ -83,7 +84,11 @@ class Pbs(BatchScheduler):
         return f"{minutes // 60:02}:{minutes % 60:02}:00"
 
     def launch(
-        self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = ""  # noqa: ARG002
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,  # noqa: ARG002
+        mpi: str,  # noqa: ARG002
+        dialect: str = "",
     ) -> tuple[str, ...]:
         """Render the MPI library's own launcher, which finds the hosts by PBS_NODEFILE."""
         return ("mpiexec", "-n", str(layout.ranks), *library_binding(layout, dialect))

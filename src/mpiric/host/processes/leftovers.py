@@ -1,17 +1,36 @@
 """What a launch leaves outside its directory when it is killed: session directories and shared memory.
 
 TMPDIR stays the user's: another one would change the environment the program is measured in, could
-sit on another file system, and a longer path breaks the 107 bytes of Unix sockets. So what the
-launchers leave there is recognised by the process number they write into its name.
+sit on another file system, and a longer path breaks the 107 bytes of Unix sockets. So what launchers and
+libraries leave is recognised by its name, and only where it cannot be anybody else's: a name that holds the
+number of a process of the launch; or, for names without one, a file of this user that appeared during the
+launch, has the form of an MPI library's own names, and whose maker is certainly gone.
 """
-# ruff: noqa: PTH108, PTH115, PTH118, PTH208
+# ruff: noqa: PTH108, PTH118, PTH208
 
 import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 
-from mpiric.host.processes.proc import all_pids, is_alive, read_bytes
+from mpiric.host.processes.proc import all_pids, is_alive, read_bytes, read_stat
 
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108
+SHARED_MEMORY = "/dev/shm"  # noqa: S108
+_TEMPORARY = "/tmp"  # noqa: S108
 _SESSION_STEMS = ("ompi.", "prte.", "prtrn.", "prun.", "pmix", "openmpi-sessions-", "jf.", "dvm.", "pid.")
+
+# Names in /dev/shm: MPICH and Intel MPI, UCX, libfabric, PSM, then Open MPI, with host and user.
+_SEGMENT = re.compile(
+    r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|Intel_MPI_\w{6}"
+    r"|ucx_shm_posix_[0-9a-f]+|fi_shm_\S+|psm[23]_shm\.\S+"
+    r"|(?:vader|sm)_segment\.(?P<host>.+)\.(?P<uid>\d+)\.[0-9a-f]+\.\d+"
+    r"|osc_(?:sm|rdma)\.(?P<osc_host>.+)\.[0-9a-f]+(?:\.\d+)*)"
+)
+# MPICH's proxy exports the topology for its ranks and removes the file unless it is killed.
+_TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
+_PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # as the kernel cuts their names
+
+Names = set[tuple[str, int]]  # (name, inode) of files of one directory
 
 
 class Leftovers:
@@ -19,34 +38,100 @@ class Leftovers:
 
     def __init__(self, environment: "dict[str, str]") -> None:
         names = ("TMPDIR", "TMP", "TEMP", "OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
-        self._bases = {environment[name] for name in names if environment.get(name)} or {"/tmp"}  # noqa: S108
-        self._before = _shared_memory()
+        self._bases = {environment[name] for name in names if environment.get(name)} or {_TEMPORARY}
+        self._segments = _own_files(SHARED_MEMORY, _is_segment)
+        self._topologies = _own_files(_TEMPORARY, _is_topology)
 
-    def remove(self, pids: set[int]) -> None:
-        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own."""
+    def remove(self, pids: set[int], above: Collection[int] = ()) -> None:
+        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own.
+
+        Processes ``above`` may live: they belong to nobody else's launch.
+        """
         dead = {pid for pid in pids if not is_alive(pid)}
         for base in self._bases:
             _remove_sessions(base, dead)
-        appeared = _shared_memory() - self._before
+        appeared = _own_files(SHARED_MEMORY, _is_segment) - self._segments
         for name, _ in appeared - _in_use(appeared):
-            _unlink(os.path.join(_SHARED_MEMORY, name))
+            _unlink(os.path.join(SHARED_MEMORY, name))
+        exported = _own_files(_TEMPORARY, _is_topology) - self._topologies
+        if exported and not _has_living_proxy(above):
+            for name, _ in exported:
+                _unlink(os.path.join(_TEMPORARY, name))
 
 
-def _shared_memory() -> set[tuple[str, int]]:
-    """(name, inode) of this user's segments."""
-    own, found = os.getuid(), set()
+def remove_recent(age_s: float) -> None:
+    """Remove what this user's launches of the last ``age_s`` seconds have left on this node.
+
+    A launch of mpiric's starts this on the nodes where mpiric itself does not run. Launchers above this
+    process are of that launch.
+    """
+    above, pid = {os.getpid()}, os.getpid()
+    while (stat := read_stat(pid)) is not None and stat.parent > 1:
+        pid = stat.parent
+        above.add(pid)
+    since_s = time.time() - age_s
+    leftovers = Leftovers(dict(os.environ))
+    leftovers._segments = _older(SHARED_MEMORY, leftovers._segments, since_s)
+    leftovers._topologies = _older(_TEMPORARY, leftovers._topologies, since_s)
+    leftovers.remove(set(_dead_makers(leftovers._bases, since_s)), above)
+
+
+def _older(directory: str, names: Names, since_s: float) -> Names:
+    """Those of the names whose files have not been changed since then."""
+    older = set()
+    for name, inode in names:
+        try:
+            status = os.stat(os.path.join(directory, name), follow_symlinks=False)  # noqa: PTH116
+        except OSError:
+            continue
+        if max(status.st_mtime, status.st_ctime) < since_s:
+            older.add((name, inode))
+    return older
+
+
+def _dead_makers(bases: Iterable[str], since_s: float) -> Iterator[int]:
+    """Numbers of ended processes in the names of young sessions; ``jf.N`` and ``dvm.N`` number jobs."""
+    for base in bases:
+        try:
+            entries = [entry for entry in os.scandir(base) if entry.name.startswith(_SESSION_STEMS)]
+            young = [e for e in entries if e.stat(follow_symlinks=False).st_mtime >= since_s]
+        except OSError:
+            continue
+        for entry in young:
+            if not entry.name.startswith(("jf.", "dvm.")):
+                yield from (number for number in _numbers(entry.name) if not is_alive(number))
+
+
+def _is_segment(name: str) -> bool:
+    """Whether an MPI library of this user on this host may have given a segment its name."""
+    form = _SEGMENT.fullmatch(name)
+    if form is None:
+        return False
+    host = form["host"] or form["osc_host"]
+    is_here = host is None or host.split(".")[0] == os.uname().nodename.split(".")[0]
+    return is_here and (form["uid"] is None or int(form["uid"]) == os.geteuid())
+
+
+def _is_topology(name: str) -> bool:
+    return _TOPOLOGY.fullmatch(name) is not None
+
+
+def _own_files(directory: str, is_known: Callable[[str], bool]) -> Names:
+    """Regular files of this user in a directory whose names are of a known form."""
+    own, names = os.geteuid(), set()
     try:
-        with os.scandir(_SHARED_MEMORY) as entries:
+        with os.scandir(directory) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                if status.st_uid == own and entry.is_file(follow_symlinks=False):
-                    found.add((entry.name, status.st_ino))
+                if is_known(entry.name) and entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_uid == own:
+                        names.add((entry.name, status.st_ino))
     except OSError:
         pass
-    return found
+    return names
 
 
-def _in_use(segments: set[tuple[str, int]]) -> set[tuple[str, int]]:
+def _in_use(segments: Names) -> Names:
     """Segments that a living process has open or mapped.
 
     Open files first: a process that closes its descriptor after mapping is then met by its mapping.
@@ -56,27 +141,35 @@ def _in_use(segments: set[tuple[str, int]]) -> set[tuple[str, int]]:
     used: set[str] = set()
     pids = all_pids()
     for pid in pids:
-        used |= {path.removeprefix(_SHARED_MEMORY + "/") for path in _open_files(pid)}
+        used |= {path.removeprefix(SHARED_MEMORY + "/") for path in _open_segments(pid)}
     mapped = b"\n".join(read_bytes(f"/proc/{pid}/maps") for pid in pids)
     return {
         (name, inode) for name, inode in segments if name in used or f"/{name}\n".encode() in mapped + b"\n"
     }
 
 
-def _open_files(pid: int) -> list[str]:
-    found = []
+def _open_segments(pid: int) -> Iterator[str]:
     try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
-            if target.startswith(_SHARED_MEMORY + "/"):
-                found.append(target)
+        names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
-        pass
-    return found
+        return
+    for name in names:
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115
+        except OSError:
+            continue  # closed meanwhile
+        if target.startswith(SHARED_MEMORY + "/"):
+            yield target
+
+
+def _has_living_proxy(above: Collection[int]) -> bool:
+    """Whether a proxy of MPICH's launcher lives, which may have exported any of the topologies."""
+    pids = (pid for pid in all_pids() if pid not in above)
+    return any(read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) for pid in pids)
 
 
 def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:
-    """Session directories of this user whose name holds the number of a process that was ours.
+    """Remove session directories of this user whose name holds the number of a process that was ours.
 
     ``ompi.HOST.UID/pid.PID`` (Open MPI 4), ``prtrn.PID`` and ``prte.HOST.PID.UID`` (PRRTE),
     ``pmix_*_PID`` (PMIx).
@@ -87,11 +180,11 @@ def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:
         return
     for entry in entries:
         try:
-            if entry.is_symlink() or entry.stat().st_uid != os.getuid():
+            if entry.is_symlink() or entry.stat(follow_symlinks=False).st_uid != os.geteuid():
                 continue
             if dead & _numbers(entry.name):
                 _remove(entry)
-            elif deeper and entry.is_dir() and entry.name.startswith("ompi."):
+            elif deeper and entry.is_dir(follow_symlinks=False) and entry.name.startswith("ompi."):
                 _remove_sessions(entry.path, dead, deeper=False)
         except OSError:
             continue
@@ -99,16 +192,16 @@ def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:
 
 def _numbers(name: str) -> set[int]:
     words = name.replace("_", ".").replace("-", ".").split(".")
-    if words[-1] == str(os.getuid()):
+    if words[-1] == str(os.geteuid()):
         words.pop()  # ".UID" closes the names of Open MPI and PRRTE and is no process
-    return {int(word) for word in words if word.isdigit()}
+    return {int(word) for word in words if word.isdecimal()}
 
 
 def _remove(entry: "os.DirEntry[str]") -> None:
-    import shutil  # only ever needed after a launch that went wrong
+    if entry.is_dir(follow_symlinks=False):
+        from mpiric.host.owned_files import remove_tree  # only ever needed after a launch that went wrong
 
-    if entry.is_dir():
-        shutil.rmtree(entry.path, ignore_errors=True)
+        remove_tree(entry.path)
     else:
         _unlink(entry.path)
 

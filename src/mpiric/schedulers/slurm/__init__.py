@@ -50,7 +50,8 @@ class Slurm(BatchScheduler):
         "--partition": "partition", "-p": "partition", "--time": "time", "-t": "time",
         "--nodes": "nodes", "-N": "nodes", "--ntasks": "ranks", "-n": "ranks",
         "--ntasks-per-node": "ranks_per_node", "--cpus-per-task": "cores_per_rank", "-c": "cores_per_rank",
-        "--gpus-per-node": "gpus_per_node", "--nodelist": "hosts", "-w": "hosts", "--constraint": "features", "-C": "features",
+        "--gpus-per-node": "gpus_per_node", "--nodelist": "hosts", "-w": "hosts",
+        "--constraint": "features", "-C": "features",
         "--exclusive": "exclusive",
     }  # fmt: skip
     server_hint = "`scontrol ping`"
@@ -63,6 +64,7 @@ class Slurm(BatchScheduler):
     submitted_pattern = r"^(\d+)(?:;\S+)?$"  # --parsable appends ;cluster on federations
     marked_command = ("squeue", "--noheader", "--me", "--states=all", f"--format={output.MARKED_FORMAT}")
     cancel_command = ("scancel",)
+    end_words = (" CANCELLED AT ", " DUE TO ")
     requeue_command = ("scontrol", "requeue")
     limit_command = ("scontrol", "show", "config")
     limit_pattern = r"^MaxArraySize\s*=\s*(\d+)"
@@ -84,7 +86,11 @@ class Slurm(BatchScheduler):
         return {**super().values(request), **own, "threads_per_core": request.threads_per_core > 1}
 
     def launch(
-        self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = ""  # noqa: ARG002
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,
+        mpi: str,
+        dialect: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
         """Render srun, each rank on cores of its own."""
         # srun refuses --hint beside --cpu-bind; this pair is what --hint=nomultithread stands for.
@@ -204,7 +210,9 @@ class Slurm(BatchScheduler):
             if down := self.unusable(done.stdout, names):
                 return RunFailure(down)
             step = host.run(
-                _empty_step(allocation.job, len(names), overlaps=inside), environment=own, timeout_s=_STEP_TIMEOUT_S
+                _empty_step(allocation.job, len(names), overlaps=inside),
+                environment=own,
+                timeout_s=_STEP_TIMEOUT_S,
             )
             late += step.status == TIMED_OUT
             if step.status == TIMED_OUT:

@@ -14,10 +14,10 @@ from mpiric.schedulers import find_allocation
 def node_count(job: Job, host: Host) -> int:
     """Nodes that get a rank, as launchers fill them: slots in order, around again when they are used up."""
     hosts = [(each.name, max(1, each.slots)) for each in launchers.named_hosts(job)] or _allocated(host, job)
-    stated = stated(job, Meaning.NODES)
+    nodes = stated(job, Meaning.NODES)
     per_node = stated(job, Meaning.RANKS_PER_NODE)
-    if stated:
-        return min(stated, len(hosts)) if len(hosts) > 1 else stated
+    if nodes:
+        return min(nodes, len(hosts)) if len(hosts) > 1 else nodes
     if len(hosts) <= 1 or not job.ranks:
         return max(1, len(hosts))
     if launchers.dialects()[job.dialect].fills_every_host and not per_node:

@@ -19,7 +19,8 @@ from mpiric.schedulers import find_allocation
 from mpiric.workflows.launch.spelling import spellings
 
 _LOOK = r"""
-[ "${MPI_LOCALRANKID:-${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-${PALS_LOCAL_RANKID:-0}}}}" = 0 ] || exit 0
+local=${MPI_LOCALRANKID:-${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-${PALS_LOCAL_RANKID:-0}}}}
+[ "$local" = 0 ] || exit 0
 IFS= found= number=0
 for pattern do
     for path in $pattern; do
@@ -102,30 +103,29 @@ def _look(
     """Host → numbers of the patterns that match there; of this host where the nodes cannot be asked."""
     words = ("sh", "-c", _LOOK, "sh", *patterns)
     answer = ""
-    if launches and _runs_elsewhere(situation, host):
-        launch = launchers.render(_with_program(situation.job, words), [])
+    if launches and runs_elsewhere(situation.job, situation.nodes, host):
+        launch = launchers.render(with_program(situation.job, words), [])
         changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
         answer = host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S).stdout
     found = _ANSWER.findall(answer) or _ANSWER.findall(host.run(words).stdout)
     return {name: frozenset(map(int, numbers.split())) for name, numbers in found}
 
 
-def _runs_elsewhere(situation: Situation, host: Host) -> bool:
+def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
     """Whether ranks run on other hosts that can be asked now: a scheduler's queue is not waited in."""
-    job = situation.job
     options = [option for segment in job.segments for option in segment.options]
     if not job.launcher_words or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
         return False
     if not launchers.dialects()[job.dialect].has_scheduler_names:
-        return situation.nodes > 1 or bool(launchers.named_hosts(job))
+        return nodes > 1 or bool(launchers.named_hosts(job))
     try:
         return bool(find_allocation(host).job)
     except MpiricError:
         return False
 
 
-def _with_program(job: Job, program: tuple[str, ...]) -> Job:
-    """The job with another program; options that redirect output or bind ranks are not for it."""
+def with_program(job: Job, program: tuple[str, ...]) -> Job:
+    """Give a job another program, and no option that redirects output or binds ranks."""
     segments = tuple(
         Segment(tuple(each for each in segment.options if not _is_left_out(each)), program)
         for segment in job.segments

@@ -26,7 +26,7 @@ from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
 
-# Cores, hardware threads and NUMA nodes are those that may be used: an allocation may hold a part of a machine.
+# Cores, hardware threads and NUMA nodes are those that may be used: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
 
 

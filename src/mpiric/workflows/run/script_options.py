@@ -19,7 +19,6 @@ from mpiric.schedulers import (
 from mpiric.workflows.launch.nodes import stated
 from mpiric.workflows.launch.parse_job import program_path
 
-
 _PMI_LIBRARIES = (  # of Slurm, as distributions install it
     "/usr/lib64/libpmi2.so.0",
     "/usr/lib/x86_64-linux-gnu/libpmi2.so.0",
@@ -33,24 +32,24 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
 
     Raises MpiricError where an option of the script says otherwise.
     """
-    sizes = {
-        "nodes": ("--nodes", stated(job, Meaning.NODES) or len(launchers.named_hosts(job)), "nodes"),
-        "ranks": ("--ranks", job.ranks or 0, "ranks"),
-        "ranks_per_node": ("--ranks-per-node", stated(job, Meaning.RANKS_PER_NODE), "ranks per node"),
-        "threads": ("--threads", stated(job, Meaning.THREADS_PER_RANK), "cores per rank"),
-    }
-    unset = LayoutRequest()
-    for field, (option, of_line, what) in sizes.items():
-        given = getattr(request, field)
-        if not of_line or given == of_line:
-            continue
-        if given != getattr(unset, field):
+    sizes = (
+        ("nodes", request.nodes, stated(job, Meaning.NODES) or len(launchers.named_hosts(job)), 0),
+        ("ranks", request.ranks, job.ranks or 0, 0),
+        ("ranks_per_node", request.ranks_per_node, stated(job, Meaning.RANKS_PER_NODE), 0),
+        ("threads", request.threads, stated(job, Meaning.THREADS_PER_RANK), 1),
+    )
+    chosen: dict[str, int] = {}
+    for name, given, of_line, unset in sizes:
+        chosen[name] = of_line or given
+        if of_line and given not in (unset, of_line):
+            option, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
             raise MpiricError(
                 f"{option} {given} and the command's own {of_line} {what} contradict each other",
                 hint=f"leave out {option}, or change the launch line",
             )
-        request = replace(request, **{field: of_line})
-    return request
+    return LayoutRequest(
+        **chosen, bandwidth_bound=request.bandwidth_bound, gpus_per_node=request.gpus_per_node
+    )
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,8 @@ def rank_service(job: Job, scheduler: BatchScheduler, given: str, host: Host) ->
     needed = mpis.mpi_needed_by(host, path) if path else ""
     library = mpis.mpi_of_library(host, needed) if needed else None
     family = mpis.abi_of_program(host, path) if path else None
-    dialect = library.dialect if library else {AbiFamily.OPENMPI: "openmpi5"}.get(family, "hydra")
-    dialect = dialect if family or library else ""
+    by_family = "openmpi5" if family is AbiFamily.OPENMPI else "hydra" if family else ""
+    dialect = library.dialect if library else by_family
     known = launchers.dialects().get(dialect)
     manager = given or (known.process_manager if known else "")
     available = scheduler.process_managers(host)
@@ -101,7 +100,9 @@ def without_service(job: Job, scheduler: BatchScheduler, host: Host) -> str:
     named = any(segment.first(Meaning.PROCESS_MANAGER) for segment in job.segments)
     if job.dialect != "srun" or named or scheduler.default_process_manager(host) != "none":
         return ""
-    manager = rank_service(job, scheduler, "", host).manager or "pmi2 (MPICH, Intel MPI) or --mpi=pmix (Open MPI)"
+    manager = (
+        rank_service(job, scheduler, "", host).manager or "pmi2 (MPICH, Intel MPI) or --mpi=pmix (Open MPI)"
+    )
     return f"srun starts jobs of one rank each here (MpiDefault=none): write srun --mpi={manager}"
 
 

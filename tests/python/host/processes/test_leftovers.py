@@ -27,7 +27,7 @@ def segment():
     made = []
 
     def name() -> Path:
-        made.append(SHARED / f"vader_segment.mpiric-test.{uuid.uuid4().hex}")
+        made.append(SHARED / f"vader_segment.{os.uname().nodename}.{os.getuid()}.{uuid.uuid4().hex}.0")
         return made[-1]
 
     yield name

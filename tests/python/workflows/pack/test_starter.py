@@ -90,7 +90,9 @@ def test_a_target_that_is_too_old_is_refused_when_packing():
         check_glibc(PACK, (2, 28))
 
 
-NETWORK = SettingsNeed(("FI_TCP_IFACE", "UCX_NET_DEVICES"), "network interface nosuch0", ("/sys/class/net/nosuch0",))
+NETWORK = SettingsNeed(
+    ("FI_TCP_IFACE", "UCX_NET_DEVICES"), "network interface nosuch0", ("/sys/class/net/nosuch0",)
+)
 
 
 def with_need(need: SettingsNeed) -> Pack:

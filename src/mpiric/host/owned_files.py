@@ -1,0 +1,163 @@
+"""Files and directories where other users may write: no link is followed, no other user's file is touched.
+
+Every function works on an open directory, so that nobody can put a link in the way between a check and its
+use. New files are created exclusively. Errors are those of the system.
+"""
+# ruff: noqa: PTH101
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LONGEST = 1 << 20
+_PRIVATE = stat.S_IRWXU
+_MOST_TRIES = 20
+
+
+def open_directory(path: str | os.PathLike[str], at: int | None = None) -> int:
+    """Open a directory of this user's own. Raises OSError for a link and for another user's."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    if os.fstat(descriptor).st_uid != os.geteuid():
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, "it belongs to another user", str(path))
+    return descriptor
+
+
+def open_new(path: str | os.PathLike[str], mode: int = 0o600, at: int | None = None) -> int:
+    """Create a file for writing. Raises FileExistsError where the name is taken, by a link too."""
+    return os.open(path, os.O_WRONLY | _NEW, mode, dir_fd=at)
+
+
+def open_own(
+    path: str | os.PathLike[str], flags: int = os.O_RDONLY, mode: int = 0o600, at: int | None = None
+) -> int:
+    """Open a regular file of this user's own; to write, one without another name. Raises OSError else."""
+    safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a FIFO must not wait
+    descriptor = os.open(path, flags | safe, mode, dir_fd=at)
+    status = os.fstat(descriptor)
+    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_own or (flags & os.O_ACCMODE != os.O_RDONLY and status.st_nlink > 1):
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, "it is not a file of this user's own", str(path))
+    return descriptor
+
+
+def read_own(path: str | os.PathLike[str], most_bytes: int = _LONGEST, at: int | None = None) -> bytes:
+    """Read the first bytes of a regular file of this user's own. Raises OSError for anything else."""
+    with os.fdopen(open_own(path, at=at), "rb") as file:
+        return file.read(most_bytes)
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a file completely or not at all: a new file in the same directory, then renamed.
+
+    A link that another user put there is replaced. A device, and a link of the user's own or the system's
+    (``/dev/stdout``), is written to as a shell would.
+    """
+    if not _may_be_replaced(path):
+        with path.open("wb") as file:
+            file.write(data)
+        return
+    beside = path.with_name(f".mpiric-{secrets.token_hex(6)}")
+    descriptor = open_new(beside, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _may_be_replaced(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except OSError:
+        return True
+    foreign_link = stat.S_ISLNK(status.st_mode) and status.st_uid not in (os.geteuid(), 0)
+    return stat.S_ISREG(status.st_mode) or foreign_link
+
+
+def is_own_directory(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a directory of this user's own, not a link, that nobody else may write to."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and _is_private(status)
+
+
+def remove_tree(path: str | os.PathLike[str]) -> None:
+    """Remove a directory of this user's own with all that is in it, as far as that can be done.
+
+    Directories inside that their program closed are opened up. Links are removed, not followed; other file
+    systems are not entered. A directory of another user and a link in its place stay, but for those that are
+    in a directory of this user's alone. The directory above keeps its mode and its times.
+    """
+    above, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
+    try:
+        parent = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        status, before = os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(parent)
+        is_ours = status.st_uid == os.geteuid() or _is_private(before)
+        if stat.S_ISDIR(status.st_mode) and is_ours:
+            _remove_directory(name, parent, status.st_dev)
+            os.utime(f"/proc/self/fd/{parent}", ns=(before.st_atime_ns, before.st_mtime_ns))
+    except OSError:
+        return
+    finally:
+        os.close(parent)
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+def _remove_directory(name: str, parent: int, device: int) -> None:
+    """Remove a directory of an open one; what cannot be removed stays. Raises OSError when it stays."""
+    descriptor = _open_up(name, parent)
+    try:
+        if os.fstat(descriptor).st_dev != device:
+            return
+        for _ in range(_MOST_TRIES):  # something may still be written into it
+            names = os.listdir(descriptor)  # noqa: PTH208
+            for inner in names:
+                with suppress(OSError):
+                    _remove_entry(inner, descriptor, device)
+            if not names or set(os.listdir(descriptor)) >= set(names):  # noqa: PTH208
+                break
+    finally:
+        os.close(descriptor)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _remove_entry(name: str, parent: int, device: int) -> None:
+    try:
+        os.unlink(name, dir_fd=parent)
+    except IsADirectoryError:
+        _remove_directory(name, parent, device)
+    except PermissionError:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            raise
+        _remove_directory(name, parent, device)
+
+
+def _open_up(name: str, parent: int) -> int:
+    """Open a directory for reading and writing its entries, also where its owner may not."""
+    handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        path = f"/proc/self/fd/{handle}"
+        if os.fstat(handle).st_mode & _PRIVATE != _PRIVATE:
+            with suppress(OSError):
+                os.chmod(path, _PRIVATE)
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(handle)

@@ -6,6 +6,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from mpiric.model.errors import MpiricError
+
 
 def given_options(context: click.Context, without: Container[str]) -> list[str]:
     """The options of this call, written once more; ``without`` are names of parameters."""
@@ -29,8 +31,17 @@ def given_options(context: click.Context, without: Container[str]) -> list[str]:
 def recall_options(
     context: click.Context, words: Sequence[str], line: Sequence[str], without: Container[str]
 ) -> dict[str, Any]:
-    """Give a resumed call the options of the call that it goes on with; those given anew win."""
-    earlier = context.command.make_context(context.info_name, [*words, "--", *line])
+    """Give a resumed call the options of the call that it continues; those given anew win.
+
+    Raises MpiricError for kept words that are no options.
+    """
+    try:
+        earlier = context.command.make_context(context.info_name, [*words, "--", *line])
+    except click.ClickException as error:  # of another version of mpiric, or edited
+        raise MpiricError(
+            f"the options that are kept for --resume cannot be read: {error.format_message()}",
+            hint="start anew without --resume",
+        ) from error
     for name, value in earlier.params.items():
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         was_given = earlier.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -22,6 +22,7 @@ from mpiric.schedulers import (
     script_lines,
     text_of,
 )
+from mpiric.workflows.launch.parse_job import dialect_of
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
 from mpiric.workflows.run.script_options import (
@@ -53,7 +54,9 @@ def script(request: ScriptRequest, host: Host) -> Script:
     """Write it as text. Raises MpiricError for a job that does not fit the nodes."""
     scheduler = _scheduler(request.scheduler, host)
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
-    job = launchers.parse_command(request.argv, request.working_directory, {})
+    word = launchers.ambiguous_launcher_word(request.argv)
+    dialect = dialect_of(word, host) if word else None
+    job = launchers.parse_command(request.argv, request.working_directory, {}, dialect=dialect)
     job = replace(job, environment=request.environment)  # variables of a job around this one size nothing
     if job.program[0].startswith("-"):
         raise MpiricError(

@@ -64,8 +64,10 @@ class Cluster:
         return path
 
     def left_on(self, host: str) -> set[str]:
-        """Names in /tmp and /dev/shm of a host."""
-        return set(self.run("ls", "/tmp", "/dev/shm", host=host).stdout.split())
+        """Shared memory of a host, and files of MPI launchers in its /tmp."""
+        of_launchers = ("(", "-path", "/dev/shm/*", "-o", "-name", "hydra_*", ")")
+        found = self.run("find", "/dev/shm", "/tmp", "-maxdepth", "1", *of_launchers, host=host)
+        return set(found.stdout.split())
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +168,6 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
 
 def test_ended_runs_leave_nothing_on_any_node(here):
     before = {host: here.left_on(host) for host in HOSTS}
-    (here.home / "trace").touch()
     words = ("--json", "--budget", "30s", "--max-runs", "5", "--try-all", "--only", "malloc")
     store = ("--store", str(here.home / "marked"))
     tuned = here.run(MPIRIC, "tune", *words, *store, "--", *ON_BOTH, str(here.home / "steps"))
@@ -187,7 +188,7 @@ slurm._STEP_TIMEOUT_S = 5.0
 host = LocalHost()
 allocation, scheduler = find_allocation(host), batch_scheduler("slurm")
 foreign = scheduler.steps(host, allocation.job)
-stuck = subprocess.Popen(["srun", "-N2", "-n2", "--exclusive", "--mpi=none", "sleep", "600"])
+stuck = subprocess.Popen(["srun", "-N2", "-n2", "--mpi=none", "sleep", "600"])
 while not scheduler.steps(host, allocation.job):
     time.sleep(0.1)
 print(scheduler.why_it_failed(host, allocation, "", Patience(), foreign).excuse)

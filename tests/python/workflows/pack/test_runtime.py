@@ -11,7 +11,6 @@ from mpiric.model.situation import HostNames
 from mpiric.workflows.pack.runtime import packed_recipe
 from mpiric.workflows.run.run import AppliedRecipe
 
-
 HOSTS = LaunchOption(("--host", "n1,n2"), Meaning.HOSTS, ("n1,n2",))
 
 

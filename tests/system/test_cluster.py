@@ -77,8 +77,6 @@ def clusters(tmp_path_factory) -> Iterator[dict[str, Cluster]]:
     home = tmp_path_factory.mktemp("home")
     prefix = next(p for label, p in installed_prefixes(os.environ).items() if label.startswith("mpich-"))
     program = str(ranks_program("mpich", lambda _: prefix, home))
-    steps = Path(__file__).parent / "programs/steps.c"
-    subprocess.run([prefix / "bin/mpicc", steps, "-o", home / "steps"], check=True)
     environment = mpi_environment("mpich", prefix, {**clean_environment(), "HOME": str(home)})
     places = [tmp_path_factory.mktemp(name) for name in NETWORKS]
     networks = [(ETHERNET, Network(name, 0, 2000)) for name in NETWORKS.values()]
@@ -166,14 +164,27 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
     assert refused.returncode == 120
 
 
-def test_ended_runs_leave_nothing_on_any_node(here):
+def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):
+    code = """
+import subprocess, sys
+from types import SimpleNamespace
+from mpiric.host.facts.local import LocalHost
+from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.trials.node_leftovers import cleaned_nodes
+host, trials = LocalHost(), SimpleNamespace()
+parsed = parse_job(tuple(sys.argv[1:]), host, "/", dict(host.environ))
+with cleaned_nodes(trials, parsed, host):
+    leave = "sleep 1; echo x > /dev/shm/mpich_shm_abcdef_$$; echo x > /tmp/hydra_hwloc_xmlfile_abcdef"
+    subprocess.run((*sys.argv[1:-1], "sh", "-c", leave), check=True)
+    trials.after_ended_run()
+"""
+    for host in HOSTS:
+        here.run("sh", "-c", "echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host)
     before = {host: here.left_on(host) for host in HOSTS}
-    words = ("--json", "--budget", "30s", "--max-runs", "5", "--try-all", "--only", "malloc")
-    store = ("--store", str(here.home / "marked"))
-    tuned = here.run(MPIRIC, "tune", *words, *store, "--", *ON_BOTH, str(here.home / "steps"))
-    assert tuned.returncode == 0, tuned.stderr
-    assert json.loads(tuned.stdout)["stopped_trials"] > 0
-    assert {host: here.left_on(host) - before[host] for host in HOSTS} == {host: set() for host in HOSTS}
+    assert all("/dev/shm/mpich_shm_0123_1" in names for names in before.values())
+    done = here.run(sys.executable, "-c", code, *ON_BOTH, here.program)
+    assert done.returncode == 0, done.stderr
+    assert {host: here.left_on(host) for host in HOSTS} == before
 
 
 def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):

@@ -10,7 +10,6 @@ launch, has the form of an MPI library's own names, and whose maker is certainly
 
 import os
 import re
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from mpiric.host.processes.proc import all_pids, is_alive, read_bytes, read_stat
@@ -59,8 +58,8 @@ class Leftovers:
                 _unlink(os.path.join(_TEMPORARY, name))
 
 
-def remove_recent(age_s: float) -> None:
-    """Remove what this user's launches of the last ``age_s`` seconds have left on this node.
+def remove_recent(since_s: float) -> None:
+    """Remove what this user's launches have left on this node since then, in seconds of the system's clock.
 
     A launch of mpiric's starts this on the nodes where mpiric itself does not run. Launchers above this
     process are of that launch.
@@ -69,7 +68,6 @@ def remove_recent(age_s: float) -> None:
     while (stat := read_stat(pid)) is not None and stat.parent > 1:
         pid = stat.parent
         above.add(pid)
-    since_s = time.time() - age_s
     leftovers = Leftovers(dict(os.environ))
     leftovers._segments = _older(SHARED_MEMORY, leftovers._segments, since_s)
     leftovers._topologies = _older(_TEMPORARY, leftovers._topologies, since_s)

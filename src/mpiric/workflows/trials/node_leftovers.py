@@ -33,12 +33,11 @@ def cleaned_nodes(trials: Trials, parsed: ParsedJob, host: Host) -> Iterator[Non
     if not runs_elsewhere(parsed.job, parsed.nodes, host):
         yield
         return
-    begun_s, ended = time.monotonic(), 0
+    begun_s, ended = time.time(), 0  # nodes of a cluster agree on the time
 
     def clean() -> None:
-        age_s = time.monotonic() - begun_s
         package = str(Path(__file__).parents[3])
-        words = (host.python, "-I", "-S", "-c", _CODE, package, f"{age_s:.1f}")
+        words = (host.python, "-I", "-S", "-c", _CODE, package, f"{begun_s:.3f}")
         launch = launchers.render(with_program(parsed.job, words), [])
         changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
         host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.processes import leftovers as leftovers_module
 from mpiric.host.processes.leftovers import Leftovers, remove_recent
 
 SHARED = Path("/dev/shm")
@@ -119,12 +118,11 @@ def test_only_what_is_younger_than_the_launches_is_removed(segment, monkeypatch,
     old, young = segment(), segment()
     for path in (old, young):
         path.write_bytes(b"x")
-    since_s = max(path.stat().st_ctime for path in (old, young))
-    monkeypatch.setattr(leftovers_module.time, "time", lambda: since_s + 100)
-    remove_recent(99.0)
+    made_s = min(path.stat().st_ctime for path in (old, young))
+    remove_recent(made_s + 3600)
     assert old.exists()
     assert young.exists()
-    remove_recent(101.0)
+    remove_recent(made_s)
     assert not old.exists()
     assert not young.exists()
 
@@ -133,7 +131,7 @@ def test_what_a_living_process_uses_stays_however_young(segment):
     path = segment()
     path.write_bytes(b"x" * mmap.PAGESIZE)
     with path.open("r+b"):
-        remove_recent(3600.0)
+        remove_recent(0.0)
         assert path.exists()
 
 
@@ -141,6 +139,6 @@ def test_sessions_of_ended_processes_go_and_those_of_others_stay(monkeypatch, tm
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for name in (f"prte.n2.{dead}.{os.getuid()}", f"prte.n2.{os.getpid()}.{os.getuid()}", "jf.12345"):
         (tmp_path / name).mkdir()
-    remove_recent(3600.0)
+    remove_recent(0.0)
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["jf.12345", f"prte.n2.{os.getpid()}.{os.getuid()}"]

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.lab import cluster
-from tests.lab.plan import Plan
+from tests.lab.plan import FAST, SLOW, Network, Plan
 from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 
@@ -13,8 +13,15 @@ NEEDS = ("root", "netns", "ip", "tc", "gcc", "slurmctld", "slurmd", "munged")  #
 
 
 @contextmanager
-def slurm_lab(place: Path, hosts: Sequence[str], plan: SlurmPlan | None = None) -> Iterator[Path]:
-    """Bring it up in ``place``, a directory that every host sees; its state directory."""
-    with cluster.running(place / "state", Plan(tuple(hosts), shares=(str(place),))) as state:
+def slurm_lab(
+    place: Path,
+    hosts: Sequence[str],
+    plan: SlurmPlan | None = None,
+    networks: Sequence[Network] = (SLOW, FAST),
+    shares: Sequence[Path] = (),
+) -> Iterator[Path]:
+    """Bring it up in ``place``, a directory that every host sees, like ``shares``; its state directory."""
+    shared = tuple(map(str, (place, *shares)))
+    with cluster.running(place / "state", Plan(tuple(hosts), tuple(networks), shared)) as state:
         daemons.up(state, plan or SlurmPlan())
         yield state

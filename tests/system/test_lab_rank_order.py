@@ -68,7 +68,7 @@ def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpir
     found = json.loads(mpiric("mpich", "tune", *options, program=program, arguments=STEPS))
     assert found["verdict"] == "faster"
     assert found["configuration"] == {"rank-order": "mapped"}
-    assert any(note.startswith("the order without mpiric: -machinefile") for note in found["notes"])
+    assert any(note.startswith("the order without mpiric: -machinefile") for note in found["exports"])
     again = mpiric("mpich", "run", "--recipe", lab / "recipe.toml", program=program, arguments=STEPS)
     assert again == mpiric("mpich", "run", "--no-recipe", program=program, arguments=STEPS)
 

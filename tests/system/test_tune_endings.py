@@ -297,4 +297,4 @@ def test_a_recipe_of_another_machine_is_applied_with_a_warning(user: User, recip
     edit(recipe, "memory_gib = ", 'memory_gib = "12345" # ')
     done = applied(user, recipe)
     assert done.returncode == 0, done.stderr
-    assert "made elsewhere: machine.memory_gib: 12345 when tuned" in done.stderr
+    assert "tuned on another machine: machine.memory_gib: 12345 when tuned" in done.stderr

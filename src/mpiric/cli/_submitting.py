@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from mpiric.cli._errors import say
 from mpiric.cli._input import refuse_descriptors
+from mpiric.cli._remembered import given_options
 from mpiric.cli._streams import raw
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
@@ -107,7 +107,7 @@ def run_submitted(
     line = given.get("command_line") or given["launch_line"]
     request = SubmitRequest(
         directory=directory,
-        arguments=(context.info_name or "", *_again(context), *more, "--", *line),
+        arguments=(context.info_name or "", *given_options(context, _OURS), *more, "--", *line),
         argv=line if "command_line" in given else (*line, _SOME_PROGRAM),
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
@@ -136,25 +136,6 @@ def refuse_unsubmitted(given: dict[str, Any]) -> None:
         if given.get(option) and not given["submit"] and given.get("round_number") is None:
             named = "--array" if option == "array" else " or ".join(_OPTION_NAMES)
             raise MpiricError(f"{named} belongs to --submit", hint="add --submit, or leave it away")
-
-
-def _again(context: click.Context) -> list[str]:
-    """The options of this call, written once more."""
-    words: list[str] = []
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if name in _OURS or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        value, option = context.params[name], max(parameter.opts, key=len)
-        if isinstance(parameter, click.Option) and parameter.is_flag:
-            words.append(option)
-            continue
-        several = value if isinstance(value, tuple) else (value,)
-        if not parameter.multiple:
-            several = (",".join(map(str, several)),)  # a list in one word
-        for each in several:
-            words += [option, str(each)]
-    return words
 
 
 def _options(given: tuple[str, ...]) -> tuple[str, ...]:

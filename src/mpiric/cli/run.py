@@ -131,6 +131,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         learn_only=tuple(word for word in (given["learn_only"] or "").split(",") if word),
         learn_ranks=given["learn_ranks"] or 0,
         reproducible=given["reproducible"],
+        starts=not (given["dry_run"] or given["as_json"]),
         reprove=not given["no_reprove"],
     )
     prepared = prepare(request, LocalHost())

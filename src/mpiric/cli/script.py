@@ -40,6 +40,7 @@ Examples:
 @click.option("--ranks-per-node", **COUNT, help="As many as fit, by default.")
 @click.option("--threads", "-t", type=click.IntRange(min=1), default=1, metavar="N", help="Of each rank.")
 @click.option("--bandwidth-bound", is_flag=True, help="Every second core: half of them saturate the memory.")
+@click.option("--gpus-per-node", **COUNT, help="GPUs of each node; each rank is bound to one of them.")
 @click.option(
     "--node", "shape", metavar="SxC[xT]", help="Sockets, cores of each, hardware threads of each core."
 )
@@ -60,7 +61,8 @@ Examples:
     "--mpi",
     default="",
     metavar="TYPE",
-    help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI).",
+    help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI); by default as the program's "
+    "library needs it.",
 )
 @click.option("--defaults", **FILE, help="The site's; else $MPIRIC_SITE.")
 @click.option("--recipe", **FILE, help="Its settings are included.")
@@ -102,6 +104,7 @@ def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequ
             ranks_per_node=given["ranks_per_node"] or 0,
             threads=given["threads"],
             bandwidth_bound=given["bandwidth_bound"],
+            gpus_per_node=given["gpus_per_node"] or 0,
         ),
         shape=_shape(given["shape"]) if given["shape"] else None,
         options=ScriptOptions(

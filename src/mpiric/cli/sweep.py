@@ -11,6 +11,7 @@ from rich.console import Console
 from mpiric.cli._completing import files, list_of
 from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY
+from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
     array_options,
     refuse_unsubmitted,
@@ -28,7 +29,7 @@ from mpiric.schedulers import GOES_ON, element_of
 from mpiric.workflows.policies.files import SITE, site_directory
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.array import work
-from mpiric.workflows.sweep.directory import forget, make_directory
+from mpiric.workflows.sweep.directory import forget, keep_options, kept_options, make_directory
 from mpiric.workflows.sweep.estimate import FAST, SLOW, cost_by_guess, guessed_s
 from mpiric.workflows.sweep.explore import Say
 from mpiric.workflows.sweep.plan import SweepPlan, prepare
@@ -45,6 +46,7 @@ Examples:
   mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
   mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
 """
+_NOT_KEPT = set("submit resume directory round_number launch_line site as_json dry_run".split())
 _BUDGET_S = 3600.0  # a job asks for as much time as that takes, unless --sbatch says otherwise
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -90,7 +92,11 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     metavar="DIR",
     help="Where measurements, policy and exports go.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the sweep in that directory.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the sweep in that directory, with its options where none are given.",
+)
 @submit_options
 @array_options
 @click.option("--site", is_flag=True, help=f"Also write the policy to {SITE}, for everybody's `mpiric run`.")
@@ -110,6 +116,8 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
     LAUNCHER is a launch line without a program, over the nodes to tune for. The sweep measures where it is
     unsure which algorithm is best, not the whole grid.
     """
+    if given["resume"]:
+        given = _with_earlier_options(launch_line, given)
     refuse_unsubmitted(given)
     if given["submit"] and not dry_run:
         return _submitted(launch_line, given)
@@ -123,6 +131,8 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
         print_json(_plan(plan)) if as_json else print(cost)
         return 0
     words.print(cost)
+    if not given["resume"]:
+        keep_options(given["directory"], given_options(click.get_current_context(), _NOT_KEPT))
     with passing_words("measuring", words) as show:
         say = show if words.is_terminal else words.print
         swept = _swept(plan, given["round_number"], host, say, words.print)
@@ -132,6 +142,14 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
         swept.words += for_site(swept.learned, swept.exported.policy, site, host)
     _tell(swept, plan, words, as_json=as_json)
     return 0
+
+
+def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """The options of this call, and those of the sweep that it goes on with where it gives none."""
+    context, words = click.get_current_context(), kept_options(given["directory"])
+    of_job = () if given["submit"] else ("job_options", "array", "slice_time")
+    recalled = recall_options(context, words, line, {*_NOT_KEPT, *of_job})
+    return {name: recalled[name] for name in given}
 
 
 def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say) -> Swept | None:
@@ -145,15 +163,16 @@ def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say,
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
     """Submit it as a job, with its files beside the measurements, with which a job begun again goes on."""
     directory = given["directory"].absolute()
-    share = ("--array", str(given["array"])) if spread_of(given) else ()
+    spread_of(given)  # refuses what is no number of jobs, before anything is forgotten
     if not given["resume"]:
         forget(directory)
+        keep_options(directory, given_options(click.get_current_context(), _NOT_KEPT))
     words = ("--out", str(directory), "--resume")
     return run_submitted(
         directory,
         words,
         budget_s=parse_duration(given["budget"]) if given["budget"] else _BUDGET_S,
-        go_on=sh_command(["mpiric", "sweep", "--submit", *share, *words, "--", *launch_line]),
+        go_on=sh_command(["mpiric", "sweep", "--submit", *words, "--", *launch_line]),
         afresh=not given["resume"],
         plans_itself=True,
     )

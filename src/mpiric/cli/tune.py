@@ -13,6 +13,7 @@ from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import COUNT, DIRECTORY, FILE, command_line, mpi_option
 from mpiric.cli._progress import Progress
+from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
     array_options,
     refuse_unsubmitted,
@@ -40,7 +41,7 @@ from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.reference import check_reference
 from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.submitted import tune_to_submit
+from mpiric.workflows.tune.submitted import options_of_tune, tune_to_submit
 from mpiric.workflows.tune.tune import dry_run, tune
 
 _EPILOG = """\b
@@ -56,6 +57,10 @@ Examples:
   mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow it again
   mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
 """
+
+
+_NOT_KEPT = set("submit resume store into round_number command_line mpi_label as_json dry_run".split())
+_OF_SUBMISSION = ("job_options", "array", "slice_time")
 
 
 def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,7 +176,11 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     **DIRECTORY,
     help="With --finish: compare with what a whole run has left in DIR, its output in DIR/stdout.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the interrupted tune of this command.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the interrupted tune of this command, with its options where none are given.",
+)
 @click.option("--store", **DIRECTORY, help="Where tunes are kept.")
 @click.option("--output", "-o", **FILE, help="Save the recipe here too.")
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the proof's verdict.")
@@ -200,13 +209,15 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     proposes; the best is proved against the original by fresh runs in pairs. The result is a recipe for
     `mpiric run`, and the exact command and environment to use without mpiric.
     """
+    if given["resume"]:
+        given = _with_earlier_options(command_line, given)
     refuse_unsubmitted(given)
     with piped_input(command_line) as stdin:
         request = _under(_request(command_line, stdin, given), given)
         if dry_run:
             return _dry_run(request)
         if given["submit"]:
-            return _submitted(request, given)
+            return _submitted(request)
         with Progress() as progress:
             tuned = _tuned(request, given["round_number"], progress)
     if tuned is None:
@@ -216,6 +227,14 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     else:
         print_tuned(tuned, stdout_console(width=None))
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
+
+
+def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """The options of this call, and those of the tune that it goes on with where it gives none."""
+    words = options_of_tune(line, str(Path.cwd()), given["store"], submitted=given["submit"])
+    of_job = () if given["submit"] else _OF_SUBMISSION
+    recalled = recall_options(click.get_current_context(), words, line, {*_NOT_KEPT, *of_job})
+    return {name: recalled[name] for name in given}
 
 
 def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:
@@ -268,6 +287,7 @@ def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -
         reference=check_reference(given["reference"]) if given["reference"] else None,
         site=given["site"],
         spread=spread_of(given),
+        options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
 
 
@@ -298,11 +318,10 @@ def _under(request: TuneRequest, given: dict[str, Any]) -> TuneRequest:
     return replace(request, argv=argv, environment=environment)
 
 
-def _submitted(request: TuneRequest, given: dict[str, Any]) -> int:
+def _submitted(request: TuneRequest) -> int:
     directory = tune_to_submit(request)
     again = ["mpiric", "tune", "--submit", "--resume"]
     again += ["--store", str(request.store)] if request.store else []
-    again += ["--array", str(given["array"])] if given["array"] else []
     return run_submitted(
         directory,
         ("--into", str(directory)),

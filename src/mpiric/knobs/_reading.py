@@ -9,7 +9,6 @@ from mpiric.model.situation import Situation
 
 NO_C_LIBRARY = "the program shows no C library: statically linked or setuid"
 _OFF = ("0", "no", "off", "false", "disable", "n")
-_BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")
 _OPENMP_RUNTIMES = tuple(
     f"lib{name}{end}"  # of Python wheels the name goes on with a digest
     for name in ("gomp", "omp", "iomp5", "omp5", "nvomp")
@@ -98,14 +97,8 @@ def has_adapter(situation: Situation) -> bool:
 
 
 def networks(situation: Situation) -> tuple[Nic, ...]:
-    """Interfaces that can carry messages between nodes, the fastest first; bridges of containers are none."""
-    usable = [
-        nic
-        for nic in situation.machine.nics
-        if nic.up and nic.kind != "loopback" and not nic.name.startswith(_BRIDGES)
-        if nic.addresses or not nic.is_ip
-    ]
-    return tuple(sorted(usable, key=lambda nic: (nic.is_ip, -nic.speed_mbit, nic.name)))
+    """Interfaces that can carry messages between nodes, the fastest first."""
+    return situation.machine.networks
 
 
 def uses_ucx(situation: Situation) -> bool:

@@ -20,13 +20,37 @@ from mpiric.knobs._reading import (
     uses_ucx,
 )
 from mpiric.knobs._shared_memory import shared_memory_is_off
-from mpiric.model.knob import Applicability, Choice, Knob, Name, Promise, ResultsEffect
+from mpiric.model.knob import Applicability, Choice, Knob, Name, Need, Promise, ResultsEffect
 from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
 _GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
 _BROUGHT = ("mlx",)  # providers that no libfabric of a system has, only some MPI libraries bring them
+_ADAPTERS = "/sys/class/infiniband"
+_DEVICES = {  # of providers and transports that need an adapter → patterns of its name in sysfs
+    "verbs": (f"{_ADAPTERS}/*",),
+    "psm2": (f"{_ADAPTERS}/hfi1*",),
+    "psm3": (f"{_ADAPTERS}/*",),
+    "opx": (f"{_ADAPTERS}/hfi1*",),
+    "mlx": (f"{_ADAPTERS}/mlx*",),
+    "efa": (f"{_ADAPTERS}/efa*", f"{_ADAPTERS}/rdmap*"),
+    "cxi": ("/sys/class/cxi/*",),
+    "rc": (f"{_ADAPTERS}/*",),
+    "dc": (f"{_ADAPTERS}/mlx5*",),
+    "ud": (f"{_ADAPTERS}/*",),
+    "xpmem": ("/dev/xpmem",),
+    "knem": ("/dev/knem",),
+}
 _PROVIDERS = ("tcp", "verbs", "psm2", "psm3", "opx", "mlx", "efa", "cxi", "sockets", "shm")
+
+
+def _interface(value: str) -> Need:
+    return Need(f"network interface {value}", (f"/sys/class/net/{value}", f"{_ADAPTERS}/{value}"))
+
+
+def _device(value: str) -> Need | None:
+    paths = _DEVICES.get(value)
+    return Need(f"device for {value} ({' or '.join(paths)})", paths) if paths else None
 
 
 def _node_values(situation: Situation) -> tuple[str, ...]:
@@ -240,6 +264,7 @@ KNOBS = (
         why="They choose networks, protocols and thresholds differently",
         source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
         domain=Choice(("own", "ucx", "ofi", "psm2")),
+        needs=_device,
         values=_library_values,
         applies=_library_applies,
         promise=_library_promise,
@@ -257,6 +282,7 @@ KNOBS = (
             "I_MPI_SHM_CMA, MV2_SMP_USE_CMA, MPICH_SMP_SINGLE_COPY_MODE"
         ),
         domain=Choice(_MECHANISMS),
+        needs=_device,
         values=_single_copy_values,
         applies=_single_copy_applies,
         promise=_single_copy_promise,
@@ -287,6 +313,7 @@ KNOBS = (
             "both at 1/12 of the bandwidth; Open MPI issues 30, 10397, 12323, UCX issues 4929, 8740"
         ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
+        needs=_interface,
         values=_interface_values,
         applies=_interface_applies,
         promise=_interface_promise,
@@ -304,6 +331,7 @@ KNOBS = (
             "site documentations that name nodes twice (kp001, kp001.ipoib)"
         ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
+        needs=_interface,
         values=lambda situation: tuple(situation.host_names.others)[:4],
         applies=_names_applies,
         promise=_names_promise,
@@ -317,6 +345,7 @@ KNOBS = (
         why="Providers of one network differ in latency, and one for another network is slow or fails",
         source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
         domain=Choice(_PROVIDERS),
+        needs=_device,
         values=_provider_values,
         applies=_provider_applies,
         promise=_provider_promise,
@@ -331,6 +360,7 @@ KNOBS = (
         why="Connections (rc) are fast for few peers, dynamic or unconnected ones (dc, ud) scale to many",
         source="UCX documentation, 'Transports' in the FAQ (UCX_TLS); UCX issues 10049, 11091",
         domain=Choice(("all", "node", "tcp", "rc", "dc", "ud")),
+        needs=_device,
         values=_ucx_values,
         applies=_ucx_applies,
         promise=_ucx_promise,

@@ -18,6 +18,8 @@ from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_libra
 
 _SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
+_CPU_BIND = "SLURM_CPU_BIND"  # "quiet,map_cpu:0,0"; Slurm writes a mask of its own choice there, too
+_CPU_LIST = re.compile(r"map_cpu:\S+")
 _SMALL_PAGE = 4  # KiB, the unit of memory_pages
 _PROCESSOR, _USER, _SYSTEM, _FAULTS = 36, 11, 12, 7  # fields of /proc/PID/stat after the name
 
@@ -58,6 +60,10 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         places=_printable(environment.get("OMP_PLACES", "") or environment.get("KMP_AFFINITY", "")),
         omp_threads=_count(environment.get("OMP_NUM_THREADS", "")),
         launch=environment.get(MARK, ""),
+        parent_cpus=parse_pu_list(
+            _status(host, f"/proc/{status.get('PPid', '')}/status").get("Cpus_allowed_list", "")
+        ),
+        cpu_list=_printable(found[0] if (found := _CPU_LIST.search(environment.get(_CPU_BIND, ""))) else ""),
         scheduled=_printable(next((environment[name] for name in _SCHEDULED if name in environment), "")),
     )
 

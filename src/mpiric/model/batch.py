@@ -25,13 +25,22 @@ class BatchLayout:
     ranks: int
     ranks_per_node: int  # at the most: the last node may have fewer
     threads_per_rank: int
-    cores_per_rank: int  # above threads_per_rank when cores are left idle on purpose
+    cores_per_rank: int  # its share of the node: above threads_per_rank where cores are left idle
+    bandwidth_bound: bool = False  # cores are left idle on purpose
+    alternates: bool = False  # ranks are dealt out to the sockets in turn, to fill them evenly
+    gpus_per_node: int = 0
 
     @property
     def kind(self) -> str:
         """``pure MPI``, ``hybrid`` or either with ``bandwidth-bound``."""
         kind = "hybrid" if self.threads_per_rank > 1 else "pure MPI"
-        return f"{kind}, bandwidth-bound" if self.cores_per_rank > self.threads_per_rank else kind
+        return f"{kind}, bandwidth-bound" if self.bandwidth_bound else kind
+
+    @property
+    def gpu_of_rank(self) -> tuple[int, ...]:
+        """The GPU of each rank of a node: neighbours in rank, which sit on one socket, share one."""
+        ranks, gpus = self.ranks_per_node, self.gpus_per_node
+        return tuple(rank * gpus // ranks if ranks > gpus else rank for rank in range(ranks if gpus else 0))
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,15 @@ class Applicability:
     reason: str
 
 
+@dataclass(frozen=True)
+class Need:
+    """A thing that a value names and that every node has to have where the value is used."""
+
+    what: str  # "network interface eth1"
+    paths: tuple[str, ...]  # shell patterns; the thing is there where one of them matches
+
+
+Needs = Callable[[str], Need | None]
 Spell = Callable[[str, Situation], Spelling | None]
 Brings = Callable[[str, Situation], Mapping[str, str]]
 SiteDefault = Callable[[str, Situation], bool]
@@ -162,6 +171,7 @@ class Knob:
     site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
     spell: Spell | None = None
     idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
+    needs: Needs | None = None  # value → what it names that other machines may not have
     brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
     # What recorded runs must show for it to matter; see `model.behaviour` for the numbers.
     matters_when: tuple[str, ...] = ()  # conditions, all of which must hold; in each, alternatives by " or "

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from mpiric.model.storage import FileLayout, LayoutLimits
 
+_BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")  # beginnings of names
+
 
 @dataclass(frozen=True)
 class Cache:
@@ -179,6 +181,17 @@ class Machine:
     preloads: tuple[tuple[str, str], ...] = ()  # allocators found: ("jemalloc", path)
     blas_libraries: tuple[tuple[str, str], ...] = ()  # ("openblas", path of a libblas.so.3 of its own)
     container: str = ""  # engine mpiric itself runs inside of, "" when none shows
+
+    @property
+    def networks(self) -> tuple[Nic, ...]:
+        """Interfaces that can carry messages between nodes, the fastest first; no bridges of containers."""
+        usable = [
+            nic
+            for nic in self.nics
+            if nic.up and nic.kind != "loopback" and not nic.name.startswith(_BRIDGES)
+            if nic.addresses or not nic.is_ip
+        ]
+        return tuple(sorted(usable, key=lambda nic: (nic.is_ip, -nic.speed_mbit, nic.name)))
 
     @property
     def usable_pus(self) -> tuple[int, ...]:

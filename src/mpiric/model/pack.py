@@ -52,6 +52,15 @@ class GlibcNeed:
 
 
 @dataclass(frozen=True)
+class SettingsNeed:
+    """Variables that are set only on nodes that have a certain network interface or device."""
+
+    variables: tuple[str, ...]
+    what: str  # "network interface eth1"
+    paths: tuple[str, ...]  # shell patterns without spaces, one of which has to match
+
+
+@dataclass(frozen=True)
 class Start:
     """How a packed program is started.
 
@@ -64,6 +73,7 @@ class Start:
     ] = ()  # MPI libraries that it asks for; any of them where it opens one by itself
     settings: tuple[tuple[str, str], ...] = ()  # variables for the ranks, unless they are set
     forced: tuple[tuple[str, str], ...] = ()  # variables for the ranks, whatever they are set to
+    needs: tuple[SettingsNeed, ...] = ()  # of some of the settings
     preload: tuple[str, ...] = ()
     runtimes: tuple[tuple[str, str], ...] = ()  # name of an MPI library, and mpiric's own for it in the image
     python_program: str = ""  # the interpreter in the image

@@ -107,6 +107,8 @@ class Tuned:
     changes: tuple[KnobChange, ...]
     launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
     launch_why: str = ""
+    exports: tuple[str, ...] = ()  # sentences: files written for use without mpiric, and how they are used
+    resume_options: tuple[str, ...] = ("--resume",)  # of `mpiric tune`, to go on with this one
     hints: Mapping[str, Mapping[str, tuple[str, str | None]]] = field(
         default_factory=dict
     )  # pattern → hint of MPI-IO → as asked, and as the library had it in force (None: it has none of it)

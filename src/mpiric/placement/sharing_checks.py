@@ -7,10 +7,17 @@ from mpiric.model.placement import ProcessSeen
 from mpiric.model.pu_set import pu_list
 from mpiric.placement.node import Node, counted, ranks_text, reach, thread_count
 
-_MORE_CORES = "ask for {} (srun -c, #SBATCH --cpus-per-task, docker --cpus), or start fewer ranks or threads"
+_MORE_CORES = (
+    "ask for {} on each node: srun and #SBATCH --cpus-per-task={} (it counts for one rank), docker --cpus; "
+    "or start fewer ranks or threads"
+)
 _INHERITED = (
     "the launcher inherited the mask of one task (mpirun inside of srun, or under taskset): start it outside "
     "of that, or with `srun --cpu-bind=none`, or `srun --cpu-bind=cores` for the ranks themselves"
+)
+_BY_LIST = (
+    "the launch binds them so: name other CPUs for each rank in {}, or let the launcher choose them: "
+    "srun --cpu-bind=cores, mpiexec -bind-to core, mpirun --bind-to core"
 )
 _BY_WIDTH = (
     "map ranks by the width they are bound with: mpiexec -bind-to core:T -map-by core:T, "
@@ -21,6 +28,7 @@ _BY_WIDTH = (
 def too_small(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
     """Find a job with more computing threads than the cores or CPU time it was given."""
     threads = sum(map(thread_count, own))
+    widest = max(map(thread_count, own), default=1)
     granted = {pu for process in own for pu in (process.cgroup_cpus or node.usable)} & set(node.usable)
     cores, whole = len(node.cores(granted)), len(node.topology.cores)
     if node.quota and node.quota < min(threads, cores):
@@ -28,7 +36,7 @@ def too_small(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
             "cgroup-too-small",
             f"The control group grants {node.quota:g} CPUs' worth of time to {counted(threads, 'thread')}.",
             "cpu.max of the control group",
-            _MORE_CORES.format(counted(threads, "CPU")),
+            _MORE_CORES.format(counted(threads, "CPU"), widest),
         )
     if threads <= cores or cores == 0:
         return None
@@ -37,7 +45,7 @@ def too_small(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
         "cgroup-too-small" if cores < whole else "oversubscribed",
         f"{counted(threads, 'thread')} share {counted(cores, 'core')}{limit}",
         f"{ranks_text(own)}; usable hardware threads {pu_list(granted)}",
-        _MORE_CORES.format(counted(threads, "core")),
+        _MORE_CORES.format(counted(threads, "core"), widest),
     )
 
 
@@ -70,10 +78,14 @@ def same_cores(node: Node, own: Sequence[ProcessSeen]) -> Finding | None:
                 shared |= common
     if not clashing:
         return None
-    alike = len({reach(process) for process in bound}) == 1
+    fix = _INHERITED if len({reach(process) for process in bound}) == 1 else _BY_WIDTH
+    first = next(process for process in own if process.pid in clashing)
+    bound_by_launch = bool(first.parent_cpus) and not set(first.parent_cpus) <= set(reach(first))
+    if first.cpu_list or (bound_by_launch and fix is _INHERITED):
+        fix = _BY_LIST.format(f"--cpu-bind={first.cpu_list}" if first.cpu_list else "its list or rank file")
     return Finding(
         "ranks-overlap",
         "Several ranks are bound to the same cores.",
         f"{ranks_text(p for p in own if p.pid in clashing)} on hardware threads {pu_list(shared)}",
-        _INHERITED if alike else _BY_WIDTH,
+        fix,
     )

@@ -61,6 +61,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "interrupted": tuned.interrupted,
         "best_so_far": _best_so_far(tuned),
         "notes": list(tuned.notes),
+        "exports": list(tuned.exports),
         "times": times_json(tuned.times),
         "split": split_json(tuned.split),
         "scope": tuned.scope,

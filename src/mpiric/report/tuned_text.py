@@ -193,6 +193,8 @@ def _effort(tuned: Tuned) -> str:
 
 
 def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    for sentence in tuned.exports:
+        yield 2, Text(sentence, style="green")
     if tuned.launch is None:
         yield 2, Text(tuned.launch_why)
         return
@@ -205,7 +207,8 @@ def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
     command = sh_command(tuned.job.argv)
     if tuned.interrupted or tuned.best_so_far:
-        yield 2, Text(f"mpiric tune --resume -- {command}", style="green")
+        resume = sh_command(["mpiric", "tune", *tuned.resume_options, "--", *tuned.job.argv])
+        yield 2, Text(resume, style="green")
     elif tuned.recipe:
         yield 2, Text(f"mpiric run -- {command}", style="green")
         yield 2, Text(f"recipe  {tuned.recipe}", style="green")

@@ -19,6 +19,11 @@ from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 from mpiric.schedulers._scheduler import Scheduler
 
 COMMAND_TIMEOUT_S = 30.0
+_BINDING = {  # dialect of a library's launcher → options that give each rank so many cores, side by side
+    "hydra": ("-bind-to", "core:{}", "-map-by", "core:{}"),
+    "openmpi4": ("--map-by", "slot:PE={}", "--bind-to", "core"),
+    "openmpi5": ("--map-by", "slot:PE={}", "--bind-to", "core"),
+}
 _NO_COMMAND = 127
 
 
@@ -39,6 +44,7 @@ class BatchScheduler(Scheduler):
     submitted_pattern = ""  # the id of a job or array in what the submitter prints
     marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
     cancel_command: tuple[str, ...] = ()  # before ids
+    end_words: tuple[str, ...] = ()  # in what it writes into a job's log when it ends the job
     requeue_command: tuple[
         str, ...
     ] = ()  # before the id of a running job to be begun again; () if there is none
@@ -74,9 +80,20 @@ class BatchScheduler(Scheduler):
         """Render a time limit."""
         return str(minutes)
 
-    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:
-        """Render the launcher's arguments that keep each rank on cores of its own."""
+    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = "") -> tuple[str, ...]:
+        """Render the launcher's arguments that keep each rank on cores of its own.
+
+        ``dialect`` is that of the MPI library's own launcher, "" when unknown.
+        """
         raise NotImplementedError
+
+    def process_managers(self, host: Host) -> tuple[str, ...]:  # noqa: ARG002
+        """Values of ``--mpi`` that the scheduler's launcher has here; () where it does not tell."""
+        return ()
+
+    def default_process_manager(self, host: Host) -> str:  # noqa: ARG002
+        """The one that serves ranks without ``--mpi``, "" where the scheduler does not tell."""
+        return ""
 
     def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:  # noqa: ARG002
         """Variables that a launch line needs in a script of this scheduler → value and reason."""
@@ -265,10 +282,22 @@ class BatchScheduler(Scheduler):
         found = re.search(self.limit_pattern, answer, re.MULTILINE)
         return int(found[1]) if found and self.limit_command else self.array_limit_by_default
 
+    def steps(self, host: Host, job: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Ids of the steps that run in a job, where the scheduler has such."""
+        return ()
+
     def why_it_failed(
-        self, host: Host, allocation: Allocation, stderr: str, patience: Patience | None = None
+        self,
+        host: Host,
+        allocation: Allocation,
+        stderr: str,
+        patience: Patience | None = None,
+        foreign_steps: Sequence[str] = (),  # noqa: ARG002
     ) -> RunFailure:
-        """Find out whether a host or the scheduler is to blame for a run that failed in the allocation."""
+        """Find out whether a host or the scheduler is to blame for a run that failed in the allocation.
+
+        ``foreign_steps`` ran there before mpiric's own and are left alone.
+        """
         patience = patience or Patience()
         names = [each.name for each in allocation.hosts]
         for _ in patience.attempts():
@@ -325,6 +354,11 @@ class BatchScheduler(Scheduler):
             f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
             hint=f"see {self.server_hint}",
         )
+
+
+def library_binding(layout: BatchLayout, dialect: str) -> tuple[str, ...]:
+    """Options of a library's own launcher that bind each rank to its share of the node."""
+    return tuple(word.format(layout.cores_per_rank) for word in _BINDING.get(dialect, ()))
 
 
 def arguments(options: Sequence[str]) -> list[str]:

@@ -15,10 +15,13 @@ class LayoutRequest:
     ranks_per_node: int = 0
     threads: int = 1
     bandwidth_bound: bool = False
+    gpus_per_node: int = 0
 
 
 def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
     """Fill nodes as requested; bandwidth-bound jobs use every second core.
+
+    Ranks that leave cores idle get equal shares of each socket, so that its memory and caches are used.
 
     Raises MpiricError for what does not fit.
     """
@@ -44,7 +47,19 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
             f"{ranks} ranks do not fit {nodes} nodes with {per_node} each",
             hint=f"they need {-(-ranks // per_node)} nodes",
         )
-    return BatchLayout(nodes, ranks, per_node, request.threads, cores_per_rank)
+    on_socket = -(-per_node // shape.sockets)
+    cores_per_rank = max(cores_per_rank, shape.cores_per_socket // on_socket)
+    fills_first = cores_per_rank * on_socket <= shape.cores_per_socket
+    return BatchLayout(
+        nodes,
+        ranks,
+        per_node,
+        request.threads,
+        cores_per_rank,
+        bandwidth_bound=request.bandwidth_bound,
+        alternates=fills_first and shape.cores_per_socket // cores_per_rank > on_socket,
+        gpus_per_node=request.gpus_per_node,
+    )
 
 
 def _even(request: LayoutRequest, most: int) -> int:

@@ -23,6 +23,7 @@ class JobRequest:
     cores_per_rank: int = 0
     threads_per_rank: int = 0
     threads_per_core: int = 0  # above 1 where only one of them is to be used
+    gpus_per_node: int = 0
     hosts: str = ""
     features: str = ""  # of its nodes, separated by commas
 

@@ -1,7 +1,7 @@
 """The lines of a job script, each with its reason. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from re import IGNORECASE, fullmatch
 
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptLine
@@ -74,7 +74,12 @@ def _request(layout: BatchLayout, shape: NodeShape, options: ScriptOptions) -> J
         partition=options.partition,
         time=options.time,
         threads_per_core=shape.threads_per_core,
-        **asdict(layout),
+        nodes=layout.nodes,
+        ranks=layout.ranks,
+        ranks_per_node=layout.ranks_per_node,
+        threads_per_rank=layout.threads_per_rank,
+        cores_per_rank=layout.cores_per_rank,
+        gpus_per_node=layout.gpus_per_node,
     )
 
 
@@ -110,21 +115,24 @@ def _reasons(layout: BatchLayout, shape: NodeShape) -> dict[str, str]:
         "ranks": "MPI ranks",
         "ranks_per_node": _why_per_node(layout, shape),
         "cores_per_rank": _why_cores(layout),
+        "gpus_per_node": "GPUs of each node",
         "threads_per_core": "one hardware thread of each core",
         "exclusive": "nobody else on these nodes: memory, caches and network are this job's",
     }
 
 
 def _why_per_node(layout: BatchLayout, shape: NodeShape) -> str:
-    if layout.cores_per_rank > layout.threads_per_rank:
+    if layout.bandwidth_bound:
         return f"half of the {shape.cores} cores saturate the memory"
+    if layout.cores_per_rank > layout.threads_per_rank:
+        return "as many on each socket"
     used = layout.ranks_per_node * layout.cores_per_rank
     return f"they take {used} of the {shape.cores} cores of a node"
 
 
 def _why_cores(layout: BatchLayout) -> str:
     if layout.cores_per_rank > layout.threads_per_rank:
-        return "neighbouring cores for each rank; every second one works"
+        return "neighbouring cores for each rank, its share of the node; some stay idle"
     return (
         "cores for each rank, one for each of its threads"
         if layout.threads_per_rank > 1
@@ -143,7 +151,7 @@ def _variables(
         spread = layout.cores_per_rank > layout.threads_per_rank
         own["OMP_PLACES"] = ("cores", "a thread stays on its core")
         own["OMP_PROC_BIND"] = (
-            ("spread", "every second core") if spread else ("close", "threads on neighbouring cores")
+            ("spread", "over the cores of the rank") if spread else ("close", "threads on neighbouring cores")
         )
     given = {
         name: (value, options.reasons.get(name, "")) for name, value in sorted(options.environment.items())

@@ -96,12 +96,20 @@ class Flux(BatchScheduler):
         """Render minutes."""
         return f"{minutes}m"
 
-    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:  # noqa: ARG002
+    def launch(
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,  # noqa: ARG002
+        mpi: str,
+        dialect: str = "",  # noqa: ARG002
+    ) -> tuple[str, ...]:
         """Render flux run, each rank on cores of its own."""
         sizes = (f"--nodes={layout.nodes}", f"--ntasks={layout.ranks}")
         pmi = (f"--setopt=pmi={mpi}",) if mpi else ()
         cores = f"--cores-per-task={layout.cores_per_rank}"
-        return ("flux", "run", *sizes, cores, *pmi, "--setopt=cpu-affinity=per-task")
+        each, rest = divmod(layout.gpus_per_node, layout.ranks_per_node)
+        gpus = (f"--gpus-per-task={each}", "--setopt=gpu-affinity=per-task") if each and not rest else ()
+        return ("flux", "run", *sizes, cores, *gpus, *pmi, "--setopt=cpu-affinity=per-task")
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
         """Render flux batch for one job."""

@@ -15,7 +15,7 @@ from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, St
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, library_binding
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
 
@@ -55,11 +55,12 @@ class Lsf(BatchScheduler):
     element_log = "%I"
     forms: Mapping[str, str] = {
         "name": "-J {}", "account": "-P {}", "partition": "-q {}", "time": "-W {}", "ranks": "-n {}",
-        "ranks_per_node": '-R "span[ptile={}]"', "features": '-R "select[{}]"', "exclusive": "-x",
+        "ranks_per_node": '-R "span[ptile={}]"', "gpus_per_node": '-gpu "num={}"',
+        "features": '-R "select[{}]"', "exclusive": "-x",
     }  # fmt: skip
     fields: Mapping[str, str] = {
         "-J": "name", "-P": "account", "-q": "partition", "-W": "time", "-n": "ranks", "-x": "exclusive",
-        "-R span": "ranks_per_node", "-R select": "features",
+        "-gpu": "gpus_per_node", "-R span": "ranks_per_node", "-R select": "features",
     }  # fmt: skip
     server_hint = "`lsid`"
     away = ("mbatchd", "not responding", "LSF is down", "still trying")
@@ -85,9 +86,15 @@ class Lsf(BatchScheduler):
             return super().key(option)
         return frozenset(self.fields.get(f"-R {name}", name) for name in re.findall(r"(\w+)\[", option))
 
-    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:  # noqa: ARG002
+    def launch(
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,  # noqa: ARG002
+        mpi: str,  # noqa: ARG002
+        dialect: str = "",
+    ) -> tuple[str, ...]:
         """Render the MPI library's own launcher, which finds the hosts by LSB_* variables."""
-        return ("mpirun", "-n", str(layout.ranks))
+        return ("mpirun", "-n", str(layout.ranks), *library_binding(layout, dialect))
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
         """Render bsub, which reads the lines of a script only from its standard input."""

@@ -15,7 +15,7 @@ from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, St
 from mpiric.model.batch import BatchLayout, NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, library_binding
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
 
@@ -41,6 +41,7 @@ class Pbs(BatchScheduler):
     submitted_pattern = r"^(\d+(?:\[\])?\S*)$"
     marked_command = ("qselect", "-x", "-N", "{mark}")
     cancel_command = ("qdel",)
+    end_words = ("PBS: job killed",)
     requeue_command = ("qrerun",)  # for operators and managers only
     limit_command = ("qstat", "-B", "-f")
     limit_pattern = r"^\s*max_array_size = (\d+)"
@@ -82,9 +83,15 @@ class Pbs(BatchScheduler):
         """Render hours, minutes and seconds."""
         return f"{minutes // 60:02}:{minutes % 60:02}:00"
 
-    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:  # noqa: ARG002
+    def launch(
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,  # noqa: ARG002
+        mpi: str,  # noqa: ARG002
+        dialect: str = "",
+    ) -> tuple[str, ...]:
         """Render the MPI library's own launcher, which finds the hosts by PBS_NODEFILE."""
-        return ("mpiexec", "-n", str(layout.ranks))
+        return ("mpiexec", "-n", str(layout.ranks), *library_binding(layout, dialect))
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
         """Render qsub. A range has two indices at least, so an array of one has a step beyond its end."""
@@ -183,6 +190,7 @@ def _select(request: JobRequest) -> str:
         parts = [(request.ranks, 1)] if request.ranks else []
     cores, threads = max(1, request.cores_per_rank), request.threads_per_rank or request.cores_per_rank
     omp = f":ompthreads={threads}" if threads else ""
+    omp += f":ngpus={request.gpus_per_node}" if request.gpus_per_node and request.nodes else ""
     return "+".join(
         f"{chunks}:ncpus={ranks * cores}:mpiprocs={ranks}{omp}{features}" for chunks, ranks in parts if chunks
     )

@@ -62,5 +62,6 @@ def _other_major(name: str, before: str, after: str) -> bool:
 
 
 def _fields(part: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    names = list(dict.fromkeys([*before, *after]))
+    """Fields of both; one of the machine that an older recipe does not know says nothing."""
+    names = list(before) if part == "machine" else list(dict.fromkeys([*before, *after]))
     return [(f"{part}.{name}", before.get(name, ""), after.get(name, "")) for name in names]

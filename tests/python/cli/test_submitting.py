@@ -86,3 +86,29 @@ def test_a_round_is_for_jobs(tmp_path):
     words = ["--round", "1", "--array", "2", "--into", str(tmp_path), "--", "srun", "./app"]
     with pytest.raises(MpiricError, match="--round is for the jobs"):
         CliRunner().invoke(tune.command, words, catch_exceptions=False, standalone_mode=False)
+
+
+def submission_of(request):
+    """What the job of a request is started with: its directory counts as submitted."""
+    (request.directory / "jobs").write_text("1\n")
+    return request
+
+
+def test_a_resumed_tune_needs_none_of_its_options_again(submitted):
+    given = ("--budget", "80s", "--array", "4", "--slice", "20s", "-o", "out.toml", "--sbatch=-p short")
+    first = submission_of(submitted(tune, "--submit", *given, "--", "srun", "./app"))
+    assert first.go_on == "mpiric tune --submit --resume -- srun ./app"
+    again = submitted(tune, "--submit", "--resume", "--", "srun", "./app")
+    assert (again.budget_s, again.spread, again.options) == (80.0, Spread(4, 0, 20.0), ("-p short",))
+    assert options(again) == options(first)
+    other = submitted(tune, "--submit", "--resume", "--budget", "2m", "--", "srun", "./app")
+    assert options(other)["--budget"] == "2m"
+    assert options(other)["--output"] == "out.toml"
+
+
+def test_a_resumed_sweep_needs_none_of_its_options_again(submitted):
+    first = submitted(sweep, "--submit", "--budget", "80s", "--no-own", "--ranks", "4,2", "--", "mpiexec")
+    assert "--no-own" in first.arguments
+    again = submitted(sweep, "--submit", "--resume", "--", "mpiexec")
+    assert again.budget_s == 80.0
+    assert [*again.arguments] == [*first.arguments]

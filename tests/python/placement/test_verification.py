@@ -143,3 +143,20 @@ def test_every_job_is_judged_that_is_asked_about():
 
 def test_an_idle_node_has_no_findings():
     assert judge(NODE, []) == ()
+
+
+def test_ranks_that_the_launch_itself_puts_on_one_core_are_told_so():
+    by_list = judge(NODE, [rank(0, (0,), cpu_list="map_cpu:0,0"), rank(1, (0,), cpu_list="map_cpu:0,0")])
+    assert "--cpu-bind=map_cpu:0,0" in by_list[0].fix
+    by_mask = judge(NODE, [rank(0, (0,), parent_cpus=ALL), rank(1, (0,), parent_cpus=ALL)])
+    assert "inherited" not in by_mask[0].fix
+    inherited = judge(NODE, [rank(0, (0,), parent_cpus=(0,)), rank(1, (0,), parent_cpus=(0,))])
+    assert "inherited" in inherited[0].fix
+
+
+def test_cores_to_ask_for_are_counted_for_one_rank():
+    few = Node(FOUR, (0, 1))
+    found = judge(few, [rank(0, (0, 1), (0, 1)), rank(1, (0, 1), (0, 1))])
+    fix = next(each.fix for each in found if each.id == "cgroup-too-small")
+    assert "4 cores on each node" in fix
+    assert "--cpus-per-task=2" in fix

@@ -58,3 +58,42 @@ def test_no_core_is_given_twice_and_every_rank_has_a_place(wish, shape):
     assert layout.ranks_per_node * layout.cores_per_rank <= shape.cores
     assert 1 <= layout.ranks <= layout.nodes * layout.ranks_per_node
     assert layout.threads_per_rank <= layout.cores_per_rank
+
+
+def of_each_socket(layout, shape):
+    """Ranks on each socket of a full node, as Slurm's block and cyclic distributions fill them."""
+    if layout.alternates:
+        return [len(range(socket, layout.ranks_per_node, shape.sockets)) for socket in range(shape.sockets)]
+    fits = shape.cores_per_socket // layout.cores_per_rank
+    left = layout.ranks_per_node
+    return [max(0, min(fits, left - fits * socket)) for socket in range(shape.sockets)]
+
+
+@given(st.integers(1, 4), st.integers(1, 64), st.integers(1, 256), st.integers(1, 64), st.booleans())
+def test_sockets_are_filled_evenly(sockets, cores, per_node, threads, bandwidth_bound):
+    shape = NodeShape(sockets, cores)
+    request = LayoutRequest(ranks_per_node=per_node, threads=threads, bandwidth_bound=bandwidth_bound)
+    try:
+        layout = plan_layout(request, shape)
+    except MpiricError:
+        return
+    if cores < layout.cores_per_rank * -(-per_node // sockets):
+        return  # wider than a part of a socket: some ranks have cores of two
+    counts = of_each_socket(layout, shape)
+    assert sum(counts) == per_node
+    assert max(counts) <= -(-per_node // sockets)
+
+
+def test_a_half_filled_node_uses_both_sockets_and_keeps_neighbours_together():
+    layout = plan_layout(LayoutRequest(ranks_per_node=16), BETZY)
+    assert (layout.cores_per_rank, layout.alternates) == (8, False)
+    assert layout.kind == "pure MPI"
+    narrow = plan_layout(LayoutRequest(ranks_per_node=100), BETZY)
+    assert (narrow.cores_per_rank, narrow.alternates) == (1, True)
+
+
+def test_neighbours_in_rank_share_a_gpu():
+    layout = plan_layout(LayoutRequest(ranks_per_node=8, gpus_per_node=4), BETZY)
+    assert layout.gpu_of_rank == (0, 0, 1, 1, 2, 2, 3, 3)
+    assert plan_layout(LayoutRequest(ranks_per_node=2, gpus_per_node=4), BETZY).gpu_of_rank == (0, 1)
+    assert plan_layout(LayoutRequest(ranks_per_node=2), BETZY).gpu_of_rank == ()

@@ -72,3 +72,52 @@ def test_an_option_in_place_of_the_program_is_told(script):
     done = script("--", "--nodes", "4")
     assert done.returncode == 120
     assert "'--nodes' is an option, not a program" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "layout"),
+    [
+        (("srun", "-N", "4", "-n", "16"), (4, 16, 4, 1)),
+        (("srun", "-N4", "--ntasks-per-node=2", "-c", "8"), (4, 8, 2, 8)),
+        (("srun", "--nodes=2"), (2, 256, 128, 1)),
+        (("mpirun", "-host", "a,b", "-np", "6"), (2, 6, 3, 1)),
+        (("mpiexec.hydra", "-ppn", "4", "-n", "16"), (4, 16, 4, 1)),
+    ],
+)
+def test_the_sizes_of_a_launch_line_decide_those_of_the_job(script, line, layout):
+    found = json.loads(script("--json", "--", *line, "./app").stdout)["layout"]
+    sizes = [found[name] for name in ("nodes", "ranks", "ranks_per_node", "threads_per_rank")]
+    assert tuple(sizes) == layout
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        ("--nodes=2", ("srun", "-N", "4")),
+        ("--ranks-per-node=2", ("srun", "--ntasks-per-node=4")),
+        ("--threads=2", ("srun", "-c", "4")),
+    ],
+)
+def test_a_size_said_twice_and_differently_is_an_error_that_names_both(script, option, line):
+    done = script(option, "--", *line, "./app")
+    assert done.returncode == 120
+    assert f"{option.partition('=')[0]} 2 and the command's own 4" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "words"),
+    [
+        ("slurm", ("--gpus-per-node=4", "--gpu-bind=map_gpu:0,0,1,1,2,2,3,3", "--cpus-per-task=16")),
+        ("pbs", (":ngpus=4",)),
+        ("lsf", ('-gpu "num=4"',)),
+        ("flux", ("--cores-per-task=16",)),
+    ],
+)
+def test_gpus_are_asked_for_and_bound(script, scheduler, words):
+    text = script("--scheduler", scheduler, "--ranks-per-node=8", "--gpus-per-node=4", "--", "./app").stdout
+    assert all(word in text for word in words), text
+
+
+def test_flux_binds_gpus_where_each_rank_has_some(script):
+    text = script("--scheduler", "flux", "--ranks-per-node=2", "--gpus-per-node=4", "--", "./app").stdout
+    assert "--gpus-per-task=2 --setopt=gpu-affinity=per-task" in text

@@ -50,3 +50,11 @@ def test_fewer_differences_fit_better() -> None:
     assert one_difference is not None
     assert two_differences is not None
     assert one_difference > two_differences
+
+
+def test_a_field_of_the_machine_that_an_older_recipe_does_not_know_says_nothing() -> None:
+    now = Fingerprint({**HERE.machine, "networks": "eth0 ib0"}, HERE.mpi, HERE.program)
+    assert differences(HERE, now) == ()
+    assert str(differences(_changed(machine__networks="eth0 hsn0"), now)[0]) == (
+        "machine.networks: eth0 hsn0 when tuned, eth0 ib0 now"
+    )

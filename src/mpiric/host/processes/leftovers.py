@@ -10,9 +10,9 @@ launch, has the form of an MPI library's own names, and whose maker is certainly
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
-from mpiric.host.processes.proc import all_pids, is_alive, read_bytes
+from mpiric.host.processes.proc import all_pids, is_alive, read_bytes, read_stat
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108
 _TEMPORARY = "/tmp"  # noqa: S108
@@ -41,8 +41,11 @@ class Leftovers:
         self._segments = _own_files(SHARED_MEMORY, _is_segment)
         self._topologies = _own_files(_TEMPORARY, _is_topology)
 
-    def remove(self, pids: set[int]) -> None:
-        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own."""
+    def remove(self, pids: set[int], above: Collection[int] = ()) -> None:
+        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own.
+
+        Processes ``above`` may live: they belong to nobody else's launch.
+        """
         dead = {pid for pid in pids if not is_alive(pid)}
         for base in self._bases:
             _remove_sessions(base, dead)
@@ -50,9 +53,51 @@ class Leftovers:
         for name, _ in appeared - _in_use(appeared):
             _unlink(os.path.join(SHARED_MEMORY, name))
         exported = _own_files(_TEMPORARY, _is_topology) - self._topologies
-        if exported and not _has_living_proxy():
+        if exported and not _has_living_proxy(above):
             for name, _ in exported:
                 _unlink(os.path.join(_TEMPORARY, name))
+
+
+def remove_recent(since_s: float) -> None:
+    """Remove what launches of this user left on this node since a time, in seconds of the system's clock.
+
+    A launch of mpiric starts this on the nodes where mpiric itself does not run. Launchers above this process
+    belong to that launch.
+    """
+    above, pid = {os.getpid()}, os.getpid()
+    while (stat := read_stat(pid)) is not None and stat.parent > 1:
+        pid = stat.parent
+        above.add(pid)
+    leftovers = Leftovers(dict(os.environ))
+    leftovers._segments = _older(SHARED_MEMORY, leftovers._segments, since_s)
+    leftovers._topologies = _older(_TEMPORARY, leftovers._topologies, since_s)
+    leftovers.remove(set(_dead_makers(leftovers._bases, since_s)), above)
+
+
+def _older(directory: str, names: Names, since_s: float) -> Names:
+    """Return the names whose files have not been changed since then."""
+    older = set()
+    for name, inode in names:
+        try:
+            status = os.stat(os.path.join(directory, name), follow_symlinks=False)  # noqa: PTH116
+        except OSError:
+            continue
+        if max(status.st_mtime, status.st_ctime) < since_s:
+            older.add((name, inode))
+    return older
+
+
+def _dead_makers(bases: Iterable[str], since_s: float) -> Iterator[int]:
+    """Yield the pids of ended processes named by young sessions; ``jf.N`` and ``dvm.N`` number jobs."""
+    for base in bases:
+        try:
+            entries = [entry for entry in os.scandir(base) if entry.name.startswith(_SESSION_STEMS)]
+            young = [e for e in entries if e.stat(follow_symlinks=False).st_mtime >= since_s]
+        except OSError:
+            continue
+        for entry in young:
+            if not entry.name.startswith(("jf.", "dvm.")):
+                yield from (number for number in _numbers(entry.name) if not is_alive(number))
 
 
 def _is_segment(name: str) -> bool:
@@ -115,9 +160,10 @@ def _open_segments(pid: int) -> Iterator[str]:
             yield target
 
 
-def _has_living_proxy() -> bool:
+def _has_living_proxy(above: Collection[int]) -> bool:
     """Return whether a proxy of MPICH's launcher lives, which may have exported any of the topologies."""
-    return any(read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) for pid in all_pids())
+    pids = (pid for pid in all_pids() if pid not in above)
+    return any(read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) for pid in pids)
 
 
 def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:

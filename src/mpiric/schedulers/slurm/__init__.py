@@ -5,6 +5,7 @@ after MinJobAge, 300 s. Since 22.05 srun does not take over ``--cpus-per-task`` 
 option in srun(1)), so it is given twice.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from mpiric.host.host import TIMED_OUT, Completed, Host
@@ -19,6 +20,7 @@ from mpiric.schedulers.slurm import _output as output
 from mpiric.schedulers.slurm._allocation import recognise
 
 _STEP_TIMEOUT_S = 120.0
+_FIRST_SPECIAL_STEP = 0xFFFFFFF0  # SLURM_STEP_ID of batch and interactive shells is above, which hold no CPUs
 _PROMPT_S = 10.0  # a step of nothing takes less, also on many nodes
 
 
@@ -40,7 +42,8 @@ class Slurm(BatchScheduler):
         "name": "--job-name={}", "account": "--account={}", "partition": "--partition={}",
         "time": "--time={}", "nodes": "--nodes={}", "ranks": "--ntasks={}",
         "ranks_per_node": "--ntasks-per-node={}", "cores_per_rank": "--cpus-per-task={}",
-        "threads_per_core": "--hint=nomultithread", "hosts": "--nodelist={}", "features": "--constraint={}",
+        "threads_per_core": "--hint=nomultithread", "gpus_per_node": "--gpus-per-node={}",
+        "hosts": "--nodelist={}", "features": "--constraint={}",
         "exclusive": "--exclusive",
     }  # fmt: skip
     fields: Mapping[str, str] = {
@@ -48,7 +51,8 @@ class Slurm(BatchScheduler):
         "--partition": "partition", "-p": "partition", "--time": "time", "-t": "time",
         "--nodes": "nodes", "-N": "nodes", "--ntasks": "ranks", "-n": "ranks",
         "--ntasks-per-node": "ranks_per_node", "--cpus-per-task": "cores_per_rank", "-c": "cores_per_rank",
-        "--nodelist": "hosts", "-w": "hosts", "--constraint": "features", "-C": "features",
+        "--gpus-per-node": "gpus_per_node", "--nodelist": "hosts", "-w": "hosts",
+        "--constraint": "features", "-C": "features",
         "--exclusive": "exclusive",
     }  # fmt: skip
     server_hint = "`scontrol ping`"
@@ -61,6 +65,7 @@ class Slurm(BatchScheduler):
     submitted_pattern = r"^(\d+)(?:;\S+)?$"  # --parsable appends ;cluster on federations
     marked_command = ("squeue", "--noheader", "--me", "--states=all", f"--format={output.MARKED_FORMAT}")
     cancel_command = ("scancel",)
+    end_words = (" CANCELLED AT ", " DUE TO ")
     requeue_command = ("scontrol", "requeue")
     limit_command = ("scontrol", "show", "config")
     limit_pattern = r"^MaxArraySize\s*=\s*(\d+)"
@@ -81,7 +86,13 @@ class Slurm(BatchScheduler):
         own = {"features": directive_value(request.features.replace(",", "&"))}
         return {**super().values(request), **own, "threads_per_core": request.threads_per_core > 1}
 
-    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str) -> tuple[str, ...]:
+    def launch(
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,
+        mpi: str,
+        dialect: str = "",  # noqa: ARG002
+    ) -> tuple[str, ...]:
         """Render srun, each rank on cores of its own."""
         # srun refuses --hint beside --cpu-bind; this pair is what --hint=nomultithread stands for.
         smt = (
@@ -90,13 +101,33 @@ class Slurm(BatchScheduler):
             else ["--cpu-bind=cores"]
         )
         manager = [f"--mpi={mpi}"] if mpi else []
+        gpus = (
+            [
+                f"--gpus-per-node={layout.gpus_per_node}",
+                f"--gpu-bind=map_gpu:{','.join(map(str, layout.gpu_of_rank))}",
+            ]
+            if layout.gpus_per_node
+            else []
+        )
         return (
             "srun",
             *manager,
             f"--cpus-per-task={layout.cores_per_rank}",
             *smt,
-            "--distribution=block:block",
+            f"--distribution=block:{'cyclic' if layout.alternates else 'block'}",
+            *gpus,
         )
+
+    def process_managers(self, host: Host) -> tuple[str, ...]:
+        """Read ``srun --mpi=list``, which prints a heading and a name on each line."""
+        done = host.run(["srun", "--mpi=list"], timeout_s=COMMAND_TIMEOUT_S)
+        return output.plugins(f"{done.stdout}\n{done.stderr}") if done.status == 0 else ()
+
+    def default_process_manager(self, host: Host) -> str:
+        """Read MpiDefault."""
+        done = host.run(self.limit_command, timeout_s=COMMAND_TIMEOUT_S)
+        found = re.search(r"^MpiDefault\s*=\s*(\S+)", done.stdout, re.MULTILINE)
+        return found[1] if found and done.status == 0 else ""
 
     def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:
         """Cores of a rank, for an srun that is not told them by an option."""
@@ -147,18 +178,32 @@ class Slurm(BatchScheduler):
         """Read which nodes are down."""
         return output.unusable(stdout)
 
+    def steps(self, host: Host, job: str) -> tuple[str, ...]:
+        """Ask squeue."""
+        command = ["squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i"]
+        return output.steps(host.run(command, timeout_s=COMMAND_TIMEOUT_S).stdout)
+
     def why_it_failed(
-        self, host: Host, allocation: Allocation, stderr: str, patience: Patience | None = None
+        self,
+        host: Host,
+        allocation: Allocation,
+        stderr: str,
+        patience: Patience | None = None,
+        foreign_steps: Sequence[str] = (),
     ) -> RunFailure:
         """Ask sinfo, and start a step of nothing on all hosts: sinfo learns of a dead host minutes later.
 
         A controller that has just come back lets steps wait (a minute, in 22.05), which says nothing about
-        hosts, but excuses the run.
+        hosts, but excuses the run. A step of an earlier run that a host has forgotten holds its CPUs for
+        ever: it is cancelled, and where no step starts then either, the allocation counts as lost.
         """
         patience = patience or Patience()
         names = [each.name for each in allocation.hosts]
         began, late = patience.clock(), 0
         own = dict.fromkeys(name for name in host.environ if name.startswith(("SLURM_STEP", "SLURM_CPU")))
+        kept = {*foreign_steps, f"{allocation.job}.{host.environ.get('SLURM_STEP_ID', '')}"}
+        cancelled = ""
+        inside = int(host.environ.get("SLURM_STEP_ID") or _FIRST_SPECIAL_STEP) < _FIRST_SPECIAL_STEP
         for _ in patience.attempts():
             done = host.run(self.health_query(names), timeout_s=COMMAND_TIMEOUT_S)
             if self.is_away(done):
@@ -166,9 +211,19 @@ class Slurm(BatchScheduler):
             if down := self.unusable(done.stdout, names):
                 return RunFailure(down)
             step = host.run(
-                _empty_step(allocation.job, len(names)), environment=own, timeout_s=_STEP_TIMEOUT_S
+                _empty_step(allocation.job, len(names), overlaps=inside),
+                environment=own,
+                timeout_s=_STEP_TIMEOUT_S,
             )
             late += step.status == TIMED_OUT
+            if step.status == TIMED_OUT:
+                stuck = [each for each in self.steps(host, allocation.job) if each not in kept]
+                if stuck:
+                    host.run(["scancel", "--signal=KILL", *stuck], timeout_s=COMMAND_TIMEOUT_S)
+                    host.run(["scancel", *stuck], timeout_s=COMMAND_TIMEOUT_S)
+                    cancelled = ", ".join(stuck)
+            elif step.status == 0 and cancelled:
+                return RunFailure(excuse=f"Slurm started no job step before {cancelled} was cancelled")
             waited_s = patience.clock() - began
             if step.status == 0 and waited_s > _PROMPT_S:
                 return RunFailure(excuse=f"Slurm started no job steps for {waited_s:.0f} s")
@@ -212,8 +267,10 @@ def _nodes_query(form: str, partition: str) -> list[str]:
     return ["sinfo", "--noheader", "--exact", f"--format={form}", *of_partition]
 
 
-def _empty_step(job: str, count: int) -> list[str]:
-    step = ["srun", f"--jobid={job}", "--overlap", f"--nodes={count}", f"--ntasks={count}", "--mpi=none"]
+def _empty_step(job: str, count: int, *, overlaps: bool) -> list[str]:
+    """A step that waits for CPUs as the runs do; inside of a step that holds them itself it must not."""
+    shares = ["--overlap"] if overlaps else []
+    step = ["srun", f"--jobid={job}", *shares, f"--nodes={count}", f"--ntasks={count}", "--mpi=none"]
     return [*step, "--ntasks-per-node=1", "--cpu-bind=none", "--input=none", "--quiet", "/bin/true"]
 
 

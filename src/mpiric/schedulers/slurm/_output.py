@@ -3,6 +3,7 @@
 Job states are those of squeue(1), "JOB STATE CODES".
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from re import escape, findall, search
@@ -39,15 +40,37 @@ AWAY = (
 _FAILED = (
     "ode failure",
     "NODE FAILURE",
-    "Job step creation temporarily disabled",
     "Unable to confirm allocation",
+    "Cancelled pending",
+    "Slurm is busy, step creation delayed",
 )
+_NO_STEP = re.compile(r"Unable to create step for job \S+: (.*)")
+_WAITS = re.compile(r"\b[Jj]ob (\S+ )?step creation (temporarily|still) disabled")
+_STARTED = "tep created for "
+# Reasons of `_NO_STEP` that come from the options of srun: the settings are to blame.
+_BY_OPTIONS = ("More processors requested", "configuration is not available", "nvalid", "Memory required")
 
 
 def blame(stderr: str) -> str:
     """Find the line in which srun says that Slurm or a host failed, not the program; "" without one."""
-    lines = (line.strip() for line in stderr.splitlines() if line.startswith(("srun: ", "slurmstepd: ")))
-    return next((line for line in lines if any(text in line for text in (*AWAY, *_FAILED))), "")
+    found = ""
+    for line in map(str.strip, stderr.splitlines()):
+        if not line.startswith(("srun: ", "slurmstepd: ")):
+            continue
+        refused = _NO_STEP.search(line)
+        if refused:
+            found = "" if any(text in refused[1] for text in _BY_OPTIONS) else found or line
+        elif _WAITS.search(line) or any(text in line for text in (*AWAY, *_FAILED)):
+            found = found or line
+        elif _STARTED in line and _WAITS.search(found):
+            found = ""  # it waited, and was started
+    return found
+
+
+def steps(stdout: str) -> tuple[str, ...]:
+    """Lines of ``squeue --steps --format=%i``: numbered steps, without those of the job's own scripts."""
+    lines = (line.strip() for line in stdout.splitlines())
+    return tuple(line for line in lines if re.fullmatch(r"[\d_+]+\.\d+(\+\d+)?", line))
 
 
 def unusable(stdout: str) -> tuple[str, ...]:
@@ -124,6 +147,15 @@ def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
             shape = NodeShape(*numbers[1:])
             counts[shape] = counts.get(shape, 0) + numbers[0]
     return tuple(sorted(counts, key=lambda shape: -counts[shape]))
+
+
+def plugins(text: str) -> tuple[str, ...]:
+    """Names that ``srun --mpi=list`` prints: each alone on a line, or all behind a colon."""
+    found = []
+    for line in text.splitlines():
+        words = line.removeprefix("srun:").strip().rpartition(":")[2].split()
+        found += [word for word in words if len(words) == 1 or ":" in line]
+    return tuple(dict.fromkeys(found))
 
 
 def features(stdout: str, partition: str) -> Mapping[str, int]:

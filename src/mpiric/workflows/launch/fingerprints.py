@@ -47,6 +47,7 @@ def _machine(machine: Machine) -> Mapping[str, str]:
         "hardware_threads": str(machine.usable_cpu_count),
         "numa_nodes": str(len(machine.topology.numa_nodes)),
         "memory_gib": str(round(machine.memory.total_bytes / (1 << 30))),
+        "networks": " ".join(sorted(nic.name for nic in machine.networks)),
     }
 
 

@@ -14,10 +14,10 @@ from mpiric.schedulers import find_allocation
 def node_count(job: Job, host: Host) -> int:
     """Nodes that get a rank, as launchers fill them: slots in order, around again when they are used up."""
     hosts = [(each.name, max(1, each.slots)) for each in launchers.named_hosts(job)] or _allocated(host, job)
-    stated = _number(job, Meaning.NODES)
-    per_node = _number(job, Meaning.RANKS_PER_NODE)
-    if stated:
-        return min(stated, len(hosts)) if len(hosts) > 1 else stated
+    nodes = stated(job, Meaning.NODES)
+    per_node = stated(job, Meaning.RANKS_PER_NODE)
+    if nodes:
+        return min(nodes, len(hosts)) if len(hosts) > 1 else nodes
     if len(hosts) <= 1 or not job.ranks:
         return max(1, len(hosts))
     if launchers.dialects()[job.dialect].fills_every_host and not per_node:
@@ -27,7 +27,8 @@ def node_count(job: Job, host: Host) -> int:
     return filled if per_node == 0 else min(len(hosts), ceil(job.ranks / per_node))
 
 
-def _number(job: Job, meaning: Meaning) -> int:
+def stated(job: Job, meaning: Meaning) -> int:
+    """The number that the launch line gives for a meaning, 0 without one; of a range the last."""
     options = [option for segment in job.segments if (option := segment.first(meaning))]
     text = options[0].values[0].split("-")[-1] if options and options[0].values else ""
     return count_of(text)

@@ -62,7 +62,7 @@ def parse_job(
         working_directory,
         environment,
         stdin,
-        dialect=_dialect_of(word, host) if word else None,
+        dialect=dialect_of(word, host) if word else None,
         is_program=is_program,
     )
     job = with_host_files(job, host)
@@ -163,7 +163,8 @@ def program_path(job: Job, host: Host) -> str:
     return found if found.startswith("/") or not found else f"{job.working_directory}/{found}"
 
 
-def _dialect_of(word: str, host: Host) -> str | None:
+def dialect_of(word: str, host: Host) -> str | None:
+    """The dialect of a launcher by whose name alone it cannot be told (``mpiexec``), None when unknown."""
     library = mpis.mpi_of_launcher(host, word)
     if library is not None:
         return library.dialect

@@ -79,13 +79,14 @@ def _switched(configuration: Configuration, situation: Situation) -> Situation:
     under = knobs.switched(situation, values)
     if values.get("launch-route") == "srun":
         return replace(under, job=replace(under.job, dialect="srun"))
-    return replace(under, job=replace(under.job, dialect=under.mpi.dialect)) if "mpi" in values else under
+    by_library = "mpi" in values or values.get("launch-route") == "mpirun"
+    return replace(under, job=replace(under.job, dialect=under.mpi.dialect)) if by_library else under
 
 
 def can_be_written(configuration: Configuration, situation: Situation) -> bool:
-    """Whether this library and launcher have words for all of it, and no two knobs contradict."""
+    """Whether library and launcher can express all of it in one launch line, and no two knobs contradict."""
     try:
-        spellings(configuration, situation)
+        render(configuration, situation)
     except MismatchError:
         return False
     return True

@@ -44,6 +44,7 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
         start,
         mpi_names=names,
         settings=recipe.settings,
+        needs=recipe.needs,
         preload=tuple(_preload(path, names, dict(runtimes.by_mpi)) for path in recipe.preload),
         runtimes=runtimes.by_mpi,
     )

@@ -81,6 +81,7 @@ def _run_request(request: PackRequest) -> RunRequest:
         use_recipe=request.use_recipe,
         allow_rounding=request.allow_rounding,
         without_recipe="packed without a recipe",
+        packs=True,
     )
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mpiric import mpis
+from mpiric import knobs, mpis
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.pack import Content, ContentKind, LeftOut
+from mpiric.model.pack import Content, ContentKind, LeftOut, SettingsNeed
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.workflows.launch.spelling import spellings
@@ -19,6 +19,7 @@ from mpiric.workflows.pack.glibc import FLOOR
 from mpiric.workflows.run.run import AppliedRecipe
 
 _PLACE, _LIBRARY = ".mpiric", "libmpiric.so"
+_OF_NETWORK = "names a network or device of the cluster it was tuned on, in an option of the launcher"
 _OF_SITE = "belongs to the machine it was tuned on: the site's MPI and launcher are taken"
 
 
@@ -67,6 +68,7 @@ class PackedRecipe:
     contents: tuple[Content, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    needs: tuple[SettingsNeed, ...] = ()  # of settings that name a network or device
     preload: tuple[str, ...] = ()  # absolute paths here
     for_launcher: Configuration = field(default_factory=Configuration)
 
@@ -79,13 +81,21 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
     preload: list[str] = []
     launcher: dict[str, str] = {}
     left = []
+    needs: list[SettingsNeed] = []
     contents = [Content(f"{_PLACE}/recipe.toml", str(applied.path), ContentKind.RECIPE, required=False)]
     policies = {path: f"{_PLACE}/{Path(path).name}" for path in _policies(situation)}
     for knob, spelling in spellings(configuration, situation).items():
         if _is_of_site(spelling):
             left.append(LeftOut(f"{knob}={values.get(knob, '')}", _OF_SITE))
             continue
-        if spelling.options or spelling.ranks or spelling.launcher_environment:
+        declared = knobs.all_knobs()[knob].needs
+        need = declared(values[knob]) if declared and knob in values else None
+        by_launcher = spelling.options or spelling.ranks or spelling.launcher_environment
+        if need is not None:
+            needs.append(SettingsNeed(tuple(spelling.environment), need.what, need.paths))
+            if by_launcher:
+                left.append(LeftOut(f"{knob}={values[knob]}", _OF_NETWORK))
+        elif by_launcher:
             launcher |= {knob: values[knob]} if knob in values else {}
         preload += spelling.preload
         for name, value in spelling.environment.items():
@@ -99,6 +109,7 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
         tuple(unique.values()),
         tuple(left),
         tuple(settings.items()),
+        tuple(needs),
         tuple(preload),
         Configuration.of(launcher),
     )

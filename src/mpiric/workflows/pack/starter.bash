@@ -214,10 +214,25 @@ is_newer() { # by the versions in the real names of two files
     [ "$site" != "$packed" ] && [ "$(printf '%s\n%s\n' "$site" "$packed" | sort -V | tail -n 1)" = "$site" ]
 }
 
+find_absent() { # sets $absent: variables that name a network or device which this node does not have
+    local need variables what patterns path
+    absent=' '
+    for need in "${needs[@]}"; do
+        IFS=$'\t' read -r variables what patterns <<<"$need"
+        for path in $patterns; do
+            [ -e "$path" ] && [ "$(cat "$path/operstate" 2>/dev/null)" != down ] && continue 2
+        done
+        absent+="$variables "
+        say "${variables// /, } of the recipe: left out, as ${HOSTNAME:-$(uname -n)} has no $what"
+    done
+}
+
 self=$(readlink -f "${BASH_SOURCE[0]}")
 if [ "${MPIRIC_PACK:-}" = check ]; then # whether it would start here
     check_system
     [ "${#mpi_names[@]}" = 0 ] || find_mpi
+    find_absent
+    printf '%s: starts here: %s, glibc 2.%s%s\n' "$name" "$(uname -m)" "$libc_minor" "${mpi:+, MPI library $mpi}"
     exit 0
 fi
 
@@ -240,9 +255,10 @@ inside() { # the text with the places of the image, for what stands for them
     local text=${1//@env\//$run/env/}
     printf '%s' "${text//@\//$run/image/}"
 }
+find_absent
 for setting in "${settings[@]}"; do
     variable=${setting%%=*}
-    [ -n "${!variable+set}" ] || export "$variable=$(inside "${setting#*=}")"
+    [ -n "${!variable+set}" ] || [[ $absent == *" $variable "* ]] || export "$variable=$(inside "${setting#*=}")"
 done
 for setting in "${forced[@]}"; do export "${setting%%=*}=$(inside "${setting#*=}")"; done
 library_path=$libraries

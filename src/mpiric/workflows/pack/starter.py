@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mpiric.host.packaged import packaged_directory
-from mpiric.model.pack import GlibcNeed, Pack
+from mpiric.model.pack import GlibcNeed, Pack, SettingsNeed
 from mpiric.model.quoting import comment, sh_command, sh_word
 
 MARK = ".mpiric/pack.json"  # whose presence shows that the image is there
@@ -29,6 +29,7 @@ def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: i
         _scalar("python_environment", start.python_environment),
         _array("command", start.command),
         _array("settings", (f"{name}={value}" for name, value in start.settings)),
+        _array("needs", map(_need, start.needs)),
         _array("forced", (f"{name}={value}" for name, value in start.forced)),
         _array("preload", start.preload),
         _array("mpi_names", start.mpi_names),
@@ -43,6 +44,11 @@ def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: i
     filled = -(-length // _BLOCK) * _BLOCK
     text = f"{before}offset=$((10#{filled:0{_DIGITS}d}))\n{script}"
     return text.encode() + b"\n" * (filled - length)
+
+
+def _need(need: SettingsNeed) -> str:
+    """Variables, what they need and its patterns, with tabs between them."""
+    return "\t".join((" ".join(need.variables), need.what, " ".join(need.paths)))
 
 
 def _highest(needs: Iterable[GlibcNeed], *, required: bool) -> Iterator[str]:

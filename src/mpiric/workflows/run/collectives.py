@@ -35,6 +35,8 @@ class RunRequest:
     learn_only: tuple[str, ...] = ()  # collectives; empty: all
     learn_ranks: int = 0  # communicators of fewer are left alone; 0: the runtime's own least
     reproducible: bool = False
+    starts: bool = False  # it is started next: the nodes of the job may be asked what they have
+    packs: bool = False  # it is for other machines: nothing is looked for here
     reprove: bool = True  # what a policy chooses meets the library's own again now and then
 
     @property

@@ -12,12 +12,13 @@ from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import EVERYTHING, Situation
 from mpiric.model.whole_check import WholeVerdict
-from mpiric.tuning.fingerprint import Severity, differences, fits
+from mpiric.tuning.fingerprint import Difference, Severity, differences, fits
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.on_nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order, with_orders
@@ -26,6 +27,9 @@ from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settings
 from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
+
+# Cores, hardware threads and NUMA nodes are those that may be used: an allocation can be a part of a machine.
+_HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
 
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
@@ -137,10 +141,11 @@ def fitting_recipe(
             why = f"the recipe {path} {other}; {without}"
             continue
         try:
-            named = with_names(recipe.configuration, situation, host)
+            usable, _ = without_missing(recipe.configuration, situation, host, launches=False)
+            named = with_names(usable, situation, host)
             named = with_order_of(recipe, named, request.store, host)
             named = with_policy_of(recipe, named, request.store, host)
-            render(settable(recipe.configuration, situation)[0], named)
+            render(settable(usable, situation)[0], named)
         except MpiricError as error:
             why = f"the recipe {path} cannot be applied: {error.message}; {without}"
             continue
@@ -175,5 +180,17 @@ def _applied(path: Path, recipe: Recipe) -> list[str]:
     return [f"{recipe.configuration} ({path}{proof})", *rounding]
 
 
-def _warnings(found: tuple[object, ...]) -> list[str]:
-    return [f"made elsewhere: {each}" for each in found]
+def _warnings(found: Sequence[Difference]) -> list[str]:
+    """What differs from the tune, in one sentence for each of machine, MPI library and command."""
+    hardware = any(each.field in _HARDWARE for each in found)
+    introductions = {
+        "machine": "tuned on another machine" if hardware else "tuned with other CPUs of such a machine",
+        "mpi": "tuned with another release of the MPI library",
+        "program": "tuned for another build, size or input of the program",
+    }
+    sentences = []
+    for part, introduction in introductions.items():
+        of_part = [str(each) for each in found if each.field.startswith(f"{part}.")]
+        if of_part:
+            sentences.append(f"{introduction}: {'; '.join(of_part)}")
+    return sentences

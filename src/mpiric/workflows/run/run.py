@@ -15,6 +15,7 @@ from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
+from mpiric.workflows.launch.on_nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.launch.spelling import completed, render
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
@@ -105,6 +106,9 @@ def _with_settings(
         recipe, path, more = fitting_recipe(request, fingerprints, situation, host, label)
         words += more
     configuration = recipe.configuration if recipe else Configuration()
+    if recipe is not None and not request.packs:
+        configuration, more = without_missing(configuration, situation, host, launches=request.starts)
+        words += more
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)
     situation = with_order_of(recipe, situation, request.store, host)

@@ -22,9 +22,16 @@ from mpiric.schedulers import (
     script_lines,
     text_of,
 )
+from mpiric.workflows.launch.parse_job import dialect_of
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
-from mpiric.workflows.run.script_options import node_shape, with_ranks, with_site_defaults
+from mpiric.workflows.run.script_options import (
+    node_shape,
+    rank_service,
+    with_site_defaults,
+    with_sizes_of_line,
+    without_service,
+)
 from mpiric.workflows.run.script_request import ScriptRequest
 
 
@@ -47,7 +54,10 @@ def script(request: ScriptRequest, host: Host) -> Script:
     """Write it as text. Raises MpiricError for a job that does not fit the nodes."""
     scheduler = _scheduler(request.scheduler, host)
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
-    job = launchers.parse_command(request.argv, "", {})
+    word = launchers.ambiguous_launcher_word(request.argv)
+    dialect = dialect_of(word, host) if word else None
+    job = launchers.parse_command(request.argv, request.working_directory, {}, dialect=dialect)
+    job = replace(job, environment=request.environment)  # variables of a job around this one size nothing
     if job.program[0].startswith("-"):
         raise MpiricError(
             f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"
@@ -55,10 +65,13 @@ def script(request: ScriptRequest, host: Host) -> Script:
     options = with_site_defaults(request.options, site, one_line(Path(job.program[0]).name))
     shape = request.shape or site.shape or node_shape(scheduler, host, options.partition)
     named = bool(job.launcher_words)
-    layout = plan_layout(with_ranks(request.layout, job.ranks), shape)
-    argv = (
-        request.argv if named else (*scheduler.launch(layout, shape, request.mpi or site.mpi), *request.argv)
-    )
+    layout = plan_layout(with_sizes_of_line(request.layout, job), shape)
+    argv, sentence = request.argv, without_service(job, scheduler, host)
+    if not named:
+        service = rank_service(job, scheduler, request.mpi or site.mpi, host)
+        argv = (*scheduler.launch(layout, shape, service.manager, service.dialect), *request.argv)
+        sentence = service.sentence
+        options = replace(options, environment={**service.environment, **options.environment})
     launch, words = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
     reasons = {setting.name: f"{setting.knob}, from the recipe" for setting in launch.settings}
     by_option = [f"{s.name} ({reasons[s.name]})" for s in launch.settings if s.where == "command line"]
@@ -75,7 +88,15 @@ def script(request: ScriptRequest, host: Host) -> Script:
     text = text_of(lines, scheduler.directive if scheduler.comments_beside else "")
     checked = _checked(scheduler, text, host) if request.check else None
     return Script(
-        text, lines, layout, shape, launch.argv, options.environment, words, checked, scheduler.title
+        text,
+        lines,
+        layout,
+        shape,
+        launch.argv,
+        options.environment,
+        (*filter(None, [sentence]), *words),
+        checked,
+        scheduler.title,
     )
 
 

@@ -1,28 +1,109 @@
 """What decides the lines of a job script: the user's options, the site's defaults, the node's shape."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from posixpath import basename
 
+from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.model.batch import NodeShape
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.job import Job, Meaning
+from mpiric.model.mpi_library import AbiFamily
 from mpiric.schedulers import (
     BatchScheduler,
     LayoutRequest,
     ScriptOptions,
     SiteDefaults,
 )
+from mpiric.workflows.launch.nodes import stated
+from mpiric.workflows.launch.parse_job import program_path
+
+_PMI_LIBRARIES = (  # of Slurm, as distributions install it
+    "/usr/lib64/libpmi2.so.0",
+    "/usr/lib/x86_64-linux-gnu/libpmi2.so.0",
+    "/usr/lib/aarch64-linux-gnu/libpmi2.so.0",
+    "/usr/lib64/libpmi2.so",
+)
 
 
-def with_ranks(request: LayoutRequest, of_command: int | None) -> LayoutRequest:
-    """Ranks as the user's own launch line says; a contradiction to --ranks is an error."""
-    if of_command is None:
-        return request
-    if request.ranks and request.ranks != of_command:
-        raise MpiricError(
-            f"--ranks {request.ranks} and the command's own {of_command} ranks contradict each other",
-            hint="leave one of them away",
+def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
+    """Nodes, ranks and their cores as the user's own launch line says.
+
+    Raises MpiricError where an option of the script says otherwise.
+    """
+    sizes = (
+        ("nodes", request.nodes, stated(job, Meaning.NODES) or len(launchers.named_hosts(job)), 0),
+        ("ranks", request.ranks, job.ranks or 0, 0),
+        ("ranks_per_node", request.ranks_per_node, stated(job, Meaning.RANKS_PER_NODE), 0),
+        ("threads", request.threads, stated(job, Meaning.THREADS_PER_RANK), 1),
+    )
+    chosen: dict[str, int] = {}
+    for name, given, of_line, unset in sizes:
+        chosen[name] = of_line or given
+        if of_line and given not in (unset, of_line):
+            option, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
+            raise MpiricError(
+                f"{option} {given} and the command's own {of_line} {what} contradict each other",
+                hint=f"leave out {option}, or change the launch line",
+            )
+    return LayoutRequest(
+        **chosen, bandwidth_bound=request.bandwidth_bound, gpus_per_node=request.gpus_per_node
+    )
+
+
+@dataclass(frozen=True)
+class RankService:
+    """How the ranks of a program find each other under the scheduler's launcher."""
+
+    manager: str = ""  # value of --mpi
+    dialect: str = ""  # of the MPI library's own launcher, "" when the library is unknown
+    environment: Mapping[str, str] = field(default_factory=dict)
+    sentence: str = ""  # what the user has to know
+
+
+def rank_service(job: Job, scheduler: BatchScheduler, given: str, host: Host) -> RankService:
+    """Choose ``--mpi`` by the MPI library that the program is linked to.
+
+    Raises MismatchError where Slurm has no plug-in for it: srun would start jobs of one rank each.
+    """
+    path = program_path(job, host)
+    needed = mpis.mpi_needed_by(host, path) if path else ""
+    library = mpis.mpi_of_library(host, needed) if needed else None
+    family = mpis.abi_of_program(host, path) if path else None
+    by_family = "openmpi5" if family is AbiFamily.OPENMPI else "hydra" if family else ""
+    dialect = library.dialect if library else by_family
+    known = launchers.dialects().get(dialect)
+    manager = given or (known.process_manager if known else "")
+    available = scheduler.process_managers(host)
+    if manager and available and manager not in available:
+        raise MismatchError(
+            f"{scheduler.title} has no plug-in {manager} here (it has {', '.join(available)}), without which "
+            f"{scheduler.launcher} starts {basename(job.program[0])} as jobs of one rank each",
+            hint=f"give the MPI library's own launcher: mpiric script … -- mpirun -n N {job.program[0]}",
         )
-    return replace(request, ranks=of_command)
+    if not manager and scheduler.default_process_manager(host) == "none":
+        return RankService(
+            sentence=f"which MPI library {job.program[0]} uses is not known, and {scheduler.title} serves no "
+            "ranks by default (MpiDefault=none): give --mpi pmi2 (MPICH, Intel MPI) or --mpi pmix (Open MPI)",
+        )
+    variable = known.process_manager_needs if known else ""
+    if not variable or variable in job.environment or scheduler.launcher != "srun":
+        return RankService(manager, dialect)
+    file = next((path for path in _PMI_LIBRARIES if host.is_file(path)), "")
+    missing = f"set {variable} to Slurm's libpmi2.so in the script: without it the ranks find no other"
+    return RankService(manager, dialect, {variable: file} if file else {}, "" if file else missing)
+
+
+def without_service(job: Job, scheduler: BatchScheduler, host: Host) -> str:
+    """A sentence where the user's own ``srun`` names no ``--mpi`` and Slurm's default serves no ranks."""
+    named = any(segment.first(Meaning.PROCESS_MANAGER) for segment in job.segments)
+    if job.dialect != "srun" or named or scheduler.default_process_manager(host) != "none":
+        return ""
+    manager = (
+        rank_service(job, scheduler, "", host).manager or "pmi2 (MPICH, Intel MPI) or --mpi=pmix (Open MPI)"
+    )
+    return f"srun starts jobs of one rank each here (MpiDefault=none): write srun --mpi={manager}"
 
 
 def with_site_defaults(given: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:

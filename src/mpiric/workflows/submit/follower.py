@@ -93,7 +93,8 @@ class Follower:
         """
         reported = ""
         self.ended = {}
-        patience = replace(self.reporting.patience, sleep=self._log.relay_while(self.reporting.patience))
+        sleep = self._log.relay_while(self.reporting.patience, self.scheduler.end_words)
+        patience = replace(self.reporting.patience, sleep=sleep)
         while left := [job for job in self.jobs() if job not in self.over]:
             seen: dict[str, BatchJob] = {}
             for each in self.scheduler.follow(self.host, left, patience):

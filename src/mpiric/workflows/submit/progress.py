@@ -12,6 +12,8 @@ def state_of(job: BatchJob) -> str:
     if job.stage is Stage.RUNNING:
         again = f", for the {job.restarts + 1}. time" if job.restarts else ""
         return f"job {job.job} runs on {_names(job.hosts)}{again}"
+    if job.stage is Stage.ENDING:
+        return f"job {job.job} is being ended: its processes are given some time"
     why = f" ({job.reason})" if job.reason else ""
     return f"job {job.job} is {job.stage.value}{why}"
 

@@ -1,6 +1,8 @@
 """The directory that a sweep works in."""
 
+import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from mpiric.host.owned_files import is_own_directory, read_own, remove_tree
@@ -9,6 +11,7 @@ from mpiric.schedulers import ROUNDS
 from mpiric.tuning.store.lock import Lock
 
 LOG, LOCK = "sweep.jsonl", "sweep.lock"
+_OPTIONS = "options.json"
 
 
 def make_directory(directory: Path, hint: str = "name another --out") -> None:
@@ -19,6 +22,22 @@ def make_directory(directory: Path, hint: str = "name another --out") -> None:
         raise NoRoomError(f"cannot make {directory}: {error.strerror}", hint=hint) from error
     if not os.access(directory, os.W_OK | os.X_OK):
         raise NoRoomError(f"cannot write into {directory}", hint=hint)
+
+
+def keep_options(directory: Path, words: Sequence[str]) -> None:
+    """Write down the options of a new sweep, for one that resumes it."""
+    make_directory(directory)
+    with writing(directory / _OPTIONS, "name another --out"):
+        (directory / _OPTIONS).write_text(json.dumps(list(words)) + "\n", encoding="utf-8")
+
+
+def kept_options(directory: Path) -> tuple[str, ...]:
+    """The options of the sweep in a directory; () where none are kept."""
+    try:
+        words = json.loads((directory / _OPTIONS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ()
+    return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
 def forget(directory: Path) -> None:

@@ -51,10 +51,13 @@ class AllocationHosts:
     ) -> None:
         self._scheduler, self._host = scheduler, host
         self._allocation, self._patience = allocation, patience
+        self._foreign_steps = scheduler.steps(host, allocation.job)
 
     def excuse(self, stderr: Path) -> str:
         """Look at every host of the allocation; see FailureCause."""
-        cause = self._scheduler.why_it_failed(self._host, self._allocation, _tail(stderr), self._patience)
+        cause = self._scheduler.why_it_failed(
+            self._host, self._allocation, _tail(stderr), self._patience, self._foreign_steps
+        )
         if cause.lost_hosts:
             raise LostAllocationError(
                 f"allocation {self._allocation.job} has lost {' and '.join(cause.lost_hosts)}",

@@ -1,6 +1,7 @@
 """Trials: runs configurations of one job, one at a time, and has each judged before its time counts."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -82,6 +83,10 @@ class TrialSource(Protocol):
         ...
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class Trials:
     """Runs and judges; every trial is in the store before anyone hears of it."""
 
@@ -100,6 +105,7 @@ class Trials:
         self.runs = DirectoryRuns(runner, directories)
         self._log = log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
+        self.after_ended_run: Callable[[], None] = _nothing  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._took_s: dict[int, float] = {}  # number of a trial → seconds with all that surrounds it
         self._excuses_left = _MOST_EXCUSES
@@ -194,6 +200,8 @@ class Trials:
         result = self._executed(
             trial, launch, situation, limit_s, armed, watched, observe=observe, stoppable=stop_at is not None
         )
+        if result.trial.outcome is not Outcome.OK or watched is not None:
+            self.after_ended_run()
         if self._excused(result):
             return None
         trial = self._noted(result).trial

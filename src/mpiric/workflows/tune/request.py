@@ -46,6 +46,7 @@ class TuneRequest:
     reference: Path | None = None  # what a whole run of the original has left, to compare that with
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
+    options: tuple[str, ...] = ()  # of the call, as written, for one that resumes it
     spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here
 
     @property

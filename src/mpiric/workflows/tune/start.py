@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -21,6 +21,7 @@ from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import OUTPUTS, Judge
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
+from mpiric.workflows.trials.node_leftovers import cleaned_nodes
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
@@ -39,7 +40,13 @@ def open_log(request: TuneRequest, job: Job) -> TuneLog:
     store, identity = Store(request.store), job_identity(job)
     if request.resume:
         return store.resume(store.latest(identity).path)
-    return store.create(program_name(job), identity, job.argv, objective=request.objective.text)
+    return store.create(
+        program_name(job),
+        identity,
+        job.argv,
+        objective=request.objective.text,
+        options=list(request.options),
+    )
 
 
 @contextmanager
@@ -71,11 +78,16 @@ def observed_tune(
         else wishes_of_round(request, known)
     )
     policy = copy_policy(parsed, host, runner, in_place=request.in_place)
-    with runner, WorkingCopies(Path(request.working_directory), log.path, policy) as copies:
+    with (
+        runner,
+        WorkingCopies(Path(request.working_directory), log.path, policy) as copies,
+        ExitStack() as stack,
+    ):
         copies.depend_on(inputs_seen(parsed.job))
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
+        stack.enter_context(cleaned_nodes(trials, parsed, host))
         narrator.phase("As it is")
         observed = observe(
             trials,

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from mpiric.launchers import parse_command
-from mpiric.model.errors import NotFoundError
-from mpiric.tuning.store.store import Store
+from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.submit.submit import is_submission
 from mpiric.workflows.tune.request import TuneRequest
@@ -17,13 +18,33 @@ def tune_to_submit(request: TuneRequest) -> Path:
     job = parse_command(request.argv, request.working_directory, request.environment)
     store, identity = Store(request.store), job_identity(job)
     if request.resume:
-        of_job = (each.path for each in store.tunes() if each.job == identity)
-        submitted = [path for path in of_job if is_submission(path)]
+        submitted = _submitted(store, identity)
         if not submitted:
             raise NotFoundError(
                 f"no tune of this command was submitted with its record in {store.root}",
                 hint="submit one without --resume, or name its store with --store DIR",
             )
         return submitted[-1].absolute()
-    with store.create(program_name(job), identity, job.argv, objective=request.objective.text) as made:
+    meta = {"objective": request.objective.text, "options": list(request.options)}
+    with store.create(program_name(job), identity, job.argv, **meta) as made:
         return made.path.absolute()
+
+
+def options_of_tune(
+    argv: tuple[str, ...], working_directory: str, place: Path | None, *, submitted: bool
+) -> tuple[str, ...]:
+    """The options that the tune to go on with was started with; () where there is none, or none are kept."""
+    store, identity = Store(place), job_identity(parse_command(argv, working_directory, {}))
+    paths = _submitted(store, identity)
+    if not submitted:
+        try:
+            paths = [store.latest(identity).path]
+        except MpiricError:
+            return ()  # reported where it is opened
+    words = read_log(paths[-1] / EVENTS).meta.get("options") if paths else None
+    return tuple(map(str, words)) if isinstance(words, list) else ()
+
+
+def _submitted(store: Store, identity: str) -> list[Path]:
+    of_job = (each.path for each in store.tunes() if each.job == identity)
+    return [path for path in of_job if is_submission(path)]

@@ -24,6 +24,7 @@ from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
+from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.disputes import RejectedRun
 from mpiric.workflows.trials.findings import after_runs
@@ -33,6 +34,7 @@ from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
 from mpiric.workflows.tune.observe_answer import with_afterwards
 from mpiric.workflows.tune.rank_orders import export_order
+from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
 from mpiric.workflows.tune.site_defaults import write_site
 from mpiric.workflows.tune.state import TuneState
@@ -61,8 +63,6 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
             host,
             ends_at_mark=state.marks is not None,
         ),
-        *export_learned(configuration, trials, directory, host),
-        *export_order(configuration, situation, directory),
     ]
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
@@ -84,6 +84,11 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         files_effect=worst_effect(knobs.all_knobs()[name].files for name, _ in configuration.items),
         launch=launch,
         launch_why=launch_why,
+        exports=(
+            *export_learned(configuration, trials, directory, host),
+            *export_order(configuration, situation, directory),
+        ),
+        resume_options=_resume_options(state.request, directory),
         objective=state.request.objective.text,
         maximise=state.request.objective.maximise,
         best_so_far=best_so_far,
@@ -255,6 +260,13 @@ def _launch(configuration: Configuration, situation: Situation) -> tuple[Launch 
         return render(configuration, situation), ""
     except MpiricError as error:
         return None, error.message
+
+
+def _resume_options(request: TuneRequest, directory: Path) -> tuple[str, ...]:
+    """Options that find this tune again; its other options are kept with it."""
+    store = directory.parent.absolute()
+    named = () if store == default_store().absolute() else ("--store", str(store))
+    return (*(("--submit",) if request.into is not None else ()), "--resume", *named)
 
 
 def _write_page(directory: Path, result: Tuned, trials: tuple[Trial, ...]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.processes.leftovers import Leftovers
+from mpiric.host.processes.leftovers import Leftovers, remove_recent
 
 SHARED = Path("/dev/shm")
 
@@ -111,3 +111,34 @@ def test_a_link_in_place_of_a_session_directory_is_not_followed(base, dead, tmp_
     (path / f"prtrn.{dead}").symlink_to(elsewhere)
     clean(dead)
     assert (elsewhere / "precious").exists()
+
+
+def test_only_what_is_younger_than_the_launches_is_removed(segment, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    old, young = segment(), segment()
+    for path in (old, young):
+        path.write_bytes(b"x")
+    made_s = min(path.stat().st_ctime for path in (old, young))
+    remove_recent(made_s + 3600)
+    assert old.exists()
+    assert young.exists()
+    remove_recent(made_s)
+    assert not old.exists()
+    assert not young.exists()
+
+
+def test_what_a_living_process_uses_stays_however_young(segment):
+    path = segment()
+    path.write_bytes(b"x" * mmap.PAGESIZE)
+    with path.open("r+b"):
+        remove_recent(0.0)
+        assert path.exists()
+
+
+def test_sessions_of_ended_processes_go_and_those_of_others_stay(monkeypatch, tmp_path, dead):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for name in (f"prte.n2.{dead}.{os.getuid()}", f"prte.n2.{os.getpid()}.{os.getuid()}", "jf.12345"):
+        (tmp_path / name).mkdir()
+    remove_recent(0.0)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["jf.12345", f"prte.n2.{os.getpid()}.{os.getuid()}"]

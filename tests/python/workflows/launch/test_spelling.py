@@ -1,6 +1,7 @@
 """Knob values become launches in the words of whoever has them."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from tests.support.situations import BY_LABEL, situation
@@ -9,7 +10,7 @@ from mpiric import knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.workflows.launch.spelling import completed, render
+from mpiric.workflows.launch.spelling import can_be_written, completed, render
 from mpiric.workflows.tune.site_defaults import site_variables
 
 
@@ -95,3 +96,25 @@ def test_a_setting_that_needs_mpi_does_not_apply_to_a_program_without_it() -> No
     assert [name for name, knob in knobs.applicable(case).items() if knob.needs_mpi]
     assert not [name for name, knob in knobs.applicable(without).items() if knob.needs_mpi]
     assert "malloc" in knobs.applicable(without)
+
+
+def test_by_another_route_the_other_knobs_are_options_of_its_launcher() -> None:
+    case = situation(BY_LABEL["mpich-5.0.2"], ranks=4, nodes=2)
+    case = replace(case, job=replace(case.job, dialect="srun", launcher_words=("srun",)))
+    launch = render(chosen(launch_route="mpirun", mapping="node-round-robin"), case)
+    assert launch.argv[0] == case.mpi.launcher
+    assert not [word for word in launch.argv if word.startswith("--distribution")]
+
+
+@pytest.mark.parametrize("label", ["mpich-5.0.2", "openmpi-5.0.11", "intelmpi-2021.19"])
+@pytest.mark.parametrize("dialect", ["srun", ""])
+def test_what_can_be_written_is_rendered(label: str, dialect: str) -> None:
+    case = situation(BY_LABEL[label], ranks=4, nodes=2)
+    if dialect:
+        case = replace(case, job=replace(case.job, dialect=dialect, launcher_words=(dialect,)))
+    by_name = knobs.all_knobs()
+    for route, name in product(by_name["launch-route"].domain.words, ("mapping", "binding", "bootstrap")):
+        for value in by_name[name].domain.words:
+            configuration = Configuration.of({"launch-route": route, name: value})
+            if can_be_written(configuration, case):
+                assert render(configuration, case).argv

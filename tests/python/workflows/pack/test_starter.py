@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.model.errors import MismatchError
-from mpiric.model.pack import GlibcNeed, Pack, Start
+from mpiric.model.pack import GlibcNeed, Pack, SettingsNeed, Start
 from mpiric.workflows.pack.glibc import check_glibc
 from mpiric.workflows.pack.starter import render_starter
 
@@ -154,3 +154,34 @@ def test_a_directory_that_somebody_else_has_made_is_named(start, tmp_path):
     done = subprocess.run(["bash", file], env=environment, capture_output=True, text=True)
     assert done.returncode == 122
     assert f"{own} is a link" in done.stderr
+
+
+NETWORK = SettingsNeed(
+    ("FI_TCP_IFACE", "UCX_NET_DEVICES"), "network interface nosuch0", ("/sys/class/net/nosuch0",)
+)
+
+
+def with_need(need: SettingsNeed) -> Pack:
+    settings = tuple((name, "value") for name in need.variables)
+    return replace(PACK, needs=(), start=replace(PACK.start, settings=settings, needs=(need,)))
+
+
+def test_settings_for_a_network_that_is_not_here_are_named(check):
+    status, said = check(with_need(NETWORK))
+    assert status == 0
+    assert "FI_TCP_IFACE, UCX_NET_DEVICES of the recipe: left out" in said
+    assert "no network interface nosuch0" in said
+
+
+def test_settings_for_a_network_that_is_here_are_not(check):
+    here = replace(NETWORK, paths=("/sys/class/net/nosuch0", "/sys/class/net/l*"))
+    assert check(with_need(here)) == (0, "")
+
+
+def test_a_check_says_that_the_pack_starts_here(tmp_path):
+    file = tmp_path / "app.pack"
+    file.write_bytes(render_starter(replace(PACK, needs=()), "tar", "0123", 4096))
+    environment = {"PATH": os.environ["PATH"], "MPIRIC_PACK": "check"}
+    done = subprocess.run(["bash", file], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith("app: starts here: ")

@@ -4,7 +4,7 @@ import pytest
 from tests.support.replay_host import Recording, ReplayHost
 from tests.support.slurm_host import AWAY, SlurmHost
 
-from mpiric.host.host import Completed
+from mpiric.host.host import TIMED_OUT, Completed
 from mpiric.model.allocation import AllocatedHost, Allocation
 from mpiric.schedulers import Patience, batch_scheduler
 from mpiric.workflows.trials.failure_cause import (
@@ -32,11 +32,13 @@ class Host(SlurmHost):
     environ: ClassVar = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}
 
 
-def excuse(answers, tmp_path, stderr=""):
+def excuse(answers, tmp_path, stderr="", asked=None, environ=None):
     clock = Clock()
     (tmp_path / "stderr").write_text(stderr)
     patience = Patience(sleep=clock.sleep, clock=lambda: clock.now, controller_s=300)
-    return AllocationHosts(batch_scheduler("slurm"), Host(answers), TWO, patience).excuse(tmp_path / "stderr")
+    host = Host(answers, asked if asked is not None else [])
+    host.environ = environ or Host.environ
+    return AllocationHosts(batch_scheduler("slurm"), host, TWO, patience).excuse(tmp_path / "stderr")
 
 
 def test_a_run_that_failed_on_hosts_that_stand_has_no_excuse(tmp_path):
@@ -67,3 +69,45 @@ def test_outside_an_allocation_every_failure_counts(tmp_path):
     local = failure_cause_of(ReplayHost(Recording()))
     assert isinstance(local, LocalMachine)
     assert local.excuse(tmp_path / "stderr") == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun: error: Unable to create step for job 7: Job/step already completing or completed",
+        "srun: Cancelled pending job step with signal 15",
+        "srun: Job 7 step creation still disabled, retrying (Requested nodes are busy)",
+        "srun: Job step creation temporarily disabled, retrying",
+    ],
+)
+def test_a_step_that_was_never_started_is_an_interruption(line, tmp_path):
+    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, f"{line}\n") == line
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "srun: error: Unable to create step for job 7: More processors requested than permitted",
+        "srun: Job 7 step creation temporarily disabled, retrying (busy)\nsrun: Step created for job 7",
+    ],
+)
+def test_a_step_that_its_own_options_forbid_or_that_ran_has_no_excuse(said, tmp_path):
+    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, said) == ""
+
+
+LATE = Completed(TIMED_OUT, "", "")
+
+
+def test_a_stuck_step_of_an_earlier_run_is_cancelled(tmp_path):
+    steps = [Completed(0, "7.batch\n7.0\n7.2\n", ""), Completed(0, "7.batch\n7.0\n7.2\n7.5\n", "")]
+    asked = []
+    answers = {"sinfo": [FINE], "srun": [LATE, STARTED], "squeue": steps, "scancel": [STARTED]}
+    environ = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967290"}
+    assert "before 7.5 was cancelled" in excuse(answers, tmp_path, asked=asked, environ=environ)
+    assert [words[-1] for words in asked if words[0] == "scancel"] == ["7.5", "7.5"]
+    assert not any("--overlap" in words for words in asked)
+
+
+def test_an_allocation_in_which_no_step_starts_is_given_up(tmp_path):
+    with pytest.raises(LostAllocationError, match="lost n1 and n2"):
+        excuse({"sinfo": [FINE], "srun": [LATE], "squeue": [Completed(0, "", "")]}, tmp_path)

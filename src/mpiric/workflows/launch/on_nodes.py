@@ -1,0 +1,138 @@
+"""Leave out settings that name a network, a device or a file that a node of the job does not have.
+
+A recipe may come from another cluster, whose fast network has another name: MPI_Init aborts on an interface
+that is not there. The user's own launch line starts a shell in the program's place, which looks on each node.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mpiric import knobs, launchers
+from mpiric.host.host import Host
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.job import Job, LaunchOption, Meaning, Segment
+from mpiric.model.knob import Need
+from mpiric.model.situation import Situation
+from mpiric.schedulers import find_allocation
+from mpiric.workflows.launch.spelling import spellings
+
+_LOOK = r"""
+local=${MPI_LOCALRANKID:-${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-${PALS_LOCAL_RANKID:-0}}}}
+[ "$local" = 0 ] || exit 0
+IFS= found= number=0
+for pattern do
+    for path in $pattern; do
+        [ -e "$path" ] || continue
+        [ "$(cat "$path/operstate" 2>/dev/null)" != down ] || continue
+        found="$found $number"
+        break
+    done
+    number=$((number + 1))
+done
+printf 'mpiric-node %s%s .\n' "$(uname -n)" "$found"
+"""
+_ANSWER = re.compile(r"mpiric-node (\S+)((?: \d+)*) \.")
+_LIMIT_S = 30.0
+_LEFT_OUT = {Meaning.STDIN, Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING, Meaning.MEMORY_BINDING}
+_OUTPUT_OPTIONS = re.compile(r"-+(o|output|e|error|outfile|errfile|output-filename)([=-].*)?|-[oe][^-].*")
+_MOST_HOSTS = 3  # that a sentence names
+_TUNE_HERE = "`mpiric tune -- CMD` finds the settings for this cluster"
+
+
+def without_missing(
+    configuration: Configuration, situation: Situation, host: Host, *, launches: bool
+) -> tuple[Configuration, list[str]]:
+    """The configuration without what its nodes do not have, and a sentence for each setting left out.
+
+    With ``launches`` the nodes of the job are asked, else this host alone.
+    """
+    sentences = []
+    library = configuration.as_dict().get("network-library")
+    if library is not None and library not in situation.mpi.capabilities.network_libraries:
+        configuration = configuration.with_value("network-library", None)
+        sentences.append(_sentence("network-library", library, f"{situation.mpi.label} is built without it"))
+    needs = _needs(configuration, situation)
+    patterns = [path for _, need in needs for path in need.paths]
+    seen = _look(patterns, situation, host, launches=launches) if patterns else {}
+    first = 0
+    for knob, need in needs:
+        numbers = set(range(first, first + len(need.paths)))
+        first += len(need.paths)
+        lacking = sorted(name for name, found in seen.items() if not numbers & found)
+        value = configuration.as_dict().get(knob)
+        if lacking and value is not None:
+            more = f" and {len(lacking) - _MOST_HOSTS} more hosts" if len(lacking) > _MOST_HOSTS else ""
+            why = f"{', '.join(lacking[:_MOST_HOSTS])}{more}: no {need.what}"
+            configuration = configuration.with_value(knob, None)
+            sentences.append(_sentence(knob, value, why))
+    return configuration, sentences
+
+
+def _sentence(knob: str, value: str, why: str) -> str:
+    return f"{knob}={value} is left out: {why}; {_TUNE_HERE}"
+
+
+def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str, Need]]:
+    """Knob and what its value needs on each node; libraries to preload are files that nodes may lack."""
+    found = []
+    for name, value in configuration.items:
+        knob = knobs.all_knobs()[name]
+        need = knob.needs(value) if knob.needs else None
+        if need is not None:
+            found.append((name, need))
+    named = {name for name, _ in found}
+    rest = Configuration.of({k: v for k, v in configuration.items if k not in named})
+    try:
+        written = spellings(rest, situation)
+    except MpiricError:
+        return found  # reported where the settings are rendered
+    found += [
+        (name, Need(f"file {path}", (path,)))
+        for name, spelling in written.items()
+        if name in rest.as_dict() and situation.job.container is None
+        for path in spelling.preload
+    ]
+    return found
+
+
+def _look(
+    patterns: list[str], situation: Situation, host: Host, *, launches: bool
+) -> Mapping[str, frozenset[int]]:
+    """Host → numbers of the patterns that match there; of this host where the nodes cannot be asked."""
+    words = ("sh", "-c", _LOOK, "sh", *patterns)
+    answer = ""
+    if launches and runs_elsewhere(situation.job, situation.nodes, host):
+        launch = launchers.render(with_program(situation.job, words), [])
+        changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
+        answer = host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S).stdout
+    found = _ANSWER.findall(answer) or _ANSWER.findall(host.run(words).stdout)
+    return {name: frozenset(map(int, numbers.split())) for name, numbers in found}
+
+
+def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
+    """Whether ranks run on other hosts that can be asked now: a scheduler's queue is not waited in."""
+    options = [option for segment in job.segments for option in segment.options]
+    if not job.launcher_words or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
+        return False
+    if not launchers.dialects()[job.dialect].has_scheduler_names:
+        return nodes > 1 or bool(launchers.named_hosts(job))
+    try:
+        return bool(find_allocation(host).job)
+    except MpiricError:
+        return False
+
+
+def with_program(job: Job, program: tuple[str, ...]) -> Job:
+    """Give a job another program, and no option that redirects output or binds ranks."""
+    segments = tuple(
+        Segment(tuple(each for each in segment.options if not _is_left_out(each)), program)
+        for segment in job.segments
+    )
+    return replace(job, segments=segments, stdin="", container=None)
+
+
+def _is_left_out(option: LaunchOption) -> bool:
+    redirects = option.meaning is Meaning.OTHER and _OUTPUT_OPTIONS.fullmatch(option.tokens[0])
+    return option.meaning in _LEFT_OUT or bool(redirects)

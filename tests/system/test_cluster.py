@@ -1,0 +1,210 @@
+"""Two clusters with one home: what is tuned, packed and scripted on one of them is used on the other."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.conftest import clean_environment
+from tests.lab.enter import command_line
+from tests.lab.plan import Network, host_names
+from tests.lab.programs import mpi_environment, ranks_program, said
+from tests.support.slurm_lab import NEEDS, slurm_lab
+
+pytestmark = [
+    pytest.mark.requires(*NEEDS),
+    pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
+]
+MPIRIC = str(Path(sys.executable).parent / "mpiric")
+PATIENCE_S = 240
+HOSTS = host_names("2")
+ETHERNET = Network("eth0", delay_us=0, rate_mbit=1000)
+NETWORKS = {"here": "fast0", "there": "hsn0"}
+ON_BOTH = ("mpiexec", "-n", "2", "-ppn", "1", "-hosts", "n1,n2")
+WRITE_RECIPE = """
+import json, sys
+from pathlib import Path
+from tests.support.proved_recipe import write_proved
+written, configuration, *line = sys.argv[1:]
+write_proved(Path(written), line, Path.cwd(), "MPI_Allreduce@*@2.0:10,50", json.loads(configuration))
+"""
+
+
+@dataclass
+class Cluster:
+    """One of the two, with the directory that both share, and a program in it."""
+
+    lab: Path
+    home: Path
+    program: str
+    environment: dict[str, str]
+
+    def run(self, *words: str, host: str = "n1", **variables: str) -> "subprocess.CompletedProcess[str]":
+        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *words]
+        return subprocess.run(
+            command_line(self.lab, host, inside),
+            env={**self.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+
+    def recipe(self, name: str, values: dict[str, str], *line: str) -> Path:
+        """A recipe as a tune on this cluster would have saved it."""
+        path = self.home / "store" / name / f"{name}.recipe.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        words = (sys.executable, "-c", WRITE_RECIPE, str(path), json.dumps(values), *line)
+        done = self.run(*words, PYTHONPATH=str(Path(__file__).parents[2]))
+        assert done.returncode == 0, done.stderr
+        return path
+
+    def left_on(self, host: str) -> set[str]:
+        """Shared memory of a host, and files of MPI launchers in its /tmp."""
+        of_launchers = ("(", "-path", "/dev/shm/*", "-o", "-name", "hydra_*", ")")
+        found = self.run("find", "/dev/shm", "/tmp", "-maxdepth", "1", *of_launchers, host=host)
+        return set(found.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory) -> Iterator[dict[str, Cluster]]:
+    from tests.conftest import installed_prefixes  # the fixture `mpi_prefix` is of one test alone
+
+    home = tmp_path_factory.mktemp("home")
+    prefix = next(p for label, p in installed_prefixes(os.environ).items() if label.startswith("mpich-"))
+    program = str(ranks_program("mpich", lambda _: prefix, home))
+    environment = mpi_environment("mpich", prefix, {**clean_environment(), "HOME": str(home)})
+    places = [tmp_path_factory.mktemp(name) for name in NETWORKS]
+    networks = [(ETHERNET, Network(name, 0, 2000)) for name in NETWORKS.values()]
+    with (
+        slurm_lab(places[0], HOSTS, networks=networks[0], shares=[home]) as here,
+        slurm_lab(places[1], HOSTS, networks=networks[1], shares=[home]) as there,
+    ):
+        labs = {"here": here, "there": there}
+        yield {name: Cluster(lab, home, program, environment) for name, lab in labs.items()}
+
+
+@pytest.fixture
+def here(clusters) -> Cluster:
+    return clusters["here"]
+
+
+@pytest.fixture
+def there(clusters) -> Cluster:
+    return clusters["there"]
+
+
+def ranks_of(done) -> list[tuple[int, int, str]]:
+    assert done.returncode == 0, done.stderr
+    return said(done.stdout)
+
+
+BOTH = [(0, 2, "n1"), (1, 2, "n2")]
+
+
+def test_a_recipe_leaves_out_the_network_that_a_cluster_does_not_have(here, there):
+    line = (*ON_BOTH, here.program)
+    store = ("--store", str(here.home / "store"))
+    here.recipe("ranks-mpich", {"network-interface": "fast0", "malloc": "keep-memory"}, *line)
+    at_home = here.run(MPIRIC, "run", *store, "--", *line)
+    assert ranks_of(at_home) == BOTH
+    assert "left out" not in at_home.stderr
+    elsewhere = there.run(MPIRIC, "run", *store, "--", *line)
+    assert ranks_of(elsewhere) == BOTH
+    assert "network-interface=fast0 is left out: n1, n2: no network interface fast0" in elsewhere.stderr
+    assert "tuned on another machine: machine.networks: eth0 fast0 when tuned" in elsewhere.stderr
+
+
+def test_the_recipe_of_an_srun_line_is_looked_at_on_the_allocated_nodes(here, there):
+    line = ("srun", "-N", "2", "-n", "2", "--mpi=pmi2", here.program)
+    recipe = here.recipe("srun", {"network-interface": "fast0"}, *line)
+    run = ("salloc", "--quiet", "-N", "2", "-n", "2", MPIRIC, "run", "--recipe", str(recipe), "--", *line)
+    at_home = here.run(*run)
+    assert ranks_of(at_home) == BOTH
+    assert "left out" not in at_home.stderr
+    elsewhere = there.run(*run)
+    assert ranks_of(elsewhere) == BOTH
+    assert "network-interface=fast0 is left out" in elsewhere.stderr
+
+
+def test_a_pack_leaves_out_the_network_that_a_cluster_does_not_have(here, there):
+    line = (*ON_BOTH, here.program)
+    recipe = here.recipe("packed", {"network-interface": "fast0"}, *line)
+    packed = here.run(MPIRIC, "pack", "--recipe", str(recipe), "-o", "app.pack", "--", *line)
+    assert packed.returncode == 0, packed.stderr
+    assert ranks_of(here.run(*ON_BOTH, "./app.pack")) == BOTH
+    elsewhere = there.run(*ON_BOTH, "./app.pack")
+    assert ranks_of(elsewhere) == BOTH
+    assert "has no network interface fast0" in elsewhere.stderr
+    for cluster, names_it in ((here, False), (there, True)):
+        checked = cluster.run("./app.pack", MPIRIC_PACK="check")
+        assert checked.returncode == 0
+        assert "starts here" in checked.stdout
+        assert ("no network interface fast0" in checked.stderr) is names_it
+
+
+def test_a_job_script_starts_one_job_of_all_ranks(here):
+    written = here.run(MPIRIC, "script", "--nodes", "2", "--ranks", "2", "-o", "job.sh", "--", here.program)
+    assert written.returncode == 0, written.stderr
+    submitted = here.run("sbatch", "--wait", "--output=job.log", "job.sh")
+    assert submitted.returncode == 0, submitted.stderr
+    assert said((here.home / "job.log").read_text()) == BOTH
+
+
+def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
+    written = here.run(MPIRIC, "script", "--", "srun", "-N", "2", "-n", "2", here.program)
+    assert "--nodes=2\n" in written.stdout
+    assert "--ntasks=2 " in written.stdout
+    assert "write srun --mpi=pmi2" in written.stderr
+    refused = here.run(MPIRIC, "script", "--nodes", "4", "--", "srun", "-N", "2", here.program)
+    assert refused.returncode == 120
+
+
+def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):
+    code = """
+import subprocess, sys
+from types import SimpleNamespace
+from mpiric.host.facts.local import LocalHost
+from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.trials.node_leftovers import cleaned_nodes
+host, trials = LocalHost(), SimpleNamespace()
+parsed = parse_job(tuple(sys.argv[1:]), host, "/", dict(host.environ))
+with cleaned_nodes(trials, parsed, host):
+    leave = "sleep 1; echo x > /dev/shm/mpich_shm_abcdef_$$; echo x > /tmp/hydra_hwloc_xmlfile_abcdef"
+    subprocess.run((*sys.argv[1:-1], "sh", "-c", leave), check=True)
+    trials.after_ended_run()
+"""
+    for host in HOSTS:
+        here.run("sh", "-c", "echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host)
+    before = {host: here.left_on(host) for host in HOSTS}
+    assert all("/dev/shm/mpich_shm_0123_1" in names for names in before.values())
+    done = here.run(sys.executable, "-c", code, *ON_BOTH, here.program)
+    assert done.returncode == 0, done.stderr
+    assert {host: here.left_on(host) for host in HOSTS} == before
+
+
+def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):
+    """A step that nothing ends holds the CPUs: it is cancelled, and the run is no fault of its settings."""
+    code = """
+import sys, subprocess, time
+from pathlib import Path
+from mpiric.host.facts.local import LocalHost
+from mpiric.schedulers import Patience, batch_scheduler, find_allocation
+from mpiric.schedulers import slurm
+slurm._STEP_TIMEOUT_S = 5.0
+host = LocalHost()
+allocation, scheduler = find_allocation(host), batch_scheduler("slurm")
+foreign = scheduler.steps(host, allocation.job)
+stuck = subprocess.Popen(["srun", "-N2", "-n2", "--mpi=none", "sleep", "600"])
+while not scheduler.steps(host, allocation.job):
+    time.sleep(0.1)
+print(scheduler.why_it_failed(host, allocation, "", Patience(), foreign).excuse)
+stuck.wait()
+"""
+    held = ("salloc", "--quiet", "-N", "2", "-n", "2", "--exclusive", sys.executable, "-c", code)
+    done = here.run(*held)
+    assert "was cancelled" in done.stdout, done.stderr

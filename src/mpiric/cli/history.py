@@ -10,6 +10,7 @@ import click
 from rich.table import Table
 
 from mpiric.cli._completing import files
+from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY
@@ -19,6 +20,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
+from mpiric.tuning.store.store import EVENTS
 from mpiric.workflows.fabric.history import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
@@ -143,6 +145,9 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
             str(tune.summary.trials),
             str(tune.summary.path),
         )
+    for tune in chosen:
+        if tune.summary.damaged_lines:
+            say(f"{tune.summary.damaged_lines} damaged lines of {tune.summary.path / EVENTS} were skipped")
     stdout_console().print(table if chosen else "no tunes yet; `mpiric tune -- CMD` makes one")
     return 0
 
@@ -172,6 +177,7 @@ def _past_json(tune: Past) -> dict[str, Any]:
         "running": tune.summary.running or None,
         "runs": tune.summary.trials,
         "path": str(tune.summary.path),
+        "damaged_lines": tune.summary.damaged_lines,
         "result": dict(tune.result) or None,
     }
 

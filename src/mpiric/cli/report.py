@@ -9,6 +9,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.files import is_directory
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
 from mpiric.report.policy_html import policy_html
@@ -80,7 +81,7 @@ def command(
     if csv_directory is not None:
         for path in export_csv(record, csv_directory):
             click.echo(f"wrote {path}", err=True)
-    written = write_report(profile, record, host) if record.is_dir() else None
+    written = write_report(profile, record, host) if is_directory(record) else None
     if page is not None and written is not None:
         page.write_bytes((record / PAGE).read_bytes())
     if as_json:

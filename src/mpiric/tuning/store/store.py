@@ -19,6 +19,7 @@ from types import TracebackType
 
 import platformdirs
 
+from mpiric.host.files import is_file
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.trial import Trial
 from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
@@ -116,7 +117,7 @@ class Store:
 
     def resume(self, path: Path) -> TuneLog:
         """Continue a tune; raises MpiricError while another process works on it."""
-        if not (path / EVENTS).is_file():
+        if not is_file(path / EVENTS):
             raise NotFoundError(
                 f"no tune in {path}", hint="`mpiric history` lists them; --store DIR looks elsewhere"
             )
@@ -129,7 +130,7 @@ class Store:
     def tunes(self) -> tuple[TuneSummary, ...]:
         """Every tune, the oldest first; directories that hold none are passed over."""
         try:
-            paths = sorted(path for path in self.root.iterdir() if (path / EVENTS).is_file())
+            paths = sorted(path for path in self.root.iterdir() if is_file(path / EVENTS))
         except OSError:
             return ()
         return tuple(_summary(path) for path in paths)

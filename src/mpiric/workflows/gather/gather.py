@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.files import is_directory, is_file
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.spread import MANIFEST, MANIFEST_BEGINS, TOP
 from mpiric.workflows.gather.from_node import bring, files_on_nodes
@@ -31,7 +32,7 @@ def gather(directory: Path) -> Gathered:
 
     Raises NotFoundError where there are none, MpiricError for a manifest of another version.
     """
-    if not directory.is_dir():
+    if not is_directory(directory):
         raise NotFoundError(
             f"there is no directory {directory}", hint="name the one that the program wrote to"
         )
@@ -52,7 +53,7 @@ def gather(directory: Path) -> Gathered:
         else:
             moved.append(str(file.own))
     for top in tops:
-        for path in sorted(each for each in top.glob("*/*") if not each.is_dir()):
+        for path in sorted(each for each in top.glob("*/*") if not is_directory(each)):
             if reason := _put_back(path, top.parent / path.name):
                 left.append((str(path), reason))
             else:
@@ -65,7 +66,7 @@ def _tops(directory: Path) -> Iterator[Path]:
     for root, names, _ in os.walk(directory):
         if TOP in names:
             names.remove(TOP)
-            if (Path(root) / TOP / MANIFEST).is_file():
+            if is_file(Path(root) / TOP / MANIFEST):
                 yield Path(root) / TOP
 
 
@@ -97,7 +98,7 @@ def _put_back(path: Path, own: Path) -> str:
 def _remove_empty(top: Path) -> None:
     """Remove the subdirectories that are empty, and the manifest once all are."""
     for subdirectory in sorted(top.iterdir()):
-        if subdirectory.is_dir():
+        if is_directory(subdirectory):
             with suppress(OSError):
                 subdirectory.rmdir()
     if [path.name for path in top.iterdir()] == [MANIFEST]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers
+from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.model.batch import Spread
 from mpiric.model.errors import NoRoomError
@@ -60,7 +61,7 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
         kept = request.directory / INPUT
         if request.stdin:
             kept.write_bytes(Path(request.stdin).read_bytes())
-        submission = replace(submission, stdin=str(kept) if kept.exists() else "")
+        submission = replace(submission, stdin=str(kept) if exists(kept) else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
         (request.directory / SCRIPT).write_text(script)
         if request.spread and request.plans_itself and not latest(request.directory).number:

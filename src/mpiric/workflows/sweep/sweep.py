@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.model.policy import LearnedPolicy
 from mpiric.tuning.policy import write_learned
@@ -79,5 +80,5 @@ def for_site(learned: LearnedPolicy, directory: Path, host: Host) -> list[str]:
     words = export_policy(everybody, beside, host)
     write_learned(path, everybody)
     for file in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
-        file.chmod(0o755 if file.is_dir() else 0o644)
+        file.chmod(0o755 if is_directory(file) else 0o644)
     return [f"wrote {path}, which everybody's `mpiric run` obeys", *words]

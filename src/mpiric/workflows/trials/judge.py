@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpiric import knobs
+from mpiric.host.files import is_file
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.model.count import count_of
@@ -301,7 +302,7 @@ def written_by_originals(tune: Path) -> tuple[str, ...]:
     """Names of the files that the original wrote in the runs of a tune, as far as copies were kept."""
     kept = (tune / OUTPUTS).glob("*.files")
     return tuple(
-        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if path.is_file()})
+        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if is_file(path)})
     )
 
 

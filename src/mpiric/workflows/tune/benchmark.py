@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
@@ -56,7 +57,7 @@ def benchmark_remaining(
     A sentence when it cannot be made, "" otherwise. One that was interrupted goes on where it stood.
     """
     directory = tune_log.path
-    if benchmark_file(directory).is_file() or not learned_file(directory).is_file():
+    if is_file(benchmark_file(directory)) or not is_file(learned_file(directory)):
         return ""
     learned = read_learned(learned_file(directory))
     if not undecided(learned, rounding=situation.allowed.rounding):

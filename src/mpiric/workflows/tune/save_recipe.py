@@ -4,6 +4,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric import __version__, knobs
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
@@ -44,7 +45,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
     path = state.log.path / file_name(recipe.name)
     write_recipe(path, recipe)
     if request.output is not None:
-        path = request.output / file_name(recipe.name) if request.output.is_dir() else request.output
+        path = request.output / file_name(recipe.name) if is_directory(request.output) else request.output
         write_recipe(path, recipe)
     return str(path)
 

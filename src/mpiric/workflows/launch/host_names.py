@@ -99,10 +99,15 @@ def _networks(host: Host, names: Sequence[str], routes: Routes) -> dict[str, str
     }
 
 
+_ADDRESS = re.compile(r"[0-9A-Fa-f]{8}").fullmatch
+
+
 def _routes(table: str) -> Routes:
     """Routes to the networks this host is on itself, the narrowest first; from /proc/net/route."""
     rows = [line.split() for line in table.splitlines()[1:]]
-    direct = [row for row in rows if len(row) > 7 and not int(row[2], 16)]
+    direct = [
+        row for row in rows if len(row) > 7 and row[2] == "00000000" and _ADDRESS(row[1]) and _ADDRESS(row[7])
+    ]
     return sorted(((_number(row[1]), _number(row[7]), row[0]) for row in direct), key=lambda r: -r[1])
 
 
@@ -112,5 +117,8 @@ def _number(text: str) -> int:
 
 
 def _network(address: str, routes: Routes) -> str:
-    number = int(IPv4Address(address))
+    try:
+        number = int(IPv4Address(address))
+    except ValueError:  # not what the resolver prints
+        return ""
     return next((name for network, mask, name in routes if mask and number & mask == network), "")

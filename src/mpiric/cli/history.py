@@ -66,7 +66,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     then. Exit status 125 when it is slower beyond doubt, 0 otherwise.
     """
     if given["explore"]:
-        return _explored(explored_history(store, command_line), as_json=given["as_json"])
+        return _explored(explored_history(store, command_line, say), as_json=given["as_json"])
     if baseline is None:
         return _list(past(store), command_line, as_json=given["as_json"])
     if not command_line:

@@ -172,9 +172,8 @@ def check(host: Host, mpi: MpiLibrary) -> Check:
         latency_us = _probe(host, mpi, program, "pingpong", "8")[0].get("latency_us")
         if not is_number(latency_us):
             return Check(mpi, problem="its output was cut")
-        return Check(
-            mpi, str(identity[0].get("library")), latency_us, wrong_constants=wrong_constants(host, mpi)
-        )
+        wrong = wrong_constants(host, mpi)
+        return Check(mpi, str(identity[0].get("library")), float(str(latency_us)), wrong_constants=wrong)
     except MpiricError as error:
         return Check(mpi, problem=error.message)
 

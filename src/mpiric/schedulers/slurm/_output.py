@@ -107,9 +107,7 @@ def job_details(stdout: str) -> BatchJob | None:
     status = 128 + number_of(signal) if number_of(signal) else number_of(code, -1)
     is_over = state.stage is Stage.ENDED and status >= 0
     restarts = number_of(fields.get("Restarts", ""))
-    return replace(
-        state, exit_status=status if over else None, restarts=number_of(fields.get("Restarts", ""))
-    )
+    return replace(state, exit_status=status if is_over else None, restarts=restarts)
 
 
 def tested(status: int, stderr: str) -> ScriptCheck:

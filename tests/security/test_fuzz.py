@@ -202,13 +202,19 @@ RECORDS = sorted((DATA / "record").glob("v*/*"))
 FORMATS_READ = {
     "log of a tune": Format("events.jsonl", lambda: logs()[:1], _history, damage_lines, share=0.4),
     "log of explored jobs": Format("events.jsonl", lambda: logs()[1:], _explored, damage_lines, share=0.4),
-    "recipe": Format("x.toml", files(FORMATS / "recipe.example.toml"), lambda p: read_recipe(p, lambda *_: "")),
+    "recipe": Format(
+        "x.toml", files(FORMATS / "recipe.example.toml"), lambda p: read_recipe(p, lambda *_: "")
+    ),
     "policy": Format("p", files(FORMATS / "policy.example.txt"), read_policy),
-    "learned policy": Format("p.json", files(FORMATS / "policy.example.json"), lambda p: verb("report", p), damage_json),
+    "learned policy": Format(
+        "p.json", files(FORMATS / "policy.example.json"), lambda p: verb("report", p), damage_json
+    ),
     "record": Format("record.mpiric", files(*RECORDS), read_record),
     "report of a record": Format("record.mpiric", files(*RECORDS), lambda p: verb("report", p), share=0.2),
     "marks": Format("rank-0.marks", _marks_file, _marks),
-    "facts of a report": Format("report.json", texts(json.dumps(REPORT).encode()), _launch_facts, damage_json),
+    "facts of a report": Format(
+        "report.json", texts(json.dumps(REPORT).encode()), _launch_facts, damage_json
+    ),
     "order": Format("order.txt", texts(b"# order\n2\n0\n1\n"), read_order),
     "list of orders": Format("orders.json", texts(json.dumps(ORDERS).encode()), _orders, damage_json),
     "graph": Format("g.graph", texts(b"4 4\n2 4\n1 3\n2 4\n1 3\n"), read_graph),
@@ -227,10 +233,18 @@ FORMATS_READ = {
         lambda p: load_topology(LocalHost(), str(p)),
         share=0.4,
     ),
-    "synthetic topology": Format("t", texts(b"pack:2 numa:2 l3:2 core:4 pu:2"), lambda p: load_topology(LocalHost(), str(p)), share=0.4),
-    "rankfile": Format("ranks", texts(b"rank 0=n1 slot=0\nrank 1=n1 slot=1:2\n"), _place("--rankfile"), share=0.4),
+    "synthetic topology": Format(
+        "t", texts(b"pack:2 numa:2 l3:2 core:4 pu:2"), lambda p: load_topology(LocalHost(), str(p)), share=0.4
+    ),
+    "rankfile": Format(
+        "ranks", texts(b"rank 0=n1 slot=0\nrank 1=n1 slot=1:2\n"), _place("--rankfile"), share=0.4
+    ),
     "bandwidth": Format(
-        "b.json", files(DATA / "bandwidth/betzy.json"), _place("--ranks", 2, "--bandwidth"), damage_json, share=0.4
+        "b.json",
+        files(DATA / "bandwidth/betzy.json"),
+        _place("--ranks", 2, "--bandwidth"),
+        damage_json,
+        share=0.4,
     ),
     "fabric costs": Format(
         "f.json",
@@ -238,9 +252,13 @@ FORMATS_READ = {
         lambda p: read_described_machine(MachineRequest(hosts=("a",), fabric=p), LocalHost()),
         damage_json,
     ),
-    "fabric baseline": Format("f.json", texts(json.dumps(FABRIC).encode()), read_fabric_baseline, damage_json),
-    "site defaults": Format("site.toml", texts(SITE), lambda p: read_site_defaults({}, p, LocalHost().read_text)),
-}  # fmt: skip
+    "fabric baseline": Format(
+        "f.json", texts(json.dumps(FABRIC).encode()), read_fabric_baseline, damage_json
+    ),
+    "site defaults": Format(
+        "site.toml", texts(SITE), lambda p: read_site_defaults({}, p, LocalHost().read_text)
+    ),
+}
 if find_spec("darshan"):
     LOGS = Path(str(find_spec("darshan").origin)).parent / "tests/input"  # type: ignore[union-attr]
     FORMATS_READ["Darshan log"] = Format(

@@ -37,7 +37,8 @@ PRINTED = {
         texts(
             b'{"kind":"rank","host":"a"}\n{"kind":"pair","class":"other node","bytes":8,"latency_us":1.5,'
             b'"latency_us_min":1.0,"intact":true}\n{"kind":"copy","mb_s":100.0}\n'
-            b'{"kind":"moved","class":"other node","payload":8,"devices":{"eth0":9},"sockets":{},"shared":[]}\n'
+            b'{"kind":"moved","class":"other node","payload":8,"devices":{"eth0":9},'
+            b'"sockets":{},"shared":[]}\n'
         ),
         lambda p: (damaged(p.read_text(errors="replace")), read_probe(p.read_text(errors="replace"))),
         damage_lines,
@@ -57,6 +58,13 @@ def test_damaged_output_is_read_or_refused(kind: str, count: int, tmp_path: Path
     fuzz(PRINTED[kind], count, tmp_path)
 
 
+LINES = (
+    "mpirun --host n1:2,n2:2 -np 4 ./a",
+    "srun -N2 --ntasks-per-node=4 -w n[1-2] ./a",
+    "aprun -n 2 -L 1-4 ./a",
+    "mpiexec -f hosts -ppn 2 ./a : -n 2 ./b",
+    "OMP_NUM_THREADS=2 mpirun --map-by ppr:2:numa ./a",
+)
 MACHINE = DATA / "machines/debian12.json"
 
 
@@ -147,12 +155,10 @@ def test_an_allocation_described_by_anything_is_read_or_refused(
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_any_launch_line_is_parsed_or_refused(count: int, tmp_path: Path) -> None:
-    lines = ["mpirun --host n1:2,n2:2 -np 4 ./a", "srun -N2 --ntasks-per-node=4 -w n[1-2] ./a", "aprun -n 2 -L 1-4 ./a",
-             "mpiexec -f hosts -ppn 2 ./a : -n 2 ./b", "OMP_NUM_THREADS=2 mpirun --map-by ppr:2:numa ./a"]  # fmt: skip
     for seed in range(count):
         chance = random.Random(seed)
         words = (
-            damage(chance.choice(lines).encode(), chance).replace(b"\0", b"").decode(errors="surrogateescape")
+            damage(chance.choice(LINES).encode(), chance).replace(b"\0", b"").decode(errors="surrogateescape")
         )
         read_or_refused(
             lambda words=words: launchers.parse_command(words.split(" "), str(tmp_path), {}),

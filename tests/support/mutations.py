@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -16,7 +16,8 @@ TOKENS = [
 ]  # fmt: skip
 VALUES: list[Any] = [
     None, True, -1, 0, 2**31, 2**64, 10**400, 1e308, float("inf"), float("nan"), "", "x", "\ud800", "a\0b",
-    "2026-01-01", "2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "١", "9" * 5000, [], [1, "x"], {}, {"a": 1},
+    "2026-01-01", "2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "١", "9" * 5000,
+    [], [1, "x"], {}, {"a": 1},
     [[]], [None],
 ]  # fmt: skip
 Mutate = Callable[[bytes, random.Random], bytes]
@@ -65,12 +66,21 @@ def damage_lines(data: bytes, chance: random.Random) -> bytes:
 
 
 def _changed(document: Any, chance: random.Random) -> Any:
-    """The document with one value, anywhere in it, replaced or removed."""
-    if not isinstance(document, dict | list) or not document or chance.randrange(8) == 0:
+    """The document with one value, each as likely as any other, replaced or removed."""
+    places = list(_places(document))
+    if not places or chance.randrange(len(places) + 1) == 0:
         return deepcopy(chance.choice(VALUES))
-    key = chance.choice(list(document) if isinstance(document, dict) else range(len(document)))
+    holder, key = chance.choice(places)
     if chance.randrange(8) == 0:
-        del document[key]
+        del holder[key]
     else:
-        document[key] = _changed(document[key], chance)
+        holder[key] = deepcopy(chance.choice(VALUES))
     return document
+
+
+def _places(document: Any) -> Iterator[tuple[Any, Any]]:
+    """Holder and key of each value in a document."""
+    is_list = isinstance(document, list)
+    for key in document if isinstance(document, dict) else range(len(document)) if is_list else ():
+        yield document, key
+        yield from _places(document[key])

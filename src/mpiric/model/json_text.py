@@ -95,8 +95,8 @@ def _typed(kind: Any, value: Any, name: str) -> Any:
         return kind(value)
     if kind is float and is_number(value):
         return float(value)
-    if type(value) is kind and (kind is not int or is_number(value)):  # text, truth, integer, None
-        return value
+    if type(value) is kind and (is_number(value) if kind is int else kind is not float):
+        return value  # text, truth, integer, None
     raise ValueError(f"{name} is of a wrong type")
 
 

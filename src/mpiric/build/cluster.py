@@ -1,12 +1,13 @@
 """The CPU generations of a cluster: from a list of machines, or from what Slurm says of its nodes."""
 
 import re
-from pathlib import Path
 
 from mpiric.build.targets import canonical
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MpiricError, NotFoundError
 
+_HINT = "write one line per machine, 'host target', to a file and name it in MPIRIC_MACHINES"
 _FEATURES = re.compile(r"\b(?:AvailableFeatures|ActiveFeatures)=(\S+)")
 
 
@@ -38,7 +39,8 @@ def machines_of(toolchain: Toolchain, machine: str) -> tuple[str, ...]:
     """CPU targets of the cluster: those in the file MPIRIC_MACHINES (last word of a line), else Slurm's."""
     listed = toolchain.environ.get("MPIRIC_MACHINES", "")
     if listed:
-        lines = Path(listed).read_text().splitlines()
+        text = read_bounded(listed, "list of machines", LARGEST_TEXT_BYTES, _HINT).decode(errors="replace")
+        lines = text.splitlines()
         found = targets_in([re.split(r"[\s:]+", line.strip())[-1] for line in lines if line.strip()], machine)
         where = listed
     else:
@@ -49,6 +51,6 @@ def machines_of(toolchain: Toolchain, machine: str) -> tuple[str, ...]:
     if not found:
         raise NotFoundError(
             f"no CPU generation is named in {where}",
-            hint="write one line per machine, 'host target', to a file and name it in MPIRIC_MACHINES",
+            hint=_HINT,
         )
     return found

@@ -1,6 +1,5 @@
 """What a fat executable says about itself: written into it at the link, read by `mpiric inspect`."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +8,7 @@ from mpiric.build.elf import ElfFile, is_elf
 from mpiric.build.partial import Variant
 from mpiric.build.payload import Origin
 from mpiric.build.tables import INFO_MAGIC
+from mpiric.model.json_text import parse_json
 
 INFO_SECTION = ".mpiric.info"
 ONLY_SECTION = ".mpiric.only"
@@ -41,6 +41,21 @@ def describe(
     return {"format": 1, "baseline": baseline, "variants": rows}
 
 
+def _check(info: Any) -> None:
+    """Raise ValueError for a description that no linker wrote."""
+    texts, lists = ("target", "compiler", "flags"), ("needs", "other_flags", "made_for")
+    if not isinstance(info, dict) or not isinstance(info.get("baseline"), str):
+        raise ValueError("the description of the variants is damaged")
+    for row in info["variants"]:
+        if not (
+            all(isinstance(row[name], str) for name in texts)
+            and isinstance(row["bytes"], int)
+            and all(isinstance(word, str) for name in lists for word in row.get(name, ()))
+            and isinstance(row["needs"], list)
+        ):
+            raise ValueError("the description of a variant is damaged")
+
+
 def read(data: bytes) -> dict[str, Any] | None:
     """What a program says about itself, None for one that was not linked by mpiric."""
     if not is_elf(data) or INFO_SECTION.encode() not in data:
@@ -50,7 +65,8 @@ def read(data: bytes) -> dict[str, Any] | None:
     text = elf.contents(section).rstrip(b"\0") if section else b""
     if not text.startswith(INFO_MAGIC.encode()):
         return None
-    info: dict[str, Any] = json.loads(text[len(INFO_MAGIC) :])
+    info: dict[str, Any] = parse_json(text[len(INFO_MAGIC) :])
+    _check(info)
     only = elf.section(ONLY_SECTION)
     info["only"] = elf.contents(only).rstrip(b"\0").decode() if only else ""
     return info

@@ -1,6 +1,8 @@
 """What is in an executable: variants, code actually there, and which CPU would take which variant."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,13 @@ from mpiric.build.targets import (
     in_order,
     symbol_word,
 )
+from mpiric.host.files import read_bounded
 from mpiric.host.toolchain import Toolchain, which
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 
+_LARGEST_BYTES = 4 << 30
+# What the readers of ELF tables and of descriptions in them raise for a damaged file.
+_DAMAGE = (ValueError, TypeError, LookupError, struct.error, MemoryError, OverflowError, RecursionError)
 _GENERATIONS = {
     "x86_64": ("nehalem", "sandybridge", "haswell", "skylake_avx512", "icelake", "sapphirerapids", "zen",
                "zen2", "zen3", "zen4", "zen5"),
@@ -81,20 +87,19 @@ def inspect_file(
     path: Path, toolchain: Toolchain, watch: Callable[[str], None] = lambda _: None
 ) -> Inspection:
     """Look into an ELF file; an error in one sentence for anything else. ``watch`` hears what goes on."""
-    if not path.is_file():
-        raise NotFoundError(f"{path} is not there")
-    data = path.read_bytes()
+    data = read_executable(path)
     if not is_elf(data):
         raise MismatchError(
             f"{path} is not a 64-bit ELF file", hint="give the executable, not a script that starts it"
         )
-    elf = ElfFile(data)
-    machine = MACHINES.get(elf.machine, "")
-    if not machine:
-        raise MismatchError(f"{path} is for an architecture that is not known here")
-    info = read(data)
-    sets = _sections(path, elf, machine, toolchain, watch)
-    variants = tuple(_variant(row, sets) for row in info["variants"]) if info else carried(data)
+    with reading_elf(path):
+        elf = ElfFile(data)
+        machine = MACHINES.get(elf.machine, "")
+        if not machine:
+            raise MismatchError(f"{path} is for an architecture that is not known here")
+        info = read(data)
+        sets = _sections(path, elf, machine, toolchain, watch)
+        variants = tuple(_variant(row, sets) for row in info["variants"]) if info else carried(data)
     total: dict[str, int] = {}
     for counts in sets.values():
         for name, count in counts.items():
@@ -106,6 +111,23 @@ def inspect_file(
         gaps(variants, machine) if info else (),
         elf.kind == RELOCATABLE,
     )  # fmt: skip
+
+
+def read_executable(path: Path) -> bytes:
+    """Contents of an executable, library or object. Raises MpiricError for what is no regular file."""
+    return read_bounded(path, "executable", _LARGEST_BYTES, "give the path of an executable")
+
+
+@contextmanager
+def reading_elf(path: Path) -> Iterator[None]:
+    """Raise MismatchError for what a damaged ELF file makes the code inside raise."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise MismatchError(
+            f"{path} is damaged: its ELF tables cannot be read ({type(error).__name__})",
+            hint="link or copy it again; `readelf -a` shows what can be read",
+        ) from error
 
 
 def carried(data: bytes) -> tuple[VariantInfo, ...]:

@@ -35,6 +35,12 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, OSError):
         say(f"{error.filename or 'the system'}: {error.strerror or error}")
         return int(ExitCode.NO_ROOM)
+    if isinstance(error, MemoryError):
+        say("there is not enough memory", "`ulimit -v` shows whether it is limited")
+        return int(ExitCode.NO_ROOM)
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        say("no thread can be started: the limit of processes is reached", "raise it: ulimit -u")
+        return int(ExitCode.NO_ROOM)
     if os.environ.get("MPIRIC_TRACEBACK"):
         raise error
     say(

@@ -1,13 +1,13 @@
 """The options of `mpiric map` that describe traffic and machine, and what they mean."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from mpiric.cli._completing import files, one_of
 from mpiric.cli._options import FILE
+from mpiric.host.files import exists
 from mpiric.mapping.hierarchy import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
 from mpiric.mapping.patterns import grid_graph, lines_graph, parse_extents
@@ -166,7 +166,7 @@ def machine_request(given: dict[str, Any], *, needs_machine: bool) -> MachineReq
     counts = (given["nodes"] or given["slots"]).split(",") if given["nodes"] or given["slots"] else []
     if not all(word.isdigit() and 0 < int(word) < 10**6 for word in counts):
         raise MpiricError(f"{','.join(counts)!r} are no slots of nodes", hint="--nodes 8,8,4")
-    missing = [source for source in given["machine"] if source != HERE and not Path(source).is_file()]
+    missing = [source for source in given["machine"] if source != HERE and not exists(source)]
     if missing:
         raise MpiricError(f"{missing[0]} is not there", hint="name a file that describes the machine")
     hosts = hosts_of(given["hosts"]) if given["hosts"] else ()

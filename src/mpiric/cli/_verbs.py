@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from mpiric import __version__
+from mpiric.host.files import exists
 from mpiric.model.errors import MpiricError
 
 _NOT_VERBS = {"__init__", "main"}
@@ -39,7 +40,7 @@ class Verbs(click.Group):
 
 def _file_of(verb: str) -> Path:
     path = Path(__file__).parent / f"{verb}_.py"
-    return path if path.exists() else path.with_name(f"{verb}.py")
+    return path if exists(path) else path.with_name(f"{verb}.py")
 
 
 def _first_sentence(path: Path) -> str:

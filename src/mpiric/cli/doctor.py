@@ -99,7 +99,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
 
 def _tell_of_log(log: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:
     """Findings of a run that is over; what they propose is for ``command_line`` where that is given."""
-    found = advise_on(read_log(log).numbers, sh_command(masked(command_line)))
+    found = advise_on(read_log(log, LocalHost()).numbers, sh_command(masked(command_line)))
     if given["as_json"]:
         print_json({"findings": [advice_json(each) for each in found], "log": str(log)})
     else:

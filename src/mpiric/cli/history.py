@@ -1,7 +1,6 @@
 """``mpiric history``: tunes over time, and whether a program has become slower since."""
 
 import os
-import shlex
 import sys
 from dataclasses import asdict
 from datetime import datetime
@@ -12,6 +11,7 @@ import click
 from rich.table import Table
 
 from mpiric.cli._completing import files
+from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY
@@ -22,8 +22,9 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
+from mpiric.model.quoting import sh_command
 from mpiric.tuning.proof.regression import Regression
-from mpiric.tuning.store.store import Store
+from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.fabric.history import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
@@ -74,7 +75,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     """
     refuse_unsubmitted(given)
     if given["explore"]:
-        return _explored(explored_history(store, command_line), as_json=given["as_json"])
+        return _explored(explored_history(store, command_line, say), as_json=given["as_json"])
     if baseline is None:
         return _list(past(store), command_line, as_json=given["as_json"])
     if not command_line:
@@ -119,7 +120,7 @@ def _submitted(baseline: str, command_line: tuple[str, ...], store: Path | None,
         ("--store", str(root.absolute())),
         stdin=stdin,
         budget_s=_JOB_S,
-        go_on=shlex.join(["mpiric", "history", "--submit", *given, "--", *command_line]),
+        go_on=sh_command(["mpiric", "history", "--submit", *given, "--", *command_line]),
         afresh=True,
     )
 
@@ -173,6 +174,9 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
             str(tune.summary.trials),
             str(tune.summary.path),
         )
+    for tune in chosen:
+        if tune.summary.damaged_lines:
+            say(f"{tune.summary.damaged_lines} damaged lines of {tune.summary.path / EVENTS} were skipped")
     stdout_console().print(table if chosen else "no tunes yet; `mpiric tune -- CMD` makes one")
     return 0
 
@@ -202,6 +206,7 @@ def _past_json(tune: Past) -> dict[str, Any]:
         "running": tune.summary.running or None,
         "runs": tune.summary.trials,
         "path": str(tune.summary.path),
+        "damaged_lines": tune.summary.damaged_lines,
         "result": dict(tune.result) or None,
     }
 

@@ -1,6 +1,6 @@
 """`mpiric place`: where ranks and threads go, how launchers put them there, whether a job sits so."""
 
-import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.owned_files import write_whole
 from mpiric.launchers import placing_launchers
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
 from mpiric.model.host_list import hosts_of
+from mpiric.model.json_text import parse_json
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
 from mpiric.placement import policies
 from mpiric.placement.rankfile import Numbers
@@ -35,6 +37,7 @@ Examples:
   mpiric place --rankfile ranks.txt --launcher srun            a placement for Open MPI, given to Slurm
   mpiric place --verify -- mpirun -n 4 ./app                   where its threads and memory really are
 """
+_MEASURE = "mpiric place --measure --ranks 1 --json > FILE"
 _KINDS = ("performance", "efficiency", "any")
 
 
@@ -199,19 +202,17 @@ def _request(given: dict[str, Any]) -> PlacementRequest:
 def _table(path: Path) -> tuple[Bandwidth, ...]:
     """Rows of a measurement; anything else is refused by name."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["bandwidth"]
+        data = read_bounded(path, "measurement of bandwidth", LARGEST_TEXT_BYTES, _MEASURE)
+        rows = parse_json(data)["bandwidth"]
         found = tuple(
             Bandwidth(
                 int(r["cores"]), int(r.get("spacing", 1)), float(r["mb_s"]), str(r.get("domain", "numa"))
             )
             for r in rows
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise MpiricError(
-            f"{path} is no measurement of bandwidth: {getattr(error, 'strerror', None) or error}",
-            hint="mpiric place --measure --ranks 1 --json > FILE",
-        ) from None
-    if any(each.cores < 1 or each.spacing < 1 or each.mb_s <= 0 for each in found):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise MpiricError(f"{path} is not a measurement of bandwidth: {error!r}", hint=_MEASURE) from None
+    if any(each.cores < 1 or each.spacing < 1 or not 0 < each.mb_s < inf for each in found):
         raise MpiricError(f"{path} has a row without cores, spacing or bandwidth", hint="measure again")
     return found
 

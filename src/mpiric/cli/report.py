@@ -10,6 +10,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import DIRECTORY, FILE
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
+from mpiric.host.files import is_directory
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
@@ -81,7 +82,7 @@ def command(
     if csv_directory is not None:
         for path in export_csv(record, csv_directory):
             print(f"wrote {path}", file=sys.stderr)
-    written = write_report(profile, record, host) if record.is_dir() else None
+    written = write_report(profile, record, host) if is_directory(record) else None
     if page is not None and written is not None:
         write_whole(page, written.read_bytes())
     if as_json:

@@ -1,12 +1,53 @@
 """What the native probe printed → Probe; lines of other programs between its own are passed over."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mpiric.model.fabric import Moved, PairClass, PlainNetwork, Point, Probe
+from mpiric.model.json_text import is_number, json_lines
 
 _MARK = '{"kind":'
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_class(value: object) -> bool:
+    return value in {each.value for each in PairClass}
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) and all(map(is_number, value.values()))
+
+
+def _is_positive(value: object) -> bool:
+    return is_number(value) and float(str(value)) > 0
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+_FIELDS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
+    "rank": {"host": _is_text},
+    "pair": {
+        "class": _is_class,
+        "bytes": is_number,
+        "latency_us": is_number,
+        "latency_us_min": _is_positive,
+        "intact": lambda value: value is not None,
+    },
+    "moved": {
+        "class": _is_class,
+        "payload": is_number,
+        "devices": _is_table,
+        "sockets": _is_table,
+        "shared": _is_list,
+    },
+    "network": {"name": _is_text, "address": _is_text, "latency_us": is_number, "bandwidth_mb_s": is_number},
+    "copy": {"mb_s": is_number},
+}
 
 
 def read_probe(text: str) -> Probe:
@@ -34,13 +75,11 @@ def damaged(text: str) -> bool:
 
 
 def _rows(text: str) -> Iterator[Mapping[str, Any]]:
-    for line in text.splitlines():
-        at = line.find(_MARK)
-        if at >= 0:
-            try:
-                yield json.loads(line[at:])
-            except ValueError:
-                continue  # cut off when the run was ended
+    """Lines of known kinds with all their fields; others were cut off when the run was ended."""
+    for row in json_lines(text, _MARK):
+        fields = _FIELDS.get(str(row.get("kind")), {})
+        if fields and all(is_right(row.get(name)) for name, is_right in fields.items()):
+            yield row
 
 
 def _point(row: Mapping[str, Any]) -> Point:

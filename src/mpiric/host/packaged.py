@@ -39,5 +39,10 @@ def packaged_table(name: str) -> Mapping[str, Any]:
 def parse_toml(text: str) -> dict[str, Any]:
     """The tables of a TOML document. Raises ValueError when it is malformed."""
     # Imported when needed: most compilations read no table.
-    parsed: dict[str, Any] = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
+    try:
+        parsed: dict[str, Any] = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(
+            text
+        )
+    except (RecursionError, OverflowError):
+        raise ValueError("nested too deeply, or a number is too large") from None
     return parsed

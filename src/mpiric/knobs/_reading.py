@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from math import ceil
 
+from mpiric.model.count import number_of
 from mpiric.model.job import Meaning
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
@@ -88,7 +89,7 @@ def glibc_version(situation: Situation) -> tuple[int, ...]:
     name, _, version = situation.machine.libc.partition(" ")
     if name != "glibc":
         return ()
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+    return tuple(int(part) for part in version.split(".") if number_of(part, -1) >= 0)
 
 
 def has_adapter(situation: Situation) -> bool:
@@ -115,7 +116,7 @@ def is_threaded(situation: Situation) -> bool:
 def threads_per_rank(situation: Situation) -> int:
     """Computing threads of a rank: as requested, else as seen running without the library's helpers."""
     requested = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
-    if requested.isdigit() and int(requested) > 0:
-        return int(requested)
+    if number_of(requested):
+        return number_of(requested)
     seen = max((rank.threads for rank in situation.observation.ranks), default=1)
     return max(1, seen - situation.mpi.capabilities.helper_threads)

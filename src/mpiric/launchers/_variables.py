@@ -8,6 +8,7 @@ from mpiric.launchers._draft import Draft, process_value, set_for_process, start
 from mpiric.launchers._edit import all_options, in_front, twin, without
 from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
+from mpiric.model.count import number_of
 from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Setting
 
@@ -98,7 +99,7 @@ def needs_forwarding(draft: Draft) -> bool:
         return True
     names = ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PBS_NUM_NODES")
     counts = [job.environment.get(name, "1") for name in names]
-    several = any(count.isdigit() and int(count) > 1 for count in counts)
+    several = any(number_of(count) > 1 for count in counts)
     return several or any(
         name in job.environment for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS")
     )

@@ -3,11 +3,11 @@
 Limits hold for every level from the process's own group up to the root; the tightest counts.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mpiric.host.host import Host
+from mpiric.model.count import number_of
 from mpiric.model.pu_set import parse_pu_list
 
 _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"
@@ -72,8 +72,8 @@ def _quota(host: Host, directory: str) -> list[float]:
         words = [
             (host.read_text(f"{directory}/cpu.cfs_{name}_us") or "").strip() for name in ("quota", "period")
         ]
-    if len(words) == 2 and all(word.isdigit() for word in words) and int(words[1]) > 0:
-        return [int(words[0]) / int(words[1])]
+    if len(words) == 2 and number_of(words[0]) and number_of(words[1]):
+        return [number_of(words[0]) / number_of(words[1])]
     return []
 
 
@@ -88,6 +88,6 @@ def _memory(host: Host, directory: str) -> list[int]:
     found = []
     for name in ("memory.max", "memory.limit_in_bytes"):
         text = (host.read_text(f"{directory}/{name}") or "").strip()
-        if re.fullmatch(r"\d+", text) and int(text) < _NO_LIMIT:
-            found.append(int(text))
+        if 0 <= number_of(text, -1) < _NO_LIMIT:
+            found.append(number_of(text))
     return found

@@ -4,6 +4,7 @@ import re
 
 from mpiric.host.host import Host
 from mpiric.machine.cgroups import CgroupLimits
+from mpiric.model.count import number_of
 from mpiric.model.machine import Limits
 from mpiric.model.pu_set import parse_pu_list
 
@@ -26,4 +27,4 @@ def read_limits(host: Host, cgroup: CgroupLimits, pus: tuple[int, ...]) -> Limit
 
 def _soft_limit(text: str, name: str) -> int:
     match = re.search(rf"^{name}\s+(\S+)", text, re.MULTILINE)
-    return int(match[1]) if match and match[1].isdigit() else -1
+    return number_of(match[1], -1) if match else -1

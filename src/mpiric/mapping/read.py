@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
+from mpiric.host.files import read_bounded
 from mpiric.mapping.matrices import read_matrix_market, read_numpy, read_text_matrix
 from mpiric.mapping.metis import read_metis
 from mpiric.mapping.number_text import parse_numbers
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import RankGraph, Weights
 
+_MOST_BYTES = 1 << 30  # in memory it takes several times as many
 _READERS = {
     ".metis": read_metis,
     ".graph": read_metis,
@@ -41,7 +43,4 @@ def read_numbers(path: Path) -> Weights:
 
 
 def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise NotFoundError(f"cannot read {path}: {error.strerror}", hint="name a file") from None
+    return read_bounded(path, "graph or matrix", _MOST_BYTES, "name a file with numbers")

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import mpiric.mpis
 from mpiric.model.capabilities import Capabilities
+from mpiric.model.count import number_of
 from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -134,7 +135,7 @@ def variable_beginnings() -> tuple[str, ...]:
 def major(version: str) -> int:
     """First number of a version, 0 when it has none."""
     head = version.split(".")[0]
-    return int(head) if head.isdigit() else 0
+    return number_of(head)
 
 
 def fields_of(read: Callable[[Implementation], Iterable[str]]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Plan, Seat
 
-_LINE = re.compile(r"rank\s+(\d+)\s*=\s*(\S+)\s+slots?\s*=\s*(.+)")
+_LINE = re.compile(r"rank\s+([0-9]{1,7})\s*=\s*(\S+)\s+slots?\s*=\s*(.+)")
 
 
 class Numbers(str, Enum):
@@ -136,7 +136,7 @@ def _units(topology: Topology, entry: Entry, numbers: Numbers) -> list[tuple[int
     units = by_numbers[numbers]
     wanted = range(len(units)) if list_ == "*" else _expanded(entry, list_)
     known = set(topology.pus)
-    if any(number >= len(units) or not known.issuperset(units[number]) for number in wanted):
+    if not wanted or any(number >= len(units) or not known.issuperset(units[number]) for number in wanted):
         raise MpiricError(
             f"rank {entry.rank} sits on slot {entry.slots}, and the machine has {len(topology.cores)} cores",
             hint="--rankfile-numbers says what the numbers count; --topology names the machine",

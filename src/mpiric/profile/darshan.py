@@ -4,17 +4,33 @@ Darshan counts POSIX calls of the MPI library too: of a file that was opened thr
 as in a record. What it does not count is left 0, and rules that need it say nothing.
 """
 
+import json
+import resource
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from signal import Signals
 from typing import Any
 
+from mpiric.host.files import require_readable
+from mpiric.host.host import TIMED_OUT, Host
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.profile import FileTotal, RankUse
 from mpiric.model.storage import FileLayout, Stripes
 from mpiric.profile.numbers import io_numbers
 
+_MOST_BYTES = 4 << 30
+_PATIENCE_S = 600.0
+_CHILD = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from mpiric.profile.darshan import print_log
+print_log(sys.argv[2])
+"""
 _MODULES = {"POSIX": "posix", "STDIO": "posix", "MPI-IO": "mpi-io"}
 _STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
 _SMALL = ("0_100", "100_1K")  # ranges of sizes below the 4 KiB that a record calls small
@@ -45,31 +61,47 @@ class LoggedRun:
         }
 
 
-def read_log(path: Path) -> LoggedRun:
-    """Read a log. Raises NotFoundError without PyDarshan, MpiricError for what is no log that it can read."""
-    try:
-        darshan: Any = import_module("darshan")  # an extra dependency, slow to load
-    except ImportError as error:
+def read_log(path: Path, host: Host) -> LoggedRun:
+    """Read a log, in a child process: libdarshan-util crashes on some damaged logs.
+
+    Raises NotFoundError without PyDarshan, MpiricError for a file that is not a log that it can read.
+    """
+    if find_spec("darshan") is None:
         raise NotFoundError(
-            "a log of Darshan's is read by PyDarshan, which is not installed",
+            "a Darshan log is read by PyDarshan, which is not installed",
             hint="pip install 'mpiric[darshan]'",
-        ) from error
-    if not path.is_file():
-        raise NotFoundError(f"there is no file {path}", hint="name a log of Darshan's, NAME.darshan")
-    try:
-        report = darshan.DarshanReport(str(path), read_all=True)
-        job = report.metadata["job"]
-        return LoggedRun(
-            str(report.metadata.get("exe", "")),
-            int(job["nprocs"]),
-            float(job["run_time"]),
-            tuple(_files(report, int(job["nprocs"]))),
         )
-    except (RuntimeError, KeyError, ValueError, OSError) as error:
-        raise MpiricError(
-            f"{path} cannot be read as a log of Darshan's: {str(error) or type(error).__name__}",
-            hint="is it whole? `darshan-parser` of the version that wrote it says more",
-        ) from error
+    require_readable(path, "Darshan log", _MOST_BYTES, "name a Darshan log, NAME.darshan")
+    done = host.run([host.python, "-I", "-c", _CHILD, json.dumps(sys.path), str(path)], timeout_s=_PATIENCE_S)
+    try:
+        answer = parse_json(done.stdout) if done.status == 0 else {}
+        if "error" not in answer:
+            return read_fields(LoggedRun, answer)
+        why = str(answer["error"])
+    except (ValueError, TypeError):
+        why = f"PyDarshan ended with status {done.status}"
+    if done.status < 0:
+        why = f"PyDarshan crashed over it ({Signals(-done.status).name})"
+    if done.status == TIMED_OUT:
+        why = done.stderr
+    raise MpiricError(
+        f"{path} cannot be read as a Darshan log: {why}",
+        hint="is it complete? `darshan-parser` of the version that wrote it says more",
+    )
+
+
+def print_log(path: str) -> None:
+    """Print a log as JSON, or what is wrong with it: the child's part of `read_log`."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    darshan: Any = import_module("darshan")  # slow to load
+    try:
+        report = darshan.DarshanReport(path, read_all=True)
+        job = report.metadata["job"]
+        ranks, wall_s = int(job["nprocs"]), float(job["run_time"])
+        run = LoggedRun(str(report.metadata.get("exe", "")), ranks, wall_s, tuple(_files(report, ranks)))
+        print(json.dumps(asdict(run)))
+    except Exception as error:  # PyDarshan raises any kind for a damaged log
+        print(json.dumps({"error": str(error) or type(error).__name__}))
 
 
 def _files(report: Any, ranks: int) -> Iterator[FileTotal]:

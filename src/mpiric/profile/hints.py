@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from mpiric.host.files import LARGEST_TEXT_BYTES, open_and_read
+from mpiric.model.errors import MpiricError
+
 Hints = Mapping[str, Mapping[str, str]]  # path as the program gave it → key → value
 
 
@@ -11,7 +14,11 @@ def read_hints(directory: Path) -> Hints:
     found: dict[str, dict[str, str]] = {}
     for path in sorted(directory.glob("hints.*")):
         of_file: dict[str, str] = {}
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            text = open_and_read(path, "file of hints", LARGEST_TEXT_BYTES).decode(errors="replace")
+        except (OSError, MpiricError):
+            continue
+        for line in text.splitlines():
             key, _, value = line.partition(" ")
             if key == "file":
                 of_file = found.setdefault(value, {})

@@ -7,6 +7,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, NamedTuple
 
+from mpiric.host.files import open_and_read
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.marks import MarksState, PlaceResults, RankMarks, RunMarks
 from mpiric.model.pace import Crossing, MarkKey
@@ -88,8 +89,7 @@ def read_first_rank(directory: Path) -> RankMarks | None:
 
 def _read_file(path: Path) -> tuple[_Head, RankMarks]:
     try:
-        with path.open("rb") as file:
-            data = memoryview(file.read(_WHOLE + 1))
+        data = memoryview(open_and_read(path, "marks file", _WHOLE))
         head = _head(data)
         return head, _rank(data, head)
     except OSError as error:

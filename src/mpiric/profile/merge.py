@@ -8,10 +8,13 @@ from itertools import groupby
 from pathlib import Path
 from zlib import crc32
 
+from mpiric.host.files import exists, open_and_read
 from mpiric.host.owned_files import open_new
+from mpiric.model.errors import MpiricError
 from mpiric.profile import layout
 from mpiric.profile.image import read_head
-from mpiric.profile.read import RecordError, read_file
+from mpiric.profile.image_head import MOST_IMAGE_BYTES
+from mpiric.profile.read import read_file
 
 MERGED = "record.mpiric"
 
@@ -23,17 +26,17 @@ def merge_parts(directory: Path) -> bool:
     record as they are.
     """
     paths = sorted(directory.glob("rank-*.part"))
-    if not paths or (directory / MERGED).exists():
+    if not paths or exists(directory / MERGED):
         return False
     try:
         parts = _parts_of_one_run(paths)
-        names = _names(parts[0].read_bytes())
-        if any(_names(part.read_bytes()) != names for part in parts):
+        names = _names(_image(parts[0]))
+        if any(_names(_image(part)) != names for part in parts):
             return False
         _write(directory, parts, names)
         for part in parts:
             part.unlink()
-    except (RecordError, OSError, ValueError):
+    except (MpiricError, OSError, ValueError):
         return False
     return True
 
@@ -47,6 +50,10 @@ def _parts_of_one_run(paths: list[Path]) -> list[Path]:
     newest = max(ranks, key=lambda part: part[0].begin_unix_s)[0]
     of_run = [part for part in ranks if part[0].job == newest.job]
     return [list(same)[-1][1] for _, same in groupby(of_run, key=lambda part: part[0].rank)]
+
+
+def _image(path: Path) -> bytes:
+    return open_and_read(path, "record of a rank", MOST_IMAGE_BYTES)
 
 
 def _names(data: bytes) -> bytes:
@@ -75,14 +82,14 @@ def _compact(data: bytes) -> bytes:
 
 def _write(directory: Path, parts: list[Path], names: bytes) -> None:
     """Under a temporary name first: nobody sees half of it."""
-    head = read_head(memoryview(parts[0].read_bytes()))
+    head = read_head(memoryview(_image(parts[0])))
     temporary = directory / f"merging.{os.getpid()}"
     index = bytearray()
     try:
         with os.fdopen(open_new(temporary, 0o666), "wb") as file:
             file.write(bytes(layout.MERGED_HEAD.size))
             for part in parts:
-                data = part.read_bytes()
+                data = _image(part)
                 image = _compact(data)
                 rank = read_head(memoryview(data)).world_rank
                 index += layout.MERGED_ENTRY.pack(file.tell(), len(image), crc32(image), rank)

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import BinaryIO
 from zlib import crc32
 
+from mpiric.host.files import is_directory, is_file, require_readable
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile import image_head, layout
 from mpiric.profile.image import read_head, read_image, read_names
+
+_MOST_BYTES = 1 << 40  # one rank of it is in memory at a time
 
 
 class RecordError(MpiricError):
@@ -83,6 +86,7 @@ def _read_part(path: Path, data: memoryview) -> Record:
 def read_file(path: Path) -> Record:
     """One file: a merged record, or the part that one rank left. One rank is in memory at a time."""
     try:
+        require_readable(path, "record", _MOST_BYTES, "name a directory that `mpiric profile` wrote")
         with path.open("rb") as file:
             length = os.fstat(file.fileno()).st_size
             magic = file.read(len(layout.IMAGE_MAGIC))
@@ -122,7 +126,7 @@ def _read_directory(path: Path) -> Record:
     tried = [_tried(part) for part in sorted(path.glob("rank-*.part"))]
     parts = [part for part in tried if isinstance(part, Record)]  # one rank's loss is not that of all
     damaged = next((error for error in tried if isinstance(error, RecordError)), None)
-    if merged.is_file():
+    if is_file(merged):
         record = read_file(merged)
         jobs = {use.job for use in record.ranks}
         rest = [part for part in parts if part.ranks[0].job in jobs and part.ranks[0].rank in record.missing]
@@ -144,4 +148,4 @@ def read_record(path: Path | str) -> Record:
     Raises ``RecordError`` for what is damaged and ``NotFoundError`` for what is not there.
     """
     path = Path(path)
-    return _read_directory(path) if path.is_dir() else read_file(path)
+    return _read_directory(path) if is_directory(path) else read_file(path)

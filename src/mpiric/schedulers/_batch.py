@@ -12,6 +12,7 @@ from dataclasses import replace
 from mpiric.host.host import HERE, TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
+from mpiric.model.count import number_of
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._patience import Patience
@@ -280,7 +281,8 @@ class BatchScheduler(Scheduler):
         """Elements that one array may have; the scheduler's default where it is not answer."""
         answer = self._run(host, self.limit_command).stdout if self.limit_command else ""
         found = re.search(self.limit_pattern, answer, re.MULTILINE)
-        return int(found[1]) if found and self.limit_command else self.array_limit_by_default
+        limit = number_of(found[1]) if found and self.limit_command else 0
+        return limit or self.array_limit_by_default
 
     def steps(self, host: Host, job: str) -> tuple[str, ...]:  # noqa: ARG002
         """Ids of the steps that run in a job, where the scheduler has such."""

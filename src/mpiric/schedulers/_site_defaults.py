@@ -5,15 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import why_unreadable
 from mpiric.host.packaged import parse_toml
 from mpiric.host.user_directories import named_path, user_directory
 from mpiric.model.batch import NodeShape
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError
 from mpiric.schedulers._script import ScriptOptions
 
 ReadText = Callable[[str], str | None]  # a file's contents, None when it cannot be read
 
 SYSTEM = "/etc/mpiric/site.toml"
+_HINT = "see docs/guides/schedulers.md"
 _TEXTS = ("shebang", "time", "account", "partition", "mpi")
 _LISTS = ("directives", "setup", "modules")
 _NODE = ("sockets", "cores_per_socket", "threads_per_core")
@@ -34,9 +36,7 @@ def read_site_defaults(environment: Mapping[str, str], named: Path | None, read:
     if wanted:
         text = read(wanted)
         if text is None:
-            raise NotFoundError(
-                f"the site's defaults {wanted} cannot be read", hint="see docs/guides/schedulers.md"
-            )
+            raise why_unreadable(wanted, "file of site defaults", hint=_HINT)
         return parse_site_defaults(text, wanted)
     config = user_directory(environment, "config")
     for path in (*((f"{config}/mpiric/site.toml",) if config else ()), SYSTEM):
@@ -50,7 +50,7 @@ def parse_site_defaults(text: str, path: str) -> SiteDefaults:
     try:
         data = parse_toml(text)
     except ValueError as error:
-        raise MpiricError(f"{path} is not TOML: {error}", hint="see docs/guides/schedulers.md") from error
+        raise MpiricError(f"{path} is not TOML: {error}", hint=_HINT) from error
     script, node = _table(data, "script", path), _table(data, "node", path)
     _known(data, ("script", "node"), path)
     _known(script, (*_TEXTS, *_LISTS, "environment"), path)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from mpiric.model.count import number_of
 from mpiric.model.job import Job, Meaning
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers._batch import BatchScheduler
@@ -139,7 +140,8 @@ def _round(number: int) -> dict[str, str | None]:
 def element_of(environment: Mapping[str, str]) -> int | None:
     """Which element of an array this process is; None for the job after one."""
     index = environment.get(ELEMENT_VARIABLE, "")
-    return int(index) if index.isdigit() else None
+    element = number_of(index, -1)
+    return element if element >= 0 else None
 
 
 def request_of(job: Job, scheduler: BatchScheduler, minutes: int) -> JobRequest:

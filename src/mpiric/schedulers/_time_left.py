@@ -3,7 +3,9 @@
 import re
 from math import inf
 
-_CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")  # [days-][hours:]minutes:seconds
+_CLOCK = re.compile(
+    r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})"
+)  # [days-][hours:]minutes:seconds
 
 
 def clock_s(text: str) -> float | None:

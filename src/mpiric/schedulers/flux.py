@@ -5,7 +5,6 @@ and that version run with several brokers on one node. Flux has no job arrays: a
 element, each of which begins when the one ``at_once`` before it is over.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,9 +13,10 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import BatchLayout, NodeShape
-from mpiric.model.count import count_of
+from mpiric.model.count import count_of, number_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
+from mpiric.model.json_text import parse_json
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
@@ -162,7 +162,7 @@ class Flux(BatchScheduler):
             for name, job in named
             if re.fullmatch(rf"{re.escape(mark)}(\.\d+)?", name)
         ]
-        return ",".join(job for _, job in sorted(own, key=lambda each: int(each[0][1:] or 0)))
+        return ",".join(job for _, job in sorted(own, key=lambda each: number_of(each[0][1:])))
 
     def job_id(self, text: str) -> str:
         """The id in ASCII."""
@@ -227,14 +227,14 @@ class Flux(BatchScheduler):
 def _hosts(resources: str) -> dict[str, int]:
     """Host → cores, from a resource set (RFC 20)."""
     try:
-        execution = json.loads(resources)["execution"]
+        execution = parse_json(resources)["execution"]
         names = [name for part in execution["nodelist"] for name in hosts_of(part)]
         cores = [
             len(parse_pu_list(each["children"]["core"]))
             for each in execution["R_lite"]
             for _ in parse_pu_list(each["rank"])
         ]
-    except (ValueError, KeyError, TypeError, MpiricError):
+    except (ValueError, KeyError, TypeError, AttributeError, MpiricError):
         return {}
     found: dict[str, int] = {}
     for name, count in zip(names, cores, strict=False):
@@ -247,7 +247,11 @@ def _state(job: str, word: str, hosts: str, code: str, exception: str, note: str
     end = _ENDS.get(word) if stage is Stage.ENDED else None
     if end is End.FAILED:
         end = _EXCEPTIONS.get(exception, end)
-    status = int(code) if stage is Stage.ENDED and code.lstrip("-").isdigit() else None
+    status = (
+        number_of(code.removeprefix("-")) * (-1 if code[:1] == "-" else 1)
+        if stage is Stage.ENDED and code
+        else None
+    )
     return BatchJob(
         job,
         stage,

@@ -13,7 +13,7 @@ from math import inf
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import BatchLayout, NodeShape
-from mpiric.model.count import count_of
+from mpiric.model.count import count_of, number_of
 from mpiric.model.errors import MpiricError
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, library_binding
 from mpiric.schedulers._request import JobRequest, SubmitSettings
@@ -168,7 +168,7 @@ def _state(job: str, index: str, word: str, hosts: str, code: str, why: str, pen
         end,
         why if stage is Stage.ENDED else pending,
         tuple(dict.fromkeys(part.rpartition("*")[2] for part in hosts.split(":") if part)),
-        exit_status=(int(code) if code.isdigit() else 0) if stage is Stage.ENDED else None,
+        exit_status=number_of(code) if stage is Stage.ENDED else None,
     )
 
 

@@ -231,7 +231,7 @@ def _state(job: str, attributes: Mapping[str, str]) -> BatchJob:
     if stage is not Stage.ENDED:
         return state
     text = attributes.get("Exit_status", "")
-    status = int(text) if re.fullmatch(r"-?\d+", text) else None
+    status = int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
     end = None if status is None else End.COMPLETED if status == 0 else End.FAILED
     if status is not None and status < 0:
         end = _ENDS.get(status, End.HOST_FAILED)

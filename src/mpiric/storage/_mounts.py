@@ -28,4 +28,4 @@ def holding(mounts: tuple[Mount, ...], real_path: str) -> Mount | None:
 
 def _plain(word: str) -> str:
     """Blanks, tabs, newlines and backslashes stand in octal."""
-    return re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), word)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)

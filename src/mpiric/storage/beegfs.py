@@ -7,6 +7,7 @@ on request (`--retro`). Users may set patterns only where the administrator allo
 import re
 
 from mpiric.host.host import HERE, Host
+from mpiric.model.count import number_of
 from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage._storage import QUESTION_S, Commands, Storage
 
@@ -41,8 +42,8 @@ def parse(text: str) -> FileLayout | None:
     size, desired, pool = _SIZE.search(text), _DESIRED.search(text), _POOL.search(text)
     if not (size and desired):
         return None
-    chunk = int(size[1]) * _FACTOR[size[2].upper()]
-    return FileLayout((Stripes(int(desired[1]), chunk, pool=pool[1] if pool else ""),))
+    chunk = number_of(size[1]) * _FACTOR[size[2].upper()]
+    return FileLayout((Stripes(number_of(desired[1]), chunk, pool=pool[1] if pool else ""),))
 
 
 def _targets(host: Host, kind: str, point: str, *, new: bool) -> int | None:

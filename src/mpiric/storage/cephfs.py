@@ -4,6 +4,7 @@ Layouts are virtual attributes (https://docs.ceph.com, "File layouts"); a direct
 """
 
 from mpiric.host.host import Host
+from mpiric.model.count import number_of
 from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage._storage import Commands, Storage
 
@@ -33,10 +34,10 @@ def _layout(host: Host, path: str) -> FileLayout | None:
 def parse(text: str) -> FileLayout | None:
     """`stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`; None for anything else."""
     fields = dict(word.partition("=")[::2] for word in text.split())
-    unit, count = fields.get("stripe_unit", ""), fields.get("stripe_count", "")
-    if not (unit.isdigit() and count.isdigit()):
+    unit, count = (number_of(fields.get(f"stripe_{name}", ""), -1) for name in ("unit", "count"))
+    if min(unit, count) < 0:
         return None
-    return FileLayout((Stripes(int(count), int(unit), pool=fields.get("pool", "")),))
+    return FileLayout((Stripes(count, unit, pool=fields.get("pool", "")),))
 
 
 def _check(layout: FileLayout, _facts: StorageFacts) -> str:
@@ -64,7 +65,8 @@ def _render(layout: FileLayout, path: str) -> Commands:
 
 def _number(raw: bytes | None) -> int | None:
     text = raw.decode(errors="replace").strip("\0") if raw else ""
-    return int(text) if text.isdigit() else None
+    number = number_of(text, -1)
+    return number if number >= 0 else None
 
 
 STORAGE = Storage(

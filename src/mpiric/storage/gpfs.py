@@ -4,6 +4,7 @@
 """
 
 from mpiric.host.host import Host
+from mpiric.model.count import number_of
 from mpiric.model.storage import LayoutLimits, Mount, StorageFacts
 from mpiric.storage._storage import QUESTION_S, Storage
 
@@ -26,9 +27,9 @@ def _quota(rows: list[dict[str, str]]) -> int | None:
     """The least room that a limit of the user, group or file set leaves; they are in KiB."""
     free = []
     for row in rows:
-        usage, limit = row.get("blockUsage", ""), row.get("blockLimit", "")
-        if usage.isdigit() and limit.isdigit() and int(limit):
-            free.append(max(0, int(limit) - int(usage)) << 10)
+        usage, limit = (number_of(row.get(name, ""), -1) for name in ("blockUsage", "blockLimit"))
+        if usage >= 0 and limit > 0:
+            free.append(max(0, limit - usage) << 10)
     return min(free, default=None)
 
 

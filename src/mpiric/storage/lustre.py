@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from mpiric.host.host import HERE, Host
+from mpiric.model.count import number_of
 from mpiric.model.storage import ALL_TARGETS, FileLayout, LayoutLimits, Mount, StorageFacts, Stripes
 from mpiric.storage import _lov
 from mpiric.storage._storage import QUESTION_S, Commands, Storage
@@ -41,10 +42,10 @@ def parse(text: str) -> FileLayout | None:
         size, count, end = (
             found.get(key, "") for key in ("stripe_size", "stripe_count", "lcme_extent.e_end")
         )
-        if not size.isdigit() or not re.fullmatch(r"-1|[1-9]\d*", count):
+        if number_of(size, -1) < 0 or not re.fullmatch(r"-1|[1-9][0-9]{0,8}", count):
             continue  # an extent on the metadata server has no stripes
-        last = int(end) if end.isdigit() else None
-        extents.append(Stripes(int(count), int(size), last, found.get("pool", "")))
+        last = number_of(end) or None
+        extents.append(Stripes(int(count), number_of(size), last, found.get("pool", "")))
         patterns.append(found.get("pattern", ""))
     overstriped = any("overstriped" in pattern for pattern in patterns)
     return FileLayout(tuple(extents), overstriped=overstriped) if extents else None
@@ -70,7 +71,7 @@ def quota(text: str) -> int | None:
     numbers = re.search(r"\s(\d+)\*?\s+(\d+)\s+(\d+)\s", " ".join(text.split("\n")[:3]))
     if not numbers:
         return None
-    used, soft, hard = (int(number) for number in numbers.groups())
+    used, soft, hard = (number_of(number) for number in numbers.groups())
     limit = hard or soft
     return max(0, limit - used) << 10 if limit else None
 

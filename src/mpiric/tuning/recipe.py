@@ -11,6 +11,7 @@ from pathlib import Path
 
 import tomli_w
 
+from mpiric.host.files import is_directory, read_bounded
 from mpiric.host.packaged import parse_toml
 from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
@@ -18,7 +19,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
 from mpiric.tuning.checked_table import CheckedTable
-from mpiric.tuning.files import read_bounded, write_whole
+from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.proof.confidence_sequence import median_interval
 from mpiric.tuning.recipe_marks import read_proved_marks, read_whole_check, render_marks, whole_check_keys
@@ -106,7 +107,7 @@ def _render_share(share: Share) -> dict[str, object]:
 
 def read_recipe(path: Path, check: Check) -> Recipe:
     """Read and check a recipe. Raises MpiricError that names the file and the line or key."""
-    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune`")
+    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune` writes recipes")
     return parse_recipe(data, str(path), check)
 
 
@@ -235,7 +236,7 @@ def find_recipes(
     found: list[tuple[float, str, Path, Recipe]] = []
     errors: list[MpiricError] = []
     for directory in directories:
-        for path in sorted(directory.rglob(f"*{SUFFIX}")) if directory.is_dir() else ():
+        for path in sorted(directory.rglob(f"*{SUFFIX}")) if is_directory(directory) else ():
             try:
                 recipe = read_recipe(path, check)
             except MpiricError as error:

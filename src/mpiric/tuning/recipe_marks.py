@@ -5,10 +5,11 @@ from pathlib import Path
 
 import tomli_w
 
+from mpiric.host.files import read_bounded
 from mpiric.model.marks import read_mark_option
 from mpiric.model.whole_check import ProvedMarks, WholeCheck, WholeVerdict
 from mpiric.tuning.checked_table import CheckedTable
-from mpiric.tuning.files import read_bounded, write_whole
+from mpiric.tuning.files import write_whole
 
 MOST_INPUTS = 64
 _LARGEST_BYTES = 1 << 20
@@ -64,7 +65,7 @@ def write_whole_check(path: Path, check: WholeCheck) -> None:
 
     Raises MpiricError where it cannot be read or written.
     """
-    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune`")
+    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune` writes recipes")
     first_table = _FIRST_TABLE.search(data)
     end = first_table.start() if first_table else len(data)
     printable = "".join(char if char.isprintable() else "?" for char in check.why)

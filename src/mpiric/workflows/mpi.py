@@ -1,6 +1,5 @@
 """`mpiric mpi`: bring MPI libraries from PyPI, find the ones that are here, ask them whether they work."""
 
-import json
 import re
 import time
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from mpiric.host.installation.prefixes import homes, install_package, installed_
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.json_text import is_number, json_lines
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.mpi_package import MpiPackage
 from mpiric.model.quoting import tcl_word, variable_name
@@ -173,10 +173,13 @@ def check(host: Host, mpi: MpiLibrary) -> Check:
         return Check(mpi, problem="it has no launcher")
     try:
         identity = _probe(host, mpi, program, "identity")
-        if [line["size"] for line in identity] != [2, 2]:
+        if [line.get("size") for line in identity] != [2, 2]:
             return Check(mpi, problem="its launcher started two worlds of one rank")
-        latency_us = _probe(host, mpi, program, "pingpong", "8")[0]["latency_us"]
-        return Check(mpi, identity[0]["library"], latency_us, wrong_constants=wrong_constants(host, mpi))
+        latency_us = _probe(host, mpi, program, "pingpong", "8")[0].get("latency_us")
+        if not is_number(latency_us):
+            return Check(mpi, problem="its output was cut")
+        wrong = wrong_constants(host, mpi)
+        return Check(mpi, str(identity[0].get("library")), float(str(latency_us)), wrong_constants=wrong)
     except MpiricError as error:
         return Check(mpi, problem=error.message)
 
@@ -194,7 +197,7 @@ def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[di
             environment[variable] = ":".join([*added, *([before] if before else [])])
         argv = [mpi.launcher, "-n", "2", program, *question]
         done = host.run(argv, environment=environment, timeout_s=_CHECK_LIMIT_S)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = list(json_lines(done.stdout))
     if done.status or not lines:
         raise MpiricError(_complaint(done.stderr or done.stdout) or f"its launcher ended with {done.status}")
     return lines

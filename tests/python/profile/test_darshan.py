@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.storage import Stripes
 from mpiric.profile.advise import advise_on
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.requires("imports:darshan")
 
 
 def test_a_file_through_mpi_counts_once():
-    run = read_log(SHARED)
+    run = read_log(SHARED, LocalHost())
     assert (run.ranks, run.wall_s) == (2048, 117.0)
     (file,) = [each for each in run.files if each.path.endswith(".hdf5")]
     assert (file.interface, file.ranks, file.bytes_written) == ("mpi-io", 2048, 2199023259968)
@@ -26,7 +27,7 @@ def test_a_file_through_mpi_counts_once():
 
 
 def test_a_file_per_rank_has_its_layout():
-    run = read_log(BAD)
+    run = read_log(BAD, LocalHost())
     files = [each for each in run.files if each.layout]
     assert len(files) == 2048
     assert {each.layout.stripes for each in files} == {(Stripes(1, 1 << 20),)}
@@ -34,22 +35,22 @@ def test_a_file_per_rank_has_its_layout():
 
 
 def test_what_a_log_cannot_tell_is_no_number():
-    assert not {"close_share", "flushes", "mpi_share"} & read_log(BAD).numbers.keys()
+    assert not {"close_share", "flushes", "mpi_share"} & read_log(BAD, LocalHost()).numbers.keys()
 
 
 def test_doctor_says_what_a_log_shows(run_mpiric):
     done = run_mpiric("doctor", "--json", "--darshan", BAD)
     assert done.returncode == 0, done.stderr
     seen = [each["id"] for each in json.loads(done.stdout)["findings"]]
-    assert seen == [each.finding.id for each in advise_on(read_log(BAD).numbers, "")]
+    assert seen == [each.finding.id for each in advise_on(read_log(BAD, LocalHost()).numbers, "")]
     assert "one-rank-writes" in seen
     assert run_mpiric("doctor", "--darshan", BAD, "--fail-on", "one-rank-writes").returncode == 125
 
 
 def test_what_is_no_log_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "x.darshan").write_text("no log")
-    with pytest.raises(MpiricError, match="cannot be read as a log of Darshan's"):
-        read_log(tmp_path / "x.darshan")
+    with pytest.raises(MpiricError, match="cannot be read as a Darshan log"):
+        read_log(tmp_path / "x.darshan", LocalHost())
 
 
 def test_doctor_without_a_command_or_a_log_says_so(run_mpiric):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from mpiric.host import cache
 from mpiric.host.host import Completed
+from mpiric.model.json_text import parse_json
 
 _FORMAT = 1
 _DECIDING = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")  # what else decides whether a library can be loaded
@@ -30,10 +31,10 @@ def answer_key(
     """
     stamps = []
     for path in files:
-        real = os.path.realpath(path)
         try:
+            real = os.path.realpath(path)
             facts = os.stat(real)  # noqa: PTH116 beside realpath
-        except OSError:
+        except (OSError, ValueError):
             return ""
         stamps.append([real, facts.st_size, facts.st_mtime_ns, facts.st_ino])
     if identity:
@@ -45,11 +46,11 @@ def answer_key(
 def recall(key: str, inherited: Mapping[str, str]) -> Completed | None:
     """The answer kept under a key, None when there is none that can be trusted."""
     try:
-        kept = json.loads(cache.read(_path(key, inherited)) or "{}")
+        kept = parse_json(cache.read(_path(key, inherited)) or "{}")
         if kept["key"] != key:
             return None
         return Completed(int(kept["status"]), str(kept["stdout"]), str(kept["stderr"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

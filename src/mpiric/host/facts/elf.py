@@ -2,17 +2,23 @@
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import open_and_read
 from mpiric.host.host import Elf
+from mpiric.model.errors import MpiricError
 
+_LARGEST_LIBRARY_BYTES = 1 << 30
 _MAGIC = b"\x7fELF"
 _PROCESSORS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_386": "i686", "EM_PPC64": "ppc64le"}
 _GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)")  # not GLIBC_PRIVATE
 _BANNER = re.compile(rb"GNU C Library [^\n]{0,200}? version (\d+)\.(\d+)")
+_VERSION_BYTES = 16  # the smallest entry of a version table
 _INDEX = 0x7FFF  # of a version; the bit above it hides the symbol
 _NAMED = {"GLIBC_ABI_DT_RELR": "GLIBC_2.36"}  # for compressed relocations, since that version
 
@@ -63,12 +69,13 @@ def _with_elf(path: str, question: Callable[[Any], Any]) -> Any:
         facts = os.stat(path)  # noqa: PTH116 never through a Path: thousands of files
     except (OSError, ValueError):
         return None
+    if not stat.S_ISREG(facts.st_mode):  # a FIFO would block
+        return None
     return _answer(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns), question)
 
 
 @lru_cache(maxsize=1024)
 def _answer(path: str, _: tuple[int, int, int], question: Callable[[Any], Any]) -> Any:
-    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -77,7 +84,7 @@ def _answer(path: str, _: tuple[int, int, int], question: Callable[[Any], Any]) 
                 return None
             stream.seek(0)
             return question(ELFFile(stream))
-    except (OSError, ELFError, UnicodeError, ValueError):
+    except Exception:  # pyelftools raises any kind, AssertionError to ZeroDivisionError, for a damaged file
         return None
 
 
@@ -123,18 +130,19 @@ def _glibc_release(elf: Any) -> tuple[int, ...]:
 
 def _highest(elf: Any, table: str) -> tuple[int, ...]:
     section = elf.get_section_by_name(table)
-    names = (
-        auxiliary.name
-        for _, auxiliaries in (section.iter_versions() if section is not None else ())
-        for auxiliary in auxiliaries
-    )
+    names = (auxiliary.name for _, auxiliaries in _versions(section) for auxiliary in auxiliaries)
     return max((_version(_NAMED.get(name, name)) for name in names), default=())
 
 
 def _needed_versions(elf: Any) -> dict[str, tuple[str, ...]]:
     table = elf.get_section_by_name(".gnu.version_r")
-    every = table.iter_versions() if table is not None else ()
-    return {library.name: tuple(each.name for each in versions) for library, versions in every}
+    return {library.name: tuple(each.name for each in versions) for library, versions in _versions(table)}
+
+
+def _versions(table: Any) -> Iterator[Any]:
+    """Entries of a version table, at most as many as have room in it: its number of them may be damaged."""
+    if table is not None:
+        yield from islice(table.iter_versions(), table.header.sh_size // _VERSION_BYTES)
 
 
 def _rpath_tags(elf: Any) -> tuple[int, ...]:
@@ -155,7 +163,7 @@ def _by_version(elf: Any) -> tuple[tuple[tuple[int, ...], str], ...]:
         return ()
     names = {
         each.entry.vna_other: _NAMED.get(each.name, each.name)
-        for _, every in table.iter_versions()
+        for _, every in _versions(table)
         for each in every
     }
     found = {version: "compressed relocations" for name in names.values() if (version := _version(name))}
@@ -191,8 +199,8 @@ def _symbols(elf: Any) -> Iterator[Any]:
 def read_embedded_texts(path: str, start: bytes, longest: int = 1 << 20) -> tuple[str, ...]:
     """NUL-terminated texts of a file that begin so; empty when there are none, or the file cannot be read."""
     try:
-        data = Path(path).read_bytes()
-    except OSError:
+        data = open_and_read(path, "library", _LARGEST_LIBRARY_BYTES)
+    except (OSError, ValueError, MpiricError):
         return ()
     texts, at = [], data.find(b"\0" + start)
     while at >= 0:

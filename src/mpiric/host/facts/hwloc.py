@@ -1,7 +1,16 @@
-"""libhwloc through ctypes: loads a topology and exports it as XML. No build-time dependency on hwloc."""
+"""libhwloc through ctypes: loads a topology and exports it as XML. No build-time dependency on hwloc.
+
+libhwloc crashes on some damaged descriptions. Everything but this machine's own topology is therefore read
+in a child process, which runs this file as a script.
+"""
 
 import ctypes
-from collections.abc import Sequence
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 _INCLUDE_DISALLOWED = 1 << 0  # show the whole machine; what this process may use is read elsewhere
@@ -10,11 +19,40 @@ _L1I_CACHE, _L3I_CACHE = 9, 11  # hwloc_obj_type_t in hwloc 2; instruction cache
 _API_2 = 0x20000
 
 
+_REJECTED = 3  # exit status of the child
+_PATIENCE_S = 120.0
+
+
+class HwlocDiedError(Exception):
+    """libhwloc did not survive the description that it was given; says how it ended."""
+
+
 def export_xml(source: str, libraries: Sequence[str]) -> str | None:
     """XML of this machine when ``source`` is empty, else of that XML text or synthetic description.
 
-    None when no libhwloc 2 can be loaded from the system or ``libraries``, or it rejects the source.
+    None when no libhwloc 2 can be loaded from the system or ``libraries``, or it rejects the source. Raises
+    HwlocDiedError when it crashes over it.
     """
+    if not source and not redirections(os.environ):
+        return _export(source, libraries)
+    command = [sys.executable, "-I", "-S", __file__, *libraries]
+    try:
+        done = subprocess.run(
+            command, input=source.encode(errors="replace"), capture_output=True, timeout=_PATIENCE_S
+        )
+    except subprocess.TimeoutExpired:
+        raise HwlocDiedError(f"libhwloc did not end within {_PATIENCE_S:g} s") from None
+    if done.returncode < 0:
+        raise HwlocDiedError(f"libhwloc crashed over it ({signal.Signals(-done.returncode).name})")
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+
+
+def redirections(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables by which libhwloc describes something else than this machine: HWLOC_XMLFILE for example."""
+    return tuple(name for name in sorted(environ) if name.startswith("HWLOC_"))
+
+
+def _export(source: str, libraries: Sequence[str]) -> str | None:
     hwloc = _load(tuple(libraries))
     if hwloc is None:
         return None
@@ -66,7 +104,7 @@ def _prepared(hwloc: ctypes.CDLL, topology: ctypes.c_void_p, source: str) -> boo
     hwloc.hwloc_topology_set_flags(topology, _INCLUDE_DISALLOWED)
     for kind in range(_L1I_CACHE, _L3I_CACHE + 1):
         hwloc.hwloc_topology_set_type_filter(topology, kind, _KEEP_ALL)
-    data = source.encode()
+    data = source.encode(errors="replace")
     if source.lstrip().startswith("<"):
         # The length counts the terminating zero, which ctypes keeps behind the bytes.
         if hwloc.hwloc_topology_set_xmlbuffer(topology, data, len(data) + 1) != 0:
@@ -87,3 +125,17 @@ def _exported(hwloc: ctypes.CDLL, topology: ctypes.c_void_p) -> str | None:
         return ctypes.string_at(text.value).decode(errors="replace")
     finally:
         hwloc.hwloc_free_xmlbuffer(topology, text)
+
+
+def _main() -> int:
+    """Export the description on standard input, as a child."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    xml = _export(sys.stdin.buffer.read().decode(errors="replace"), sys.argv[1:])
+    if xml is None:
+        return _REJECTED
+    sys.stdout.buffer.write(xml.encode(errors="replace"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -6,15 +6,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import psutil
 
 from mpiric.host.facts.answers import answer_key, keep, recall
 from mpiric.host.facts.elf import read_elf, read_exported_symbols, read_imported_symbols
 from mpiric.host.facts.hwloc import export_xml
+from mpiric.host.files import LARGEST_TEXT_BYTES, open_and_read
 from mpiric.host.host import TIMED_OUT, Changes, Completed, Elf, Space
 from mpiric.host.user_directories import probe_environment
+from mpiric.model.errors import MpiricError
 
 
 class LocalHost:
@@ -51,7 +52,7 @@ class LocalHost:
                 errors="replace",
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a word or variable that holds a NUL
             return Completed(127, "", str(error))
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
@@ -85,17 +86,17 @@ class LocalHost:
         return answer
 
     def read_text(self, path: str) -> str | None:
-        """Contents of a text file, None when it cannot be read."""
+        """Contents of a text file; None when it cannot be read, is not a regular file, or is too large."""
         try:
-            return Path(path).read_text(errors="replace")
-        except (OSError, ValueError):
+            return open_and_read(path, "text file", LARGEST_TEXT_BYTES).decode(errors="replace")
+        except (OSError, ValueError, MpiricError):
             return None
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         """Names in a directory, sorted; empty when it cannot be read."""
         try:
             return tuple(sorted(os.listdir(path)))  # noqa: PTH208 names are wanted, not paths
-        except OSError:
+        except (OSError, ValueError):
             return ()
 
     def is_file(self, path: str) -> bool:
@@ -108,7 +109,10 @@ class LocalHost:
 
     def real_path(self, path: str) -> str:
         """The path with every link resolved."""
-        return os.path.realpath(path)
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError):  # a text that cannot be a path
+            return path
 
     def which(self, name: str, *, by_shell: bool = False) -> str | None:
         """Where a command is found on PATH, as an absolute path."""
@@ -120,7 +124,7 @@ class LocalHost:
         """Room in the file system under a path."""
         try:
             facts = os.statvfs(path)
-        except OSError:
+        except (OSError, ValueError):
             return None
         return Space(facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize)
 

@@ -1,6 +1,5 @@
 """Distances and costs of a machine's levels: measured, described, or assumed."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,6 +7,7 @@ from typing import Any
 
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass
+from mpiric.model.json_text import parse_json
 from mpiric.model.machine_slots import LevelCost, MachineSpec
 
 # Where nothing is known: shared memory of today's servers, a network of 100 Gbit/s.
@@ -52,12 +52,12 @@ def level_cost(level: str, spec: MachineSpec) -> LevelCost:
 def with_fabric(spec: MachineSpec, text: str, name: str) -> MachineSpec:
     """The machine with costs from what `mpiric fabric --json` printed."""
     try:
-        answer: Mapping[str, Any] = json.loads(text)
+        answer: Mapping[str, Any] = parse_json(text)
         pairs = {
             str(pair["class"]): LevelCost(float(pair["latency_us"]), float(pair["bandwidth_MBps"]))
             for pair in answer["pairs"]
         }
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise MpiricError(
             f"{name} is no answer of mpiric fabric: {type(error).__name__}: {error}",
             hint="mpiric fabric --json -- CMD > FILE",

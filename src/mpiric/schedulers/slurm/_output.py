@@ -10,6 +10,7 @@ from re import escape, findall, search
 
 from mpiric.model.allocation import BatchJob, End, Stage
 from mpiric.model.batch import NodeShape, ScriptCheck
+from mpiric.model.count import number_of
 from mpiric.model.host_list import hosts_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
@@ -126,9 +127,10 @@ def job_details(stdout: str) -> BatchJob | None:
         return None
     code, _, signal = fields.get("ExitCode", "0:0").partition(":")
     state = _state(fields.get("JobId", ""), word, fields.get("Reason", ""), fields.get("NodeList", ""))
-    status = 128 + int(signal) if int(signal or 0) else int(code)
-    over = state.stage is Stage.ENDED
-    return replace(state, exit_status=status if over else None, restarts=int(fields.get("Restarts", "0")))
+    status = 128 + number_of(signal) if number_of(signal) else number_of(code, -1)
+    is_over = state.stage is Stage.ENDED and status >= 0
+    restarts = number_of(fields.get("Restarts", ""))
+    return replace(state, exit_status=status if is_over else None, restarts=restarts)
 
 
 def tested(status: int, stderr: str) -> ScriptCheck:
@@ -142,7 +144,7 @@ def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
     """Lines of ``sinfo --format=%D|%X|%Y|%Z``, the most frequent shape first."""
     counts: dict[NodeShape, int] = {}
     for line in stdout.splitlines():
-        numbers = [int(text) for text in findall(r"\d+", line)]
+        numbers = [number_of(text) for text in findall(r"\d+", line)]
         if len(numbers) == 4 and all(numbers):
             shape = NodeShape(*numbers[1:])
             counts[shape] = counts.get(shape, 0) + numbers[0]
@@ -162,7 +164,7 @@ def features(stdout: str, partition: str) -> Mapping[str, int]:
     """Lines of ``sinfo --format=%P|%D|%b``: features of a partition's nodes → how many have them."""
     found: dict[str, int] = {}
     for name, count, text in (line.split("|") for line in stdout.splitlines() if line.count("|") == 2):
-        if (partition or name.endswith("*")) and count.strip().isdigit():
+        if (partition or name.endswith("*")) and number_of(count.strip(), -1) >= 0:
             key = "" if text.strip() in ("(null)", "") else text.strip()
-            found[key] = found.get(key, 0) + int(count)
+            found[key] = found.get(key, 0) + number_of(count.strip())
     return found

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.host.facts.hdf5_contents import contents_digest, is_hdf5
+from mpiric.host.files import is_file
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
 from mpiric.tuning.equivalence.file_digest import file_digest
@@ -168,7 +169,7 @@ def _files(directory: Path) -> dict[str, Path]:
     return {
         str(path.relative_to(directory)): path
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and not path.is_symlink()
+        if is_file(path) and not path.is_symlink()
     }
 
 

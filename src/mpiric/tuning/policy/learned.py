@@ -6,6 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mpiric.host.files import read_bounded
 from mpiric.model.errors import MpiricError
 from mpiric.model.policy import (
     ANY,
@@ -19,18 +20,19 @@ from mpiric.model.policy import (
     Shape,
 )
 from mpiric.tuning.checked_table import CheckedTable
-from mpiric.tuning.files import read_bounded, write_whole
+from mpiric.tuning.files import write_whole
 
 _MOST_BYTES = 64 << 20
 _MOST_KEYS = 100_000
 _MOST_CANDIDATES = 1000
 _LARGEST = 10**18 - 1
+_MAKER = "`mpiric run --policy-out FILE` and `mpiric sweep` write policies"
 _HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or make it anew"
 
 
 def read_learned(path: Path) -> LearnedPolicy:
     """Read and check a learned policy. Raises MpiricError that names the file and the field."""
-    return parse_learned(read_bounded(path, "learned policy", _MOST_BYTES), str(path))
+    return parse_learned(read_bounded(path, "learned policy", _MOST_BYTES, _MAKER), str(path))
 
 
 def parse_learned(data: bytes, where: str) -> LearnedPolicy:

@@ -1,12 +1,14 @@
 """Events of a tune ⇄ lines of JSON. The reader takes what it can and counts what it cannot."""
 
-import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import BinaryIO
 
+from mpiric.host.files import is_file
 from mpiric.model.configuration import Configuration
+from mpiric.model.json_text import is_number, parse_json, read_fields
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
@@ -23,6 +25,52 @@ _LEFT_OUT = (
 )  # where they are as ever
 _OPTIONAL: Mapping[str, object] = {
     name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
+}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_text_map(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+
+
+def _is_result(value: object) -> bool:
+    """Whether the fields of a result that others read are of their types; a result may have more."""
+    if not isinstance(value, dict):
+        return False
+    ratio, changes = value.get("ratio"), value.get("changes", [])
+    return (
+        (ratio is None or is_number(ratio))
+        and _is_text_map(value.get("configuration") or {})
+        and _is_texts(value.get("tried", []))
+        and isinstance(changes, list)
+        and all(isinstance(each, dict) and isinstance(each.get("knob"), str) for each in changes)
+    )
+
+
+_Check = Callable[[object], bool]
+# Fields of events that readers rely on. A line where one is of another type counts as damaged.
+_REQUIRED: Mapping[str, Mapping[str, _Check]] = {
+    "candidates": {"configurations": lambda value: isinstance(value, list) and all(map(_is_text_map, value))},
+    "networks": {"names": _is_texts},
+    "whole runs": {"why": _is_text},
+}
+_OPTIONAL_FIELDS: Mapping[str, Mapping[str, _Check]] = {
+    "meta": {
+        "at": lambda value: moment(str(value)) is not None,
+        "command": _is_texts,
+        "job": _is_text,
+        "objective": _is_text,
+    },
+    "finished": {"result": _is_result},
+    "space": {"class": _is_text},
+    "benchmark": {"elapsed_s": is_number},
 }
 
 
@@ -45,8 +93,14 @@ def read_log(path: Path) -> TuneEvents:
     events: list[Mapping[str, object]] = []
     trials: list[Trial] = []
     damaged = 0
-    with suppress(OSError), path.open("rb") as file:
-        while line := file.readline(_LONGEST_LINE):
+    if not is_file(path):  # a FIFO would block
+        return TuneEvents()
+    try:
+        file = path.open("rb")
+    except OSError:
+        return TuneEvents()
+    with file:
+        while line := _next_line(file):
             try:
                 event = _event(line)
                 if event["event"] == "trial":
@@ -58,6 +112,23 @@ def read_log(path: Path) -> TuneEvents:
                 damaged += 1
     meta = next((event for event in events if event["event"] == "meta"), {})
     return TuneEvents(meta, tuple(events), tuple(trials), damaged)
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time that a log names; UTC where it names no zone, None for a text that is not a time."""
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _next_line(file: BinaryIO) -> bytes:
+    """Read the next line, or a part of one that is too long; b"" at the end or if the disk cannot be read."""
+    try:
+        return file.readline(_LONGEST_LINE)
+    except OSError:
+        return b""
 
 
 def _amend(trials: list[Trial], event: Mapping[str, object]) -> None:
@@ -72,9 +143,16 @@ def _amend(trials: list[Trial], event: Mapping[str, object]) -> None:
 def _event(line: bytes) -> Mapping[str, object]:
     if not line.endswith(b"\n"):
         raise ValueError("cut short")
-    document = json.loads(line)
+    document = parse_json(line)
     if not isinstance(document, dict) or not isinstance(document.get("event"), str):
         raise TypeError("no event")
+    name = document["event"]
+    for key, is_right in _REQUIRED.get(name, {}).items():
+        if not is_right(document.get(key)):
+            raise TypeError(key)
+    for key, is_right in _OPTIONAL_FIELDS.get(name, {}).items():
+        if key in document and not is_right(document[key]):
+            raise TypeError(key)
     return document
 
 
@@ -124,9 +202,7 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
 def _split(document: object) -> Split | None:
     if document is None:
         return None
-    if not isinstance(document, dict):
-        raise TypeError("split")
-    return Split(**{name: _number(document[name]) for name in Split.__dataclass_fields__ if name in document})
+    return read_fields(Split, document)
 
 
 def _number(value: object) -> float:

@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 
+from mpiric.host.files import is_file
 from mpiric.host.owned_files import open_own
 from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory
@@ -123,7 +124,7 @@ class Store:
 
     def resume(self, path: Path) -> TuneLog:
         """Continue a tune; raises MpiricError while another process works on it."""
-        if not (path / EVENTS).is_file():
+        if not is_file(path / EVENTS):
             raise NotFoundError(
                 f"no tune in {path}", hint="`mpiric history` lists them; --store DIR looks elsewhere"
             )
@@ -136,7 +137,7 @@ class Store:
     def tunes(self) -> tuple[TuneSummary, ...]:
         """Every tune, the oldest first; directories that hold none are passed over."""
         try:
-            paths = sorted(path for path in self.root.iterdir() if (path / EVENTS).is_file())
+            paths = sorted(path for path in self.root.iterdir() if is_file(path / EVENTS))
         except OSError:
             return ()
         return tuple(_summary(path) for path in paths)

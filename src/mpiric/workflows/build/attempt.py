@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.build.candidates import CALLED, Candidate, shims
+from mpiric.host.files import exists
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.model.mpi_library import MpiLibrary
 
@@ -69,7 +70,7 @@ def build_attempt(
             done = _in(tree, request.build, environment, toolchain)
     output = done.printed + done.words
     label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
-    is_built = done.status == 0 and (directory / "bin" / CALLED).exists()
+    is_built = done.status == 0 and exists(directory / "bin" / CALLED)
     attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", is_built)
     attempt.sentence = "" if is_built else _NOTHING if done.status == 0 else error_line(output)
     attempt.vectorised = sum("vectorized" in line for line in output.splitlines())

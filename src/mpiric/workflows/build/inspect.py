@@ -8,7 +8,15 @@ from pathlib import Path
 from mpiric.abi.serving import MpiRoute, Server, Serving, can_serve, mpi_sonames, route
 from mpiric.build.cluster import machines_of
 from mpiric.build.compilers import families
-from mpiric.build.inspection import Inspection, extract, features_here, inspect_file, rounding_differs
+from mpiric.build.inspection import (
+    Inspection,
+    extract,
+    features_here,
+    inspect_file,
+    read_executable,
+    reading_elf,
+    rounding_differs,
+)
 from mpiric.build.targets import canonical, generic_features
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
@@ -87,7 +95,9 @@ def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) ->
 
 def extract_to(path: Path, target: str, output: Path) -> None:
     """Write the executable with one variant; runs of zeros are left as holes."""
-    data = extract(path.read_bytes(), target)
+    whole = read_executable(path)
+    with reading_elf(path):
+        data = extract(whole, target)
     output.unlink(missing_ok=True)
     with os.fdopen(open_new(output, 0o666), "wb") as file:
         for at in range(0, len(data), 4096):

@@ -10,6 +10,7 @@ from pathlib import Path
 from mpiric import mpis
 from mpiric.fabric import library_output
 from mpiric.fabric.probe import damaged, read_probe
+from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
@@ -99,7 +100,7 @@ class FabricBench:
         )
         if execution.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        texts = [path.read_text(errors="replace") if path.exists() else "" for path in (err, out)]
+        texts = [path.read_text(errors="replace") if exists(path) else "" for path in (err, out)]
         return execution, "\n".join(texts)
 
 

@@ -1,19 +1,23 @@
 """The library's own transports measured again, and compared with a kept answer of `mpiric fabric`."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 from mpiric.fabric.verdict import typical_us
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass, Probe
+from mpiric.model.json_text import parse_json
 from mpiric.model.situation import Allowed
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.bench import fabric_bench
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
+
+_HINT = "keep one: mpiric fabric --keep 6 --json -- CMD > FILE"
 
 
 def fabric_baseline(probes: Sequence[Probe]) -> dict[PairClass, tuple[float, ...]]:
@@ -55,13 +59,10 @@ def against_fabric(
 
 def _read(path: Path) -> dict[PairClass, tuple[float, ...]]:
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))["baseline_us"]
+        kept = parse_json(read_bounded(path, "baseline", LARGEST_TEXT_BYTES, _HINT))["baseline_us"]
         found = {PairClass(name): tuple(float(value) for value in values) for name, values in kept.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise MpiricError(
-            f"{path} is no baseline of `mpiric fabric`: {error}",
-            hint="keep one: mpiric fabric --keep 6 --json -- CMD > FILE",
-        ) from None
-    if not found or any(value <= 0 for values in found.values() for value in values):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise MpiricError(f"{path} is no baseline of `mpiric fabric`: {error!r}", hint=_HINT) from None
+    if not found or any(not 0 < value < inf for values in found.values() for value in values):
         raise MpiricError(f"{path} holds no times", hint="keep one: mpiric fabric --keep 6 --json -- CMD")
     return found

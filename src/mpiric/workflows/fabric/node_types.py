@@ -1,15 +1,16 @@
 """`mpiric fabric` on each type of node of a cluster, as jobs of its own."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, writing
+from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
 from mpiric.tuning.store.store import default_store
@@ -106,8 +107,8 @@ def _result(directory: Path, features: str, count: int, job: str, problem: str) 
     answer: Mapping[str, Any] = {}
     if not problem:
         try:
-            answer = json.loads(kept.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            answer = parse_json(read_bounded(kept, "answer", LARGEST_TEXT_BYTES))
+        except (ValueError, MpiricError) as error:
             problem = f"it left no answer ({error}); see {kept.with_suffix('.log')}"
     else:
         problem = f"{problem}; see {kept.with_suffix('.log')}"

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.files import is_directory
 from mpiric.host.owned_files import open_directory, read_own
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.spread import MANIFEST, MANIFEST_BEGINS, TOP
@@ -33,7 +34,7 @@ def gather(directory: Path) -> Gathered:
 
     Raises NotFoundError where there are none, MpiricError for a manifest of another version.
     """
-    if not directory.is_dir():
+    if not is_directory(directory):
         raise NotFoundError(
             f"there is no directory {directory}", hint="name the one that the program wrote to"
         )

@@ -7,13 +7,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from mpiric.host.files import exists
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
 from mpiric.model.recipe import Recipe
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.recipe import SUFFIX, read_recipe
-from mpiric.tuning.store.events import TuneEvents, read_log
+from mpiric.tuning.store.events import TuneEvents, moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.history.recorded_steps import recorded_steps, records_at
 from mpiric.workflows.run.recipe_choice import check_value
@@ -64,7 +65,7 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
     path = Path(request.against)
     if records := records_at(path):
         return _of_records(path, records)
-    if path.suffix == ".toml" or path.exists():
+    if path.suffix == ".toml" or exists(path):
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
             raise MpiricError(f"the recipe {path} has no evidence to compare with")
@@ -90,20 +91,20 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
 def _date(text: str) -> datetime:
     try:
         day = datetime.fromisoformat(text)
-    except ValueError as error:
+        # A bare date means the whole of that day.
+        whole = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
+        return whole if whole.tzinfo else whole.astimezone(timezone.utc)
+    except (ValueError, OverflowError) as error:
         raise MpiricError(
             f"{text!r} is neither a recipe nor a date",
             hint="for example --against 2026-11-01, or --against lj.toml",
         ) from error
-    # A bare date means the whole of that day.
-    whole = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
-    return whole if whole.tzinfo else whole.astimezone(timezone.utc)
 
 
 def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
     """The newest finished tune of this command that is not younger than ``day``."""
     known = [tune for tune in store.tunes() if tune.job == job and tune.finished]
-    fitting = [tune for tune in known if datetime.fromisoformat(tune.started_at) <= day]
+    fitting = [tune for tune in known if (began := moment(tune.started_at)) and began <= day]
     if not fitting:
         raise NotFoundError(
             f"no tune of this command from {day:%Y-%m-%d} or before in {store.root}",

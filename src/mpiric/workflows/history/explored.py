@@ -1,6 +1,6 @@
 """`mpiric history --explore`: what the jobs of each series prove, from their ledgers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -22,15 +22,23 @@ class ExploredSeries:
     found: Explored
 
 
-def explored_history(store: Path | None, command: Sequence[str] = ()) -> tuple[ExploredSeries, ...]:
-    """Every series of the store, or those of a command; the one written last at the end."""
+def explored_history(
+    store: Path | None, command: Sequence[str] = (), say: Callable[[str], None] = print
+) -> tuple[ExploredSeries, ...]:
+    """Every series of the store, or those of a command; the one written last at the end.
+
+    ``say`` gets a sentence on each ledger that cannot be read.
+    """
     made = []
     for directory in all_series(store):
-        ledger = ledger_in(directory)
+        try:
+            ledger = ledger_in(directory)
+        except MpiricError as error:
+            say(f"{directory} was skipped: {error.message}")
+            continue
         if ledger.pair is None:
-            raise MpiricError(
-                f"the ledger {directory} does not say its marks", hint="it was cut short or edited"
-            )
+            say(f"{directory} was skipped: its first line, which names its marks, is damaged")
+            continue
         if not command or hide(ledger.command) == hide(command):
             found = explored(ledger.jobs, ledger.pair, over=ledger.over)
             made.append(ExploredSeries(directory, ledger, found))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from mpiric.host.files import is_directory
 from mpiric.model.errors import MpiricError
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.profile.pace import run_pace
@@ -18,7 +19,7 @@ _HINT = "`mpiric profile` the same command several times, into directories of on
 
 def records_at(path: Path) -> tuple[Path, ...]:
     """The records that a path names: a merged file, or all below a directory."""
-    if path.is_dir():
+    if is_directory(path):
         return tuple(sorted(path.rglob(RECORD)))
     return (path,) if path.name == RECORD else ()
 

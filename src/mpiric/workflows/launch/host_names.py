@@ -4,6 +4,7 @@ Sites name the address of a host on a further network by its plain name and a wo
 asking the resolver, and which network an address is on by the kernel's routes.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from mpiric.model.situation import HostNames, Situation
 
 _WORDS = ("ipoib", "ib", "ib0", "opa", "hsn", "hsn0", "roce", "fast", "10g")
 _JOINS = ("{host}-{word}", "{host}.{word}", "{word}-{host}", "{host}{word}")
+_HEX = re.compile(r"[0-9A-Fa-f]{8}").fullmatch  # an address in /proc/net/route
 _PATIENCE_S = 5.0  # with a resolver that does not answer
 _RESOLVE = """
 import socket, sys
@@ -102,7 +104,8 @@ def _networks(host: Host, names: Sequence[str], routes: Routes) -> dict[str, str
 def _routes(table: str) -> Routes:
     """Routes to the networks this host is on itself, the narrowest first; from /proc/net/route."""
     rows = [line.split() for line in table.splitlines()[1:]]
-    direct = [row for row in rows if len(row) > 7 and not int(row[2], 16)]
+    complete = [row for row in rows if len(row) > 7 and all(_HEX(row[column]) for column in (1, 2, 7))]
+    direct = [row for row in complete if not int(row[2], 16)]
     return sorted(((_number(row[1]), _number(row[7]), row[0]) for row in direct), key=lambda r: -r[1])
 
 
@@ -112,5 +115,8 @@ def _number(text: str) -> int:
 
 
 def _network(address: str, routes: Routes) -> str:
-    number = int(IPv4Address(address))
+    try:
+        number = int(IPv4Address(address))
+    except ValueError:  # not what the resolver prints
+        return ""
     return next((name for network, mask, name in routes if mask and number & mask == network), "")

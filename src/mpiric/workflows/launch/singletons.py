@@ -1,6 +1,5 @@
 """Launcher and library that do not know each other: every rank believes it is rank 0 of 1."""
 
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from posixpath import dirname
@@ -10,6 +9,7 @@ from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.host.installation.stand_ins import stand_ins
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
+from mpiric.model.json_text import json_lines
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import own_family
 
@@ -36,7 +36,7 @@ def start_alone(job: Job, library: MpiLibrary, host: Host) -> bool:
         environment = {**_LET_IT_START, **job.environment, "LD_LIBRARY_PATH": ":".join(path)}
         argv = [job.launcher_words[0], "-n", "2", program, "identity"]
         answer = host.run(argv, environment=environment, timeout_s=_LIMIT_S, working_directory=HERE)
-    sizes = [json.loads(line)["size"] for line in answer.stdout.splitlines() if line.startswith("{")]
+    sizes = [row.get("size") for row in json_lines(answer.stdout)]
     return bool(sizes) and all(size == 1 for size in sizes)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mpiric.host.files import text_of
 from mpiric.host.host import Host
 from mpiric.machine.topology import load_topology, topology_of
 from mpiric.mapping.hierarchy import parse_distances
@@ -16,7 +17,7 @@ from mpiric.mapping.machines.node_shape import node_shape
 from mpiric.mapping.machines.switches import is_slurm_topology, parse_slurm_topology
 from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
-from mpiric.model.errors import MpiricError, NotFoundError
+from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSlots, MachineSpec
 from mpiric.model.rank_graph import Numbers, RankGraph
 from mpiric.model.rank_order import RankOrder
@@ -116,10 +117,7 @@ def _described(source: str, host: Host) -> MachineSpec:
 
 
 def _text(source: str, host: Host) -> str:
-    text = host.read_text(source)
-    if text is None:
-        raise NotFoundError(f"cannot read {source}", hint="name a file that describes the machine")
-    return text
+    return text_of(host, source, "description of a machine", "name a file that describes the machine")
 
 
 def _even(ranks: int, spec: MachineSpec) -> tuple[int, ...]:

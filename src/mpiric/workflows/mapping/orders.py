@@ -1,19 +1,19 @@
 """Orders of ranks that are known: read, checked, and given to the runtime that carries them out."""
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from mpiric.host.facts.elf import read_embedded_texts
+from mpiric.host.files import is_file, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, NoRuntimeError, NotFoundError
+from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.rank_order import RankOrderChoice, RankOrders
 from mpiric.model.situation import Situation
-from mpiric.tuning.files import read_bounded, write_whole
+from mpiric.tuning.files import write_whole
 from mpiric.workflows.launch.loadable import why_not_loadable
 
 DIRECTORY, LIST = "orders", "orders.json"
@@ -21,24 +21,34 @@ _RUNTIME, _ENGINE, _SWITCH = "libmpiric.so", "mpiric-mapper", "MPIRIC_RANK_ORDER
 _MOST_BYTES = 256 << 20
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What `plan_orders.plan_orders` writes."""
+
+    choices: tuple[RankOrderChoice, ...]
+    hosts: tuple[str, ...]  # of each slot
+    why_not: str
+
+
 def planned_orders(directory: Path) -> RankOrders | None:
     """What `plan_orders.plan_orders` has left in a directory; None where it was not called."""
-    text = _planned(directory)
-    if text is None:
-        return None
-    return RankOrders(tuple(RankOrderChoice(**each) for each in text["choices"]), why_not=text["why_not"])
+    plan = _planned(directory)
+    return RankOrders(plan.choices, why_not=plan.why_not) if plan else None
 
 
 def hosts_of_slots(directory: Path) -> tuple[str, ...]:
     """The host of each slot, as the launcher fills them, that `plan_orders.plan_orders` has found."""
-    text = _planned(directory)
-    return tuple(text["hosts"]) if text else ()
+    plan = _planned(directory)
+    return plan.hosts if plan else ()
 
 
-def _planned(directory: Path) -> dict[str, Any] | None:
-    path = directory / DIRECTORY / LIST
-    text: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return text
+def _planned(directory: Path) -> _Plan | None:
+    """The plan of a directory; a damaged one counts as none and is made again."""
+    try:
+        data = read_bounded(directory / DIRECTORY / LIST, "list of orders", _MOST_BYTES)
+        return read_fields(_Plan, parse_json(data))
+    except (MpiricError, ValueError):
+        return None
 
 
 def with_orders(situation: Situation, orders: RankOrders, host: Host) -> Situation:
@@ -65,7 +75,7 @@ def with_order(situation: Situation, slots: Sequence[int], name: str, store: Pat
     check_order(slots, situation.job.ranks, "the order of ranks")
     text = text_of(slots)
     path = store / DIRECTORY / f"{sha256(text.encode()).hexdigest()[:16]}.txt"
-    if not path.is_file():
+    if not is_file(path):
         write_whole(path, text)
     choice = RankOrderChoice(name, str(path.absolute()), 1.0, 1.0)
     found = with_orders(situation, RankOrders((choice,)), host)
@@ -85,7 +95,7 @@ def check_order(slots: Sequence[int], ranks: int | None, where: str) -> None:
 
 def read_order(path: Path) -> tuple[int, ...]:
     """The slot of each rank. Raises MpiricError for a file that holds anything else than numbers."""
-    text = read_bounded(path, "order of ranks", _MOST_BYTES, "`mpiric map --out FILE`").decode(
+    text = read_bounded(path, "order of ranks", _MOST_BYTES, "`mpiric map --out FILE` writes one").decode(
         errors="replace"
     )
     slots = []

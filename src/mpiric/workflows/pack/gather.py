@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from mpiric import mpis
+from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_root
 from mpiric.model.errors import NotFoundError
@@ -60,7 +61,7 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
 def _given(more: Sequence[Path], working_directory: str) -> tuple[Content, ...]:
     paths = tuple(Path(working_directory, path) for path in more)
     for path in paths:
-        if not path.exists():
+        if not exists(path):
             raise NotFoundError(f"{path} is not here", hint="--with takes a file or a directory")
     return tuple(chain.from_iterable(tree_contents(path, ContentKind.GIVEN) for path in paths))
 

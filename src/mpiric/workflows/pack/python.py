@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from mpiric.host.files import exists, is_directory, is_file
 from mpiric.host.host import Host
 from mpiric.model.errors import NotFoundError
 from mpiric.model.pack import Content, ContentKind, LeftOut
@@ -55,7 +56,7 @@ def python_parts(entry: PackEntry, working_directory: str, host: Host) -> Python
     # A virtual environment reports its own directories, which are empty but for what is installed.
     if is_virtual:
         standard = tuple(dict.fromkeys(path.replace(facts["prefix"], facts["base"], 1) for path in standard))
-    others = [path for path in facts["path"] if not _below(path, standard) and Path(path).exists()]
+    others = [path for path in facts["path"] if not _below(path, standard) and exists(Path(path))]
     found = (facts["prefix"], facts["base"])
     by_itself = [path for path in others if _below(path, found) and path.endswith(_SITES)]
     trees = tuple(dict.fromkeys((*standard, *others)))
@@ -114,7 +115,7 @@ def tree_contents(
     top: Path, kind: ContentKind, skipped: set[str] | None = None, *, begins: str = ""
 ) -> Iterator[Content]:
     """Every file and link below a directory, under the path that it has here; or the file itself."""
-    if top.is_file():
+    if is_file(top):
         yield Content(inside(str(top)), str(top), kind, required=False)
         return
     for directory, folders, files in os.walk(top):
@@ -137,7 +138,7 @@ def _file(path: Path, kind: ContentKind) -> Iterator[Content]:
         if not target.startswith("/"):
             yield Content(name, "", kind, link=target, required=False)
             return
-    if path.is_file():
+    if is_file(path):
         yield Content(name, str(path.resolve()), kind, required=False)
 
 
@@ -152,7 +153,7 @@ def _script(script: Path) -> list[Content]:
                     continue
                 seen.add(path)
                 found += tree_contents(path, ContentKind.PROGRAM)
-                waiting += [path] if path.is_file() else sorted(path.rglob("*.py"))
+                waiting += [path] if is_file(path) else sorted(path.rglob("*.py"))
     return found
 
 
@@ -174,8 +175,8 @@ def _imported(path: Path) -> set[str]:
 
 
 def _beside(directory: Path, name: str) -> list[Path]:
-    if (directory / name).is_dir():
+    if is_directory(directory / name):
         return [directory / name]
     return [
-        path for path in (directory / f"{name}.py", *sorted(directory.glob(f"{name}.*.so"))) if path.is_file()
+        path for path in (directory / f"{name}.py", *sorted(directory.glob(f"{name}.*.so"))) if is_file(path)
     ]

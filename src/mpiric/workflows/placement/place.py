@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mpiric import launchers
+from mpiric.host.files import text_of
 from mpiric.host.host import Host
 from mpiric.machine import load_topology, read_machine
 from mpiric.machine.gpus import local_gpus
-from mpiric.model.errors import NotFoundError
 from mpiric.model.job import HostSlots
 from mpiric.model.placement import Bandwidth, Emission, PlacementRequest, Plan
 from mpiric.placement import plan
@@ -52,9 +52,7 @@ def place_rankfile(
     host: Host, path: str, numbers: Numbers, source: str, working_directory: str, threads: int = 0
 ) -> Placed:
     """The plans that a rankfile stands for, and every launcher's words for it. Raises MpiricError."""
-    text = host.read_text(path)
-    if text is None:
-        raise NotFoundError(f"no rankfile {path}", hint="mpiric place --rankfile FILE")
+    text = text_of(host, path, "rankfile", "mpiric place --rankfile FILE")
     topology = load_topology(host, source) if source else read_machine(host, working_directory).topology
     made = plan_rankfile(topology, read_rankfile(text), numbers, threads)
     alike = len(made) == 1  # else the words of a runtime would hold for some nodes only

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.machine.running_ranks import see_jobs
@@ -62,7 +63,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="mpiric-") as place, Runner() as runner:
         out, err = Path(place, "stdout"), Path(place, "stderr")
         done = runner.execute(launch, host.environ, working_directory, out, err, limit_s, on_sample=look)
-        last = "\n".join(err.read_text(errors="replace").splitlines()[-_LAST_LINES:]) if err.exists() else ""
+        last = "\n".join(err.read_text(errors="replace").splitlines()[-_LAST_LINES:]) if exists(err) else ""
     seen, others = _best_look(looks)
     if not seen:
         if done.outcome in (Outcome.FAILED, Outcome.REFUSED):

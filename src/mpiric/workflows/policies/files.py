@@ -6,11 +6,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from mpiric.host.facts.time_slices import tick_s
+from mpiric.host.files import is_directory, is_file, read_bounded
 from mpiric.host.user_directories import named_path
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Policy
-from mpiric.tuning.files import read_bounded, write_whole
+from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
     first_decided,
@@ -25,11 +26,12 @@ from mpiric.tuning.store.store import default_store
 SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
 _MOST_BYTES = 64 << 20
 _HEAD_BYTES = 4096
+_MAKER = "`mpiric run --policy-out FILE` and `mpiric sweep` write policies"
 
 
 def read_policy(path: Path) -> Policy:
     """A policy of either form: flat text, or the JSON of a learned one."""
-    data = read_bounded(path, "policy", _MOST_BYTES)
+    data = read_bounded(path, "policy", _MOST_BYTES, _MAKER)
     if data.lstrip()[:1] == b"{":
         return condense(parse_learned(data, str(path)))
     return parse_flat(data, str(path))
@@ -47,8 +49,10 @@ def is_flat_policy(path: Path) -> bool:
 
 def _head(path: Path) -> bytes:
     try:
+        if not is_file(path):  # a FIFO would block
+            return b""
         with path.open("rb") as file:
-            return file.read(_HEAD_BYTES) if path.is_file() else b""
+            return file.read(_HEAD_BYTES)
     except OSError:
         return b""
 
@@ -67,9 +71,9 @@ def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
 def check_writable(path: Path) -> None:
     """Raises NoRoomError before a run of hours rather than at its end, where the ranks write."""
     directory = path.parent
-    if not directory.is_dir():
+    if not is_directory(directory):
         raise NoRoomError(f"cannot write {path}: there is no directory {directory}", hint="name another file")
-    if path.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
+    if is_directory(path) or not os.access(directory, os.W_OK | os.X_OK):
         raise NoRoomError(f"cannot write {path}", hint="name another file")
 
 
@@ -89,14 +93,14 @@ def all_learned(directory: Path) -> LearnedPolicy | None:
     Times that the scheduler has made decide nothing.
     """
     found = (learned_file(directory), benchmark_file(directory))
-    policies = [undisturbed(read_learned(path), tick_s()) for path in found if path.is_file()]
+    policies = [undisturbed(read_learned(path), tick_s()) for path in found if is_file(path)]
     return first_decided(policies) if policies else None
 
 
 def origins(directory: Path) -> list[str]:
     """A sentence on who decided what, where it was not the program alone."""
     files = (learned_file(directory), benchmark_file(directory))
-    if not all(path.is_file() for path in files):
+    if not all(is_file(path) for path in files):
         return []
     own, more = (sum(key.decided for key in read_learned(path).keys) for path in files)
     return [
@@ -108,7 +112,7 @@ def lay_out(policy: Policy, store: Path | None = None) -> str:
     """Path of the flat text, named by what is in it, below the store: home directories reach every node."""
     text = render_flat(policy)
     path = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
-    if not path.is_file():
+    if not is_file(path):
         write_whole(path, text)
     return str(path.absolute())
 

@@ -1,9 +1,11 @@
 """What only `mpiric profile` knew of a record, from the report that it wrote."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
+from mpiric.model.errors import MpiricError
+from mpiric.model.json_text import parse_json
 from mpiric.model.machine import Core
 from mpiric.model.profile import NodeTopology
 
@@ -13,8 +15,8 @@ PAGE, DATA = "report.html", "report.json"
 def launch_facts(record: Path) -> dict[str, Any]:
     """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
     try:
-        data = json.loads((record / DATA).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        data = parse_json(read_bounded(record / DATA, "report", LARGEST_TEXT_BYTES))
+    except (ValueError, MpiricError):
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -27,5 +29,5 @@ def node_topology(data: Any) -> NodeTopology | None:
             for index, package, numa, pus in data["cores"]
         )
         return NodeTopology(str(data["host"]), cores)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None

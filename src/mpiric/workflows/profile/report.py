@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpiric import __version__
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
@@ -43,12 +44,12 @@ def load(record: Path, host: Host | None = None) -> Profile:
 
 def with_others(profile: Profile, record: Path) -> Profile:
     """Note what else the command ran: other records beside this one, or spawned ranks without."""
-    more = sorted(path.name for path in record.glob("record-*.mpiric")) if record.is_dir() else []
+    more = sorted(path.name for path in record.glob("record-*.mpiric")) if is_directory(record) else []
     spawns = any(use.name in _SPAWNING for use in profile.functions)
     if more:
         ran = "spawned ranks" if spawns else "ran MPI several times"
         note = f"the command {ran}; this is the first record, the others are {', '.join(more)}"
-    elif spawns and record.is_dir():
+    elif spawns and is_directory(record):
         note = "the ranks that the program spawned left no record: they did not get its environment"
     else:
         return profile

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
@@ -42,7 +43,9 @@ def series_directory(store: Path | None, fingerprint: Fingerprint, recipe: Recip
 def all_series(store: Path | None) -> tuple[Path, ...]:
     """Directories of all ledgers, the one written last at the end."""
     paths = ((store or default_store()) / _DIRECTORY).glob(f"*/{EVENTS}")
-    return tuple(path.parent for path in sorted(paths, key=lambda path: path.stat().st_mtime))
+    return tuple(
+        path.parent for path in sorted(filter(is_file, paths), key=lambda path: path.stat().st_mtime)
+    )
 
 
 def ledger_in(directory: Path) -> Ledger:
@@ -74,7 +77,7 @@ def digest_of_inputs(job: Job, known: Iterable[str] = ()) -> str:
     state = hashlib.sha256()
     for word in sorted({*inputs_seen(job), *known}):
         path = Path(job.working_directory, word)
-        if not path.is_file():
+        if not is_file(path):
             continue
         state.update(f"{word}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
         with path.open("rb") as file:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.allocation import End
 from mpiric.model.batch import Spread
@@ -56,12 +57,12 @@ class ArrayRound:
     @property
     def is_planned(self) -> bool:
         """Whether its blocks are known."""
-        return (self.path / "plan.json").is_file()
+        return is_file(self.path / "plan.json")
 
     @property
     def is_submitted(self) -> bool:
         """Whether its array is submitted."""
-        return (self.path / "submitted").is_file()
+        return is_file(self.path / "submitted")
 
     @property
     def array(self) -> str:
@@ -111,7 +112,7 @@ class ArrayRound:
 
     def _plan(self) -> list[list[dict[str, Any]]]:
         path = self.path / "plan.json"
-        plan: list[list[dict[str, Any]]] = json.loads(path.read_text("utf-8")) if path.is_file() else []
+        plan: list[list[dict[str, Any]]] = json.loads(path.read_text("utf-8")) if is_file(path) else []
         return plan
 
     def directory(self, element: int | None) -> Path:
@@ -124,7 +125,7 @@ class ArrayRound:
 
     def is_finished(self, element: int) -> bool:
         """Whether an element has done all of its block."""
-        return (self.path / f"{element}.done").is_file()
+        return is_file(self.path / f"{element}.done")
 
     @property
     def is_complete(self) -> bool:
@@ -145,7 +146,7 @@ def round_of(submission: Path | None, number: int) -> ArrayRound:
     array_round = ArrayRound(submission.absolute(), number) if submission else None
     if (
         array_round is None
-        or not (array_round.submission / SCRIPT).is_file()
+        or not is_file(array_round.submission / SCRIPT)
         or (number and not array_round.is_planned)
     ):
         raise MpiricError("--round is for the jobs of --submit --array", hint="leave it away")
@@ -221,7 +222,7 @@ def is_double(array_round: ArrayRound, host: Host) -> bool:
 def drop_after(array_round: ArrayRound, host: Host) -> None:
     """Cancel the job after a round's array: an element has done its work."""
     path = array_round.path / "after.job"
-    if path.is_file():
+    if is_file(path):
         installed_batch_scheduler(host).cancel(host, [path.read_text()])
 
 
@@ -232,7 +233,7 @@ def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
     """
     path = array_round.path / "after.job"
     scheduler = installed_batch_scheduler(host)
-    if not path.is_file() or scheduler.own_job(host.environ) != path.read_text():
+    if not is_file(path) or scheduler.own_job(host.environ) != path.read_text():
         return False
     elements = scheduler.elements(array_round.array, array_round.size)
     left = [job for element, job in enumerate(elements) if not array_round.is_finished(element)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import BatchJob, End
+from mpiric.model.count import number_of
 from mpiric.schedulers import (
     LOG,
     OUTPUT,
@@ -120,7 +121,8 @@ class Follower:
     def status(self) -> int | None:
         """Exit status of the verb, None before it has come to its end."""
         text = self._text(STATUS).strip()
-        return int(text) if text.isdigit() else None
+        status = number_of(text, -1)
+        return status if status >= 0 else None
 
     def awaited_status(self) -> int | None:
         """The status once it is seen: over NFS what a job has just written may be seen a little later."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mpiric.host.files import exists
 from mpiric.schedulers import Patience
 
 
@@ -11,7 +12,7 @@ class RelayedLog:
 
     def __init__(self, path: Path, relay: Callable[[str], None]) -> None:
         self._path, self._relay = path, relay
-        self._read_bytes = path.stat().st_size if path.exists() else 0
+        self._read_bytes = path.stat().st_size if exists(path) else 0
 
     def relay(self) -> list[str]:
         """Pass on the new lines, and return them."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers
+from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.batch import Spread
@@ -61,7 +62,7 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
         kept = request.directory / INPUT
         if request.stdin:
             write_whole(kept, Path(request.stdin).read_bytes(), 0o600)
-        submission = replace(submission, stdin=str(kept) if kept.exists() else "")
+        submission = replace(submission, stdin=str(kept) if exists(kept) else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
         write_whole(request.directory / SCRIPT, script.encode(), 0o700)  # its arguments are private
         if request.spread and request.plans_itself and not latest(request.directory).number:

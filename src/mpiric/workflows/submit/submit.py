@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.allocation import BatchJob, End
 from mpiric.model.errors import ExitCode, MpiricError
@@ -58,7 +59,7 @@ def submit(request: SubmitRequest, host: Host, reporting: Reporting) -> Ended:
 
 def is_submission(directory: Path) -> bool:
     """Whether jobs were submitted for what is in this directory."""
-    return (directory / JOBS).is_file()
+    return is_file(directory / JOBS)
 
 
 def _follow_to_the_end(follower: Follower, say: Callable[[str], None]) -> Ended:

@@ -8,6 +8,7 @@ interruption; mostly nothing is.
 from collections.abc import Callable
 from dataclasses import replace
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.lock import Lock
@@ -74,7 +75,7 @@ def _take_in(plan: SweepPlan, array_round: ArrayRound) -> int:
     taken, main = 0, Log(array_round.submission / LOG, plan, resume=True)
     for element in range(array_round.size):
         path = array_round.directory(element) / LOG
-        if not path.is_file():
+        if not is_file(path):
             continue
         part = Log(path, plan, resume=True)
         for name, why in part.excluded.items():

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.json_text import read_fields
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.spelling import Spelling
@@ -90,16 +92,15 @@ def ask(
         answer.failure = error
         rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
     for row in rows:
-        point = by_word.get(f"{row['collective']}:{row['ranks']}:{row['per_node']}:{row['bytes']}")
+        words = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
+        point = by_word.get(":".join(words))
         if point is None:
             continue
-        if wrong := int(row.get("wrong", 0)):
+        if wrong := row.get("wrong", 0):
             answer.wrong[point] = f"the result was wrong on {wrong} ranks, {where(point)}"
             continue
-        times = (float(row["median_s"]), float(row["low_s"]), float(row["high_s"]))
-        preempted = float(row.get("preempted", 0))
-        measured = Measured(point.candidate, int(row["calls"]), *times, preempted=preempted)
-        answer.found.append((point, measured))
+        with suppress(ValueError):  # a line that the launcher cut
+            answer.found.append((point, read_fields(Measured, {**row, "name": point.candidate})))
     return answer
 
 

@@ -6,11 +6,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import is_file, read_bounded
 from mpiric.host.owned_files import open_own, write_whole
 from mpiric.model.errors import MismatchError, MpiricError, writing
+from mpiric.model.json_text import parse_json, read_fields
 from mpiric.model.policy import Measured, Shape
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep.plan import SweepPlan
+
+_MOST_BYTES = 1 << 30
 
 
 class Log:
@@ -25,36 +29,40 @@ class Log:
         head = {"mpi": plan.mpi.label, "ranks": len(plan.nodes), "nodes": len(set(plan.nodes))}
         with writing(path, "name another --out"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if resume and path.is_file():
+            if resume and is_file(path):
                 self._read(head, plan.sizes.keys())
             else:
                 write_whole(path, f"{json.dumps(head)}\n".encode())
 
     def _read(self, head: Mapping[str, object], subjects: Collection[Subject]) -> None:
-        text = self._path.read_text(encoding="utf-8")
+        data = read_bounded(self._path, "log of a sweep", _MOST_BYTES, "name another --out")
+        text = data.decode(errors="replace")
         whole = text[: text.rfind("\n") + 1]
         if whole != text:  # the last line was cut off while it was written
             write_whole(self._path, whole.encode())
         first, *rows = whole.splitlines() or ["{}"]
         try:
-            if json.loads(first) != head:
+            if parse_json(first) != head:
                 raise MismatchError(
                     f"{self._path} is of another sweep ({first[:200]})", hint="name another --out"
                 )
             for row in rows:
-                known = _renamed(json.loads(row))
+                known = _renamed(parse_json(row))
                 if "excluded" in known:
                     self._forget(str(known["excluded"]), str(known["why"]))
                     continue
-                subject = Subject(known["collective"], Shape(**known["shape"]))
+                subject = Subject(str(known["collective"]), read_fields(Shape, known["shape"]))
                 if subject in subjects:
-                    point = SweepPoint(subject, known["size"], known["times"]["name"])
+                    times = read_fields(Measured, known["times"])
+                    if not isinstance(known["size"], int):
+                        raise ValueError("a size is not an integer")
+                    point = SweepPoint(subject, known["size"], times.name)
                     into = self.fresh if known.get("fresh") else self.measured
                     if not self.is_excluded(point):
                         if point in self.measured and not known.get("fresh"):
                             self.repeated.add(point)
-                        into[point] = Measured(**known["times"])
-        except (ValueError, KeyError, TypeError) as error:
+                        into[point] = times
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise MpiricError(f"{self._path} is damaged: {error}", hint="leave --resume out") from error
 
     def add(self, point: SweepPoint, times: Measured) -> None:

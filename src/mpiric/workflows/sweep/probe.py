@@ -1,15 +1,15 @@
 """One launch of a probe in the place of the program, and the rows that it prints."""
 
-import json
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpiric import launchers
 from mpiric.host.host import HERE, TIMED_OUT, Host
 from mpiric.model.errors import NoRoomError, ProgramFailedError
 from mpiric.model.job import Job
+from mpiric.model.json_text import json_lines
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.spelling import Spelling
 from mpiric.workflows.sweep.request import SweepRequest
@@ -22,7 +22,7 @@ class LaunchFailedError(ProgramFailedError):
     """A launch came to no good end; what it had printed by then counts."""
 
     def __init__(
-        self, message: str, rows: tuple[dict[str, str], ...] = (), status: int = 1, output: str = ""
+        self, message: str, rows: tuple[dict[str, Any], ...] = (), status: int = 1, output: str = ""
     ) -> None:
         super().__init__(message)
         self.rows, self.output = rows, output
@@ -36,7 +36,7 @@ def run_launch(
     mpi: MpiLibrary,
     setting: Spelling,
     limit_s: float,
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     """One launch; the JSON lines that it printed. Raises LaunchFailedError."""
     path = (*_under_name(request.directory, mpi), *mpi.library_path)
     spelling = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
@@ -55,12 +55,9 @@ def run_launch(
     return list(rows)
 
 
-def _rows(stdout: str) -> Iterator[dict[str, str]]:
+def _rows(stdout: str) -> Iterator[dict[str, Any]]:
     """Whole lines alone: a launch that was ended may leave a part of one."""
-    for line in stdout.splitlines():
-        if line.startswith("{") and line.endswith("}"):
-            with suppress(ValueError):
-                yield json.loads(line)
+    return json_lines(stdout)
 
 
 def _under_name(directory: Path, mpi: MpiLibrary) -> tuple[str, ...]:

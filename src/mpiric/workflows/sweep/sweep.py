@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.facts.time_slices import tick_s
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.model.policy import LearnedPolicy, Policy
@@ -112,5 +113,5 @@ def for_site(learned: LearnedPolicy, exported: Policy, directory: Path, host: Ho
     words = export_policy(everybody, beside, host, exported)
     write_learned(path, everybody)
     for file in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
-        file.chmod(0o755 if file.is_dir() else 0o644)
+        file.chmod(0o755 if is_directory(file) else 0o644)
     return [f"wrote {path}, which everybody's `mpiric run` obeys", *words]

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
+from mpiric.host.files import is_directory
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
@@ -129,10 +130,10 @@ class DirectoryRuns:
 
         With ``read_back`` what a stopped run has under way is waited for: it would slow the next run.
         """
-        if trial.outcome is Outcome.TIMED_OUT and read_back and Path(directory.path).is_dir():
+        if trial.outcome is Outcome.TIMED_OUT and read_back and is_directory(Path(directory.path)):
             with suppress(OSError, MpiricError):
                 make_durable(situation.job, situation.nodes, directory)
-        if trial.outcome is not Outcome.OK or trial.came_early or not Path(directory.path).is_dir():
+        if trial.outcome is not Outcome.OK or trial.came_early or not is_directory(Path(directory.path)):
             return trial
         try:
             written = make_durable(

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpiric.host.files import exists
 from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.captured import CommandLate, run_captured
@@ -41,7 +42,7 @@ def make_durable(
     Raises OSError where bytes were lost, MpiricError where nodes cannot be asked.
     """
     files = list(directory.written().values())
-    size_bytes = sum(path.stat().st_size for path in files if path.exists())
+    size_bytes = sum(path.stat().st_size for path in files if exists(path))
     local_s = make_safe(files)
     if read_back:
         drop_cached(files)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric import knobs
+from mpiric.host.files import is_file
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
@@ -362,7 +363,7 @@ def written_by_originals(tune: Path) -> tuple[str, ...]:
     """Names of the files that the original wrote in the runs of a tune, as far as copies were kept."""
     kept = (tune / OUTPUTS).glob("*.files")
     return tuple(
-        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if path.is_file()})
+        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if is_file(path)})
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from mpiric.model.json_text import read_fields
 from mpiric.model.marks import MarkPair
-from mpiric.model.pace import MarkKey
 from mpiric.model.trial import Trial
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.store.events import AMENDED, TuneEvents
@@ -27,14 +27,9 @@ def keep_objectives(log: TuneLog, originals: Iterable[Trial]) -> None:
 def kept_marks(log: TuneEvents) -> tuple[MarkPair, MarkWindow, str] | None:
     """Marks, their window, and why these; None of a tune whose runs were whole, or of another version."""
     event = next((event for event in reversed(log.events) if event["event"] == _EVENT), {})
-    pair, window = event.get("pair"), event.get("window")
-    if not isinstance(pair, dict) or not isinstance(window, dict):
-        return None
     try:
-        return (
-            MarkPair(**{**pair, "key": MarkKey(**pair["key"])}),
-            MarkWindow(**window),
-            str(event.get("why", "")),
-        )
-    except (KeyError, TypeError):
+        pair, window = read_fields(MarkPair, event.get("pair")), read_fields(MarkWindow, event.get("window"))
+    except ValueError:
         return None
+    is_whole = 1 <= pair.first < pair.last and window.first < window.last and window.first_s < window.last_s
+    return (pair, window, str(event.get("why", ""))) if is_whole else None

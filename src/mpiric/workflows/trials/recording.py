@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric import mpis
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, NotFoundError
@@ -109,7 +110,9 @@ def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded
 
 def keep_small(directory: Path, most_bytes: int = _KEPT_BYTES) -> None:
     """Remove records of a tune, the first ones first, until the rest is small."""
-    records = sorted((path for path in directory.glob("*") if path.is_dir()), key=lambda p: p.stat().st_mtime)
+    records = sorted(
+        (path for path in directory.glob("*") if is_directory(path)), key=lambda p: p.stat().st_mtime
+    )
     sizes = {path: sum(file.stat().st_size for file in path.glob("*")) for path in records}
     for path in records:
         if sum(sizes.values()) <= most_bytes:

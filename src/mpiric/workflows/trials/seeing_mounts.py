@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mpiric import launchers
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import CopyPolicy
 from mpiric.host.processes.execution import Runner
@@ -50,7 +51,7 @@ def inputs_seen(job: Job, recorded: Sequence[Recorded] = ()) -> tuple[str, ...]:
 def _words(job: Job) -> Iterator[str]:
     for word in (*job.argv, job.stdin):
         for path in (word, word.partition("=")[2]):
-            if path and not path.startswith("-") and Path(job.working_directory, path).is_file():
+            if path and not path.startswith("-") and is_file(Path(job.working_directory, path)):
                 yield path
 
 

@@ -8,6 +8,7 @@ are then gone through with all that is known, and what they ask for beyond it is
 from contextlib import suppress
 from dataclasses import replace
 
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.host.secrets import masked
@@ -124,7 +125,7 @@ def _observe_answer(
 ) -> None:
     """Record the answer in this job, to be held against what the first one recorded of the command."""
     records = replace(array_round, number=0).directory(None) / RECORDS
-    for directory in sorted(path for path in records.glob("*") if path.is_dir()):
+    for directory in sorted(path for path in records.glob("*") if is_directory(path)):
         with suppress(MpiricError):  # no record, nothing to hold it against
             state.recorded = (read_recorded(directory, sh_command(masked(state.request.argv))),)
     state.trials, state.budget = trials, budget_left(state)

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric.host.facts.time_slices import tick_s
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.model.errors import MpiricError
@@ -59,7 +60,7 @@ def benchmark_remaining(
     A sentence when it cannot be made, "" otherwise. One that was interrupted goes on where it stood.
     """
     directory = tune_log.path
-    if benchmark_file(directory).is_file() or not learned_file(directory).is_file():
+    if is_file(benchmark_file(directory)) or not is_file(learned_file(directory)):
         return ""
     learned = read_learned(learned_file(directory))
     if not undecided(learned, rounding=situation.allowed.rounding):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Situation, Tuner
@@ -36,14 +37,14 @@ def learn_collectives(state: TuneState, host: Host) -> None:
         return
     learned = learned_file(state.log.path)
     state.narrator.phase("Learning its collectives")
-    if not learned.is_file():  # an interrupted tune may have learned already
+    if not is_file(learned):  # an interrupted tune may have learned already
         settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
         learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
         online = Configuration.of({_COLLECTIVES: "online"})
         trial = state.trials.run(learning, online, Phase.SEARCH, _PATIENCE * wall_s + 10.0).trial
         state.budget.spend(1)
         state.report(trial)
-        if state.marks is not None and not learned.is_file():
+        if state.marks is not None and not is_file(learned):
             state.note("nothing was learned of its collectives before the mark")
     job_s = request.spread.each_s if request.spread else inf
     seconds = benchmark_s(state.budget, max(wall_s, state.run_s), request.rule, job_s)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
+from mpiric.host.files import is_file
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
@@ -94,7 +95,7 @@ def _run(
 
 def _output(trial: Trial) -> WholeOutput:
     kept = kept_files(trial)
-    files = {str(path.relative_to(kept)): path for path in sorted(kept.rglob("*")) if path.is_file()}
+    files = {str(path.relative_to(kept)): path for path in sorted(kept.rglob("*")) if is_file(path)}
     return WholeOutput(Path(trial.stdout), files)
 
 

@@ -7,8 +7,10 @@ or whose rounds run in several jobs, must go on in the space that it began in.
 from collections.abc import Mapping
 from typing import Any
 
+from mpiric.knobs import all_knobs
+from mpiric.model.json_text import read_fields
 from mpiric.model.tuned import CannotMatter
-from mpiric.tuning.search.space import Dimension, SearchSpace
+from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.tune.order import SPACE, in_order, program_class
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import least_share, needless_knobs, requested_space
@@ -19,9 +21,9 @@ def fill_in_space(state: TuneState) -> None:
     """The knobs to try and those that cannot matter: as the tune's log has them, or found now and logged."""
     asked = _asked(state.request)
     events = [event for event in state.log.read().events if event["event"] == SPACE]
-    known = next((event for event in reversed(events) if event.get("asked") == asked), None)
+    known = next((_read(event) for event in reversed(events) if event.get("asked") == asked), None)
     if known is not None:
-        state.space, state.cannot_matter = _read(known)
+        state.space, state.cannot_matter = known
         return
     state.space = in_order(requested_space(state.request, state.situation), state.request, state.situation)
     state.cannot_matter = needless_knobs(state.request, state.situation)
@@ -44,15 +46,13 @@ def _written(space: SearchSpace, needless: tuple[CannotMatter, ...]) -> dict[str
     return {"dimensions": dimensions, "cannot_matter": [vars(each) for each in needless]}
 
 
-def _read(event: Mapping[str, Any]) -> tuple[SearchSpace, tuple[CannotMatter, ...]]:
-    dimensions = tuple(
-        Dimension(
-            each["knob"],
-            tuple(each["values"]),
-            each["score"],
-            tuple(each["try_first"]),
-            heavy=bool(each.get("heavy", False)),
-        )
-        for each in event["dimensions"]
-    )
-    return SearchSpace(dimensions), tuple(CannotMatter(**each) for each in event["cannot_matter"])
+def _read(event: Mapping[str, Any]) -> tuple[SearchSpace, tuple[CannotMatter, ...]] | None:
+    """The space of an event; None for one that is damaged, or names a knob that is not known."""
+    try:
+        space = read_fields(SearchSpace, {"dimensions": event.get("dimensions")})
+        needless = event.get("cannot_matter")
+        if not isinstance(needless, list) or not {each.knob for each in space.dimensions} <= set(all_knobs()):
+            return None
+        return space, tuple(read_fields(CannotMatter, each) for each in needless)
+    except ValueError:
+        return None

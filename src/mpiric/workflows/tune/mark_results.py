@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mpiric.host.files import is_file
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
@@ -88,10 +89,10 @@ def _inputs(state: TuneState) -> tuple[str, ...]:
     read = {file.path for file in files if file.reads} - written
     here = Path(state.request.working_directory)
     below = (path for path in sorted(read) if path.isprintable() and not leads_outside(path))
-    return tuple(islice((path for path in below if (here / path).is_file()), MOST_INPUTS))
+    return tuple(islice((path for path in below if is_file(here / path)), MOST_INPUTS))
 
 
 def _has_nan(original: Trial) -> bool:
     """Whether a run prints one or writes one into a file."""
-    files = [path for path in kept_files(original).rglob("*") if path.is_file()]
+    files = [path for path in kept_files(original).rglob("*") if is_file(path)]
     return any(map(first_nan, [Path(original.stdout), *files]))

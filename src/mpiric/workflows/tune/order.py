@@ -10,7 +10,7 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.situation import Situation
 from mpiric.tuning.prior import PastTune, likelihood, worth
 from mpiric.tuning.search.space import SearchSpace
-from mpiric.tuning.store.events import read_log
+from mpiric.tuning.store.events import moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.tune.request import TuneRequest
 
@@ -57,9 +57,14 @@ def _past(request: TuneRequest, of_class: str) -> Iterator[PastTune]:
         events = read_log(summary.path / EVENTS).events
         spaces = [event for event in events if event["event"] == SPACE]
         results = [event.get("result") for event in events if event["event"] == "finished"]
-        if spaces and spaces[-1].get("class") == of_class and results and isinstance(results[-1], dict):
-            age = now - datetime.fromisoformat(summary.started_at)
-            yield _tune(age.total_seconds() / 86400, results[-1])
+        is_of_class = bool(spaces) and spaces[-1].get("class") == of_class
+        if (
+            is_of_class
+            and results
+            and isinstance(results[-1], dict)
+            and (began := moment(summary.started_at))
+        ):
+            yield _tune((now - began).total_seconds() / 86400, results[-1])
 
 
 def _tune(age_days: float, result: dict[str, Any]) -> PastTune:

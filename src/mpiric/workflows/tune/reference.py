@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mpiric.host.files import exists, is_directory, is_file
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.tuning.equivalence.whole_runs import WholeOutput
 
@@ -11,9 +12,9 @@ _HINT = f"--reference takes a directory with what a whole run wrote, and what it
 
 def check_reference(directory: Path) -> Path:
     """The absolute path of a reference. Raises MpiricError for one that holds nothing."""
-    if not directory.is_dir():
+    if not is_directory(directory):
         raise NotFoundError(f"there is no directory {directory}", hint=_HINT)
-    if not any(path.is_file() for path in directory.rglob("*")):
+    if not any(is_file(path) for path in directory.rglob("*")):
         raise MpiricError(f"no file is in {directory}", hint=_HINT)
     return directory.absolute()
 
@@ -24,8 +25,8 @@ def reference_output(directory: Path, found: WholeOutput, working_directory: str
     files = {
         name: path
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and path != stdout
+        if is_file(path) and path != stdout
         for name in [str(path.relative_to(directory))]
-        if name in found.files or not Path(working_directory, name).exists()
+        if name in found.files or not exists(Path(working_directory, name))
     }
-    return WholeOutput(stdout if stdout.is_file() else None, files)
+    return WholeOutput(stdout if is_file(stdout) else None, files)

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from mpiric import __version__, knobs
+from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -57,7 +58,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
         state.note(f"no recipe is saved, as `mpiric run` could not apply it: {error.message}")
         return ""
     if request.output is not None:
-        path = request.output / file_name(recipe.name) if request.output.is_dir() else request.output
+        path = request.output / file_name(recipe.name) if is_directory(request.output) else request.output
         write_recipe(path, recipe)
     return str(path)
 

@@ -1,6 +1,5 @@
 """Results that the user keeps: the changes in words, the recipe, the page."""
 
-import shlex
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -16,6 +15,7 @@ from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.knob import worst_effect
 from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
@@ -131,7 +131,7 @@ def _doubts(state: TuneState) -> list[str]:
 
 def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
     reasons = (state.rejected.get(run.trial.configuration, "") for run in runs)
-    command = shlex.join(state.request.argv)
+    command = sh_command(state.request.argv)
     return (
         f"is this a result of the program? {next(filter(None, reasons), place)}. {len(runs)} runs with other "
         "settings differ there from the command as it is, and were left out. If it is not a result: "

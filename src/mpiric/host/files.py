@@ -1,0 +1,113 @@
+"""Files that somebody else named or wrote: probed without errors, read when regular and not too large."""
+
+import os
+import re
+import stat
+
+from mpiric.host.host import Host
+from mpiric.model.errors import MpiricError, NotFoundError
+
+LARGEST_TEXT_BYTES = 64 << 20  # of a text file that is read whole
+# Streams of this very process, `<(command)` of a shell among them: a pipe is meant there.
+_OWN_STREAM = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a regular file, or a link to one, is there; False for a text that cannot be a path."""
+    return os.path.isfile(path)  # noqa: PTH113 unlike Path.is_file never raises
+
+
+def is_directory(path: str | os.PathLike[str]) -> bool:
+    """Whether a directory, or a link to one, is there; False for a text that cannot be a path."""
+    return os.path.isdir(path)  # noqa: PTH112 unlike Path.is_dir never raises
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether anything is there; False for a text that cannot be a path."""
+    return os.path.exists(path)  # noqa: PTH110 unlike Path.exists never raises
+
+
+def read_bounded(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> bytes:
+    """Contents of a regular file of at most ``most_bytes``; ``what`` names its kind in errors.
+
+    Raises NotFoundError for a file that cannot be opened, MpiricError for one that is not regular or larger.
+    """
+    try:
+        return open_and_read(path, what, most_bytes, hint)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no {_shown(path)}", hint=hint) from error
+    except (OSError, ValueError) as error:
+        raise NotFoundError(f"cannot read {_shown(path)}: {reason(error)}", hint=hint) from error
+
+
+def open_and_read(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> bytes:
+    """The same as `read_bounded`, with OSError or ValueError for a file that cannot be opened."""
+    is_stream = _OWN_STREAM.fullmatch(os.fspath(path)) is not None
+    # Looked at before it is opened: opening a device may do something.
+    _require_regular(path, os.stat(path).st_mode, what, hint, is_stream=is_stream)  # noqa: PTH116
+    blocking = 0 if is_stream else os.O_NONBLOCK  # a FIFO put there meanwhile must not block
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | blocking), "rb") as file:  # noqa: PTH123
+        _require_regular(path, os.fstat(file.fileno()).st_mode, what, hint, is_stream=is_stream)
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise _too_large(path, what, most_bytes, hint)
+    return data
+
+
+def require_readable(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> None:
+    """Raise MpiricError for a file that is missing, forbidden, not regular, or too large."""
+    try:
+        facts = os.stat(path)  # noqa: PTH116 may be no path
+        is_stream = _OWN_STREAM.fullmatch(os.fspath(path)) is not None
+        _require_regular(path, facts.st_mode, what, hint, is_stream=is_stream)
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no {what} {_shown(path)}", hint=hint) from error
+    except (OSError, ValueError) as error:
+        raise NotFoundError(f"cannot read the {what} {_shown(path)}: {reason(error)}", hint=hint) from error
+    if facts.st_size > most_bytes:
+        raise _too_large(path, what, most_bytes, hint)
+
+
+def why_unreadable(path: str, what: str, hint: str = "") -> MpiricError:
+    """The error for a text file that a host could not read."""
+    try:
+        require_readable(path, what, LARGEST_TEXT_BYTES, hint)
+    except MpiricError as error:
+        return error
+    return NotFoundError(f"cannot read the {what} {_shown(path)}", hint=hint)
+
+
+def text_of(host: Host, path: str, what: str, hint: str = "") -> str:
+    """Text of a file that the user named. Raises MpiricError that says why it cannot be read."""
+    text = host.read_text(path)
+    if text is None:
+        raise why_unreadable(path, what, hint=hint)
+    return text
+
+
+def reason(error: Exception) -> str:
+    """What the system says of a failed access, in a phrase."""
+    return (error.strerror if isinstance(error, OSError) else None) or " ".join(str(error).split())
+
+
+def _require_regular(
+    path: str | os.PathLike[str], mode: int, what: str, hint: str, *, is_stream: bool
+) -> None:
+    if stat.S_ISREG(mode) or (is_stream and stat.S_ISFIFO(mode)):
+        return
+    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+    raise MpiricError(f"{_shown(path)} is {kind}", hint=hint or f"name a {what}")
+
+
+def _too_large(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str) -> MpiricError:
+    most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
+    return MpiricError(
+        f"{_shown(path)} is larger than any {what} may be ({most})", hint=hint or f"name a {what}"
+    )
+
+
+def _shown(path: str | os.PathLike[str]) -> str:
+    """The path in a message: at most a line of it."""
+    text = os.fspath(path)
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,0 +1,118 @@
+"""JSON that somebody else may have written or damaged → plain values, and values → dataclasses."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from math import isfinite
+from types import UnionType
+from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+_T = TypeVar("_T")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LARGEST = 2**63 - 1
+
+
+def parse_json(data: bytes | str, *, constants: bool = True) -> Any:
+    """Any JSON document. Raises ValueError for everything else, deep nesting included.
+
+    Lone surrogates become U+FFFD: text that holds one can be neither printed nor written. Without
+    ``constants`` NaN and Infinity are refused.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode()
+        found = json.loads(text, parse_constant=None if constants else _refuse)
+        return _without_surrogates(found) if "\\ud" in text.lower() else found
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def json_lines(text: str, begin: str = "{") -> Iterator[dict[str, Any]]:
+    """JSON objects that a command printed, one a line, among other output; damaged lines are left out.
+
+    ``begin`` is how they begin, wherever in a line that is.
+    """
+    for line in text.splitlines():
+        at = line.find(begin)
+        if at >= 0:
+            with suppress(ValueError):
+                row = parse_json(line[at:])
+                if isinstance(row, dict):
+                    yield row
+
+
+def read_fields(kind: type[_T], value: object) -> _T:
+    """A dataclass from the JSON object of its fields; further keys, of a later version, are left out.
+
+    Raises ValueError that names a field that is missing or of a wrong type.
+    Fields may be texts, truths, 64-bit integers, finite numbers, enums, dataclasses, and unions and
+    lists of these.
+    """
+    found: _T = _typed(kind, value, kind.__name__)
+    return found
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a finite number."""
+    return not isinstance(value, bool) and (
+        (isinstance(value, int) and abs(value) <= _LARGEST) or (isinstance(value, float) and isfinite(value))
+    )
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
+    return value
+
+
+@lru_cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _typed(kind: Any, value: Any, name: str) -> Any:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _first_fitting(arguments, value, name)
+    if origin is tuple and isinstance(value, list):
+        each = (arguments[0],) * len(value) if len(arguments) == 2 and arguments[1] is Ellipsis else arguments
+        if len(each) == len(value):
+            return tuple(_typed(one, part, name) for one, part in zip(each, value, strict=True))
+    if is_dataclass(kind) and isinstance(value, dict):
+        return _dataclass(kind, value, name)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if kind is float and is_number(value):
+        return float(value)
+    if type(value) is kind and (is_number(value) if kind is int else kind is not float):
+        return value  # text, truth, integer, None
+    raise ValueError(f"{name} is of a wrong type")
+
+
+def _first_fitting(kinds: Sequence[Any], value: Any, name: str) -> Any:
+    for kind in kinds:
+        with suppress(ValueError):
+            return _typed(kind, value, name)
+    raise ValueError(f"{name} is of a wrong type")
+
+
+def _dataclass(kind: Any, value: Mapping[str, Any], name: str) -> Any:
+    hints = _hints(kind)
+    needed = {
+        each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING
+    }
+    if missing := sorted(needed - set(value)):
+        raise ValueError(f"{name}.{missing[0]} is missing")
+    known = [each.name for each in fields(kind) if each.name in value]
+    return kind(**{key: _typed(hints[key], value[key], f"{name}.{key}") for key in known})

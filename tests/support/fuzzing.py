@@ -1,0 +1,92 @@
+"""Damaged files given to their readers: a clean end or an error of mpiric's own is right, nothing else."""
+
+import contextlib
+import io
+import lzma
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.support.mutations import Mutate, damage
+
+from mpiric.cli import _verbs
+from mpiric.model.errors import MpiricError
+
+FEW, MANY = 25, 1500  # damaged copies of each format
+PATIENCE_S = 60  # for one file: generous, a loaded machine must not decide
+COUNTS = [FEW, pytest.param(MANY, marks=[pytest.mark.sweep, pytest.mark.timeout(3600)])]
+
+
+@dataclass(frozen=True)
+class Format:
+    """Files of one format: how they are damaged, and what reads them."""
+
+    name: str  # of the file
+    samples: Callable[[], tuple[bytes, ...]]
+    read: Callable[[Path], object]
+    mutate: Mutate = damage
+    share: float = 1.0  # of the usual number of copies: less for slow readers
+
+
+def verb(*words: object) -> None:
+    """Run a verb in this process, with output that takes UTF-8 and nothing else."""
+    before = sys.argv
+    sys.argv = ["mpiric", *map(str, words)]
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    try:
+        with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+            _verbs.run()
+    finally:
+        sys.argv = before
+
+
+def files(*paths: Path) -> Callable[[], tuple[bytes, ...]]:
+    return lambda: tuple(
+        lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes() for path in paths
+    )
+
+
+def texts(*found: bytes) -> Callable[[], tuple[bytes, ...]]:
+    return lambda: found
+
+
+@contextlib.contextmanager
+def alarm(what: str) -> Iterator[None]:
+    """Fail after a patience."""
+
+    def ring(*_: object) -> None:
+        raise AssertionError(f"{what} took more than {PATIENCE_S} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def read_or_refused(read: Callable[[], object], what: str, data: bytes, kept: Path) -> None:
+    """The reader ends well or with an error of mpiric's own; else the damaged file is kept and named."""
+    try:
+        with alarm(what):
+            read()
+    except MpiricError as error:
+        assert error.message.strip()  # noqa: PT017
+    except BaseException as error:
+        kept.write_bytes(data)
+        raise AssertionError(f"{what}: {type(error).__name__}: {error}; the file is {kept}") from error
+
+
+def fuzz(kind: Format, count: int, place: Path, first: int = 0) -> None:
+    samples = kind.samples()
+    for seed in range(first, first + max(2, int(count * kind.share))):
+        chance = random.Random(seed)
+        data = kind.mutate(chance.choice(samples), chance)
+        path = place / kind.name
+        path.write_bytes(data)
+        read_or_refused(lambda path=path: kind.read(path), f"seed {seed}", data, place / f"kept-{kind.name}")

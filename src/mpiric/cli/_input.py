@@ -16,8 +16,8 @@ from mpiric.cli._errors import say
 from mpiric.host.processes.keeper_launch import inherited_descriptors
 from mpiric.model.errors import MpiricError
 
-_LIMIT_BYTES = 256 << 20  # of one pipe: what is larger belongs into a file
-_LIMIT_S = 300.0  # for a pipe to reach its end
+_LIMIT_BYTES = 256 << 20  # limit for the content of one pipe; larger input belongs into a file
+_LIMIT_S = 300.0  # time limit for reading one pipe to its end
 _PATIENCE_S = 0.5
 _REPORT_S = 2.0
 _PIECE = 1 << 16
@@ -74,12 +74,12 @@ def refuse_descriptors(argv: Sequence[str]) -> None:
     for number in named_descriptors(argv):
         raise MpiricError(
             f"/dev/fd/{number} of the command exists in this shell only, not in a job",
-            hint="write it into a file on a shared file system and name that in place of <(...)",
+            hint="write it into a file on a shared file system and pass its path instead of <(...)",
         )
 
 
 def _replace_pipe(number: int) -> None:
-    """Put a copy of what comes from an inherited pipe in its place; other descriptors stay."""
+    """Replace an inherited pipe by a copy of its content; leave other descriptors as they are."""
     name = f"/dev/fd/{number}"
     mode = os.fstat(number).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -88,7 +88,7 @@ def _replace_pipe(number: int) -> None:
     if stat.S_ISFIFO(mode) and flags & os.O_ACCMODE != os.O_RDONLY:
         raise MpiricError(
             f"{name} of the command is a pipe that it writes into, and every run would write there",
-            hint="let it write into a file in place of >(...), and process that file afterwards",
+            hint="let it write into a file instead of >(...), and process that file afterwards",
         )
     copy = _copy(number, name)
     os.dup2(copy, number, inheritable=True)
@@ -125,7 +125,7 @@ def _copy(source: int, name: str) -> int:
 
 
 def _is_same(path: Path, descriptor: int) -> bool:
-    """Whether a path names the file of a descriptor: a here-document, for one, has been deleted."""
+    """Return whether a path names the file of a descriptor; the file of a here-document has been deleted."""
     try:
         found = path.stat()
     except OSError:

@@ -31,13 +31,13 @@ def given_options(context: click.Context, without: Container[str]) -> list[str]:
 def recall_options(
     context: click.Context, words: Sequence[str], line: Sequence[str], without: Container[str]
 ) -> dict[str, Any]:
-    """Give a resumed call the options of the call that it continues; those given anew win.
+    """Give a resumed call the options of the call that it continues; options on its command line win.
 
-    Raises MpiricError for kept words that are no options.
+    Raises MpiricError if the stored arguments cannot be parsed as options.
     """
     try:
         earlier = context.command.make_context(context.info_name, [*words, "--", *line])
-    except click.ClickException as error:  # of another version of mpiric, or edited
+    except click.ClickException as error:  # written by another version of mpiric, or edited
         raise MpiricError(
             f"the options that are kept for --resume cannot be read: {error.format_message()}",
             hint="start anew without --resume",

@@ -39,7 +39,7 @@ Examples:
   mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
   mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 125 when slower
 """
-_JOB_S = 3600.0  # that a job asks for, unless --sbatch says otherwise
+_JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another
 _WORDS = {
     Verdict.SLOWER: "slower than then",
     Verdict.FASTER: "faster than then",

@@ -145,7 +145,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given:
 
 
 def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """The options of this call, and those of the sweep that it goes on with where it gives none."""
+    """Return the options of this call, completed by the options of the sweep that it resumes."""
     context, words = click.get_current_context(), kept_options(given["directory"])
     of_job = () if given["submit"] else ("job_options", "array", "slice_time")
     recalled = recall_options(context, words, line, {*_NOT_KEPT, *of_job})
@@ -163,7 +163,7 @@ def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say,
 def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
     """Submit it as a job, with its files beside the measurements, with which a job begun again goes on."""
     directory = given["directory"].absolute()
-    spread_of(given)  # refuses what is no number of jobs, before anything is forgotten
+    spread_of(given)  # refuses a malformed number of jobs, before anything is forgotten
     if not given["resume"]:
         forget(directory)
         keep_options(directory, given_options(click.get_current_context(), _NOT_KEPT))

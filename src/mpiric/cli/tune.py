@@ -230,7 +230,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
 
 
 def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """The options of this call, and those of the tune that it goes on with where it gives none."""
+    """Return the options of this call, completed by the options of the tune that it resumes."""
     words = options_of_tune(line, str(Path.cwd()), given["store"], submitted=given["submit"])
     of_job = () if given["submit"] else _OF_SUBMISSION
     recalled = recall_options(click.get_current_context(), words, line, {*_NOT_KEPT, *of_job})

@@ -116,7 +116,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
 
 
 def _check_alike(baseline: Baseline, job: Job, request: AgainstRequest, host: Host) -> None:
-    """Raise MismatchError where launches of one day waited for an allocation and those of the other do not.
+    """Raise MismatchError if launches of only one of the two days wait for an allocation.
 
     A scheduler's own launcher starts at once inside of a job. Times between marks do not hold the start.
     """

@@ -37,7 +37,7 @@ _ANSWER = re.compile(r"mpiric-node (\S+)((?: \d+)*) \.")
 _LIMIT_S = 30.0
 _LEFT_OUT = {Meaning.STDIN, Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING, Meaning.MEMORY_BINDING}
 _OUTPUT_OPTIONS = re.compile(r"-+(o|output|e|error|outfile|errfile|output-filename)([=-].*)?|-[oe][^-].*")
-_MOST_HOSTS = 3  # that a sentence names
+_MOST_HOSTS = 3  # limit for the host names in one sentence
 _TUNE_HERE = "`mpiric tune -- CMD` finds the settings for this cluster"
 
 
@@ -75,7 +75,7 @@ def _sentence(knob: str, value: str, why: str) -> str:
 
 
 def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str, Need]]:
-    """Knob and what its value needs on each node; libraries to preload are files that nodes may lack."""
+    """Return pairs of a knob and a need of its value on each node; nodes may lack libraries to preload."""
     found = []
     for name, value in configuration.items:
         knob = knobs.all_knobs()[name]
@@ -112,7 +112,7 @@ def _look(
 
 
 def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
-    """Whether ranks run on other hosts that can be asked now: a scheduler's queue is not waited in."""
+    """Return whether ranks run on other hosts that answer now, without a wait in a scheduler's queue."""
     options = [option for segment in job.segments for option in segment.options]
     if not job.launcher_words or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
         return False

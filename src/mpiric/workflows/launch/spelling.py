@@ -84,7 +84,7 @@ def _switched(configuration: Configuration, situation: Situation) -> Situation:
 
 
 def can_be_written(configuration: Configuration, situation: Situation) -> bool:
-    """Whether library and launcher can express all of it in one launch line, and no two knobs contradict."""
+    """Return whether one launch line can express the configuration, and no two knobs contradict."""
     try:
         render(configuration, situation)
     except MismatchError:

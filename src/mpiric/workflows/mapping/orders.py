@@ -23,10 +23,10 @@ _MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class _Plan:
-    """What `plan_orders.plan_orders` writes."""
+    """Plan that `plan_orders.plan_orders` writes."""
 
     choices: tuple[RankOrderChoice, ...]
-    hosts: tuple[str, ...]  # of each slot
+    hosts: tuple[str, ...]  # host of each slot
     why_not: str
 
 

@@ -47,7 +47,7 @@ def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: i
 
 
 def _need(need: SettingsNeed) -> str:
-    """Variables, what they need and its patterns, with tabs between them."""
+    """Return variables, their need and its patterns, separated by tabs."""
     return "\t".join((" ".join(need.variables), need.what, " ".join(need.paths)))
 
 

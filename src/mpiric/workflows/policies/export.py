@@ -54,12 +54,12 @@ def export_policy(
 
 
 def of_library(learned: LearnedPolicy) -> Policy:
-    """What a library can choose of a policy: the best of its own where mpiric's algorithms win."""
+    """Return the part of a policy that a library can express: its own best where mpiric's algorithms win."""
     return condense(without_own(learned))
 
 
 def chooses_something(policy: Policy) -> bool:
-    """Whether anything in it is not what the library does by itself."""
+    """Return whether any line of the policy differs from the choice that the library makes by itself."""
     return any(Named.parse(line.candidate).algorithm for line in policy.lines)
 
 

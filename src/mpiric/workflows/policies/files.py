@@ -88,7 +88,7 @@ def benchmark_file(directory: Path) -> Path:
 
 
 def all_learned(directory: Path) -> LearnedPolicy | None:
-    """What a tune knows of the program's collectives, the program's own word first; None for nothing.
+    """Return the policy of a tune, from times of the program before benchmarks; None without any times.
 
     Times that the scheduler has made decide nothing.
     """

@@ -28,7 +28,7 @@ from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settin
 from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
 
-# Cores, hardware threads and NUMA nodes are those that may be used: an allocation can be a part of a machine.
+# Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
 
 
@@ -125,7 +125,7 @@ def fitting_recipe(
 ) -> tuple[Recipe | None, str, list[str]]:
     """Return the best fitting recipe of the store whose settings can be written here, its path and sentences.
 
-    ``label`` is that of the MPI library that was asked for, if any.
+    ``label`` names the requested MPI library, if any.
     """
     store, without = request.store or default_store(), request.without_recipe
     found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
@@ -181,7 +181,7 @@ def _applied(path: Path, recipe: Recipe) -> list[str]:
 
 
 def _warnings(found: Sequence[Difference]) -> list[str]:
-    """What differs from the tune, in one sentence for each of machine, MPI library and command."""
+    """Return the differences from the tune: one sentence for each of machine, MPI library and command."""
     hardware = any(each.field in _HARDWARE for each in found)
     introductions = {
         "machine": "tuned on another machine" if hardware else "tuned with other CPUs of such a machine",

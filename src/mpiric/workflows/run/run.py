@@ -135,7 +135,7 @@ def _with_settings(
 
 
 def _placement_words(configuration: Configuration, situation: Situation) -> Iterator[str]:
-    """What becomes of the ranks' binding under another library."""
+    """Yield sentences on the ranks' binding under another library."""
     values = configuration.as_dict()
     if values.get("mpi", "host") == "host" or "binding" in values:
         return

@@ -19,7 +19,7 @@ from mpiric.schedulers import (
 from mpiric.workflows.launch.nodes import stated
 from mpiric.workflows.launch.parse_job import program_path
 
-_PMI_LIBRARIES = (  # of Slurm, as distributions install it
+_PMI_LIBRARIES = (  # libraries of Slurm, under the names that distributions install
     "/usr/lib64/libpmi2.so.0",
     "/usr/lib/x86_64-linux-gnu/libpmi2.so.0",
     "/usr/lib/aarch64-linux-gnu/libpmi2.so.0",
@@ -54,12 +54,12 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
 
 @dataclass(frozen=True)
 class RankService:
-    """How the ranks of a program find each other under the scheduler's launcher."""
+    """Service with which ranks find each other under the scheduler's launcher."""
 
     manager: str = ""  # value of --mpi
-    dialect: str = ""  # of the MPI library's own launcher, "" when the library is unknown
+    dialect: str = ""  # launcher of the MPI library; "" for an unknown library
     environment: Mapping[str, str] = field(default_factory=dict)
-    sentence: str = ""  # what the user has to know
+    sentence: str = ""  # advice for the user
 
 
 def rank_service(job: Job, scheduler: BatchScheduler, given: str, host: Host) -> RankService:

@@ -56,7 +56,7 @@ class Follower:
 
     @property
     def output(self) -> str:
-        """What the verb has printed on stdout, bytes that are not UTF-8 as surrogates."""
+        """Text that the verb has printed on stdout; bytes that are not UTF-8 are surrogates."""
         try:
             return (self.directory / OUTPUT).read_bytes().decode(errors="surrogateescape")
         except OSError:

@@ -1,9 +1,9 @@
-"""What a sweep exports, measured as users will run it: by the library alone, without mpiric in the ranks.
+"""Measure the export of a sweep as users will run it: by the library alone, without mpiric in the ranks.
 
 Choices were measured one at a time, some of them by mpiric's runtime; the library's own form sets all of them
-at once, for ranges of sizes, and may change what serves other calls. So the library runs with the exported
-settings and without them, in turns, at every size that was measured of the collectives with a choice. What is
-slower with them is taken out of the export, which is then measured again.
+at once, for ranges of sizes, and may change the algorithms of other calls. So the library runs with the
+exported settings and without them, in turns, at every measured size of the collectives with a choice. Choices
+that are slower with them are taken out of the export, which is then measured again.
 """
 
 from collections import defaultdict
@@ -25,8 +25,8 @@ from mpiric.workflows.sweep.launch import ask
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 
-_MOST_ROUNDS = 3  # of taking out what is slower
-_TURNS = (False, True, True, False)  # with the export or without
+_MOST_ROUNDS = 3  # limit of rounds that take slower choices out
+_TURNS = (False, True, True, False)  # order of measurement; True: with the export
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ExportCheck:
     policy: Policy
     gains: Mapping[SweepPoint, float] = field(default_factory=dict)  # library alone ÷ exported
     withdrawn: tuple[str, ...] = ()  # sentences
-    refused: str = ""  # why there is no export at all
+    refused: str = ""  # reason for the lack of an export
 
     @property
     def gain(self) -> float | None:
@@ -81,7 +81,7 @@ def _covers(line: Line, point: SweepPoint) -> bool:
 
 
 def _points(plan: SweepPlan, policy: Policy, log: Log, ranks: Span) -> Iterator[SweepPoint]:
-    """Sizes that were measured, on communicators of so many ranks, of the collectives with a choice."""
+    """Yield the measured sizes of the collectives with a choice, on communicators of ``ranks`` ranks."""
     chosen = {line.collective for line in _choosing(policy)}
     seen = {(point.subject, point.size) for point in log.measured if point.candidate == LIBRARY}
     for subject, size in sorted(seen):

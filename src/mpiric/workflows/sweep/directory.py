@@ -25,7 +25,7 @@ def make_directory(directory: Path, hint: str = "name another --out") -> None:
 
 
 def keep_options(directory: Path, words: Sequence[str]) -> None:
-    """Write down the options of a new sweep, for one that resumes it."""
+    """Record the options of a new sweep, for a later call that resumes it."""
     make_directory(directory)
     with writing(directory / _OPTIONS, "name another --out"):
         (directory / _OPTIONS).write_text(json.dumps(list(words)) + "\n", encoding="utf-8")

@@ -75,7 +75,7 @@ def ask(
     limit_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Measure points of one candidate a collective; with an ``environment``, of what that chooses."""
+    """Measure points of one candidate a collective, or of the choices that an ``environment`` makes."""
     request, mpi = plan.request, plan.mpi
     by_word = {
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}": p

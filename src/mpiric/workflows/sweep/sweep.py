@@ -103,9 +103,9 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
 
 
 def for_site(learned: LearnedPolicy, exported: Policy, directory: Path, host: Host) -> list[str]:
-    """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI.
+    """Write the policy where every user's `mpiric run` looks, and its exports in a directory of this MPI.
 
-    ``exported``: the choices of it that were measured without mpiric.
+    ``exported``: choices of the policy that were measured without mpiric.
     """
     path = directory / site_name(learned.implementation, learned.version)
     beside = path.with_name(path.name.partition(".")[0])

@@ -41,7 +41,7 @@ def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple
 
 
 def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Finding, ...]:
-    """The findings, where those that suggest a setting say which of its values runs have tried."""
+    """Return the findings; suggestions of a setting name the values that runs have tried."""
     tried: dict[str, dict[str, None]] = {}
     for trial in trials:
         for name, value in trial.configuration.items:

@@ -78,12 +78,12 @@ class Judge:
 
     @property
     def expectation(self) -> tuple[object, ...]:
-        """What runs are held against, empty before anything was learned; another one once it was widened."""
+        """Reference for comparing runs, empty before anything was learned; it changes when it is widened."""
         return (self.at_mark,) if self.at_mark else (self.printed, self._written) if self.printed else ()
 
     @property
     def uncompared(self) -> str:
-        """What of the original's output differs from run to run, in a sentence; "" for nothing."""
+        """Sentence on the original's output that differs from run to run; "" for none."""
         printed = self.at_mark.printed.stdout.expected if self.at_mark and self._compares else self.printed
         if printed is None:
             return ""
@@ -208,7 +208,7 @@ class Judge:
         self.disputes.add(run)
 
     def _disagreement(self, run: RejectedRun) -> Disagreement | None:
-        """What is wrong with a run, by all that is known of the original."""
+        """Return the disagreement of a run with all recorded runs of the original."""
         options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
         if self.at_mark is not None:
             if run.marks is None or not run.stdout.exists():

@@ -152,7 +152,7 @@ class _Watch:
     wishes: MarkWishes
     begun_s: float
     _next_s: float = 0.0
-    _seen_key: MarkKey | None = None  # what counted the steps in the last look, and since when
+    _seen_key: MarkKey | None = None  # counter of the steps in the last look
     _seen_key_s: float = 0.0
 
     def will_do(self) -> bool:
@@ -173,7 +173,7 @@ class _Watch:
             return False
         if self.wishes.named is not None:
             return True
-        # What counts the steps of a long set-up ends with it: the same has to be found in a longer look.
+        # A counter of a long set-up ends with it: a longer look has to find the same counter.
         key = found.choice.key
         if self._seen_key != key:
             self._seen_key, self._seen_key_s = key, seen_s

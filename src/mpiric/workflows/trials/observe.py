@@ -135,7 +135,7 @@ def _run_whole(
 
 
 def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Path) -> bool:
-    """Whether a run with the recording runtime has shown that no rank calls MPI_Init.
+    """Return whether a run with the recording runtime has shown that no rank calls MPI_Init.
 
     Neither the executable nor a rank that was seen has an MPI library then, and nothing was recorded.
     """

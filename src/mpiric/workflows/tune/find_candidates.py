@@ -19,8 +19,8 @@ from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
 
 _SLOW = 2.5  # times the best objective: a run between marks that is known to be slower is stopped
-_DISTURBED, _DISTURBED_SHARE = 2, 0.05  # runs, the larger of both, from which on it is said
-_AHEAD = 0.95  # of the original's objective: what is below it may be worth a proof
+_DISTURBED, _DISTURBED_SHARE = 2, 0.05  # disturbed runs and their share; the larger limit triggers a note
+_AHEAD = 0.95  # share of the original's objective; a lower one may be worth a proof
 
 
 def find_candidates(state: TuneState) -> list[Configuration]:
@@ -80,7 +80,7 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     found = search_with(allowance)
     budget.spend(runs := allowance.runs_done)
     if not found.candidates and not state.known and not_reached(state):
-        # There is nothing to prove yet: what was kept for a proof goes to what was not tried.
+        # There is nothing to prove yet: the budget of the proof goes to configurations not yet tried.
         allowance = shared(keeps=partial(_is_ahead, state), replayed_runs=runs)
         found = search_with(allowance)
         budget.spend(max(0, allowance.runs_done - runs))
@@ -105,7 +105,7 @@ def _too_slow(state: TuneState) -> float | None:
 
 
 def _is_ahead(state: TuneState) -> bool:
-    """Whether a configuration seems so much faster than the original that it is worth a proof."""
+    """Return whether a configuration seems so much faster than the original that it is worth a proof."""
     times: dict[Configuration, list[float]] = defaultdict(list)
     for trial in (*state.originals, *state.searched):
         if trial.outcome is Outcome.OK and trial.objective is not None:

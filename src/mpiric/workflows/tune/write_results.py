@@ -67,7 +67,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
     at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
-    recipe = save_recipe(state, proved, split, host) if proved else ""  # has a note of its own
+    recipe = save_recipe(state, proved, split, host) if proved else ""  # reported by its own note
     best_so_far = None if proved else _best_so_far(state, evidence)
     if state.shortfall and not proved and best_so_far is None:
         state.note(state.shortfall)
@@ -117,7 +117,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
 
 
 def _doubts(state: TuneState) -> list[str]:
-    """What of the command cannot be relied on: its failures, what was not compared, and what to ask of it."""
+    """Return doubts about the command: its failures, output that was not compared, and advice."""
     trials = state.trials
     if not isinstance(trials, Trials):
         return []
@@ -140,7 +140,7 @@ def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
 
 
 def _rejected(state: TuneState) -> tuple[Rejected, ...]:
-    """What was rejected, less what was cleared later and what is in question."""
+    """Return the rejected configurations, without cleared and disputed ones."""
     left_out = {trial.configuration for trial in state.trials.corrected if trial.outcome not in _REJECTED}
     if isinstance(state.trials, Trials):
         asked = state.trials.judge.disputes.in_question()
@@ -172,7 +172,7 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median_low(values)), len(values)), None
     originals, candidates = evidence.ended
     if not evidence.low <= median(originals) / median(candidates) <= evidence.high:
-        # Runs that were disturbed: the pair in the middle has the ratio that is told.
+        # Some runs were disturbed: the median pair has the reported ratio.
         middle = sorted(evidence.pairs, key=lambda pair: pair[0] / pair[1])[len(evidence.pairs) // 2]
         return timing(middle[:1]), timing(middle[1:])
     return timing(originals), timing(candidates)
@@ -240,7 +240,7 @@ def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | Non
 
 
 def _why_nothing_tried(state: TuneState) -> str:
-    """Why no configuration was tried, with what would help."""
+    """Return the reason why no configuration was tried, with a remedy."""
     knobs_left = len(state.space.dimensions)
     if state.interrupted:
         return ""

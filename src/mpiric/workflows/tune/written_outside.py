@@ -9,7 +9,7 @@ from mpiric.tuning.equivalence.output_files import printable_name
 
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
-_NAMED = 10  # files; of more the number is told
+_NAMED = 10  # limit of named files; further files are counted
 
 
 def written_outside(

@@ -1,4 +1,4 @@
-"""What of a recipe goes into a pack: settings that name a network carry what a node needs for them."""
+"""Settings of a recipe in a pack: settings that name a network carry their needs on a node."""
 
 from pathlib import Path
 

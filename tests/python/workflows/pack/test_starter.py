@@ -92,7 +92,7 @@ def test_a_target_that_is_too_old_is_refused_when_packing():
 
 @pytest.fixture
 def start(tmp_path: Path):
-    """What a pack says that is started with these variables, and its status."""
+    """Return a function that starts a pack with variables and returns its status and messages."""
 
     def run(pack: Pack, **variables: str) -> tuple[int, str]:
         file = tmp_path / "app.pack"

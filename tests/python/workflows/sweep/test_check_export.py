@@ -1,4 +1,4 @@
-"""What a sweep exports is measured as the library alone runs it, and what is slower is taken out."""
+"""The export of a sweep is measured as the library alone runs it, and slower choices are taken out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def learned(*subjects: Subject) -> LearnedPolicy:
 
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """`check(policy, times)`: ``times(collective, size, exported)`` stands for the launches."""
+    """`check(policy, times)`: ``times(collective, size, exported)`` replaces the launches."""
     mpi = next(library for library in MPIS if library.label == "openmpi-5.0.11")
     request = SweepRequest(("mpirun", "-n", "4"), "/", {}, tmp_path)
     plan = SweepPlan(

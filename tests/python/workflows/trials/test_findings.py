@@ -1,4 +1,4 @@
-"""A suggested setting is said to have been tried only where a run has tried it."""
+"""A suggested setting counts as tried only if a run has tried it."""
 
 from tests.support.situations import BY_LABEL, situation
 

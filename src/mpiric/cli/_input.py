@@ -99,11 +99,11 @@ def _copy(source: int, name: str) -> int:
     """A file without a name that holds the rest of a descriptor's input, opened for reading."""
     directory = tempfile.gettempdir()
     limit_bytes = min(_LIMIT_BYTES, shutil.disk_usage(directory).free // 2)
-    begun = time.monotonic()
+    start_s = time.monotonic()
     next_report_s = _REPORT_S
     with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
         while True:
-            left_s = begun + _LIMIT_S - time.monotonic()
+            left_s = start_s + _LIMIT_S - time.monotonic()
             ready = select.select([source], [], [], max(0.0, min(left_s, 0.5)))[0]
             piece = os.read(source, _PIECE) if ready else None
             if piece == b"":
@@ -113,10 +113,10 @@ def _copy(source: int, name: str) -> int:
                 raise MpiricError(
                     f"{name} is a pipe with more than {size}; it is copied into {directory}", hint=_HINT
                 )
-            rest = memoryview(piece or b"")
-            while rest:
-                rest = rest[os.write(file.fileno(), rest) :]
-            elapsed_s = time.monotonic() - begun
+            unwritten = memoryview(piece or b"")
+            while unwritten:
+                unwritten = unwritten[os.write(file.fileno(), unwritten) :]
+            elapsed_s = time.monotonic() - start_s
             if elapsed_s > _LIMIT_S:
                 raise MpiricError(f"{name} is a pipe that did not end within {_LIMIT_S:g} s", hint=_HINT)
             if elapsed_s > next_report_s:
@@ -127,7 +127,7 @@ def _copy(source: int, name: str) -> int:
 def _is_same(path: Path, descriptor: int) -> bool:
     """Return whether a path names the file of a descriptor; the file of a here-document has been deleted."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return False
-    return os.path.samestat(found, os.fstat(descriptor))
+    return os.path.samestat(status, os.fstat(descriptor))

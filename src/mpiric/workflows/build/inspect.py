@@ -95,9 +95,9 @@ def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) ->
 
 def extract_to(path: Path, target: str, output: Path) -> None:
     """Write the executable with one variant; runs of zeros are left as holes."""
-    whole = read_executable(path)
+    executable = read_executable(path)
     with reading_elf(path):
-        data = extract(whole, target)
+        data = extract(executable, target)
     output.unlink(missing_ok=True)
     with os.fdopen(open_new(output, 0o666), "wb") as file:
         for at in range(0, len(data), 4096):

@@ -41,5 +41,5 @@ def with_network_order(
     situation: Situation, names: tuple[str, ...], used: tuple[str, ...] = (), provider: str = ""
 ) -> Situation:
     """Return the situation with its networks in measured order and the networks that the library selects."""
-    seen = replace(situation.observation, networks=names, networks_used=used, provider_used=provider)
-    return replace(situation, observation=seen)
+    observation = replace(situation.observation, networks=names, networks_used=used, provider_used=provider)
+    return replace(situation, observation=observation)

@@ -128,8 +128,8 @@ def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: 
     everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.others)
     program = program_path(parsed.job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
-    seen = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
-    files = dict.fromkeys((*seen, *linked))
+    paths = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    files = dict.fromkeys((*paths, *linked))
     names, calls = observation.mpi_names, observation.mpi_calls
     others = ready_to_serve(everyone, names, mpi, host, calls, tuple(files))
     return replace(parsed, others=others)

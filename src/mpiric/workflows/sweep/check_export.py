@@ -59,16 +59,16 @@ def check_export(
         gains, slower = {}, {}
         for ranks, environment in settings.items():
             say(f"measuring the exported choices without mpiric, {ranks.low} ranks")
-            for point, (own, exported) in _measured(plan, policy, log, host, ranks, environment).items():
-                gains[point] = own.median_s / exported.median_s
-                if exported.low_s > own.high_s and exported.median_s > own.median_s * (1 + NOISE):
+            for point, (baseline, exported) in _measured(plan, policy, log, host, ranks, environment).items():
+                gains[point] = baseline.median_s / exported.median_s
+                if exported.low_s > baseline.high_s and exported.median_s > baseline.median_s * (1 + NOISE):
                     slower[point] = gains[point]
         unmeasured = [line for line in _choosing(policy) if not any(_covers(line, point) for point in gains)]
         if not slower and not unmeasured:
             return ExportCheck(policy, gains, tuple(withdrawn))
-        kept = _without(policy, slower, unmeasured)
+        remaining = _without(policy, slower, unmeasured)
         withdrawn += _sentences(slower, unmeasured)
-        policy = kept
+        policy = remaining
     return ExportCheck(replace(policy, lines=()), withdrawn=tuple(withdrawn))
 
 
@@ -83,8 +83,8 @@ def _covers(line: Line, point: SweepPoint) -> bool:
 def _points(plan: SweepPlan, policy: Policy, log: Log, ranks: Span) -> Iterator[SweepPoint]:
     """Yield the measured sizes of the collectives with a choice, on communicators of ``ranks`` ranks."""
     chosen = {line.collective for line in _choosing(policy)}
-    seen = {(point.subject, point.size) for point in log.measured if point.candidate == LIBRARY}
-    for subject, size in sorted(seen):
+    measured = {(point.subject, point.size) for point in log.measured if point.candidate == LIBRARY}
+    for subject, size in sorted(measured):
         if subject in plan.sizes and subject.collective in chosen and subject.shape.ranks in ranks:
             yield SweepPoint(subject, size, LIBRARY)
 
@@ -105,11 +105,11 @@ def _measured(
         answer = ask(plan, host, points, limit_s, environment if is_exported else {})
         for point, times in answer.found:
             sides[is_exported][point].append(times)
-    own, exported = (
+    baseline, exported = (
         without_disturbed({point: averaged(LIBRARY, times) for point, times in side.items()}, tick_s())
         for side in (sides[False], sides[True])
     )
-    return {point: (own[point], exported[point]) for point in own if point in exported}
+    return {point: (baseline[point], exported[point]) for point in baseline if point in exported}
 
 
 def _without(policy: Policy, slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Policy:
@@ -120,8 +120,8 @@ def _without(policy: Policy, slower: Mapping[SweepPoint, float], unmeasured: lis
         bad += at_point[:1] or [
             line for line in _choosing(policy) if line.collective == point.subject.collective
         ]
-    kept = (replace(line, candidate=LIBRARY) if line in bad else line for line in policy.lines)
-    return replace(policy, lines=tuple(kept))
+    lines = (replace(line, candidate=LIBRARY) if line in bad else line for line in policy.lines)
+    return replace(policy, lines=tuple(lines))
 
 
 def _sentences(slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Iterator[str]:

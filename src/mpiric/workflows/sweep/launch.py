@@ -92,8 +92,8 @@ def ask(
         answer.failure = error
         rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
     for row in rows:
-        words = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
-        point = by_word.get(":".join(words))
+        fields = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
+        point = by_word.get(":".join(fields))
         if point is None:
             continue
         if wrong := row.get("wrong", 0):

@@ -229,8 +229,8 @@ def started_unix_s(execution: Execution) -> float:
 
 def _is_whole(marks: RunMarks, pair: MarkPair) -> bool:
     counting = [rank for rank in marks.ranks if rank.rank == 0 or not pair.on_rank_0_alone]
-    whole = bool(counting) and all(rank.first and rank.last for rank in counting)
-    return whole and (pair.on_rank_0_alone or not marks.missing)
+    is_whole = bool(counting) and all(rank.first and rank.last for rank in counting)
+    return is_whole and (pair.on_rank_0_alone or not marks.missing)
 
 
 def _split(marks: RunMarks | None, pair: MarkPair | None, execution: Execution) -> Split | None:

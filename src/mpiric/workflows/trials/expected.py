@@ -69,8 +69,8 @@ def with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
         return observation
     program = program_path(job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
-    seen = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
-    files = dict.fromkeys(path for path in (*seen, *linked) if path.startswith("/"))
+    paths = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    files = dict.fromkeys(path for path in (*paths, *linked) if path.startswith("/"))
     names = mpis.mpi_names(host, files)
     return replace(
         observation,

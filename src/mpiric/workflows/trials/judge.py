@@ -361,9 +361,9 @@ def kept_files(trial: Trial) -> Path:
 
 def written_by_originals(tune: Path) -> tuple[str, ...]:
     """Names of the files that the original wrote in the runs of a tune, as far as copies were kept."""
-    kept = (tune / OUTPUTS).glob("*.files")
+    copies = (tune / OUTPUTS).glob("*.files")
     return tuple(
-        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if is_file(path)})
+        sorted({str(path.relative_to(run)) for run in copies for path in run.rglob("*") if is_file(path)})
     )
 
 
@@ -372,20 +372,20 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
 
     A file that an earlier run wrote alike, such as a checkpoint, is kept once.
     """
-    kept = kept_files(trial)
-    remove_tree(kept)  # left by a run that an interrupted tune did not note
-    kept.mkdir(mode=0o700)
-    left = _KEPT_BYTES
+    copies = kept_files(trial)
+    remove_tree(copies)  # left by a run that an interrupted tune did not note
+    copies.mkdir(mode=0o700)
+    free_bytes = _KEPT_BYTES
     for name, path in directory.written().items():
-        left -= path.stat().st_size
-        if left >= 0:
-            (kept / name).parent.mkdir(parents=True, exist_ok=True)
-            earlier = (run / name for run in sorted(kept.parent.glob("*.files")) if run != kept)
+        free_bytes -= path.stat().st_size
+        if free_bytes >= 0:
+            (copies / name).parent.mkdir(parents=True, exist_ok=True)
+            earlier = (run / name for run in sorted(copies.parent.glob("*.files")) if run != copies)
             alike = (file for file in earlier if file.is_file() and filecmp.cmp(path, file, shallow=False))
             try:
-                os.link(next(alike), kept / name)
+                os.link(next(alike), copies / name)
             except (StopIteration, OSError):  # there is none, or the file system has no hard links
-                _copy_private(path, kept / name)
+                _copy_private(path, copies / name)
 
 
 def _copy_private(path: Path, copy: Path) -> Path:

@@ -141,7 +141,9 @@ def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Pa
     """
     if observation.mpi_names or runs.recorded.recorded or not runs.recorded.trials:
         return False
-    if any(is_mpi_library(path) for each in runs.seen for rank in each.ranks for path in rank.libraries):
+    if any(
+        is_mpi_library(path) for seen_run in runs.seen for rank in seen_run.ranks for path in rank.libraries
+    ):
         return False
     return not any(path.is_file() for path in records.rglob("*"))
 

@@ -45,17 +45,17 @@ class Reliability:
 
     def is_unreliable(self, trial: Trial) -> bool:
         """Return whether a configuration fails more often than the original, though not in every run."""
-        original, own = Configuration(), self.failures[trial.configuration, trial.outcome]
+        original, failures = Configuration(), self.failures[trial.configuration, trial.outcome]
         rate = (self.failures[original, trial.outcome] + 1) / (self.runs[original] + 2)
         runs = self.runs[trial.configuration]
-        fewer = sum(comb(runs, n) * rate**n * (1 - rate) ** (runs - n) for n in range(own))
+        fewer = sum(comb(runs, n) * rate**n * (1 - rate) ** (runs - n) for n in range(failures))
         return 1 - fewer < _CHANCE
 
     def sentence(self, trial: Trial) -> str:
         """Return a sentence on the failure counts of a configuration and of the original."""
-        own, original = self.failures[trial.configuration, trial.outcome], Configuration()
+        failures, original = self.failures[trial.configuration, trial.outcome], Configuration()
         return (
-            f"{trial.reason} in {own} of {self.runs[trial.configuration]} runs, "
+            f"{trial.reason} in {failures} of {self.runs[trial.configuration]} runs, "
             f"the command as it is in {self.failures[original, trial.outcome]} of {self.runs[original]}"
         )
 
@@ -64,9 +64,9 @@ class Reliability:
         """Return sentences on the failures of the original."""
         original = Configuration()
         runs = self.runs[original]
-        words = {Outcome.TIMED_OUT: "did not end", Outcome.FAILED: "failed"}
+        descriptions = {Outcome.TIMED_OUT: "did not end", Outcome.FAILED: "failed"}
         return tuple(
-            f"the command itself {words[outcome]} in {count} of {runs} runs"
+            f"the command itself {descriptions[outcome]} in {count} of {runs} runs"
             for outcome in FAILURES
             if (count := self.failures[original, outcome])
         )

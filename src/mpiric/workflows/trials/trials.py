@@ -351,14 +351,14 @@ class Trials:
             if trial.outcome is Outcome.OK and trial.phase is not Phase.RECORD:
                 self._longest_s = max(self._longest_s, trial.wall_s)
             for failure in failed:
-                own = [each for each in self._failed if each.outcome is failure.outcome]
-                self._failed = [each for each in self._failed if each.outcome is not failure.outcome]
-                self._correct([self._withdrawn(each) for each in own])
+                alike = [earlier for earlier in self._failed if earlier.outcome is failure.outcome]
+                self._failed = [earlier for earlier in self._failed if earlier.outcome is not failure.outcome]
+                self._correct([self._withdrawn(earlier) for earlier in alike])
             return result
         if not failed:
             return result
         if result.trial.outcome not in FAILURES and not self.reliability.is_unreliable(failed[-1]):
-            self._correct([self._withdrawn(each) for each in failed])
+            self._correct([self._withdrawn(earlier) for earlier in failed])
             return result
         if result.trial.outcome not in FAILURES:
             result = result.ended(failed[-1].outcome, self.reliability.sentence(failed[-1]))

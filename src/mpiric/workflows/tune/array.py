@@ -73,8 +73,8 @@ def _work(
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
         # What the command does is found out once.
-        known = read_log(array_round.submission / EVENTS) if array_round.number else None
-        with observed_tune(request, parsed, log, host, narrator, Runner(), block, known=known) as state:
+        earlier = read_log(array_round.submission / EVENTS) if array_round.number else None
+        with observed_tune(request, parsed, log, host, narrator, Runner(), block, known=earlier) as state:
             if element is not None:
                 _run_block(state, array_round, element, host)
             if element is None or array_round.is_complete:
@@ -179,11 +179,11 @@ def _learn_networks(state: TuneState, host: Host) -> None:
     known = next((event for event in state.log.read().events if event["event"] == "networks"), None)
     if known is None:
         state.situation = with_networks(state.situation, host, state.narrator)
-        seen = state.situation.observation
+        observation = state.situation.observation
         known = {
-            "names": list(seen.networks),
-            "used": list(seen.networks_used),
-            "provider": seen.provider_used,
+            "names": list(observation.networks),
+            "used": list(observation.networks_used),
+            "provider": observation.provider_used,
         }
         state.log.append("networks", known)
         return

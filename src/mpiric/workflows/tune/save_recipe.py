@@ -77,10 +77,10 @@ def export_learned(
         trial.outcome is Outcome.OK and trial.configuration.as_dict().get("collectives") == "exported"
         for trial in trials
     )
-    words = export_policy(learned, directory / "collectives", host, of_library(learned) if ran else None)
+    sentences = export_policy(learned, directory / "collectives", host, of_library(learned) if ran else None)
     if not ran:
-        words.append("not written as the library's own settings, which no run has used")
-    return [*origins(directory), *words]
+        sentences.append("not written as the library's own settings, which no run has used")
+    return [*origins(directory), *sentences]
 
 
 def reason_for(name: str, situation: Situation) -> str:

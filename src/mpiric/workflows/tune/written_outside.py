@@ -36,9 +36,9 @@ def written_outside(
             f"it appends to {_names(appended)} {where}: every run has added to that, "
             "and nothing of it was compared"
         )
-    if rest := written - appended:
+    if overwritten := written - appended:
         sentences.append(
-            f"it writes {_names(rest)} {where}: every run writes there, nothing of that was compared, "
+            f"it writes {_names(overwritten)} {where}: every run writes there, nothing of that was compared, "
             f"and it is left as {left}"
         )
     return sentences

@@ -103,12 +103,12 @@ def _date(text: str) -> datetime:
 
 def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
     """The newest finished tune of this command that is not younger than ``day``."""
-    known = [tune for tune in store.tunes() if tune.job == job and tune.finished]
-    fitting = [tune for tune in known if (began := moment(tune.started_at)) and began <= day]
+    finished = [tune for tune in store.tunes() if tune.job == job and tune.finished]
+    fitting = [tune for tune in finished if (began := moment(tune.started_at)) and began <= day]
     if not fitting:
         raise NotFoundError(
             f"no tune of this command from {day:%Y-%m-%d} or before in {store.root}",
-            hint="`mpiric history` lists what there is" if known else "tune it first: mpiric tune -- CMD",
+            hint="`mpiric history` lists what there is" if finished else "tune it first: mpiric tune -- CMD",
         )
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]

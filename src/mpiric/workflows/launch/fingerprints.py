@@ -84,5 +84,5 @@ def _digest(job: Job, host: Host) -> str:
     if path is None or not host.is_file(path if path.startswith("/") else f"{job.working_directory}/{path}"):
         return ""
     absolute = path if path.startswith("/") else f"{job.working_directory}/{path}"
-    words = host.run(["sha256sum", "--", absolute], timeout_s=60).stdout.split()
-    return words[0][:32] if words else ""
+    fields = host.run(["sha256sum", "--", absolute], timeout_s=60).stdout.split()
+    return fields[0][:32] if fields else ""

@@ -53,10 +53,10 @@ def _need(need: SettingsNeed) -> str:
 
 def _highest(needs: Iterable[GlibcNeed], *, required: bool) -> Iterator[str]:
     """A line a file, the highest version first; the needs come in that order."""
-    seen = set[str]()
+    versions = set[str]()
     for need in needs:
-        if need.required is required and need.name not in seen:
-            seen.add(need.name)
+        if need.required is required and need.name not in versions:
+            versions.add(need.name)
             version = ".".join(map(str, need.version))
             yield f"{version} {need.name} {need.symbol.replace(' ', '-')} {need.stand_in}".rstrip()
 

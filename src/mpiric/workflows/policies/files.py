@@ -92,8 +92,8 @@ def all_learned(directory: Path) -> LearnedPolicy | None:
 
     Times that the scheduler has made decide nothing.
     """
-    found = (learned_file(directory), benchmark_file(directory))
-    policies = [undisturbed(read_learned(path), tick_s()) for path in found if is_file(path)]
+    paths = (learned_file(directory), benchmark_file(directory))
+    policies = [undisturbed(read_learned(path), tick_s()) for path in paths if is_file(path)]
     return first_decided(policies) if policies else None
 
 

@@ -44,8 +44,8 @@ def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, ho
         recipes = (
             [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
         )
-        made_for = [dict(each.fingerprint.mpi) for each in recipes]
-        library = next((each for each in parsed.others if of_mpi(each) in made_for), None)
+        made_for = [dict(candidate.fingerprint.mpi) for candidate in recipes]
+        library = next((candidate for candidate in parsed.others if of_mpi(candidate) in made_for), None)
         if library is None:
             raise
         return expected_situation(replace(parsed, mpi=library), host, EVERYTHING)
@@ -98,8 +98,8 @@ def named_recipe(
     recipe = read_recipe(path, check_value)
     if not allow_rounding and (why := lacks_consent(path, recipe)):
         raise MismatchError(why, hint=f"add {CONSENT} if that is acceptable")
-    found = differences(recipe.fingerprint, current)
-    refused = [str(each) for each in found if each.severity is Severity.REFUSE]
+    mismatches = differences(recipe.fingerprint, current)
+    refused = [str(mismatch) for mismatch in mismatches if mismatch.severity is Severity.REFUSE]
     if refused:
         raise MismatchError(
             f"the recipe {path} is not for this: {'; '.join(refused)}",
@@ -110,7 +110,7 @@ def named_recipe(
             f"the recipe {path} is not applied: its whole run differs: {recipe.whole.why}",
             hint="tune again, or see with `mpiric tune --finish -- CMD` what a whole run shows",
         )
-    return recipe, str(path), [*_applied(path, recipe), *_warnings(found)]
+    return recipe, str(path), [*_applied(path, recipe), *_warnings(mismatches)]
 
 
 def other_library(recipe: Recipe, label: str, situation: Situation) -> str:
@@ -186,7 +186,7 @@ def _applied(path: Path, recipe: Recipe) -> list[str]:
 
 def _warnings(mismatches: Sequence[Difference]) -> list[str]:
     """Return the differences from the tune: one sentence for each of machine, MPI library and command."""
-    hardware = any(each.field in _HARDWARE for each in mismatches)
+    hardware = any(mismatch.field in _HARDWARE for mismatch in mismatches)
     introductions = {
         "machine": "tuned on another machine" if hardware else "tuned with other CPUs of such a machine",
         "mpi": "tuned with another release of the MPI library",
@@ -194,7 +194,7 @@ def _warnings(mismatches: Sequence[Difference]) -> list[str]:
     }
     sentences = []
     for part, introduction in introductions.items():
-        of_part = [str(each) for each in mismatches if each.field.startswith(f"{part}.")]
+        of_part = [str(mismatch) for mismatch in mismatches if mismatch.field.startswith(f"{part}.")]
         if of_part:
             sentences.append(f"{introduction}: {'; '.join(of_part)}")
     return sentences

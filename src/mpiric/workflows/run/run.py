@@ -145,8 +145,8 @@ def _placement_words(configuration: Configuration, situation: Situation) -> Iter
         yield f"binding={level}: ranks are bound as by default of {library}; --set binding=LEVEL sets another"
     elif situation.mpi.launcher and not knobs.is_binding_kept(values["mpi"], situation):
         yield (
-            f"ranks are bound by the default of {values['mpi']}, which may differ from that of {library}; "
-            "--set binding=LEVEL sets it"
+            f"ranks are bound by the default of {values['mpi']}, which may differ from the default "
+            f"of {library}; --set binding=LEVEL sets it"
         )
 
 

@@ -372,20 +372,20 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
 
     A file that an earlier run wrote alike, such as a checkpoint, is kept once.
     """
-    copies = kept_files(trial)
-    remove_tree(copies)  # left by a run that an interrupted tune did not note
-    copies.mkdir(mode=0o700)
+    destination = kept_files(trial)
+    remove_tree(destination)  # left by a run that an interrupted tune did not note
+    destination.mkdir(mode=0o700)
     free_bytes = _KEPT_BYTES
     for name, path in directory.written().items():
         free_bytes -= path.stat().st_size
         if free_bytes >= 0:
-            (copies / name).parent.mkdir(parents=True, exist_ok=True)
-            earlier = (run / name for run in sorted(copies.parent.glob("*.files")) if run != copies)
+            (destination / name).parent.mkdir(parents=True, exist_ok=True)
+            earlier = (run / name for run in sorted(destination.parent.glob("*.files")) if run != destination)
             alike = (file for file in earlier if file.is_file() and filecmp.cmp(path, file, shallow=False))
             try:
-                os.link(next(alike), copies / name)
+                os.link(next(alike), destination / name)
             except (StopIteration, OSError):  # there is none, or the file system has no hard links
-                _copy_private(path, copies / name)
+                _copy_private(path, destination / name)
 
 
 def _copy_private(path: Path, copy: Path) -> Path:

@@ -229,12 +229,12 @@ class _Watch:
         window = self._window(calls)
         if window is not None and not -_STEEPEST / (1 + _STEEPEST) <= window.growth <= _STEEPEST:
             times = 1 + window.growth
-            name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
+            name = "its output" if calls.key.is_printed else mark_name(calls.key)
             change = f"{times:.3g} times longer" if times > 1 else f"{1 / times:.3g} times shorter"
             choice = replace(choice, key=None, why=f"the steps that {name} counts become {change}")
             return _Found(choice)
         if window is None:
-            name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
+            name = "its output" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
             choice = replace(choice, key=None, why=f"{name} came {seen}: too few steps were seen")
         return _Found(choice, window)

@@ -176,19 +176,19 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
 
 def _learn_networks(state: TuneState, host: Host) -> None:
     """Measured once in a tune."""
-    known = next((event for event in state.log.read().events if event["event"] == "networks"), None)
-    if known is None:
+    networks_event = next((event for event in state.log.read().events if event["event"] == "networks"), None)
+    if networks_event is None:
         state.situation = with_networks(state.situation, host, state.narrator)
         observation = state.situation.observation
-        known = {
+        networks_event = {
             "names": list(observation.networks),
             "used": list(observation.networks_used),
             "provider": observation.provider_used,
         }
-        state.log.append("networks", known)
+        state.log.append("networks", networks_event)
         return
-    names, used = known["names"], known.get("used")
+    names, used = networks_event["names"], networks_event.get("used")
     networks = tuple(str(name) for name in names) if isinstance(names, list) else ()
     of_library = tuple(str(name) for name in used) if isinstance(used, list) else ()
-    provider = str(known.get("provider", ""))
+    provider = str(networks_event.get("provider", ""))
     state.situation = with_network_order(state.situation, networks, of_library, provider)

@@ -132,7 +132,7 @@ def look_at_knobs(state: TuneState) -> None:
     """Fill in which knobs apply, and what they have noticed."""
     # That others use the CPUs is no matter of settings, and yet decides on what can be measured.
     advice = state.recorded[-1].profile.advice if state.recorded else ()
-    cpus_taken = tuple(chain.finding for chain in advice if chain.finding.id == "cpus-taken")
+    cpus_taken = tuple(advised.finding for advised in advice if advised.finding.id == "cpus-taken")
     fill_in_space(state)
     state.findings = (*cpus_taken, *findings_of(state.situation, state.space))
     begin_file_runs(state)

@@ -34,8 +34,8 @@ class Nodes:
 
 
 def left(values, host, *, launches=True, nodes=2, **changes):
-    two_nodes = replace(situation(MPICH, ranks=4, nodes=nodes), **changes)
-    usable, sentences = without_missing(Configuration.of(values), two_nodes, host, launches=launches)
+    case = replace(situation(MPICH, ranks=4, nodes=nodes), **changes)
+    usable, sentences = without_missing(Configuration.of(values), case, host, launches=launches)
     return usable.as_dict(), sentences
 
 

@@ -32,11 +32,11 @@ class Host(SlurmHost):
     environ: ClassVar = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}
 
 
-def excuse(answers, tmp_path, stderr="", asked=None, environ=None):
+def excuse(answers, tmp_path, stderr="", commands=None, environ=None):
     clock = Clock()
     (tmp_path / "stderr").write_text(stderr)
     patience = Patience(sleep=clock.sleep, clock=lambda: clock.now, controller_s=300)
-    host = Host(answers, asked if asked is not None else [])
+    host = Host(answers, commands if commands is not None else [])
     host.environ = environ or Host.environ
     return AllocationHosts(batch_scheduler("slurm"), host, TWO, patience).excuse(tmp_path / "stderr")
 
@@ -85,14 +85,14 @@ def test_a_step_that_was_never_started_is_an_interruption(line, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stderr",
     [
         "srun: error: Unable to create step for job 7: More processors requested than permitted",
         "srun: Job 7 step creation temporarily disabled, retrying (busy)\nsrun: Step created for job 7",
     ],
 )
-def test_a_step_that_its_own_options_forbid_or_that_ran_has_no_excuse(said, tmp_path):
-    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, said) == ""
+def test_a_step_that_its_own_options_forbid_or_that_ran_has_no_excuse(stderr, tmp_path):
+    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, stderr) == ""
 
 
 LATE = Completed(TIMED_OUT, "", "")
@@ -103,7 +103,7 @@ def test_a_stuck_step_of_an_earlier_run_is_cancelled(tmp_path):
     commands = []
     answers = {"sinfo": [FINE], "srun": [LATE, STARTED], "squeue": steps, "scancel": [STARTED]}
     environ = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967290"}
-    assert "before 7.5 was cancelled" in excuse(answers, tmp_path, asked=commands, environ=environ)
+    assert "before 7.5 was cancelled" in excuse(answers, tmp_path, commands=commands, environ=environ)
     assert [argv[-1] for argv in commands if argv[0] == "scancel"] == ["7.5", "7.5"]
     assert not any("--overlap" in argv for argv in commands)
 

@@ -26,9 +26,8 @@ def site(
         tmp_path, configuration, situation(BY_LABEL[label]), proved(configuration, **shown)
     )
     directory = tmp_path / "site"
-    return sentences, {
-        path.name: path.read_text() for path in directory.iterdir()
-    } if directory.is_dir() else {}
+    paths = directory.iterdir() if directory.is_dir() else ()
+    return sentences, {path.name: path.read_text() for path in paths}
 
 
 def test_settings_not_shown_to_contribute_are_in_no_file(tmp_path: Path) -> None:

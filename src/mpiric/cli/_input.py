@@ -16,8 +16,8 @@ from mpiric.cli._errors import say
 from mpiric.host.processes.keeper_launch import inherited_descriptors
 from mpiric.model.errors import MpiricError
 
-_LIMIT_BYTES = 256 << 20  # of one pipe: what is larger belongs into a file
-_LIMIT_S = 300.0  # for a pipe to reach its end
+_LIMIT_BYTES = 256 << 20  # limit for the content of one pipe; larger input belongs into a file
+_LIMIT_S = 300.0  # time limit for reading one pipe to its end
 _PATIENCE_S = 0.5
 _REPORT_S = 2.0
 _PIECE = 1 << 16
@@ -74,12 +74,12 @@ def refuse_descriptors(argv: Sequence[str]) -> None:
     for number in named_descriptors(argv):
         raise MpiricError(
             f"/dev/fd/{number} of the command exists in this shell only, not in a job",
-            hint="write it into a file on a shared file system and name that in place of <(...)",
+            hint="write it into a file on a shared file system and pass its path instead of <(...)",
         )
 
 
 def _replace_pipe(number: int) -> None:
-    """Put a copy of what comes from an inherited pipe in its place; other descriptors stay."""
+    """Replace an inherited pipe by a copy of its content; leave other descriptors as they are."""
     name = f"/dev/fd/{number}"
     mode = os.fstat(number).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -88,7 +88,7 @@ def _replace_pipe(number: int) -> None:
     if stat.S_ISFIFO(mode) and flags & os.O_ACCMODE != os.O_RDONLY:
         raise MpiricError(
             f"{name} of the command is a pipe that it writes into, and every run would write there",
-            hint="let it write into a file in place of >(...), and process that file afterwards",
+            hint="let it write into a file instead of >(...), and process that file afterwards",
         )
     copy = _copy(number, name)
     os.dup2(copy, number, inheritable=True)
@@ -99,11 +99,11 @@ def _copy(source: int, name: str) -> int:
     """A file without a name that holds the rest of a descriptor's input, opened for reading."""
     directory = tempfile.gettempdir()
     limit_bytes = min(_LIMIT_BYTES, shutil.disk_usage(directory).free // 2)
-    begun = time.monotonic()
+    start_s = time.monotonic()
     next_report_s = _REPORT_S
     with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
         while True:
-            left_s = begun + _LIMIT_S - time.monotonic()
+            left_s = start_s + _LIMIT_S - time.monotonic()
             ready = select.select([source], [], [], max(0.0, min(left_s, 0.5)))[0]
             piece = os.read(source, _PIECE) if ready else None
             if piece == b"":
@@ -113,10 +113,10 @@ def _copy(source: int, name: str) -> int:
                 raise MpiricError(
                     f"{name} is a pipe with more than {size}; it is copied into {directory}", hint=_HINT
                 )
-            rest = memoryview(piece or b"")
-            while rest:
-                rest = rest[os.write(file.fileno(), rest) :]
-            elapsed_s = time.monotonic() - begun
+            unwritten = memoryview(piece or b"")
+            while unwritten:
+                unwritten = unwritten[os.write(file.fileno(), unwritten) :]
+            elapsed_s = time.monotonic() - start_s
             if elapsed_s > _LIMIT_S:
                 raise MpiricError(f"{name} is a pipe that did not end within {_LIMIT_S:g} s", hint=_HINT)
             if elapsed_s > next_report_s:
@@ -125,9 +125,9 @@ def _copy(source: int, name: str) -> int:
 
 
 def _is_same(path: Path, descriptor: int) -> bool:
-    """Whether a path names the file of a descriptor: a here-document, for one, has been deleted."""
+    """Return whether a path names the file of a descriptor; the file of a here-document has been deleted."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return False
-    return os.path.samestat(found, os.fstat(descriptor))
+    return os.path.samestat(status, os.fstat(descriptor))

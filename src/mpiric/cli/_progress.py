@@ -47,7 +47,7 @@ class Progress:
 
     def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
         """Update the live line, or print one line."""
-        self._runs = trial.number or self._runs + 1  # as the log has it: runs that are repeated are counted
+        self._runs = trial.number or self._runs + 1  # number in the log, which counts repeated runs
         self._best = best
         if self._live is not None:
             self._live.update(self._line(trial, remaining_s))

@@ -11,33 +11,33 @@ from mpiric.model.errors import MpiricError
 
 def given_options(context: click.Context, without: Container[str]) -> list[str]:
     """The options of this call, written once more; ``without`` are names of parameters."""
-    words: list[str] = []
+    arguments: list[str] = []
     for parameter in context.command.params:
         name = parameter.name or ""
         if name in without or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         value, option = context.params[name], max(parameter.opts, key=len)
         if isinstance(parameter, click.Option) and parameter.is_flag:
-            words.append(option if value else max(parameter.secondary_opts, key=len))
+            arguments.append(option if value else max(parameter.secondary_opts, key=len))
             continue
         several = value if isinstance(value, tuple) else (value,)
         if not parameter.multiple:
             several = (",".join(map(str, several)),)  # a list in one word
-        for each in several:
-            words += [option, str(each)]
-    return words
+        for item in several:
+            arguments += [option, str(item)]
+    return arguments
 
 
 def recall_options(
-    context: click.Context, words: Sequence[str], line: Sequence[str], without: Container[str]
+    context: click.Context, stored: Sequence[str], line: Sequence[str], without: Container[str]
 ) -> dict[str, Any]:
-    """Give a resumed call the options of the call that it continues; those given anew win.
+    """Give a resumed call the options of the call that it continues; options on its command line win.
 
-    Raises MpiricError for kept words that are no options.
+    Raises MpiricError if the stored arguments cannot be parsed as options.
     """
     try:
-        earlier = context.command.make_context(context.info_name, [*words, "--", *line])
-    except click.ClickException as error:  # of another version of mpiric, or edited
+        earlier = context.command.make_context(context.info_name, [*stored, "--", *line])
+    except click.ClickException as error:  # written by another version of mpiric, or edited
         raise MpiricError(
             f"the options that are kept for --resume cannot be read: {error.format_message()}",
             hint="start anew without --resume",

@@ -12,7 +12,7 @@ from mpiric.model.printable import printable
 
 
 class PrintableStream:
-    """A text stream that replaces control characters by visible escapes; the rest is that of ``raw``."""
+    """A text stream that replaces control characters by visible escapes; all else is passed to ``raw``."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw

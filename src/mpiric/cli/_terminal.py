@@ -29,16 +29,16 @@ class PrintableConsole(Console):
 
 
 def stdout_console(width: int | None = WIDTH_OF_FILES) -> Console:
-    """Make the console of stdout, without colours when stdout is no terminal or NO_COLOR is set.
+    """Make the console of stdout, without colours when stdout is not a terminal or NO_COLOR is set.
 
-    ``width`` is that of files and pipes, unless COLUMNS is set.
+    ``width`` applies to files and pipes, unless COLUMNS is set.
     """
     is_known = sys.stdout.isatty() or os.environ.get("COLUMNS")
     return PrintableConsole(width=None if is_known else width)
 
 
 def stderr_console(width: int | None = None) -> Console:
-    """Make the console of stderr; ``width`` is that of files and pipes."""
+    """Make the console of stderr; ``width`` applies to files and pipes."""
     return PrintableConsole(to_stderr=True, width=None if sys.stderr.isatty() else width)
 
 

@@ -39,7 +39,7 @@ Examples:
   mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
   mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 125 when slower
 """
-_JOB_S = 3600.0  # that a job asks for, unless --sbatch says otherwise
+_JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another
 _WORDS = {
     Verdict.SLOWER: "slower than then",
     Verdict.FASTER: "faster than then",
@@ -67,25 +67,25 @@ _WORDS = {
 @submit_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
-def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **given: Any) -> int:
+def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **options: Any) -> int:
     """List tunes; with --against, run CMD again and say whether it has become slower.
 
     It runs as it is and with the baseline's recipe in turn, and both are compared with the runs recorded
     then. Exit status 125 when it is slower beyond doubt, 0 otherwise.
     """
-    refuse_unsubmitted(given)
-    if given["explore"]:
-        return _explored(explored_history(store, command_line, say), as_json=given["as_json"])
+    refuse_unsubmitted(options)
+    if options["explore"]:
+        return _explored(explored_history(store, command_line, say), as_json=options["as_json"])
     if baseline is None:
-        return _list(past(store), command_line, as_json=given["as_json"])
+        return _list(past(store), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(
             "--against needs the command to measure",
             hint="mpiric history --against BASELINE -- mpirun -n 2 ./app",
         )
     if baseline.endswith(".json"):
-        return _against_fabric(Path(baseline), command_line, given)
-    if given["submit"]:
+        return _against_fabric(Path(baseline), command_line, options)
+    if options["submit"]:
         with piped_input(command_line) as stdin:
             return _submitted(baseline, command_line, store, stdin)
     with piped_input(command_line) as stdin, Progress() as progress:
@@ -96,12 +96,12 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
             against=baseline,
             stdin=stdin,
             store=store,
-            in_place=given["in_place"],
-            confidence=given["confidence"],
-            minimum_effect=given["minimum_effect"],
+            in_place=options["in_place"],
+            confidence=options["confidence"],
+            minimum_effect=options["minimum_effect"],
         )
         comparison = against(request, LocalHost(), progress)
-    if given["as_json"]:
+    if options["as_json"]:
         print_json(_comparison_json(comparison))
     else:
         for line in _told(comparison):
@@ -114,33 +114,35 @@ def _submitted(baseline: str, command_line: tuple[str, ...], store: Path | None,
     root = Store(store).root
     directory = (root / "submitted" / f"history-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}").absolute()
     make_directory(directory, "name another --store")
-    given = ("--against", baseline)
+    arguments = ("--against", baseline)
     return run_submitted(
         directory,
         ("--store", str(root.absolute())),
         stdin=stdin,
         budget_s=_JOB_S,
-        go_on=sh_command(["mpiric", "history", "--submit", *given, "--", *command_line]),
+        go_on=sh_command(["mpiric", "history", "--submit", *arguments, "--", *command_line]),
         afresh=True,
     )
 
 
-def _against_fabric(baseline: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:
+def _against_fabric(baseline: Path, command_line: tuple[str, ...], options: dict[str, Any]) -> int:
     """Transports then and now, a line a class of pairs."""
-    rules = (given["confidence"], given["minimum_effect"])
-    found = against_fabric(
+    rules = (options["confidence"], options["minimum_effect"])
+    regressions = against_fabric(
         baseline,
         command_line,
         str(Path.cwd()),
         LocalHost(),
-        lambda words: print(words, file=sys.stderr),
+        lambda sentence: print(sentence, file=sys.stderr),
         *rules,
     )
-    if given["as_json"]:
-        print_json({"baseline": baseline, "pairs": {c.value: _regression_json(r) for c, r in found.items()}})
-    for pair_class, regression in () if given["as_json"] else found.items():
+    if options["as_json"]:
+        print_json(
+            {"baseline": baseline, "pairs": {c.value: _regression_json(r) for c, r in regressions.items()}}
+        )
+    for pair_class, regression in () if options["as_json"] else regressions.items():
         print(f"  {pair_class.value:11} {_words_of(regression)}")
-    slower = any(regression.verdict is Verdict.SLOWER for regression in found.values())
+    slower = any(regression.verdict is Verdict.SLOWER for regression in regressions.values())
     return int(ExitCode.SLOWER) if slower else 0
 
 

@@ -95,15 +95,15 @@ def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | Non
     learned = merge([read_learned(record) for record in places])
     if page is not None:
         print(f"wrote {write(page, policy_html(learned, __version__))}", file=sys.stderr)
-    words = []
+    sentences = []
     if directory is not None:
-        words = export_policy(learned, directory, LocalHost(), of_library(learned))
-        words.append("not measured without mpiric: `mpiric sweep` measures what it writes")
+        sentences = export_policy(learned, directory, LocalHost(), of_library(learned))
+        sentences.append("not measured without mpiric: `mpiric sweep` measures what it writes")
     if as_json:
         print_json(policy_json(learned))
     else:
         print_policy(learned, stdout_console())
-    for sentence in words:
+    for sentence in sentences:
         print(sentence, file=sys.stderr)
 
 

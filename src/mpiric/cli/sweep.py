@@ -110,46 +110,46 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     metavar="-- LAUNCHER",
     required=True,
 )
-def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
+def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001
     """Measure the collectives of an MPI library on this cluster and write the policy of the best.
 
     LAUNCHER is a launch line without a program, over the nodes to tune for. The sweep measures where it is
     unsure which algorithm is best, not the whole grid.
     """
-    if given["resume"]:
-        given = _with_earlier_options(launch_line, given)
-    refuse_unsubmitted(given)
-    if given["submit"] and not dry_run:
-        return _submitted(launch_line, given)
-    host, words = LocalHost(), stderr_console()
+    if options["resume"]:
+        options = _with_earlier_options(launch_line, options)
+    refuse_unsubmitted(options)
+    if options["submit"] and not dry_run:
+        return _submitted(launch_line, options)
+    host, console = LocalHost(), stderr_console()
     site = site_directory(os.environ)
-    if given["site"] and not dry_run:
+    if options["site"] and not dry_run:
         make_directory(site, SITE_HINT)
-    plan = prepare(_request(launch_line, given), host)
+    plan = prepare(_request(launch_line, options), host)
     cost = cost_by_guess(plan)
     if dry_run:
         print_json(_plan(plan)) if as_json else print(cost)
         return 0
-    words.print(cost)
-    if not given["resume"]:
-        keep_options(given["directory"], given_options(click.get_current_context(), _NOT_KEPT))
-    with passing_words("measuring", words) as show:
-        say = show if words.is_terminal else words.print
-        swept = _swept(plan, given["round_number"], host, say, words.print)
+    console.print(cost)
+    if not options["resume"]:
+        keep_options(options["directory"], given_options(click.get_current_context(), _NOT_KEPT))
+    with passing_words("measuring", console) as show:
+        say = show if console.is_terminal else console.print
+        swept = _swept(plan, options["round_number"], host, say, console.print)
     if swept is None:
         return GOES_ON
-    if given["site"]:
+    if options["site"]:
         swept.words += for_site(swept.learned, swept.exported.policy, site, host)
-    _tell(swept, plan, words, as_json=as_json)
+    _tell(swept, plan, console, as_json=as_json)
     return 0
 
 
-def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """The options of this call, and those of the sweep that it goes on with where it gives none."""
-    context, words = click.get_current_context(), kept_options(given["directory"])
-    of_job = () if given["submit"] else ("job_options", "array", "slice_time")
-    recalled = recall_options(context, words, line, {*_NOT_KEPT, *of_job})
-    return {name: recalled[name] for name in given}
+def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of this call, completed by the options of the sweep that it resumes."""
+    context, stored = click.get_current_context(), kept_options(options["directory"])
+    of_job = () if options["submit"] else ("job_options", "array", "slice_time")
+    recalled = recall_options(context, stored, line, {*_NOT_KEPT, *of_job})
+    return {name: recalled[name] for name in options}
 
 
 def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say) -> Swept | None:
@@ -160,43 +160,43 @@ def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say,
     return work(plan, array_round, element_of(host.environ), host, say)
 
 
-def _submitted(launch_line: tuple[str, ...], given: dict[str, Any]) -> int:
+def _submitted(launch_line: tuple[str, ...], options: dict[str, Any]) -> int:
     """Submit it as a job, with its files beside the measurements, with which a job begun again goes on."""
-    directory = given["directory"].absolute()
-    spread_of(given)  # refuses what is no number of jobs, before anything is forgotten
-    if not given["resume"]:
+    directory = options["directory"].absolute()
+    spread_of(options)  # refuses a malformed number of jobs, before anything is forgotten
+    if not options["resume"]:
         forget(directory)
         keep_options(directory, given_options(click.get_current_context(), _NOT_KEPT))
-    words = ("--out", str(directory), "--resume")
+    arguments = ("--out", str(directory), "--resume")
     return run_submitted(
         directory,
-        words,
-        budget_s=parse_duration(given["budget"]) if given["budget"] else _BUDGET_S,
-        go_on=sh_command(["mpiric", "sweep", "--submit", *words, "--", *launch_line]),
-        afresh=not given["resume"],
+        arguments,
+        budget_s=parse_duration(options["budget"]) if options["budget"] else _BUDGET_S,
+        go_on=sh_command(["mpiric", "sweep", "--submit", *arguments, "--", *launch_line]),
+        afresh=not options["resume"],
         plans_itself=True,
     )
 
 
-def _tell(swept: Swept, plan: SweepPlan, words: Console, *, as_json: bool) -> None:
+def _tell(swept: Swept, plan: SweepPlan, console: Console, *, as_json: bool) -> None:
     if as_json:
-        found = policy_json(swept.learned)
+        policy = policy_json(swept.learned)
         more = {"points": swept.points, "launches": swept.launches, "elapsed_s": swept.elapsed_s}
         exported = {"gain": swept.exported.gain, "points": len(swept.exported.gains)}
         reasons = {"failed": swept.failed, "disturbed": swept.disturbed, "exported": exported}
-        print_json({**found, **_plan(plan), **more, **reasons})
+        print_json({**policy, **_plan(plan), **more, **reasons})
     else:
         print_policy(swept.learned, stdout_console(), swept.exported.gain)
     for name, why in swept.failed.items():
-        words.print(f"given up: {name}: {why}")
+        console.print(f"given up: {name}: {why}")
     share = swept.points / plan.points
     spent = swept.elapsed_s * len(plan.nodes) / 3600
-    words.print(
+    console.print(
         f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s, "
         f"{spent:.2g} core-hours"
     )
     for sentence in swept.words:
-        words.print(sentence)
+        console.print(sentence)
 
 
 def _plan(plan: SweepPlan) -> dict[str, Any]:
@@ -210,27 +210,27 @@ def _plan(plan: SweepPlan) -> dict[str, Any]:
     }
 
 
-def _request(launch_line: tuple[str, ...], given: dict[str, Any]) -> SweepRequest:
+def _request(launch_line: tuple[str, ...], options: dict[str, Any]) -> SweepRequest:
     return SweepRequest(
         argv=launch_line,
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
-        directory=given["directory"],
-        collectives=_collectives(given["collectives"], COLLECTIVES if given["record"] else USUAL),
-        sizes=_sizes(given["sizes"]),
-        ranks=tuple(_number(word) for word in given["ranks"]),
-        per_node=tuple(_number(word) for word in given["per_node"]),
-        record=given["record"],
-        seconds=given["seconds"],
-        budget_s=parse_duration(given["budget"]) if given["budget"] else None,
-        thorough=given["thorough"],
-        own=given["own"],
-        resume=given["resume"],
+        directory=options["directory"],
+        collectives=_collectives(options["collectives"], COLLECTIVES if options["record"] else USUAL),
+        sizes=_sizes(options["sizes"]),
+        ranks=tuple(_number(word) for word in options["ranks"]),
+        per_node=tuple(_number(word) for word in options["per_node"]),
+        record=options["record"],
+        seconds=options["seconds"],
+        budget_s=parse_duration(options["budget"]) if options["budget"] else None,
+        thorough=options["thorough"],
+        own=options["own"],
+        resume=options["resume"],
     )
 
 
-def _collectives(words: tuple[str, ...], otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    names = (name for word in words for name in GROUPS.get(word, (word,)))
+def _collectives(selections: tuple[str, ...], otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    names = (name for word in selections for name in GROUPS.get(word, (word,)))
     return tuple(dict.fromkeys(names)) or otherwise
 
 

@@ -202,24 +202,24 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
 @command_line
-def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
+def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001
     """Find the fastest way to run CMD, your own launch line, and prove it.
 
     The command is run as it stands, then with settings that its behaviour suggests, then with what a search
     proposes; the best is proved against the original by fresh runs in pairs. The result is a recipe for
     `mpiric run`, and the exact command and environment to use without mpiric.
     """
-    if given["resume"]:
-        given = _with_earlier_options(command_line, given)
-    refuse_unsubmitted(given)
+    if options["resume"]:
+        options = _with_earlier_options(command_line, options)
+    refuse_unsubmitted(options)
     with piped_input(command_line) as stdin:
-        request = _under(_request(command_line, stdin, given), given)
+        request = _under(_request(command_line, stdin, options), options)
         if dry_run:
             return _dry_run(request)
-        if given["submit"]:
+        if options["submit"]:
             return _submitted(request)
         with Progress() as progress:
-            tuned = _tuned(request, given["round_number"], progress)
+            tuned = _tuned(request, options["round_number"], progress)
     if tuned is None:
         return GOES_ON
     if as_json:
@@ -229,12 +229,12 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     return int(ExitCode.INTERRUPTED) if tuned.interrupted else 0
 
 
-def _with_earlier_options(line: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """The options of this call, and those of the tune that it goes on with where it gives none."""
-    words = options_of_tune(line, str(Path.cwd()), given["store"], submitted=given["submit"])
-    of_job = () if given["submit"] else _OF_SUBMISSION
-    recalled = recall_options(click.get_current_context(), words, line, {*_NOT_KEPT, *of_job})
-    return {name: recalled[name] for name in given}
+def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of this call, completed by the options of the tune that it resumes."""
+    stored = options_of_tune(line, str(Path.cwd()), options["store"], submitted=options["submit"])
+    of_job = () if options["submit"] else _OF_SUBMISSION
+    recalled = recall_options(click.get_current_context(), stored, line, {*_NOT_KEPT, *of_job})
+    return {name: recalled[name] for name in options}
 
 
 def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:
@@ -245,48 +245,48 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
     return work(request, round_of(request.into, round_number), element_of(host.environ), host, progress)
 
 
-def _request(command_line: tuple[str, ...], stdin: str, given: dict[str, Any]) -> TuneRequest:
-    if given["no_check"] and given["check_command"]:
+def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any]) -> TuneRequest:
+    if options["no_check"] and options["check_command"]:
         raise MpiricError("--check and --no-check contradict each other", hint="give one of them")
     return TuneRequest(
         argv=command_line,
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
         stdin=stdin,
-        budget_s=parse_duration(given["budget"]),
-        max_runs=given["max_runs"],
-        only=given["only"],
-        without=given["without"],
-        objective=parse_objective(given["objective"], maximise=given["maximise"]),
-        check_command=given["check_command"],
-        ignore_lines=check_pattern(given["ignore_lines"]),
-        compare_output=not (given["no_check"] or given["check_command"]),
-        in_place=given["in_place"],
-        io_budget=check_io_budget(given["io_budget"] or ""),
-        warm=given["warm"],
-        resume=given["resume"],
-        into=given["into"],
-        store=given["store"],
-        output=given["output"],
+        budget_s=parse_duration(options["budget"]),
+        max_runs=options["max_runs"],
+        only=options["only"],
+        without=options["without"],
+        objective=parse_objective(options["objective"], maximise=options["maximise"]),
+        check_command=options["check_command"],
+        ignore_lines=check_pattern(options["ignore_lines"]),
+        compare_output=not (options["no_check"] or options["check_command"]),
+        in_place=options["in_place"],
+        io_budget=check_io_budget(options["io_budget"] or ""),
+        warm=options["warm"],
+        resume=options["resume"],
+        into=options["into"],
+        store=options["store"],
+        output=options["output"],
         allowed=Allowed(
-            vary_ranks=given["vary_ranks"],
-            vary_nodes=given["vary_nodes"],
-            rounding=given["allow_rounding"],
-            late=given["allow_late"],
-            relayout=given["allow_relayout"],
+            vary_ranks=options["vary_ranks"],
+            vary_nodes=options["vary_nodes"],
+            rounding=options["allow_rounding"],
+            late=options["allow_late"],
+            relayout=options["allow_relayout"],
         ),
-        rule=StoppingRule(confidence=given["confidence"], minimum_effect=given["minimum_effect"]),
-        seed=given["seed"],
-        advised=advised_knobs(given["advice"]) if given["advice"] else (),
-        try_all=given["try_all"],
-        to_the_end=given["to_the_end"],
-        mark=parse_mark(given["mark"]) if given["mark"] is not None else None,
-        after_s=parse_duration(given["after"]) if given["after"] else 0.0,
-        length_s=parse_duration(given["length"]) if given["length"] else None,
-        finish=given["finish"] or given["reference"] is not None,
-        reference=check_reference(given["reference"]) if given["reference"] else None,
-        site=given["site"],
-        spread=spread_of(given),
+        rule=StoppingRule(confidence=options["confidence"], minimum_effect=options["minimum_effect"]),
+        seed=options["seed"],
+        advised=advised_knobs(options["advice"]) if options["advice"] else (),
+        try_all=options["try_all"],
+        to_the_end=options["to_the_end"],
+        mark=parse_mark(options["mark"]) if options["mark"] is not None else None,
+        after_s=parse_duration(options["after"]) if options["after"] else 0.0,
+        length_s=parse_duration(options["length"]) if options["length"] else None,
+        finish=options["finish"] or options["reference"] is not None,
+        reference=check_reference(options["reference"]) if options["reference"] else None,
+        site=options["site"],
+        spread=spread_of(options),
         options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
 
@@ -303,18 +303,18 @@ def check_pattern(pattern: str) -> str:
     return pattern
 
 
-def _under(request: TuneRequest, given: dict[str, Any]) -> TuneRequest:
+def _under(request: TuneRequest, options: dict[str, Any]) -> TuneRequest:
     """The request for the command under the library of ``--mpi``, where that is given."""
-    label = given["mpi_label"]
+    label = options["mpi_label"]
     if not label:
         return request
-    if given["submit"]:
+    if options["submit"]:
         raise MpiricError(
             "--mpi and --submit cannot be combined",
             hint="submit the command that `mpiric run --mpi NAME --dry-run -- CMD` prints",
         )
-    words = (request.argv, request.working_directory, request.environment)
-    argv, environment = under_another(*words, label, LocalHost())
+    job = (request.argv, request.working_directory, request.environment)
+    argv, environment = under_another(*job, label, LocalHost())
     return replace(request, argv=argv, environment=environment)
 
 

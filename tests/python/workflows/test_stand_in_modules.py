@@ -13,12 +13,12 @@ def lines(label: str, family: AbiFamily, place: Path) -> list[str]:
 
 
 def test_open_mpi_is_told_which_variables_other_hosts_need(tmp_path: Path) -> None:
-    found = lines("openmpi-5.0.11", AbiFamily.MPICH, tmp_path)
-    listed = [line.split()[-1] for line in found if "OMPI_MCA_mca_base_env_list" in line]
+    module_lines = lines("openmpi-5.0.11", AbiFamily.MPICH, tmp_path)
+    listed = [line.split()[-1] for line in module_lines if "OMPI_MCA_mca_base_env_list" in line]
     assert {"LD_PRELOAD", "LD_LIBRARY_PATH"} <= set(listed)
 
 
 def test_hydra_passes_the_environment_on_by_itself(tmp_path: Path) -> None:
-    found = lines("mpich-5.0.2", AbiFamily.OPENMPI, tmp_path)
-    assert not [line for line in found if "env_list" in line]
-    assert found[-1].startswith("prepend-path LD_PRELOAD")
+    module_lines = lines("mpich-5.0.2", AbiFamily.OPENMPI, tmp_path)
+    assert not [line for line in module_lines if "env_list" in line]
+    assert module_lines[-1].startswith("prepend-path LD_PRELOAD")

@@ -83,8 +83,8 @@ def run_attempt(
 ) -> tuple[Finished, float]:
     """Run the program; one that takes longer than ``limit_s`` (0: none) is ended with status 124."""
     start = time.monotonic()
-    words = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
-    done = _in(attempt.tree, words, attempt.environment, toolchain)
+    argv = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
+    done = _in(attempt.tree, argv, attempt.environment, toolchain)
     return done, time.monotonic() - start
 
 

@@ -36,7 +36,7 @@ def choose_compiler(
         raise NotFoundError(f"'{first}' is neither a compiler on PATH nor a file")
     if environ.get(variable, "").strip():
         return split_words(environ[variable]), words
-    found = next((name for name in usual if which(name, environ.get("PATH"))), None)
-    if found is None:
+    compiler = next((name for name in usual if which(name, environ.get("PATH"))), None)
+    if compiler is None:
         raise NotFoundError(f"no compiler: none of {', '.join(usual)} is on PATH", hint=f"set {variable}")
-    return [found], words
+    return [compiler], words

@@ -46,7 +46,7 @@ def inspect(
     path: Path, host: Host, toolchain: Toolchain, watch: Callable[[str], None] = lambda _: None
 ) -> Report:
     """Look into the file, and ask which MPI libraries of this machine can run it."""
-    seen = inspect_file(path, toolchain, watch)
+    inspection = inspect_file(path, toolchain, watch)
     watch("asking the MPI libraries")
     rounding = [word for family in families().values() for word in family.words("rounding")]
     elf = read_elf(str(path))
@@ -57,10 +57,10 @@ def inspect(
     names = mpi_names(host, (str(path), *libraries_needed_by(host, str(path))))
     servers = can_serve(family, soname, libraries, names)
     return Report(
-        inspection=seen,
-        chosen_here=_chosen_here(seen),
-        by_generation=seen.by_generation() if seen.variants and not seen.is_object else {},
-        may_round_differently=rounding_differs(seen.variants, rounding),
+        inspection=inspection,
+        chosen_here=_chosen_here(inspection),
+        by_generation=inspection.by_generation() if inspection.variants and not inspection.is_object else {},
+        may_round_differently=rounding_differs(inspection.variants, rounding),
         abi=family.value if family else "",
         soname=soname,
         servers=tuple(server for server in servers if server.how is not Serving.TRANSLATED),
@@ -77,7 +77,9 @@ def _routes(
     host: Host,
 ) -> tuple[MpiRoute, ...]:
     calls = mpi_calls(host, (str(path), *libraries_needed_by(host, str(path))))
-    return tuple(route(family, soname, each, lacking(each, calls, host), names) for each in libraries)
+    return tuple(
+        route(family, soname, library, lacking(library, calls, host), names) for library in libraries
+    )
 
 
 def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) -> str:
@@ -85,9 +87,9 @@ def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) ->
 
     ``targets`` are the machines' CPU types; without any the cluster is queried for them.
     """
-    seen = inspect_file(path, toolchain)
-    names = [canonical(t, seen.machine) for t in targets] or machines_of(toolchain, seen.machine)
-    chosen = seen.chosen_by_all([generic_features(name) for name in names])
+    inspection = inspect_file(path, toolchain)
+    names = [canonical(t, inspection.machine) for t in targets] or machines_of(toolchain, inspection.machine)
+    chosen = inspection.chosen_by_all([generic_features(name) for name in names])
     if not chosen:
         raise MismatchError(f"no variant of {path} runs on all of {', '.join(names)}")
     return chosen
@@ -95,9 +97,9 @@ def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) ->
 
 def extract_to(path: Path, target: str, output: Path) -> None:
     """Write the executable with one variant; runs of zeros are left as holes."""
-    whole = read_executable(path)
+    executable = read_executable(path)
     with reading_elf(path):
-        data = extract(whole, target)
+        data = extract(executable, target)
     output.unlink(missing_ok=True)
     with os.fdopen(open_new(output, 0o666), "wb") as file:
         for at in range(0, len(data), 4096):
@@ -110,9 +112,9 @@ def extract_to(path: Path, target: str, output: Path) -> None:
         os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
 
 
-def _chosen_here(seen: Inspection) -> str:
+def _chosen_here(inspection: Inspection) -> str:
     """The variant this machine takes; nothing for an object, or for another architecture."""
-    features = features_here(seen.machine)
-    if not features or seen.is_object:
+    features = features_here(inspection.machine)
+    if not features or inspection.is_object:
         return ""
-    return seen.chosen_by(features) if seen.variants else seen.baseline
+    return inspection.chosen_by(features) if inspection.variants else inspection.baseline

@@ -10,12 +10,12 @@ def object_path(directory: str, position: int, source: str) -> str:
 
 def with_objects(command: Command, directory: str) -> Command:
     """The link command once its sources are compiled; a language given with ``-x`` was for those."""
-    words = list(command.words)
+    argv = list(command.words)
     for source in command.sources:
-        words[source.position] = object_path(directory, source.position, source.path)
-    drop = {at for at, word in enumerate(words) if word == "-x" and at not in command.values}
+        argv[source.position] = object_path(directory, source.position, source.path)
+    drop = {at for at, word in enumerate(argv) if word == "-x" and at not in command.values}
     drop |= {at + 1 for at in drop}
     drop |= {
-        at for at, word in enumerate(words) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
+        at for at, word in enumerate(argv) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
     }
-    return parse_compiler_command([word for at, word in enumerate(words) if at not in drop])
+    return parse_compiler_command([word for at, word in enumerate(argv) if at not in drop])

@@ -90,15 +90,15 @@ def _launcher(run: MatrixRun, environment: Mapping[str, str]) -> list[str]:
         return []
     library, ranks = run.server.library, run.request.ranks
     write = dialects()[library.dialect].write
-    words = [library.launcher, *(write[Meaning.RANKS]((str(ranks),)) or ())]
+    argv = [library.launcher, *(write[Meaning.RANKS]((str(ranks),)) or ())]
     if run.hosts:
         on_each = -(-ranks // len(run.hosts))
-        words += write[Meaning.HOSTS]((",".join(f"{host}:{on_each}" for host in run.hosts),)) or ()
+        argv += write[Meaning.HOSTS]((",".join(f"{host}:{on_each}" for host in run.hosts),)) or ()
         for name, value in environment.items():
-            words += (write[Meaning.ENVIRONMENT]((name, value)) or ()) if name != "PATH" else ()
+            argv += (write[Meaning.ENVIRONMENT]((name, value)) or ()) if name != "PATH" else ()
         if Meaning.BINDING in write:  # hosts of a virtual cluster share their CPUs
-            words += write[Meaning.BINDING](("none",)) or ()
-    return words
+            argv += write[Meaning.BINDING](("none",)) or ()
+    return argv
 
 
 def _machine(exe: Path) -> str:

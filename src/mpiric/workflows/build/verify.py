@@ -24,7 +24,7 @@ def verify(
     request: VerifyRequest, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> tuple[Cell, ...]:
     """MatrixRun the whole matrix; the first native column teaches what must stay the same."""
-    seen = inspect_file(request.exe, toolchain)
+    inspection = inspect_file(request.exe, toolchain)
     elf = read_elf(str(request.exe))
     sonames = mpi_sonames(elf.needed) if elf else ()
     family = abi_of_program(host, str(request.exe))
@@ -42,7 +42,7 @@ def verify(
         )
     servers = servers or (None,)
     networks = networks_of(request.interfaces) if family else networks_of(())
-    cpus = ["", *(cpu for cpu in _emulated(seen.machine) if not request.cpus or cpu in request.cpus)]
+    cpus = ["", *(cpu for cpu in _emulated(inspection.machine) if not request.cpus or cpu in request.cpus)]
     native = MatrixRun(request, toolchain, servers[0], networks[0], "", bound_names=bound_names)
     expected, usual_s = learn_reference(native)
     native = replace(native, usual_s=usual_s)

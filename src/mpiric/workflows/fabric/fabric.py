@@ -54,7 +54,7 @@ def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> F
         if request.keep > 1:
             say(f"{request.keep - 1} more runs as it is, to be kept")
         more = [bench.probe(Configuration(), situation) for _ in range(request.keep - 1)]
-        kept = [probe for route in (default, *more) for probe in route.probes]
+        probes = [probe for route in (default, *more) for probe in route.probes]
     pairs = pair_reports(situation.machine.nics, report, routes, reports)
     return Fabric(
         library=situation.mpi.label,
@@ -70,10 +70,10 @@ def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> F
             *mpis.foreign_settings(situation.inherited, situation.mpi),
             *warnings_of(situation.machine.nics, situation.mpi.implementation, pairs),
             *disturbed_times(routes),
-            *varying([*kept, *again]),
+            *varying([*probes, *again]),
         ),
         networks=default.probes[0].networks,
         host_names=situation.host_names,
-        baseline_us=fabric_baseline(kept),
+        baseline_us=fabric_baseline(probes),
         copy_mb_s=max((probe.copy_mb_s for route in routes for probe in route.probes), default=0.0),
     )

@@ -40,6 +40,6 @@ def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situa
 def with_network_order(
     situation: Situation, names: tuple[str, ...], used: tuple[str, ...] = (), provider: str = ""
 ) -> Situation:
-    """The situation with its networks in their measured order, and what the library uses by itself."""
-    seen = replace(situation.observation, networks=names, networks_used=used, provider_used=provider)
-    return replace(situation, observation=seen)
+    """Return the situation with its networks in measured order and the networks that the library selects."""
+    observation = replace(situation.observation, networks=names, networks_used=used, provider_used=provider)
+    return replace(situation, observation=observation)

@@ -37,8 +37,8 @@ def render_probe(
     elf = host.elf(program)
     needed = frozenset(name for name in (elf.needed if elf else ()) if name.startswith("libmpi"))
     served = ready_to_serve((mpi,), needed, mpi, host)[0]
-    words = (program, "fabric", *map(str, _SIZES_BYTES))
-    segments = tuple(Segment(segment.options, words) for segment in job.segments)
+    argv = (program, "fabric", *map(str, _SIZES_BYTES))
+    segments = tuple(Segment(segment.options, argv) for segment in job.segments)
     around = Spelling(environment=variables, library_path=served.library_path)
     return _render(replace(job, segments=segments, stdin=""), configuration, situation, around)
 

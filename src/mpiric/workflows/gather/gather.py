@@ -129,7 +129,7 @@ def _put_back(name: str, subdirectory: int, parent: int) -> str | None:
         with suppress(FileExistsError):
             _link(name, subdirectory, parent)
         if _inode(name, parent) != (status.st_dev, status.st_ino):
-            return "a file of this name is there already"
+            return "a file of this name exists already"
         os.unlink(name, dir_fd=subdirectory)
     except OSError as error:
         if error.errno not in _NO_LINKS or _inode(name, parent) is not None:

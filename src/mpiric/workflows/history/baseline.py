@@ -20,7 +20,7 @@ from mpiric.workflows.history.recorded_steps import recorded_steps, records_at
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.kept_marks import kept_marks
 
-_FAR = 1.5  # times the median that the marks have: what is further is no time per step
+_FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
 _MOST_RUNS = 30  # of either day: more say little more
 
 
@@ -42,7 +42,7 @@ class Baseline:
     original: tuple[float, ...]
     objective: str
     marks: BaselineMarks | None = None  # between which its runs were compared; None: they were whole
-    measured_in: str = ""  # as in `model.recipe.Recipe`
+    measured_in: str = ""  # place of the runs, as in `model.recipe.Recipe`
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,12 @@ def _date(text: str) -> datetime:
 
 def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
     """The newest finished tune of this command that is not younger than ``day``."""
-    known = [tune for tune in store.tunes() if tune.job == job and tune.finished]
-    fitting = [tune for tune in known if (began := moment(tune.started_at)) and began <= day]
+    finished = [tune for tune in store.tunes() if tune.job == job and tune.finished]
+    fitting = [tune for tune in finished if (began := moment(tune.started_at)) and began <= day]
     if not fitting:
         raise NotFoundError(
             f"no tune of this command from {day:%Y-%m-%d} or before in {store.root}",
-            hint="`mpiric history` lists what there is" if known else "tune it first: mpiric tune -- CMD",
+            hint="`mpiric history` lists what there is" if finished else "tune it first: mpiric tune -- CMD",
         )
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
@@ -128,7 +128,7 @@ def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
 
 
 def _measured_in(directory: Path) -> str:
-    """Where the runs of a tune were made, as its recipe says; "" without one."""
+    """Return the place in which a tune made its runs, from its recipe; "" without a recipe."""
     for path in sorted(directory.glob(f"*{SUFFIX}")):
         return read_recipe(path, check_value).measured_in
     return ""

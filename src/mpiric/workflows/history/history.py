@@ -65,8 +65,8 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     baseline = baseline_of(request, job_identity(parsed.job))
     _check_alike(baseline, parsed.job, request, host)
-    wanted = runs_needed(len(baseline.original), request.confidence)
-    if wanted is None:
+    runs = runs_needed(len(baseline.original), request.confidence)
+    if runs is None:
         raise MpiricError(
             f"{baseline.name}: {len(baseline.original)} of its runs can be compared with, which is too few",
             hint="take a recipe with a proof or several records as baseline, or a lower --confidence",
@@ -100,7 +100,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
             trials.arming = replace(trials.arming, phases=frozenset({Phase.HISTORY}))
         situation = with_host_names(observed.situation, host)
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
-        for pair in range(max(wanted, 9)):
+        for pair in range(max(runs, 9)):
             for configuration in now:  # in turn, so that a drift of the machine meets both
                 result = trials.run(situation, configuration, Phase.HISTORY, pair=pair)
                 narrator.trial(result.trial, None, float("inf"))
@@ -116,7 +116,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
 
 
 def _check_alike(baseline: Baseline, job: Job, request: AgainstRequest, host: Host) -> None:
-    """Raise MismatchError where launches of one day waited for an allocation and those of the other do not.
+    """Raise MismatchError if launches of only one of the two days wait for an allocation.
 
     A scheduler's own launcher starts at once inside of a job. Times between marks do not hold the start.
     """

@@ -38,8 +38,8 @@ def container_findings(parsed: ParsedJob, host: Host) -> tuple[Finding, ...]:
 def breaking(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
     """Sentences on what keeps the program from running as one job in its container, each with its fix."""
     fatal = (*_BREAKING, *(["container-cma"] if parsed.mpi and parsed.mpi.implementation == "mpich" else []))
-    found = (each for each in container_findings(parsed, host) if each.id in fatal)
-    return tuple(f"{each.says} ({each.id}: {each.evidence}); {each.fix}" for each in found)
+    findings = (finding for finding in container_findings(parsed, host) if finding.id in fatal)
+    return tuple(f"{finding.says} ({finding.id}: {finding.evidence}); {finding.fix}" for finding in findings)
 
 
 def findings_inside(
@@ -64,9 +64,9 @@ def _of_linker(parsed: ParsedJob, container: Container, inside: Inside) -> Itera
             refused = refused or line
     if preload and refused:
         yield _finding("container-preload", container, preload=preload, line=refused.strip())
-    others = [(match, line) for match, line in new if match[2] not in preload.split(":")]
-    if others:
-        match, line = max(others, key=lambda each: tuple(map(int, each[0][1].split("."))))
+    candidates = [(match, line) for match, line in new if match[2] not in preload.split(":")]
+    if candidates:
+        match, line = max(candidates, key=lambda each: tuple(map(int, each[0][1].split("."))))
         yield _finding("container-glibc", container, line=line.strip(), needed=match[1])
 
 

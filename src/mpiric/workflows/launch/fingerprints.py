@@ -20,9 +20,9 @@ def fingerprint(job: Job, machine: Machine, mpi: MpiLibrary, host: Host) -> Fing
 
 
 def job_identity(job: Job) -> str:
-    """One word for "the same command in the same place", to find a tune that can be resumed.
+    """Return a digest of command and place, to find a tune that can be resumed.
 
-    Secrets are no part of it: with another token it is the same command, and the word does not give one away.
+    Secrets are left out: a command with another token is the same command, and the digest reveals no token.
     """
     text = "\0".join([job.working_directory, *hide(job.argv)])
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
@@ -84,5 +84,5 @@ def _digest(job: Job, host: Host) -> str:
     if path is None or not host.is_file(path if path.startswith("/") else f"{job.working_directory}/{path}"):
         return ""
     absolute = path if path.startswith("/") else f"{job.working_directory}/{path}"
-    words = host.run(["sha256sum", "--", absolute], timeout_s=60).stdout.split()
-    return words[0][:32] if words else ""
+    fields = host.run(["sha256sum", "--", absolute], timeout_s=60).stdout.split()
+    return fields[0][:32] if fields else ""

@@ -55,7 +55,7 @@ def with_host_names(situation: Situation, host: Host) -> Situation:
 
 def host_names(job: Job, nics: Sequence[Nic], host: Host) -> HostNames:
     """Names of a launch line's hosts; other names where each host has one of the same form."""
-    names = [each.name for each in launchers.named_hosts(job)]
+    names = [host_entry.name for host_entry in launchers.named_hosts(job)]
     interfaces = [nic.name for nic in nics if nic.up and nic.addresses and nic.kind != "loopback"]
     if not names or launchers.dialects()[job.dialect].has_scheduler_names or len(interfaces) < 2:
         return HostNames()

@@ -111,10 +111,10 @@ def _nowhere_to_bind_inside(container: Container, host: Host) -> str:
 
 def _answer(container: Container, question: Sequence[str], host: Host) -> Completed:
     """What a command prints inside; kept where the image is a file."""
-    words = (*container.words, *question)
+    argv = (*container.words, *question)
     if host.is_file(container.image):
-        return host.run_cached(words, (container.image,), timeout_s=_PATIENCE_S, working_directory=HERE)
-    return host.run(words, timeout_s=_PATIENCE_S, working_directory=HERE)
+        return host.run_cached(argv, (container.image,), timeout_s=_PATIENCE_S, working_directory=HERE)
+    return host.run(argv, timeout_s=_PATIENCE_S, working_directory=HERE)
 
 
 def _too_old(whose: str, offered: tuple[int, ...], ours: Elf) -> str:

@@ -30,8 +30,12 @@ def _fitting(
 ) -> list[MpiLibrary]:
     """The libraries whose launcher can start the program, the one that it is linked to first."""
     own = linked.library if linked else ""
-    fitting = [each for each in libraries if each.launcher and (not family or family in each.abi_families)]
-    return sorted(fitting, key=lambda each: each.library != own)
+    fitting = [
+        library
+        for library in libraries
+        if library.launcher and (not family or family in library.abi_families)
+    ]
+    return sorted(fitting, key=lambda library: library.library != own)
 
 
 def _line_to_type(job: Job, family: AbiFamily | None, fitting: Sequence[MpiLibrary]) -> str:
@@ -42,5 +46,5 @@ def _line_to_type(job: Job, family: AbiFamily | None, fitting: Sequence[MpiLibra
     first, others = fitting[0], fitting[1 : 1 + _MOST_OTHERS]
     at = len(job.prefix)
     line = sh_command((*job.argv[:at], first.launcher, *job.argv[at + 1 :]))
-    more = ", ".join(f"{each.launcher} ({each.label})" for each in others)
+    more = ", ".join(f"{library.launcher} ({library.label})" for library in others)
     return f"with {first.label}: -- {line}" + (f"; also here: {more}" if more else "")

@@ -13,7 +13,9 @@ from mpiric.schedulers import find_allocation
 
 def node_count(job: Job, host: Host) -> int:
     """Nodes that get a rank, as launchers fill them: slots in order, around again when they are used up."""
-    hosts = [(each.name, max(1, each.slots)) for each in launchers.named_hosts(job)] or _allocated(host, job)
+    hosts = [
+        (host_entry.name, max(1, host_entry.slots)) for host_entry in launchers.named_hosts(job)
+    ] or _allocated(host, job)
     nodes = stated(job, Meaning.NODES)
     per_node = stated(job, Meaning.RANKS_PER_NODE)
     if nodes:
@@ -38,7 +40,7 @@ def _allocated(host: Host, job: Job) -> list[tuple[str, int]]:
     if not job.launcher_words:
         return []
     try:
-        return [(each.name, max(1, each.slots)) for each in find_allocation(host).hosts]
+        return [(host_entry.name, max(1, host_entry.slots)) for host_entry in find_allocation(host).hosts]
     except MpiricError:
         return []  # an allocation that contradicts itself is reported where it matters
 

@@ -37,7 +37,7 @@ _ANSWER = re.compile(r"mpiric-node (\S+)((?: \d+)*) \.")
 _LIMIT_S = 30.0
 _LEFT_OUT = {Meaning.STDIN, Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING, Meaning.MEMORY_BINDING}
 _OUTPUT_OPTIONS = re.compile(r"-+(o|output|e|error|outfile|errfile|output-filename)([=-].*)?|-[oe][^-].*")
-_MOST_HOSTS = 3  # that a sentence names
+_MOST_HOSTS = 3  # limit for the host names in one sentence
 _TUNE_HERE = "`mpiric tune -- CMD` finds the settings for this cluster"
 
 
@@ -55,12 +55,12 @@ def without_missing(
         sentences.append(_sentence("network-library", library, f"{situation.mpi.label} is built without it"))
     needs = _needs(configuration, situation)
     patterns = [path for _, need in needs for path in need.paths]
-    seen = _look(patterns, situation, host, launches=launches) if patterns else {}
+    matches_by_host = _look(patterns, situation, host, launches=launches) if patterns else {}
     first = 0
     for knob, need in needs:
         numbers = set(range(first, first + len(need.paths)))
         first += len(need.paths)
-        lacking = sorted(name for name, found in seen.items() if not numbers & found)
+        lacking = sorted(name for name, matches in matches_by_host.items() if not numbers & matches)
         value = configuration.as_dict().get(knob)
         if lacking and value is not None:
             more = f" and {len(lacking) - _MOST_HOSTS} more hosts" if len(lacking) > _MOST_HOSTS else ""
@@ -75,44 +75,44 @@ def _sentence(knob: str, value: str, why: str) -> str:
 
 
 def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str, Need]]:
-    """Knob and what its value needs on each node; libraries to preload are files that nodes may lack."""
-    found = []
+    """Return pairs of a knob and a need of its value on each node; nodes may lack libraries to preload."""
+    needs = []
     for name, value in configuration.items:
         knob = knobs.all_knobs()[name]
         need = knob.needs(value) if knob.needs else None
         if need is not None:
-            found.append((name, need))
-    named = {name for name, _ in found}
-    rest = Configuration.of({k: v for k, v in configuration.items if k not in named})
+            needs.append((name, need))
+    named = {name for name, _ in needs}
+    unnamed = Configuration.of({k: v for k, v in configuration.items if k not in named})
     try:
-        written = spellings(rest, situation)
+        written = spellings(unnamed, situation)
     except MpiricError:
-        return found  # reported where the settings are rendered
-    found += [
+        return needs  # reported where the settings are rendered
+    needs += [
         (name, Need(f"file {path}", (path,)))
         for name, spelling in written.items()
-        if name in rest.as_dict() and situation.job.container is None
+        if name in unnamed.as_dict() and situation.job.container is None
         for path in spelling.preload
     ]
-    return found
+    return needs
 
 
 def _look(
     patterns: list[str], situation: Situation, host: Host, *, launches: bool
 ) -> Mapping[str, frozenset[int]]:
     """Host → numbers of the patterns that match there; of this host where the nodes cannot be asked."""
-    words = ("sh", "-c", _LOOK, "sh", *patterns)
+    argv = ("sh", "-c", _LOOK, "sh", *patterns)
     answer = ""
     if launches and runs_elsewhere(situation.job, situation.nodes, host):
-        launch = launchers.render(with_program(situation.job, words), [])
+        launch = launchers.render(with_program(situation.job, argv), [])
         changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
         answer = host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S).stdout
-    found = _ANSWER.findall(answer) or _ANSWER.findall(host.run(words).stdout)
-    return {name: frozenset(map(int, numbers.split())) for name, numbers in found}
+    lines = _ANSWER.findall(answer) or _ANSWER.findall(host.run(argv).stdout)
+    return {name: frozenset(map(int, numbers.split())) for name, numbers in lines}
 
 
 def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
-    """Whether ranks run on other hosts that can be asked now: a scheduler's queue is not waited in."""
+    """Return whether ranks run on other hosts that answer now, without a wait in a scheduler's queue."""
     options = [option for segment in job.segments for option in segment.options]
     if not job.launcher_words or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
         return False
@@ -127,7 +127,7 @@ def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
 def with_program(job: Job, program: tuple[str, ...]) -> Job:
     """Give a job another program, and no option that redirects output or binds ranks."""
     segments = tuple(
-        Segment(tuple(each for each in segment.options if not _is_left_out(each)), program)
+        Segment(tuple(option for option in segment.options if not _is_left_out(option)), program)
         for segment in job.segments
     )
     return replace(job, segments=segments, stdin="", container=None)

@@ -98,29 +98,33 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
         for path in rank.libraries
         if path.rsplit("/", 1)[-1].startswith("libmpi")
     }
-    seen = next(
+    loaded_mpi = next(
         (library for library in (mpis.mpi_of_library(host, p) for p in sorted(loaded)) if library), None
     )
     mpi = parsed.mpi
     if mpi is not None and (mpi.stand_in or not mpi.launcher):
         return mpi
     if mpi is None:
-        if seen is None:
+        if loaded_mpi is None:
             raise NotFoundError(
                 "no rank of the program was seen to load an MPI library",
                 hint="give the launch line itself after --, for example: mpiric tune -- mpirun -n 2 ./app",
             )
-        return seen
-    if seen is None or host.real_path(seen.library) == host.real_path(mpi.library):
+        return loaded_mpi
+    if loaded_mpi is None or host.real_path(loaded_mpi.library) == host.real_path(mpi.library):
         return mpi
-    job, everyone = parsed.job, (seen, *parsed.others)
+    job, everyone = parsed.job, (loaded_mpi, *parsed.others)
     _refuse_two_families(observation.mpi_names)
-    if not set(seen.abi_families) & set(mpi.abi_families):
-        raise singletons(job, mpi, seen.abi_families[0], everyone, f"{seen.label} ({seen.library})")
+    if not set(loaded_mpi.abi_families) & set(mpi.abi_families):
+        raise singletons(
+            job, mpi, loaded_mpi.abi_families[0], everyone, f"{loaded_mpi.label} ({loaded_mpi.library})"
+        )
     # The program's own rpath or LD_LIBRARY_PATH brought another member of the family.
-    if start_alone(job, seen, host):
-        raise singletons(job, mpi, seen.abi_families[0], everyone, f"{seen.label} ({seen.library})")
-    return replace(seen, launcher=mpi.launcher, dialect=mpi.dialect)
+    if start_alone(job, loaded_mpi, host):
+        raise singletons(
+            job, mpi, loaded_mpi.abi_families[0], everyone, f"{loaded_mpi.label} ({loaded_mpi.library})"
+        )
+    return replace(loaded_mpi, launcher=mpi.launcher, dialect=mpi.dialect)
 
 
 def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: Host) -> ParsedJob:
@@ -128,8 +132,8 @@ def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: 
     everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.others)
     program = program_path(parsed.job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
-    seen = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
-    files = dict.fromkeys((*seen, *linked))
+    paths = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    files = dict.fromkeys((*paths, *linked))
     names, calls = observation.mpi_names, observation.mpi_calls
     others = ready_to_serve(everyone, names, mpi, host, calls, tuple(files))
     return replace(parsed, others=others)

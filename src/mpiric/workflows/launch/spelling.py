@@ -84,7 +84,7 @@ def _switched(configuration: Configuration, situation: Situation) -> Situation:
 
 
 def can_be_written(configuration: Configuration, situation: Situation) -> bool:
-    """Whether library and launcher can express all of it in one launch line, and no two knobs contradict."""
+    """Return whether one launch line can express the configuration, and no two knobs contradict."""
     try:
         render(configuration, situation)
     except MismatchError:
@@ -102,7 +102,7 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
     spelled = [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
     beside = [("record", "on", carried)] if carried else []
     # Of preloaded libraries the runtime comes before an MPI library, or it would intercept nothing.
-    parts = sorted([*spelled, *beside], key=lambda each: each[0] == _SWITCHES[0])
+    parts = sorted([*spelled, *beside], key=lambda part: part[0] == _SWITCHES[0])
     if (first := _sanitizer(situation)) and any(spelling.preload for _, _, spelling in parts):
         parts.insert(0, ("sanitizer", "first", Spelling(preload=first)))
     return launchers.render(situation.job, parts)

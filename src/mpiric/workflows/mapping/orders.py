@@ -23,10 +23,10 @@ _MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class _Plan:
-    """What `plan_orders.plan_orders` writes."""
+    """Plan that `plan_orders.plan_orders` writes."""
 
     choices: tuple[RankOrderChoice, ...]
-    hosts: tuple[str, ...]  # of each slot
+    hosts: tuple[str, ...]  # host of each slot
     why_not: str
 
 
@@ -78,10 +78,10 @@ def with_order(situation: Situation, slots: Sequence[int], name: str, store: Pat
     if not is_file(path):
         write_whole(path, text)
     choice = RankOrderChoice(name, str(path.absolute()), 1.0, 1.0)
-    found = with_orders(situation, RankOrders((choice,)), host)
-    if not found.rank_orders.choices:
-        raise NoRuntimeError(found.rank_orders.why_not, hint="leave the order of ranks out")
-    return found
+    ordered = with_orders(situation, RankOrders((choice,)), host)
+    if not ordered.rank_orders.choices:
+        raise NoRuntimeError(ordered.rank_orders.why_not, hint="leave the order of ranks out")
+    return ordered
 
 
 def check_order(slots: Sequence[int], ranks: int | None, where: str) -> None:

@@ -68,16 +68,16 @@ def keep_first(slots: Numbers, first: int, nodes: Numbers) -> Numbers:
 
     Nodes of equal size change places, then ranks on the node.
     """
-    kept: Numbers = slots.copy()
-    node, first_node = nodes[kept[0]], nodes[first]
+    order: Numbers = slots.copy()
+    node, first_node = nodes[order[0]], nodes[first]
     node_slots, first_slots = np.flatnonzero(nodes == node), np.flatnonzero(nodes == first_node)
     if node != first_node and len(node_slots) == len(first_slots):
         exchanged = np.arange(len(slots))
         exchanged[node_slots], exchanged[first_slots] = first_slots, node_slots
-        kept = exchanged[kept]
-    in_first = int(np.flatnonzero(kept == first)[0])
-    kept[0], kept[in_first] = first, kept[0]
-    return kept
+        order = exchanged[order]
+    in_first = int(np.flatnonzero(order == first)[0])
+    order[0], order[in_first] = first, order[0]
+    return order
 
 
 def _plain(tree: SlotTree) -> dict[str, Numbers]:

@@ -38,8 +38,8 @@ def libraries_of(
                     hint="make the program run here first: `ldd` says what it misses",
                 )
             elif not host.real_path(path).startswith(roots) and not path.startswith(roots):
-                for each in _entries(path, host, required=file in needed):
-                    packed.setdefault(each.name, each)
+                for entry in _entries(path, host, required=file in needed):
+                    packed.setdefault(entry.name, entry)
     return tuple(packed.values()), tuple(left.values())
 
 

@@ -68,7 +68,7 @@ class PackedRecipe:
     contents: tuple[Content, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    needs: tuple[SettingsNeed, ...] = ()  # of settings that name a network or device
+    needs: tuple[SettingsNeed, ...] = ()  # needs of settings that name a network or device
     preload: tuple[str, ...] = ()  # absolute paths here
     for_launcher: Configuration = field(default_factory=Configuration)
 

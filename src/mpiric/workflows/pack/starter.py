@@ -47,16 +47,16 @@ def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: i
 
 
 def _need(need: SettingsNeed) -> str:
-    """Variables, what they need and its patterns, with tabs between them."""
+    """Return variables, their need and its patterns, separated by tabs."""
     return "\t".join((" ".join(need.variables), need.what, " ".join(need.paths)))
 
 
 def _highest(needs: Iterable[GlibcNeed], *, required: bool) -> Iterator[str]:
     """A line a file, the highest version first; the needs come in that order."""
-    seen = set[str]()
+    versions = set[str]()
     for need in needs:
-        if need.required is required and need.name not in seen:
-            seen.add(need.name)
+        if need.required is required and need.name not in versions:
+            versions.add(need.name)
             version = ".".join(map(str, need.version))
             yield f"{version} {need.name} {need.symbol.replace(' ', '-')} {need.stand_in}".rstrip()
 

@@ -29,12 +29,12 @@ def judge_record(record: Record, machine: Machine) -> Iterator[Finding]:
 def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
     memory = machine.memory
     room = min(memory.limit_bytes or memory.total_bytes, memory.total_bytes)
-    taken = sum(fact(rank, "memory.peak_kib") << 10 for rank in ranks)
-    if room and taken > _FULL * room:
+    peak_bytes = sum(fact(rank, "memory.peak_kib") << 10 for rank in ranks)
+    if room and peak_bytes > _FULL * room:
         yield Finding(
             "memory-nearly-full",
             "The ranks nearly fill the memory: a little more and they are killed or swapped out.",
-            f"peaks of {len(ranks)} ranks add up to {taken / 2**30:.1f} of {room / 2**30:.1f} GiB",
+            f"peaks of {len(ranks)} ranks add up to {peak_bytes / 2**30:.1f} of {room / 2**30:.1f} GiB",
             "start fewer ranks a node, or raise the limit (docker --memory, sbatch --mem)",
         )
 
@@ -42,8 +42,10 @@ def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
 def _process(rank: RankRecord) -> ProcessSeen:
     allowed = parse_pu_list(rank.facts.get("affinity", ""))
     threads = tuple(
-        ThreadSeen(each.number, each.name, parse_pu_list(each.affinity) or allowed, each.cpu, each.cpu_s)
-        for each in threads_of(rank)
+        ThreadSeen(
+            thread.number, thread.name, parse_pu_list(thread.affinity) or allowed, thread.cpu, thread.cpu_s
+        )
+        for thread in threads_of(rank)
     )
     return ProcessSeen(
         pid=fact(rank, "process"),

@@ -45,19 +45,19 @@ def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth
     ]
     say(f"measuring {len(subsets)} subsets of a NUMA node's cores, for about {_BUDGET_S:.0f} s at most")
     begin, size_mib = time.monotonic(), _array_mib(machine, largest, len(domains))
-    found = []
+    measurements = []
     for at, subset in enumerate(subsets):
         left_s = _BUDGET_S - (time.monotonic() - begin)
         share_s = min(_SUBSET_S, left_s / (len(subsets) - at))
-        found.append(_measured(host, subset, usable, size_mib, share_s, say))
-    best = saturation_of(tuple(found))
+        measurements.append(_measured(host, subset, usable, size_mib, share_s, say))
+    best = saturation_of(tuple(measurements))
     if len(domains) > 1 and best:
         some = tuple(core for domain in domains for core in domain[:: best.spacing][: best.cores])
         whole = [_Subset(some, best.spacing, "node")]
         whole += [_Subset(cores, 1, "node")] if len(some) < len(cores) else []
         size_mib = _array_mib(machine, cores, 1)
-        found += [_measured(host, subset, usable, size_mib, _SUBSET_S, say) for subset in whole]
-    return tuple(found)
+        measurements += [_measured(host, subset, usable, size_mib, _SUBSET_S, say) for subset in whole]
+    return tuple(measurements)
 
 
 def _array_mib(machine: Machine, cores: tuple[Core, ...], domains: int) -> int:

@@ -54,9 +54,11 @@ def place_rankfile(
     """The plans that a rankfile stands for, and every launcher's words for it. Raises MpiricError."""
     text = text_of(host, path, "rankfile", "mpiric place --rankfile FILE")
     topology = load_topology(host, source) if source else read_machine(host, working_directory).topology
-    made = plan_rankfile(topology, read_rankfile(text), numbers, threads)
-    alike = len(made) == 1  # else the words of a runtime would hold for some nodes only
-    return Placed(made, launchers.emit_all(made), launchers.runtime_variables(made[0]) if alike else {}, path)
+    layout = plan_rankfile(topology, read_rankfile(text), numbers, threads)
+    alike = len(layout) == 1  # else the words of a runtime would hold for some nodes only
+    return Placed(
+        layout, launchers.emit_all(layout), launchers.runtime_variables(layout[0]) if alike else {}, path
+    )
 
 
 def host_files(placed: Placed) -> dict[str, str]:

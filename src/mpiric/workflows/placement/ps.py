@@ -28,8 +28,8 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
         raise NotFoundError(
             f"there is no process or job {which!r} on this node", hint="mpiric ps shows all jobs"
         )
-    others = tuple(process for process in everyone if process not in chosen)
-    return Checked(chosen, judge(node_of(machine), (*chosen, *others), pids={p.pid for p in chosen}))
+    unchosen = tuple(process for process in everyone if process not in chosen)
+    return Checked(chosen, judge(node_of(machine), (*chosen, *unchosen), pids={p.pid for p in chosen}))
 
 
 def _is_of(process: ProcessSeen, which: str) -> bool:

@@ -32,34 +32,34 @@ def export_policy(
     name = site_name(learned.implementation, learned.version)
     write_learned(directory / name, learned)
     write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
-    words = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
+    sentences = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
     for pattern in (SHELL, *mpis.export_files()):  # an earlier export would be believed
         for path in directory.glob(pattern):
             path.unlink()
     if of_library is None:
-        return words
+        return sentences
     if not chooses_something(of_library):
-        return [*words, "without mpiric: nothing to set, the library's own choices stay"]
+        return [*sentences, "without mpiric: nothing to set, the library's own choices stay"]
     try:
         settings, left_out = in_library_form(of_library, directory, host)
     except MismatchError as error:
-        return [*words, f"no export: {error.message}"]
+        return [*sentences, f"no export: {error.message}"]
     lines = "".join(
         f"export {variable_name(variable)}={sh_word(value)}\n" for variable, value in settings.items()
     )
     if lines:
         write_whole(directory / SHELL, lines)
-        words.append(f"without mpiric: source {directory / SHELL}")
-    return [*words, *(f"left out: {sentence}" for sentence in left_out)]
+        sentences.append(f"without mpiric: source {directory / SHELL}")
+    return [*sentences, *(f"left out: {sentence}" for sentence in left_out)]
 
 
 def of_library(learned: LearnedPolicy) -> Policy:
-    """What a library can choose of a policy: the best of its own where mpiric's algorithms win."""
+    """Return the part of a policy that a library can express: its own best where mpiric's algorithms win."""
     return condense(without_own(learned))
 
 
 def chooses_something(policy: Policy) -> bool:
-    """Whether anything in it is not what the library does by itself."""
+    """Return whether any line of the policy differs from the choice that the library makes by itself."""
     return any(Named.parse(line.candidate).algorithm for line in policy.lines)
 
 
@@ -98,8 +98,8 @@ def _settings(exported: Exported, variables: Mapping[str, str], directory: Path)
 def _decision_trees(policy: Policy, host: Host) -> tuple[str, ...]:
     """What the library of this version has built in, if it keeps such a thing as text."""
     beginning = mpis.embedded_defaults(policy.implementation)
-    wanted = (policy.implementation, policy.version)
+    release = (policy.implementation, policy.version)
     if not beginning:
         return ()
-    found = [mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == wanted]
-    return read_embedded_texts(found[0].library, beginning) if found else ()
+    libraries = [mpi for mpi in mpis.find_mpis(host) if (mpi.implementation, mpi.version) == release]
+    return read_embedded_texts(libraries[0].library, beginning) if libraries else ()

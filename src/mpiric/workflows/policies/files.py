@@ -88,12 +88,12 @@ def benchmark_file(directory: Path) -> Path:
 
 
 def all_learned(directory: Path) -> LearnedPolicy | None:
-    """What a tune knows of the program's collectives, the program's own word first; None for nothing.
+    """Return the policy of a tune, from times of the program before benchmarks; None without any times.
 
     Times that the scheduler has made decide nothing.
     """
-    found = (learned_file(directory), benchmark_file(directory))
-    policies = [undisturbed(read_learned(path), tick_s()) for path in found if is_file(path)]
+    paths = (learned_file(directory), benchmark_file(directory))
+    policies = [undisturbed(read_learned(path), tick_s()) for path in paths if is_file(path)]
     return first_decided(policies) if policies else None
 
 

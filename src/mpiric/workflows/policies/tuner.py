@@ -83,11 +83,11 @@ def with_policy(
     ranks = situation.job.ranks
     if ranks is None or not are_chosen_at_start(policy.implementation):
         return tuner
-    left = REDUCING if reproducible else ()
+    reducing = REDUCING if reproducible else ()
     of_job = tuple(
         replace(line, ranks=Span(ranks, ranks))
         for line in policy.lines
-        if ranks in line.ranks and line.collective not in left
+        if ranks in line.ranks and line.collective not in reducing
     )
     return exporting(tuner, replace(policy, lines=of_job), store, host)
 

@@ -32,5 +32,5 @@ def with_layouts(profile: Profile, record: Record, host: Host, working_directory
 
     files = tuple(map(with_layout, profile.files))
     numbers = {**profile.numbers, **layout_numbers(files, sum(rank.time_s for rank in profile.ranks))}
-    found = replace(profile, files=files, numbers=numbers)
-    return replace(found, advice=advise(found))
+    completed = replace(profile, files=files, numbers=numbers)
+    return replace(completed, advice=advise(completed))

@@ -26,7 +26,7 @@ class RunRequest:
     store: Path | None = None
     use_recipe: bool = True
     allow_rounding: bool = False  # also of another user's recipe
-    without_recipe: str = "running the command as it is"  # what happens where none can be applied
+    without_recipe: str = "running the command as it is"  # sentence for a run without an applicable recipe
     values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, over those of the recipe
     policy: Path | None = None  # of collectives, in either form
     rank_order: Path | None = None  # the slot of each rank, in the form of spec/formats/order.md

@@ -1,4 +1,4 @@
-"""Settings of a recipe that may change results: those of another user's recipe need this user's consent."""
+"""Settings of a recipe that may change results: a recipe of another user needs this user's consent."""
 
 import os
 import stat
@@ -45,7 +45,7 @@ def lacks_consent(path: Path, recipe: Recipe) -> str:
 
 
 def _is_of_others(path: Path) -> bool:
-    """Whether another user has written the file, or can write it."""
+    """Return whether another user has written the file, or can write it."""
     try:
         facts = path.stat()
     except OSError:

@@ -144,7 +144,7 @@ def _run(
 ) -> int:
     configuration = prepared.configuration if turn.side is Side.RECIPE else Configuration()
     marks = Path(turn.job.directory) if turn.job else directory / secrets.token_hex(6)
-    seen = run_watched(
+    watched = run_watched(
         configuration,
         applied.situation,
         prepared.environment,
@@ -152,21 +152,23 @@ def _run(
         marks,
         written_by_originals(applied.path.parent),
     )
-    with after_run(seen.ran.status):
+    with after_run(watched.ran.status):
         if turn.side is Side.RECIPE and is_first_whole_run(prepared):
-            note_whole_run(applied, seen, say)
+            note_whole_run(applied, watched, say)
         if turn.job is not None:
-            _enter_end(turn.job, directory, applied, seen, say)
-    return seen.ran.status
+            _enter_end(turn.job, directory, applied, watched, say)
+    return watched.ran.status
 
 
-def _enter_end(job: ExploredJob, directory: Path, applied: AppliedRecipe, seen: WatchedRun, say: Say) -> None:
+def _enter_end(
+    job: ExploredJob, directory: Path, applied: AppliedRecipe, watched: WatchedRun, say: Say
+) -> None:
     marks = applied.recipe.marks
     assert marks is not None
-    pace = pace_of(seen.marks, marks.pair)
-    nan = "" if marks.prints_nan else seen.nan
-    end = JobEnd(seen.ran.status, seen.ran.was_asked_to_end, nan, seen.ran.elapsed_s, pace)
-    if seen.marks is None:
+    pace = pace_of(watched.marks, marks.pair)
+    nan = "" if marks.prints_nan else watched.nan
+    end = JobEnd(watched.ran.status, watched.ran.was_asked_to_end, nan, watched.ran.elapsed_s, pace)
+    if watched.marks is None:
         say("its ranks left no marks: the job counts as one of which nothing is known")
     with open_ledger(directory) as log:
         log.append("ended", end_fields(job.job, end))

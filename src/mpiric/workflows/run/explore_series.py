@@ -109,12 +109,12 @@ def settle(log: TuneLog, jobs: tuple[ExploredJob, ...], host: Host) -> None:
     pair = read_ledger(log.read()).pair
     for job in jobs:
         if job.end is None and _is_gone(job, host):
-            left = log.path / job.job  # not where the ledger says: somebody may have edited it
-            marks = marks_in(left)
+            job_directory = log.path / job.job  # not where the ledger says: somebody may have edited it
+            marks = marks_in(job_directory)
             pace = pace_of(marks, pair) if pair else None
             log.append("ended", end_fields(job.job, JobEnd(None, asked=True, pace=pace)))
             if marks is not None:
-                shutil.rmtree(left, ignore_errors=True)
+                shutil.rmtree(job_directory, ignore_errors=True)
 
 
 def _is_gone(job: ExploredJob, host: Host) -> bool:

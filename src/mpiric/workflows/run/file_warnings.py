@@ -22,8 +22,8 @@ def file_warnings(configuration: Configuration, situation: Situation, host: Host
     if not acting:
         return
     wanted = {"quota-used-up", *(["mount-without-flock"] if acting & _OF_MPI_IO else [])}
-    found = [each for each in knobs.inherited_problems(situation) if each.id in wanted]
+    problems = [problem for problem in knobs.inherited_problems(situation) if problem.id in wanted]
     if "mpi-io" in acting:
-        found += hint_file_findings(situation, host)
-    for finding in found:
+        problems += hint_file_findings(situation, host)
+    for finding in problems:
         yield with_hint(f"{finding.says} ({finding.evidence})", finding.fix)

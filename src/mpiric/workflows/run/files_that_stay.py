@@ -17,16 +17,16 @@ def files_that_stay(value: str, working_directory: str) -> list[str]:
 
     A rule for the whole working directory is not looked at: inputs lie there.
     """
-    found: list[str] = []
+    names: list[str] = []
     for rule in parse_layouts(value):
         if rule.where == HERE:
             continue
         directory = Path(working_directory, "" if rule.is_pattern else rule.where)
         with suppress(OSError), os.scandir(directory) as entries:
             pattern = rule.where if rule.is_pattern else "*"
-            found += [each.name for each in entries if fnmatchcase(each.name, pattern) and each.is_file()]
-    if not found:
+            names += [entry.name for entry in entries if fnmatchcase(entry.name, pattern) and entry.is_file()]
+    if not names:
         return []
-    first, others = printable_name(min(found)), len(found) - 1
+    first, others = printable_name(min(names)), len(names) - 1
     which = f"{first} and {others} more are" if others else f"{first} is"
     return [with_hint(f"{which} there already: a file keeps the layout that it was made with", _HINT)]

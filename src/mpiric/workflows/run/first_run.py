@@ -37,17 +37,17 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
     directory = (store or default_store()).absolute() / _DIRECTORY / secrets.token_hex(6)
     arming = arming_of(applied.recipe, applied.situation, host)
     written = written_by_originals(applied.path.parent)
-    seen = run_watched(
+    watched = run_watched(
         prepared.configuration, applied.situation, prepared.environment, arming, directory, written
     )
-    with after_run(seen.ran.status):
-        note_whole_run(applied, seen, say)
-    return seen.ran.status
+    with after_run(watched.ran.status):
+        note_whole_run(applied, watched, say)
+    return watched.ran.status
 
 
-def note_whole_run(applied: AppliedRecipe, seen: WatchedRun, say: Say) -> None:
+def note_whole_run(applied: AppliedRecipe, watched: WatchedRun, say: Say) -> None:
     """Write into the recipe what a whole run has shown, unless more is known of it already."""
-    check = whole_check_of(applied, seen)
+    check = whole_check_of(applied, watched)
     if check is None:
         say("this run says nothing of the recipe: it was ended from outside, or did not begin")
         return
@@ -69,17 +69,17 @@ def write_down(path: Path, check: WholeCheck, say: Say) -> None:
         say(f"that could not be noted in the recipe: {error.message}")
 
 
-def whole_check_of(applied: AppliedRecipe, seen: WatchedRun) -> WholeCheck | None:
+def whole_check_of(applied: AppliedRecipe, watched: WatchedRun) -> WholeCheck | None:
     """What a run that had nothing to be compared with shows; None for one that shows nothing."""
-    end = JobEnd(seen.ran.status, seen.ran.was_asked_to_end)
-    if end.status and (not has_failed(end) or (seen.carried_marks and seen.marks is None)):
+    end = JobEnd(watched.ran.status, watched.ran.was_asked_to_end)
+    if end.status and (not has_failed(end) or (watched.carried_marks and watched.marks is None)):
         return None
     if end.status:
         return WholeCheck(WholeVerdict.DIFFERS, f"it ended with status {end.status}")
     marks = applied.recipe.marks
-    if seen.nan and not (marks and marks.prints_nan):
-        return WholeCheck(WholeVerdict.DIFFERS, f"it printed a NaN: {seen.nan}")
+    if watched.nan and not (marks and marks.prints_nan):
+        return WholeCheck(WholeVerdict.DIFFERS, f"it printed a NaN: {watched.nan}")
     if marks is None:
         return WholeCheck(WholeVerdict.NO_REFERENCE)
-    later = against_forecast(pace_of(seen.marks, marks.pair), marks.pair, marks.per_mark_s[1])
+    later = against_forecast(pace_of(watched.marks, marks.pair), marks.pair, marks.per_mark_s[1])
     return WholeCheck(WholeVerdict.NO_REFERENCE, later)

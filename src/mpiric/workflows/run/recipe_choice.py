@@ -28,7 +28,7 @@ from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settin
 from mpiric.workflows.run.settable_files import settable
 from mpiric.workflows.trials.expected import expected_situation
 
-# Cores, hardware threads and NUMA nodes are those that may be used: an allocation can be a part of a machine.
+# Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
 
 
@@ -41,21 +41,23 @@ def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, ho
     try:
         return expected_situation(parsed, host, EVERYTHING)  # the recipe's maker allowed it
     except NotFoundError:
-        made = [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
-        made_for = [dict(each.fingerprint.mpi) for each in made]
-        library = next((each for each in parsed.others if of_mpi(each) in made_for), None)
+        recipes = (
+            [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
+        )
+        made_for = [dict(candidate.fingerprint.mpi) for candidate in recipes]
+        library = next((candidate for candidate in parsed.others if of_mpi(candidate) in made_for), None)
         if library is None:
             raise
         return expected_situation(replace(parsed, mpi=library), host, EVERYTHING)
 
 
 def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
-    found, _ = find_recipes(
+    matches, _ = find_recipes(
         [store or default_store()],
         check_value,
         lambda recipe: 0.0 if recipe.fingerprint.program.get("name") == name else None,
     )
-    return [recipe for _, recipe in found]
+    return [recipe for _, recipe in matches]
 
 
 def with_names(configuration: Configuration, situation: Situation, host: Host) -> Situation:
@@ -96,8 +98,8 @@ def named_recipe(
     recipe = read_recipe(path, check_value)
     if not allow_rounding and (why := lacks_consent(path, recipe)):
         raise MismatchError(why, hint=f"add {CONSENT} if that is acceptable")
-    found = differences(recipe.fingerprint, current)
-    refused = [str(each) for each in found if each.severity is Severity.REFUSE]
+    mismatches = differences(recipe.fingerprint, current)
+    refused = [str(mismatch) for mismatch in mismatches if mismatch.severity is Severity.REFUSE]
     if refused:
         raise MismatchError(
             f"the recipe {path} is not for this: {'; '.join(refused)}",
@@ -108,13 +110,15 @@ def named_recipe(
             f"the recipe {path} is not applied: its whole run differs: {recipe.whole.why}",
             hint="tune again, or see with `mpiric tune --finish -- CMD` what a whole run shows",
         )
-    return recipe, str(path), [*_applied(path, recipe), *_warnings(found)]
+    return recipe, str(path), [*_applied(path, recipe), *_warnings(mismatches)]
 
 
 def other_library(recipe: Recipe, label: str, situation: Situation) -> str:
     """Say that a recipe is for another library than the one asked for by its label, "" where it is not."""
-    own = "image" if situation.job.container is not None else situation.mpi_in_force or situation.mpi.label
-    made_for = recipe.configuration.as_dict().get("mpi", own)
+    current = (
+        "image" if situation.job.container is not None else situation.mpi_in_force or situation.mpi.label
+    )
+    made_for = recipe.configuration.as_dict().get("mpi", current)
     if label in ("", made_for):
         return ""
     return f"is for {made_for} and is not applied under {label}"
@@ -125,12 +129,12 @@ def fitting_recipe(
 ) -> tuple[Recipe | None, str, list[str]]:
     """Return the best fitting recipe of the store whose settings can be written here, its path and sentences.
 
-    ``label`` is that of the MPI library that was asked for, if any.
+    ``label`` names the requested MPI library, if any.
     """
     store, without = request.store or default_store(), request.without_recipe
-    found, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
+    matches, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
     why = f"no recipe in {store} fits this program, machine and MPI; {without}"
-    for path, recipe in found:
+    for path, recipe in matches:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
             why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
             continue
@@ -157,7 +161,7 @@ def fitting_recipe(
 
 def _nearest(store: Path, current: Fingerprint) -> str:
     """Why the recipe of the same program does not fit, if there is one."""
-    found, errors = find_recipes(
+    matches, errors = find_recipes(
         [store],
         check_value,
         lambda recipe: (
@@ -166,9 +170,9 @@ def _nearest(store: Path, current: Fingerprint) -> str:
             else None
         ),
     )
-    if not found:
+    if not matches:
         return errors[0].message if errors else ""
-    path, recipe = found[0]
+    path, recipe = matches[0]
     refused = [str(d) for d in differences(recipe.fingerprint, current) if d.severity is Severity.REFUSE]
     return f"the nearest, {path}, does not: {'; '.join(refused)}" if refused else ""
 
@@ -180,9 +184,9 @@ def _applied(path: Path, recipe: Recipe) -> list[str]:
     return [f"{recipe.configuration} ({path}{proof})", *rounding]
 
 
-def _warnings(found: Sequence[Difference]) -> list[str]:
-    """What differs from the tune, in one sentence for each of machine, MPI library and command."""
-    hardware = any(each.field in _HARDWARE for each in found)
+def _warnings(mismatches: Sequence[Difference]) -> list[str]:
+    """Return the differences from the tune: one sentence for each of machine, MPI library and command."""
+    hardware = any(mismatch.field in _HARDWARE for mismatch in mismatches)
     introductions = {
         "machine": "tuned on another machine" if hardware else "tuned with other CPUs of such a machine",
         "mpi": "tuned with another release of the MPI library",
@@ -190,7 +194,7 @@ def _warnings(found: Sequence[Difference]) -> list[str]:
     }
     sentences = []
     for part, introduction in introductions.items():
-        of_part = [str(each) for each in found if each.field.startswith(f"{part}.")]
+        of_part = [str(mismatch) for mismatch in mismatches if mismatch.field.startswith(f"{part}.")]
         if of_part:
             sentences.append(f"{introduction}: {'; '.join(of_part)}")
     return sentences

@@ -95,26 +95,26 @@ def _with_settings(
             raise
         return _untouched(request, parsed, warnings, error)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
-    recipe, path, words = None, "", [*warnings]
+    recipe, path, sentences = None, "", [*warnings]
     label = _mpi_label(request, situation).get("mpi", request.values.get("mpi", ""))
     if request.recipe is not None:
         recipe, path, more = named_recipe(request.recipe, fingerprints, allow_rounding=request.allow_rounding)
         if why := other_library(recipe, label, situation):
             raise MismatchError(f"the recipe {path} {why}", hint="leave out --mpi, or --recipe")
-        words += more
+        sentences += more
     elif request.use_recipe:
         recipe, path, more = fitting_recipe(request, fingerprints, situation, host, label)
-        words += more
+        sentences += more
     configuration = recipe.configuration if recipe else Configuration()
     if recipe is not None and not request.packs:
         configuration, more = without_missing(configuration, situation, host, launches=request.starts)
-        words += more
+        sentences += more
     situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)
     situation = with_order_of(recipe, situation, request.store, host)
     situation, order = _with_given_order(request, situation, host)
     situation, collectives, more = with_collectives(request, configuration, situation, host)
-    words += more
+    sentences += more
     values = {**collectives, **order, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == "image" and situation.job.container is None:
         raise MpiricError("--mpi image keeps the library of an image, and the command starts none")
@@ -125,17 +125,17 @@ def _with_settings(
     if problems := knobs.check_configuration(values):
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
     configuration, left_out = settable(configuration, situation)
-    words += [*left_out, *file_warnings(configuration, situation, host)]
-    words += _ways_back(configuration, situation)
-    words += _placement_words(configuration, situation)
+    sentences += [*left_out, *file_warnings(configuration, situation, host)]
+    sentences += _ways_back(configuration, situation)
+    sentences += _placement_words(configuration, situation)
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
-    return PreparedRun(launch, configuration, situation.job.environment, path, tuple(words), applied)
+    return PreparedRun(launch, configuration, situation.job.environment, path, tuple(sentences), applied)
 
 
 def _placement_words(configuration: Configuration, situation: Situation) -> Iterator[str]:
-    """What becomes of the ranks' binding under another library."""
+    """Yield sentences on the ranks' binding under another library."""
     values = configuration.as_dict()
     if values.get("mpi", "host") == "host" or "binding" in values:
         return
@@ -145,8 +145,8 @@ def _placement_words(configuration: Configuration, situation: Situation) -> Iter
         yield f"binding={level}: ranks are bound as by default of {library}; --set binding=LEVEL sets another"
     elif situation.mpi.launcher and not knobs.is_binding_kept(values["mpi"], situation):
         yield (
-            f"ranks are bound by the default of {values['mpi']}, which may differ from that of {library}; "
-            "--set binding=LEVEL sets it"
+            f"ranks are bound by the default of {values['mpi']}, which may differ from the default "
+            f"of {library}; --set binding=LEVEL sets it"
         )
 
 

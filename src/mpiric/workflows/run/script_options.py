@@ -19,7 +19,7 @@ from mpiric.schedulers import (
 from mpiric.workflows.launch.nodes import stated
 from mpiric.workflows.launch.parse_job import program_path
 
-_PMI_LIBRARIES = (  # of Slurm, as distributions install it
+_PMI_LIBRARIES = (  # libraries of Slurm, under the names that distributions install
     "/usr/lib64/libpmi2.so.0",
     "/usr/lib/x86_64-linux-gnu/libpmi2.so.0",
     "/usr/lib/aarch64-linux-gnu/libpmi2.so.0",
@@ -39,12 +39,12 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
         ("threads", request.threads, stated(job, Meaning.THREADS_PER_RANK), 1),
     )
     chosen: dict[str, int] = {}
-    for name, given, of_line, unset in sizes:
-        chosen[name] = of_line or given
-        if of_line and given not in (unset, of_line):
+    for name, requested, of_line, unset in sizes:
+        chosen[name] = of_line or requested
+        if of_line and requested not in (unset, of_line):
             option, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
             raise MpiricError(
-                f"{option} {given} and the command's own {of_line} {what} contradict each other",
+                f"{option} {requested} and the command's own {of_line} {what} contradict each other",
                 hint=f"leave out {option}, or change the launch line",
             )
     return LayoutRequest(
@@ -54,15 +54,15 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
 
 @dataclass(frozen=True)
 class RankService:
-    """How the ranks of a program find each other under the scheduler's launcher."""
+    """Service with which ranks find each other under the scheduler's launcher."""
 
     manager: str = ""  # value of --mpi
-    dialect: str = ""  # of the MPI library's own launcher, "" when the library is unknown
+    dialect: str = ""  # launcher of the MPI library; "" for an unknown library
     environment: Mapping[str, str] = field(default_factory=dict)
-    sentence: str = ""  # what the user has to know
+    sentence: str = ""  # advice for the user
 
 
-def rank_service(job: Job, scheduler: BatchScheduler, given: str, host: Host) -> RankService:
+def rank_service(job: Job, scheduler: BatchScheduler, requested: str, host: Host) -> RankService:
     """Choose ``--mpi`` by the MPI library that the program is linked to.
 
     Raises MismatchError where Slurm has no plug-in for it: srun would start jobs of one rank each.
@@ -73,8 +73,8 @@ def rank_service(job: Job, scheduler: BatchScheduler, given: str, host: Host) ->
     family = mpis.abi_of_program(host, path) if path else None
     by_family = "openmpi5" if family is AbiFamily.OPENMPI else "hydra" if family else ""
     dialect = library.dialect if library else by_family
-    known = launchers.dialects().get(dialect)
-    manager = given or (known.process_manager if known else "")
+    launcher = launchers.dialects().get(dialect)
+    manager = requested or (launcher.process_manager if launcher else "")
     available = scheduler.process_managers(host)
     if manager and available and manager not in available:
         raise MismatchError(
@@ -87,7 +87,7 @@ def rank_service(job: Job, scheduler: BatchScheduler, given: str, host: Host) ->
             sentence=f"which MPI library {job.program[0]} uses is not known, and {scheduler.title} serves no "
             "ranks by default (MpiDefault=none): give --mpi pmi2 (MPICH, Intel MPI) or --mpi pmix (Open MPI)",
         )
-    variable = known.process_manager_needs if known else ""
+    variable = launcher.process_manager_needs if launcher else ""
     if not variable or variable in job.environment or scheduler.launcher != "srun":
         return RankService(manager, dialect)
     file = next((path for path in _PMI_LIBRARIES if host.is_file(path)), "")
@@ -106,19 +106,19 @@ def without_service(job: Job, scheduler: BatchScheduler, host: Host) -> str:
     return f"srun starts jobs of one rank each here (MpiDefault=none): write srun --mpi={manager}"
 
 
-def with_site_defaults(given: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:
+def with_site_defaults(options: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:
     """The user's options over the site's."""
-    own = site.options
+    defaults = site.options
     return replace(
-        given,
-        shebang=given.shebang or own.shebang,
-        job_name=given.job_name or program,
-        time=given.time or own.time,
-        account=given.account or own.account,
-        partition=given.partition or own.partition,
-        directives=(*own.directives, *given.directives),
-        setup=(*own.setup, *given.setup),
-        environment={**own.environment, **given.environment},
+        options,
+        shebang=options.shebang or defaults.shebang,
+        job_name=options.job_name or program,
+        time=options.time or defaults.time,
+        account=options.account or defaults.account,
+        partition=options.partition or defaults.partition,
+        directives=(*defaults.directives, *options.directives),
+        setup=(*defaults.setup, *options.setup),
+        environment={**defaults.environment, **options.environment},
     )
 
 

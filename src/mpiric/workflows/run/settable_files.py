@@ -28,8 +28,8 @@ def settable(configuration: Configuration, situation: Situation) -> tuple[Config
     rules = parse_layouts(value)
     astray = [rule for rule in rules if _leads_out(rule, Path(directory))]
     if astray:
-        kept = [rule for rule in rules if rule not in astray]
-        value = write_layouts(kept) if kept else None
+        settable_rules = [rule for rule in rules if rule not in astray]
+        value = write_layouts(settable_rules) if settable_rules else None
         configuration = configuration.with_value("layout", value)
         sentences += map(_left_out, astray)
     return configuration, [*sentences, *(files_that_stay(value, directory) if value else ())]

@@ -43,5 +43,5 @@ def original_s(ledger: Ledger, applied: AppliedRecipe) -> float | None:
 def time_left_s(host: Host) -> float | None:
     """Seconds until the scheduler ends this job: infinite outside of one, None where it does not tell."""
     scheduler = batch_scheduler_here(host)
-    own = scheduler.own_job(host.environ) if scheduler else ""
-    return scheduler.time_left_s(host, own) if scheduler and own else inf
+    own_job = scheduler.own_job(host.environ) if scheduler else ""
+    return scheduler.time_left_s(host, own_job) if scheduler and own_job else inf

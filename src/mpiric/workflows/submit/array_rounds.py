@@ -236,9 +236,9 @@ def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
     if not is_file(path) or scheduler.own_job(host.environ) != path.read_text():
         return False
     elements = scheduler.elements(array_round.array, array_round.size)
-    left = [job for element, job in enumerate(elements) if not array_round.is_finished(element)]
-    states = scheduler.look(host, left).values() if left else ()
-    return any(each.end is End.CANCELLED for each in states)
+    unfinished = [job for element, job in enumerate(elements) if not array_round.is_finished(element)]
+    states = scheduler.look(host, unfinished).values() if unfinished else ()
+    return any(state.end is End.CANCELLED for state in states)
 
 
 def known_jobs(submission: Path) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class Follower:
 
     @property
     def output(self) -> str:
-        """What the verb has printed on stdout, bytes that are not UTF-8 as surrogates."""
+        """Text that the verb has printed on stdout; bytes that are not UTF-8 are surrogates."""
         try:
             return (self.directory / OUTPUT).read_bytes().decode(errors="surrogateescape")
         except OSError:
@@ -96,20 +96,20 @@ class Follower:
         self.ended = {}
         sleep = self._log.relay_while(self.reporting.patience, self.scheduler.end_words)
         patience = replace(self.reporting.patience, sleep=sleep)
-        while left := [job for job in self.jobs() if job not in self.over]:
+        while unfinished := [job for job in self.jobs() if job not in self.over]:
             seen: dict[str, BatchJob] = {}
-            for each in self.scheduler.follow(self.host, left, patience):
+            for each in self.scheduler.follow(self.host, unfinished, patience):
                 self._log.relay()
                 seen[each.job] = each
                 progress = (
                     state_of(each)
-                    if len(left) == 1
-                    else array_progress(latest(self.directory), self.scheduler, left, seen)
+                    if len(unfinished) == 1
+                    else array_progress(latest(self.directory), self.scheduler, unfinished, seen)
                 )
-                if progress != reported and not (len(left) == 1 and each.is_over):
+                if progress != reported and not (len(unfinished) == 1 and each.is_over):
                     self.reporting.say(progress)
                     reported = progress
-            self.over |= set(left)
+            self.over |= set(unfinished)
             self.ended = seen
         self._log.relay()
         return max(self.ended.values(), key=self._weight, default=None)

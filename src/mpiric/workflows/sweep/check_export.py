@@ -1,9 +1,9 @@
-"""What a sweep exports, measured as users will run it: by the library alone, without mpiric in the ranks.
+"""Measure the export of a sweep as users will run it: by the library alone, without mpiric in the ranks.
 
 Choices were measured one at a time, some of them by mpiric's runtime; the library's own form sets all of them
-at once, for ranges of sizes, and may change what serves other calls. So the library runs with the exported
-settings and without them, in turns, at every size that was measured of the collectives with a choice. What is
-slower with them is taken out of the export, which is then measured again.
+at once, for ranges of sizes, and may change the algorithms of other calls. So the library runs with the
+exported settings and without them, in turns, at every measured size of the collectives with a choice. Choices
+that are slower with them are taken out of the export, which is then measured again.
 """
 
 from collections import defaultdict
@@ -25,8 +25,8 @@ from mpiric.workflows.sweep.launch import ask
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 
-_MOST_ROUNDS = 3  # of taking out what is slower
-_TURNS = (False, True, True, False)  # with the export or without
+_MOST_ROUNDS = 3  # limit of rounds that take slower choices out
+_TURNS = (False, True, True, False)  # order of measurement; True: with the export
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ExportCheck:
     policy: Policy
     gains: Mapping[SweepPoint, float] = field(default_factory=dict)  # library alone ÷ exported
     withdrawn: tuple[str, ...] = ()  # sentences
-    refused: str = ""  # why there is no export at all
+    refused: str = ""  # reason for the lack of an export
 
     @property
     def gain(self) -> float | None:
@@ -59,16 +59,16 @@ def check_export(
         gains, slower = {}, {}
         for ranks, environment in settings.items():
             say(f"measuring the exported choices without mpiric, {ranks.low} ranks")
-            for point, (own, exported) in _measured(plan, policy, log, host, ranks, environment).items():
-                gains[point] = own.median_s / exported.median_s
-                if exported.low_s > own.high_s and exported.median_s > own.median_s * (1 + NOISE):
+            for point, (baseline, exported) in _measured(plan, policy, log, host, ranks, environment).items():
+                gains[point] = baseline.median_s / exported.median_s
+                if exported.low_s > baseline.high_s and exported.median_s > baseline.median_s * (1 + NOISE):
                     slower[point] = gains[point]
         unmeasured = [line for line in _choosing(policy) if not any(_covers(line, point) for point in gains)]
         if not slower and not unmeasured:
             return ExportCheck(policy, gains, tuple(withdrawn))
-        kept = _without(policy, slower, unmeasured)
+        remaining = _without(policy, slower, unmeasured)
         withdrawn += _sentences(slower, unmeasured)
-        policy = kept
+        policy = remaining
     return ExportCheck(replace(policy, lines=()), withdrawn=tuple(withdrawn))
 
 
@@ -81,10 +81,10 @@ def _covers(line: Line, point: SweepPoint) -> bool:
 
 
 def _points(plan: SweepPlan, policy: Policy, log: Log, ranks: Span) -> Iterator[SweepPoint]:
-    """Sizes that were measured, on communicators of so many ranks, of the collectives with a choice."""
+    """Yield the measured sizes of the collectives with a choice, on communicators of ``ranks`` ranks."""
     chosen = {line.collective for line in _choosing(policy)}
-    seen = {(point.subject, point.size) for point in log.measured if point.candidate == LIBRARY}
-    for subject, size in sorted(seen):
+    measured = {(point.subject, point.size) for point in log.measured if point.candidate == LIBRARY}
+    for subject, size in sorted(measured):
         if subject in plan.sizes and subject.collective in chosen and subject.shape.ranks in ranks:
             yield SweepPoint(subject, size, LIBRARY)
 
@@ -105,11 +105,11 @@ def _measured(
         answer = ask(plan, host, points, limit_s, environment if is_exported else {})
         for point, times in answer.found:
             sides[is_exported][point].append(times)
-    own, exported = (
+    baseline, exported = (
         without_disturbed({point: averaged(LIBRARY, times) for point, times in side.items()}, tick_s())
         for side in (sides[False], sides[True])
     )
-    return {point: (own[point], exported[point]) for point in own if point in exported}
+    return {point: (baseline[point], exported[point]) for point in baseline if point in exported}
 
 
 def _without(policy: Policy, slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Policy:
@@ -120,8 +120,8 @@ def _without(policy: Policy, slower: Mapping[SweepPoint, float], unmeasured: lis
         bad += at_point[:1] or [
             line for line in _choosing(policy) if line.collective == point.subject.collective
         ]
-    kept = (replace(line, candidate=LIBRARY) if line in bad else line for line in policy.lines)
-    return replace(policy, lines=tuple(kept))
+    lines = (replace(line, candidate=LIBRARY) if line in bad else line for line in policy.lines)
+    return replace(policy, lines=tuple(lines))
 
 
 def _sentences(slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Iterator[str]:

@@ -24,20 +24,20 @@ def make_directory(directory: Path, hint: str = "name another --out") -> None:
         raise NoRoomError(f"cannot write into {directory}", hint=hint)
 
 
-def keep_options(directory: Path, words: Sequence[str]) -> None:
-    """Write down the options of a new sweep, for one that resumes it."""
+def keep_options(directory: Path, arguments: Sequence[str]) -> None:
+    """Record the options of a new sweep, for a later call that resumes it."""
     make_directory(directory)
     with writing(directory / _OPTIONS, "name another --out"):
-        (directory / _OPTIONS).write_text(json.dumps(list(words)) + "\n", encoding="utf-8")
+        (directory / _OPTIONS).write_text(json.dumps(list(arguments)) + "\n", encoding="utf-8")
 
 
 def kept_options(directory: Path) -> tuple[str, ...]:
     """The options of the sweep in a directory; () where none are kept."""
     try:
-        words = json.loads((directory / _OPTIONS).read_text(encoding="utf-8"))
+        arguments = json.loads((directory / _OPTIONS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ()
-    return tuple(map(str, words)) if isinstance(words, list) else ()
+    return tuple(map(str, arguments)) if isinstance(arguments, list) else ()
 
 
 def forget(directory: Path) -> None:

@@ -21,7 +21,7 @@ from mpiric.workflows.sweep.probe import LaunchFailedError
 
 _TURNS = 2  # of confirming each gain
 _EXPLORING = 0.6  # of a budget, the rest is for confirming
-_MOST_REPEATED = 0.25  # of all points: where more are disturbed, that will not pass by
+_MOST_REPEATED = 0.25  # share of all points; a larger disturbance will not pass by
 _GRACE_S = 10.0  # for a launch that is under way when time is up
 
 Say = Callable[[str], None]

@@ -75,7 +75,7 @@ def ask(
     limit_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Measure points of one candidate a collective; with an ``environment``, of what that chooses."""
+    """Measure points of one candidate a collective, or of the choices that an ``environment`` makes."""
     request, mpi = plan.request, plan.mpi
     by_word = {
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}": p
@@ -92,8 +92,8 @@ def ask(
         answer.failure = error
         rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
     for row in rows:
-        words = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
-        point = by_word.get(":".join(words))
+        fields = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
+        point = by_word.get(":".join(fields))
         if point is None:
             continue
         if wrong := row.get("wrong", 0):

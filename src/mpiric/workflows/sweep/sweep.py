@@ -55,13 +55,13 @@ def sweep(plan: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swe
 
 
 def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     request = plan.request
     log = Log(request.directory / LOG, plan, resume=request.resume)
     effort = measure(plan, host, log, say, tell)
     times = confirmed(log.measured, log.fresh)
     disturbed = disturbed_points(times, tick_s())
-    ranked = {point: each for point, each in log.measured.items() if point not in disturbed}
+    ranked = {point: measurement for point, measurement in log.measured.items() if point not in disturbed}
     left_open = set(winners(ranked)) - log.fresh.keys()
     learned = LearnedPolicy(
         implementation=plan.mpi.implementation,
@@ -73,18 +73,18 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
     )
     exported = check_export(plan, learned, log, host, say)
-    words = export_policy(learned, request.directory, host, exported.policy)
-    words += [exported.refused] if exported.refused else []
-    words += [f"left to the library: {sentence}" for sentence in exported.withdrawn]
+    sentences = export_policy(learned, request.directory, host, exported.policy)
+    sentences += [exported.refused] if exported.refused else []
+    sentences += [f"left to the library: {sentence}" for sentence in exported.withdrawn]
     if disturbed:
-        words.append(
+        sentences.append(
             f"{len(disturbed)} of {len(times)} times are the scheduler's and were not ranked: with one CPU a "
             "rank, and nothing else on the nodes, they would count (see the log, or --json)"
         )
     if left_open:
-        words.append("gains that are not confirmed yet are left open: go on with --resume")
+        sentences.append("gains that are not confirmed yet are left open: go on with --resume")
     if log.excluded:
-        words.append(
+        sentences.append(
             "what was given up is chosen nowhere, and left out by --resume; a new sweep tries it again"
         )
     return Swept(
@@ -92,8 +92,8 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
         exported,
         effort.points,
         effort.launches,
-        time.monotonic() - begun,
-        words,
+        time.monotonic() - start_s,
+        sentences,
         log.excluded,
         {
             f"{point.subject.collective} {point.candidate} {where(point)}": why
@@ -103,15 +103,15 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
 
 
 def for_site(learned: LearnedPolicy, exported: Policy, directory: Path, host: Host) -> list[str]:
-    """The policy where everybody's `mpiric run` looks, and what goes with it in a directory of this MPI.
+    """Write the policy where every user's `mpiric run` looks, and its exports in a directory of this MPI.
 
-    ``exported``: the choices of it that were measured without mpiric.
+    ``exported``: choices of the policy that were measured without mpiric.
     """
     path = directory / site_name(learned.implementation, learned.version)
     beside = path.with_name(path.name.partition(".")[0])
     everybody = replace(learned, machine={})
-    words = export_policy(everybody, beside, host, exported)
+    sentences = export_policy(everybody, beside, host, exported)
     write_learned(path, everybody)
     for file in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
         file.chmod(0o755 if is_directory(file) else 0o644)
-    return [f"wrote {path}, which everybody's `mpiric run` obeys", *words]
+    return [f"wrote {path}, which everybody's `mpiric run` obeys", *sentences]

@@ -80,7 +80,7 @@ class MarkedRun(Protocol):
         ...
 
     def holds_window(self, marks: RunMarks | None) -> bool:
-        """Whether the marks hold all that the run was made for, however its launcher ended."""
+        """Return whether the marks hold the whole window of the run, whatever the status of its launcher."""
         ...
 
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
@@ -126,7 +126,7 @@ class FollowedRun:
         return self.follower.marks(execution.started_ns)
 
     def holds_window(self, marks: RunMarks | None) -> bool:
-        """Whether both lines were printed."""
+        """Return whether both lines were printed."""
         return self.ends and marks is not None and _is_whole(marks, self.pair)
 
     def split(self, marks: RunMarks | None, execution: Execution) -> Split | None:
@@ -186,7 +186,7 @@ class ArmedRun:
             return None
 
     def holds_window(self, marks: RunMarks | None) -> bool:
-        """Whether every rank that counts has passed the last mark.
+        """Return whether every rank that counts has passed the last mark.
 
         A launcher may kill the ranks, and say so in its status, while rank 0 is about to end the run.
         """
@@ -229,8 +229,8 @@ def started_unix_s(execution: Execution) -> float:
 
 def _is_whole(marks: RunMarks, pair: MarkPair) -> bool:
     counting = [rank for rank in marks.ranks if rank.rank == 0 or not pair.on_rank_0_alone]
-    whole = bool(counting) and all(rank.first and rank.last for rank in counting)
-    return whole and (pair.on_rank_0_alone or not marks.missing)
+    is_whole = bool(counting) and all(rank.first and rank.last for rank in counting)
+    return is_whole and (pair.on_rank_0_alone or not marks.missing)
 
 
 def _split(marks: RunMarks | None, pair: MarkPair | None, execution: Execution) -> Split | None:

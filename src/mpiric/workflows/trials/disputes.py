@@ -15,19 +15,19 @@ from mpiric.model.trial import Outcome, Trial
 from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
 
-_KEPT_BYTES = 256 << 20  # of the files of all rejected runs
+_KEPT_BYTES = 256 << 20  # total size of the kept files of rejected runs
 _SUFFIX = ".rejected"
 MANY = 10  # configurations that are rejected at one place: is it a result at all?
-_RERUNS = 3  # of the original, for one place that differs
+_RERUNS = 3  # reruns of the original for one place that differs
 _MOST_RERUNS = 12
 
 
 @dataclass(frozen=True)
 class RejectedRun:
-    """What a run left that was rejected for its output."""
+    """Record of a run that was rejected for its output."""
 
-    trial: Trial  # as it is if the rejection is withdrawn: with its objective
-    place: str  # where it differs from the original
+    trial: Trial  # trial with its objective, for a withdrawn rejection
+    place: str  # part of the output that differs from the original
     stdout: Path
     files: Mapping[str, Path]
     settings: tuple[str, ...]
@@ -58,7 +58,7 @@ class Disputes:
         )
 
     def may_rerun(self, number: int) -> bool:
-        """Whether the original is to be run again before this run is rejected; counts it."""
+        """Return whether to run the original again before this run is rejected, and count the rerun."""
         run = self.runs.get(number)
         place = run.place if run else "(files that were too large to keep)"
         if self._reruns[place] >= _RERUNS or self._reruns.total() >= _MOST_RERUNS:
@@ -74,7 +74,7 @@ class Disputes:
         return [run.trial for run in agreeing]
 
     def in_question(self) -> dict[str, list[RejectedRun]]:
-        """Place → runs, where so many configurations differ that it may not be a result."""
+        """Map each place to its runs, if too many configurations differ there for a result."""
         by_place: dict[str, list[RejectedRun]] = defaultdict(list)
         for run in self.runs.values():
             by_place[run.place].append(run)

@@ -60,17 +60,17 @@ def expected_ranks(parsed: ParsedJob, host: Host) -> tuple[RankSeen, ...]:
 
 
 def with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
-    """What the program's files say of its use of MPI; nothing of those inside a container.
+    """Return the observation with the program's use of MPI, from its files outside of containers.
 
-    Beside the files that ranks were seen with, it is those that the executable is linked to: ranks may be
-    seen late or not at all.
+    The files are the mapped files of the ranks and the executable's libraries: ranks may be seen late or not
+    at all.
     """
     if job.container is not None:
         return observation
     program = program_path(job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
-    seen = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
-    files = dict.fromkeys(path for path in (*seen, *linked) if path.startswith("/"))
+    paths = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    files = dict.fromkeys(path for path in (*paths, *linked) if path.startswith("/"))
     names = mpis.mpi_names(host, files)
     return replace(
         observation,

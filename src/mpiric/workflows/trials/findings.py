@@ -22,7 +22,9 @@ def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple
     for knob in knobs.applicable(situation).values():
         promise = knobs.promise_of(knob, situation)
         dimension = (
-            next((each for each in space.dimensions if each.knob == knob.name), None) if space else None
+            next((candidate for candidate in space.dimensions if candidate.knob == knob.name), None)
+            if space
+            else None
         )
         values = dimension.values if dimension else () if space else knob.values(situation)
         first = [value for value in promise.try_first if value in values]
@@ -41,16 +43,16 @@ def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple
 
 
 def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Finding, ...]:
-    """The findings, where those that suggest a setting say which of its values runs have tried."""
+    """Return the findings; suggestions of a setting name the values that runs have tried."""
     tried: dict[str, dict[str, None]] = {}
     for trial in trials:
         for name, value in trial.configuration.items:
             tried.setdefault(name, {})[value] = None
-    told = []
+    reported = []
     for finding in findings:
         if finding.id.startswith(_SUGGESTION):
             name = finding.id.removeprefix(_SUGGESTION)
             done = f"tried: {name} = {', '.join(tried[name])}" if name in tried else f"not tried: {name}"
             finding = replace(finding, fix=done)
-        told.append(finding)
-    return tuple(told)
+        reported.append(finding)
+    return tuple(reported)

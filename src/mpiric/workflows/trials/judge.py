@@ -78,12 +78,12 @@ class Judge:
 
     @property
     def expectation(self) -> tuple[object, ...]:
-        """What runs are held against, empty before anything was learned; another one once it was widened."""
+        """Reference for comparing runs, empty before anything was learned; it changes when it is widened."""
         return (self.at_mark,) if self.at_mark else (self.printed, self._written) if self.printed else ()
 
     @property
     def uncompared(self) -> str:
-        """What of the original's output differs from run to run, in a sentence; "" for nothing."""
+        """Sentence on the original's output that differs from run to run; "" for none."""
         printed = self.at_mark.printed.stdout.expected if self.at_mark and self._compares else self.printed
         if printed is None:
             return ""
@@ -208,7 +208,7 @@ class Judge:
         self.disputes.add(run)
 
     def _disagreement(self, run: RejectedRun) -> Disagreement | None:
-        """What is wrong with a run, by all that is known of the original."""
+        """Return the disagreement of a run with all recorded runs of the original."""
         options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
         if self.at_mark is not None:
             if run.marks is None or not run.stdout.exists():
@@ -361,9 +361,9 @@ def kept_files(trial: Trial) -> Path:
 
 def written_by_originals(tune: Path) -> tuple[str, ...]:
     """Names of the files that the original wrote in the runs of a tune, as far as copies were kept."""
-    kept = (tune / OUTPUTS).glob("*.files")
+    copies = (tune / OUTPUTS).glob("*.files")
     return tuple(
-        sorted({str(path.relative_to(run)) for run in kept for path in run.rglob("*") if is_file(path)})
+        sorted({str(path.relative_to(run)) for run in copies for path in run.rglob("*") if is_file(path)})
     )
 
 
@@ -372,20 +372,20 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
 
     A file that an earlier run wrote alike, such as a checkpoint, is kept once.
     """
-    kept = kept_files(trial)
-    remove_tree(kept)  # left by a run that an interrupted tune did not note
-    kept.mkdir(mode=0o700)
-    left = _KEPT_BYTES
+    destination = kept_files(trial)
+    remove_tree(destination)  # left by a run that an interrupted tune did not note
+    destination.mkdir(mode=0o700)
+    free_bytes = _KEPT_BYTES
     for name, path in directory.written().items():
-        left -= path.stat().st_size
-        if left >= 0:
-            (kept / name).parent.mkdir(parents=True, exist_ok=True)
-            earlier = (run / name for run in sorted(kept.parent.glob("*.files")) if run != kept)
+        free_bytes -= path.stat().st_size
+        if free_bytes >= 0:
+            (destination / name).parent.mkdir(parents=True, exist_ok=True)
+            earlier = (run / name for run in sorted(destination.parent.glob("*.files")) if run != destination)
             alike = (file for file in earlier if file.is_file() and filecmp.cmp(path, file, shallow=False))
             try:
-                os.link(next(alike), kept / name)
+                os.link(next(alike), destination / name)
             except (StopIteration, OSError):  # there is none, or the file system has no hard links
-                _copy_private(path, kept / name)
+                _copy_private(path, destination / name)
 
 
 def _copy_private(path: Path, copy: Path) -> Path:

@@ -109,14 +109,14 @@ def learn_marks(
             recorded = recorded_by(trial, situation, directory, trials.runs.ran_in)
         except MpiricError as error:
             why = error.message
-    found = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
-    if found.window is None or found.choice.key is None:
-        whole = None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
-        raise NoMarksError(found.choice.why, whole)
-    numbers = found.window.first, found.window.last
-    pair = MarkPair(found.choice.key, *numbers, on_rank_0_alone=found.choice.on_rank_0_alone)
-    told = [found.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
-    return LearnedMarks(pair, found.window, "; ".join(told), recorded, "" if recorded else why)
+    result = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
+    if result.window is None or result.choice.key is None:
+        recordings = None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
+        raise NoMarksError(result.choice.why, recordings)
+    numbers = result.window.first, result.window.last
+    pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
+    reasons = [result.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
+    return LearnedMarks(pair, result.window, "; ".join(reasons), recorded, "" if recorded else why)
 
 
 def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:
@@ -131,8 +131,8 @@ def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> I
     calls = first.of(key) if first is not None and not key.is_printed else None
     if first is not None and calls is not None:
         printed = watch.output.printed(watch.begun_s, time.monotonic())
-        if words := marks_per_line(calls, first.seen_s, printed):
-            yield words
+        if sentence := marks_per_line(calls, first.seen_s, printed):
+            yield sentence
 
 
 def _run(trials: Trials, situation: Situation, host: Host, watch: "_Watch") -> Trial:
@@ -152,7 +152,7 @@ class _Watch:
     wishes: MarkWishes
     begun_s: float
     _next_s: float = 0.0
-    _seen_key: MarkKey | None = None  # what counted the steps in the last look, and since when
+    _seen_key: MarkKey | None = None  # counter of the steps in the last look
     _seen_key_s: float = 0.0
 
     def will_do(self) -> bool:
@@ -166,18 +166,18 @@ class _Watch:
         if seen_s > self.wishes.budget_s + self.wishes.after_s:
             return True
         if self.directory is None:
-            found = self.found(None, "")
+            result = self.found(None, "")
         else:
-            found = self.found(self._pace_so_far(self.directory), "", printed_too=seen_s > 2 * least_s)
-        if found.window is None:
+            result = self.found(self._pace_so_far(self.directory), "", printed_too=seen_s > 2 * least_s)
+        if result.window is None:
             return False
         if self.wishes.named is not None:
             return True
-        # What counts the steps of a long set-up ends with it: the same has to be found in a longer look.
-        key = found.choice.key
+        # A counter of a long set-up ends with it: a longer look has to find the same counter.
+        key = result.choice.key
         if self._seen_key != key:
             self._seen_key, self._seen_key_s = key, seen_s
-        is_changing = abs(found.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
+        is_changing = abs(result.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
         return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing
 
     @staticmethod
@@ -229,12 +229,12 @@ class _Watch:
         window = self._window(calls)
         if window is not None and not -_STEEPEST / (1 + _STEEPEST) <= window.growth <= _STEEPEST:
             times = 1 + window.growth
-            name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
+            name = "its output" if calls.key.is_printed else mark_name(calls.key)
             change = f"{times:.3g} times longer" if times > 1 else f"{1 / times:.3g} times shorter"
             choice = replace(choice, key=None, why=f"the steps that {name} counts become {change}")
             return _Found(choice)
         if window is None:
-            name = "what it prints" if calls.key.is_printed else mark_name(calls.key)
+            name = "its output" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
             choice = replace(choice, key=None, why=f"{name} came {seen}: too few steps were seen")
         return _Found(choice, window)

@@ -48,7 +48,7 @@ class MarkJudge:
         rounding: bool,
         settings: tuple[str, ...],
     ) -> Disagreement | None:
-        """What differs from the original's answers, None when nothing does."""
+        """Return the disagreement with the original's answers, None without one."""
         if different := self.results.compare(marks, rounding=rounding):
             return Disagreement(different, place=different)
         files = {} if self.pair.key.is_printed else files

@@ -37,8 +37,8 @@ def cleaned_nodes(trials: Trials, parsed: ParsedJob, host: Host) -> Iterator[Non
 
     def clean() -> None:
         package = str(Path(__file__).parents[3])
-        words = (host.python, "-I", "-S", "-c", _CODE, package, f"{begun_s:.3f}")
-        launch = launchers.render(with_program(parsed.job, words), [])
+        argv = (host.python, "-I", "-S", "-c", _CODE, package, f"{begun_s:.3f}")
+        launch = launchers.render(with_program(parsed.job, argv), [])
         changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
         host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S)
 

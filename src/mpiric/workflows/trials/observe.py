@@ -135,13 +135,15 @@ def _run_whole(
 
 
 def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Path) -> bool:
-    """Whether a run with the recording runtime has shown that no rank calls MPI_Init.
+    """Return whether a run with the recording runtime has shown that no rank calls MPI_Init.
 
     Neither the executable nor a rank that was seen has an MPI library then, and nothing was recorded.
     """
     if observation.mpi_names or runs.recorded.recorded or not runs.recorded.trials:
         return False
-    if any(is_mpi_library(path) for each in runs.seen for rank in each.ranks for path in rank.libraries):
+    if any(
+        is_mpi_library(path) for seen_run in runs.seen for rank in seen_run.ranks for path in rank.libraries
+    ):
         return False
     return not any(path.is_file() for path in records.rglob("*"))
 

@@ -20,8 +20,8 @@ _MORE_TIME = (
     "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for what counts its steps, "
     "or --to-the-end, which stops no run"
 )
-_PATIENCE, _SLACK_S = 4.0, 5.0  # a run may take so many times as long as the longest before it
-_MOST_FAILURES = 3  # in a row
+_PATIENCE, _SLACK_S = 4.0, 5.0  # limit of a run: factor of the longest run before it, plus slack
+_MOST_FAILURES = 3  # failures in a row
 _DISTURBED = 1.3  # times the quickest run: no program varies so much by itself
 DISTURBED_RUNS = 2  # more of them, where one was disturbed
 
@@ -59,7 +59,7 @@ class OriginalRuns:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether untouched runs took so different times that something else must have run beside one."""
+        """Return whether untouched runs differ so much in time that another load must have disturbed one."""
         walls = [trial.wall_s for trial in self._untouched]
         return len(walls) > 1 and sorted(walls)[len(walls) // 2] > _DISTURBED * min(walls)
 
@@ -82,7 +82,7 @@ class OriginalRuns:
         )
 
     def untouched(self, situation: Situation, early_end: EarlyEnd | None = None) -> Trial:
-        """Make one that is not recorded; one that fails after others have worked is made again.
+        """Make a run that is not recorded; repeat a run that fails after others have worked.
 
         Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
         """

@@ -1,4 +1,4 @@
-"""How often the command fails by itself: a failure that the original has too says nothing of a setting."""
+"""Failure rate of the command itself: a failure that the original shares is not the fault of a setting."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Trial
 
 FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
-_CHANCE = 0.02  # that a run of the original fails so often in a row: below it the setting is to blame
-_MOST_RUNS = 4  # of one configuration, until it is rejected
+_CHANCE = 0.02  # probability of a series of failures of the original; below it, the setting is to blame
+_MOST_RUNS = 4  # runs of one configuration before it is rejected
 _LATE = 2  # time-outs that are looked into; without any failure of the original further ones are slow runs
 
 
@@ -22,18 +22,18 @@ class Reliability:
     _late: int = 0  # time-outs that were looked into
 
     def enter(self, trial: Trial) -> None:
-        """Count a run; not one that was stopped as the other one of its pair is faster."""
+        """Count a run, unless it was stopped because the other run of its pair is faster."""
         if trial.at_least is None and trial.outcome not in (Outcome.REFUSED, Outcome.INTERRUPTED):
             self.runs[trial.configuration] += 1
             if trial.outcome in FAILURES:
                 self.failures[trial.configuration, trial.outcome] += 1
 
     def is_known(self, outcome: Outcome) -> bool:
-        """Whether the original was seen to fail in this way."""
+        """Return whether the original was seen to fail in this way."""
         return self.failures[Configuration(), outcome] > 0
 
     def is_to_repeat(self, trial: Trial, in_a_row: int) -> bool:
-        """Whether a configuration that failed ``in_a_row`` times is run again before that counts."""
+        """Return whether to repeat a configuration that failed ``in_a_row`` times before that counts."""
         if in_a_row >= _MOST_RUNS:
             return False
         if trial.outcome is Outcome.TIMED_OUT and not self.is_known(trial.outcome):
@@ -44,29 +44,29 @@ class Reliability:
         return bool(rate**in_a_row >= _CHANCE)
 
     def is_unreliable(self, trial: Trial) -> bool:
-        """Whether a configuration fails more often than the original, though not in every run."""
-        original, own = Configuration(), self.failures[trial.configuration, trial.outcome]
+        """Return whether a configuration fails more often than the original, though not in every run."""
+        original, failures = Configuration(), self.failures[trial.configuration, trial.outcome]
         rate = (self.failures[original, trial.outcome] + 1) / (self.runs[original] + 2)
         runs = self.runs[trial.configuration]
-        fewer = sum(comb(runs, n) * rate**n * (1 - rate) ** (runs - n) for n in range(own))
+        fewer = sum(comb(runs, n) * rate**n * (1 - rate) ** (runs - n) for n in range(failures))
         return 1 - fewer < _CHANCE
 
     def sentence(self, trial: Trial) -> str:
-        """How often a configuration fails, and the original."""
-        own, original = self.failures[trial.configuration, trial.outcome], Configuration()
+        """Return a sentence on the failure counts of a configuration and of the original."""
+        failures, original = self.failures[trial.configuration, trial.outcome], Configuration()
         return (
-            f"{trial.reason} in {own} of {self.runs[trial.configuration]} runs, "
+            f"{trial.reason} in {failures} of {self.runs[trial.configuration]} runs, "
             f"the command as it is in {self.failures[original, trial.outcome]} of {self.runs[original]}"
         )
 
     @property
     def of_command(self) -> tuple[str, ...]:
-        """How often the command as it is failed, in sentences."""
+        """Return sentences on the failures of the original."""
         original = Configuration()
         runs = self.runs[original]
-        words = {Outcome.TIMED_OUT: "did not end", Outcome.FAILED: "failed"}
+        descriptions = {Outcome.TIMED_OUT: "did not end", Outcome.FAILED: "failed"}
         return tuple(
-            f"the command itself {words[outcome]} in {count} of {runs} runs"
+            f"the command itself {descriptions[outcome]} in {count} of {runs} runs"
             for outcome in FAILURES
             if (count := self.failures[original, outcome])
         )

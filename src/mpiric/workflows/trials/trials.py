@@ -32,7 +32,7 @@ from mpiric.workflows.trials.reliability import FAILURES, Reliability
 
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the original
-_PATIENCE = 3.0  # a run of the original that takes so many times as long as any before it hangs
+_PATIENCE = 3.0  # factor of the longest run so far, above which a run of the original hangs
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ class Trials:
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._took_s: dict[int, float] = {}  # number of a trial → seconds with all that surrounds it
         self._excuses_left = _MOST_EXCUSES
-        self._whole_s: list[float] = []  # of these, of runs that nobody stopped
+        self._whole_s: list[float] = []  # the same, only of runs that nobody stopped
         self.corrected: list[Trial] = []
         self.reliability = Reliability()
         self._failed: list[Trial] = []  # rejected for a failure
-        self._longest_s = 0.0  # of the original's runs so far
+        self._longest_s = 0.0  # longest of the original's runs so far
         for trial in log.read().trials:
             self.reliability.enter(trial)
         self._outputs = log.path / OUTPUTS
@@ -186,7 +186,7 @@ class Trials:
         early_end: EarlyEnd | None,
         stop_at: float | None,
     ) -> TrialResult | None:
-        """One run, noted in the log; None for one that says nothing, as a host or the scheduler failed."""
+        """Make one run and log it; return None if it is void because a host or the scheduler failed."""
         trial = self._begun(configuration, phase, pair, replicate)
         before = self.judge.expectation
         armed = None if carried or early_end else self._armed(trial, stop_at)
@@ -351,14 +351,14 @@ class Trials:
             if trial.outcome is Outcome.OK and trial.phase is not Phase.RECORD:
                 self._longest_s = max(self._longest_s, trial.wall_s)
             for failure in failed:
-                own = [each for each in self._failed if each.outcome is failure.outcome]
-                self._failed = [each for each in self._failed if each.outcome is not failure.outcome]
-                self._correct([self._withdrawn(each) for each in own])
+                alike = [earlier for earlier in self._failed if earlier.outcome is failure.outcome]
+                self._failed = [earlier for earlier in self._failed if earlier.outcome is not failure.outcome]
+                self._correct([self._withdrawn(earlier) for earlier in alike])
             return result
         if not failed:
             return result
         if result.trial.outcome not in FAILURES and not self.reliability.is_unreliable(failed[-1]):
-            self._correct([self._withdrawn(each) for each in failed])
+            self._correct([self._withdrawn(earlier) for earlier in failed])
             return result
         if result.trial.outcome not in FAILURES:
             result = result.ended(failed[-1].outcome, self.reliability.sentence(failed[-1]))

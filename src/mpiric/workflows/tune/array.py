@@ -73,8 +73,8 @@ def _work(
         log.append("begun", {"job": installed_batch_scheduler(host).own_job(host.environ)})
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
         # What the command does is found out once.
-        known = read_log(array_round.submission / EVENTS) if array_round.number else None
-        with observed_tune(request, parsed, log, host, narrator, Runner(), block, known=known) as state:
+        earlier = read_log(array_round.submission / EVENTS) if array_round.number else None
+        with observed_tune(request, parsed, log, host, narrator, Runner(), block, known=earlier) as state:
             if element is not None:
                 _run_block(state, array_round, element, host)
             if element is None or array_round.is_complete:
@@ -176,19 +176,19 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
 
 def _learn_networks(state: TuneState, host: Host) -> None:
     """Measured once in a tune."""
-    known = next((event for event in state.log.read().events if event["event"] == "networks"), None)
-    if known is None:
+    networks_event = next((event for event in state.log.read().events if event["event"] == "networks"), None)
+    if networks_event is None:
         state.situation = with_networks(state.situation, host, state.narrator)
-        seen = state.situation.observation
-        known = {
-            "names": list(seen.networks),
-            "used": list(seen.networks_used),
-            "provider": seen.provider_used,
+        observation = state.situation.observation
+        networks_event = {
+            "names": list(observation.networks),
+            "used": list(observation.networks_used),
+            "provider": observation.provider_used,
         }
-        state.log.append("networks", known)
+        state.log.append("networks", networks_event)
         return
-    names, used = known["names"], known.get("used")
+    names, used = networks_event["names"], networks_event.get("used")
     networks = tuple(str(name) for name in names) if isinstance(names, list) else ()
     of_library = tuple(str(name) for name in used) if isinstance(used, list) else ()
-    provider = str(known.get("provider", ""))
+    provider = str(networks_event.get("provider", ""))
     state.situation = with_network_order(state.situation, networks, of_library, provider)

@@ -19,8 +19,8 @@ from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
 
 _SLOW = 2.5  # times the best objective: a run between marks that is known to be slower is stopped
-_DISTURBED, _DISTURBED_SHARE = 2, 0.05  # runs, the larger of both, from which on it is said
-_AHEAD = 0.95  # of the original's objective: what is below it may be worth a proof
+_DISTURBED, _DISTURBED_SHARE = 2, 0.05  # disturbed runs and their share; the larger limit triggers a note
+_AHEAD = 0.95  # share of the original's objective; a lower one may be worth a proof
 
 
 def find_candidates(state: TuneState) -> list[Configuration]:
@@ -38,9 +38,9 @@ def find_candidates(state: TuneState) -> list[Configuration]:
     for option, names in withheld(situation, request.only, request.without).items():
         state.note(f"not tried without {option}: {', '.join(names)}")
     state.trials.watch_memory(situation)
-    if kept := kept_candidates(state):
+    if earlier := kept_candidates(state):
         state.narrator.say("going on with the proof that its budget or an interruption had ended")
-        state.candidates = {candidate.configuration: candidate for candidate in kept}
+        state.candidates = {candidate.configuration: candidate for candidate in earlier}
         return list(state.candidates)
     is_between_marks = request.objective.text in TIMES and state.marks is not None
 
@@ -77,35 +77,37 @@ def find_candidates(state: TuneState) -> list[Configuration]:
 
     shared = partial(search_budget, budget, state.run_s, lambda: state.quickest_s, request.rule)
     allowance = shared()
-    found = search_with(allowance)
+    result = search_with(allowance)
     budget.spend(runs := allowance.runs_done)
-    if not found.candidates and not state.known and not_reached(state):
-        # There is nothing to prove yet: what was kept for a proof goes to what was not tried.
+    if not result.candidates and not state.known and not_reached(state):
+        # There is nothing to prove yet: the budget of the proof goes to configurations not yet tried.
         allowance = shared(keeps=partial(_is_ahead, state), replayed_runs=runs)
-        found = search_with(allowance)
+        result = search_with(allowance)
         budget.spend(max(0, allowance.runs_done - runs))
-    state.rejected.update(found.rejected)
-    if found.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * found.runs):
+    state.rejected.update(result.rejected)
+    if result.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * result.runs):
         state.note(
-            f"{found.disturbed_runs} of {found.runs} runs of the search were slowed by something else on "
+            f"{result.disturbed_runs} of {result.runs} runs of the search were slowed by something else on "
             "this machine: on a quiet one a tune takes fewer runs and sees smaller gains"
         )
-    if found.candidates and state.shortfall:  # what one of them takes is known now
+    if result.candidates and state.shortfall:  # what one of them takes is known now
         state.shortfall = proof_shortfall(budget, state.run_s, request.rule, state.quickest_s)
-    state.candidates = {candidate.configuration: candidate for candidate in found.candidates}
+    state.candidates = {candidate.configuration: candidate for candidate in result.candidates}
     keep_candidates(state)
     return list(state.candidates)
 
 
 def _too_slow(state: TuneState) -> float | None:
     """Objective from which on a run between marks is of no use; None before there is any to compare with."""
-    known = [trial.objective for trial in (*state.originals, *state.searched) if trial.outcome is Outcome.OK]
-    best = min((objective for objective in known if objective), default=None)
+    objectives = [
+        trial.objective for trial in (*state.originals, *state.searched) if trial.outcome is Outcome.OK
+    ]
+    best = min((objective for objective in objectives if objective), default=None)
     return None if best is None or state.request.spread else _SLOW * best
 
 
 def _is_ahead(state: TuneState) -> bool:
-    """Whether a configuration seems so much faster than the original that it is worth a proof."""
+    """Return whether a configuration seems so much faster than the original that it is worth a proof."""
     times: dict[Configuration, list[float]] = defaultdict(list)
     for trial in (*state.originals, *state.searched):
         if trial.outcome is Outcome.OK and trial.objective is not None:
@@ -130,7 +132,7 @@ def look_at_knobs(state: TuneState) -> None:
     """Fill in which knobs apply, and what they have noticed."""
     # That others use the CPUs is no matter of settings, and yet decides on what can be measured.
     advice = state.recorded[-1].profile.advice if state.recorded else ()
-    taken = tuple(each.finding for each in advice if each.finding.id == "cpus-taken")
+    cpus_taken = tuple(advised.finding for advised in advice if advised.finding.id == "cpus-taken")
     fill_in_space(state)
-    state.findings = (*taken, *findings_of(state.situation, state.space))
+    state.findings = (*cpus_taken, *findings_of(state.situation, state.space))
     begin_file_runs(state)

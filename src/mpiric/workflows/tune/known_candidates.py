@@ -12,12 +12,12 @@ def keep_candidates(state: TuneState) -> None:
     """Note what the search has found, the best first."""
     candidates = [
         {
-            "configuration": each.configuration.as_dict(),
-            "expected_ratio": each.expected_ratio,
-            "doubtful": list(each.doubtful),
-            "evident": list(each.evident),
+            "configuration": candidate.configuration.as_dict(),
+            "expected_ratio": candidate.expected_ratio,
+            "doubtful": list(candidate.doubtful),
+            "evident": list(candidate.evident),
         }
-        for each in state.candidates.values()
+        for candidate in state.candidates.values()
     ]
     if isinstance(state.trials, Trials):  # not while the rounds of an array are planned
         state.log.append(_EVENT, {"candidates": candidates})
@@ -33,10 +33,10 @@ def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
         return ()
     return tuple(
         ProofCandidate(
-            Configuration.of(each["configuration"]),
-            float(each["expected_ratio"]),
-            tuple(each["doubtful"]),
-            tuple(each["evident"]),
+            Configuration.of(candidate["configuration"]),
+            float(candidate["expected_ratio"]),
+            tuple(candidate["doubtful"]),
+            tuple(candidate["evident"]),
         )
-        for each in candidates
+        for candidate in candidates
     )

@@ -47,7 +47,7 @@ def _written(space: SearchSpace, needless: tuple[CannotMatter, ...]) -> dict[str
 
 
 def _read(event: Mapping[str, Any]) -> tuple[SearchSpace, tuple[CannotMatter, ...]] | None:
-    """The space of an event; None for one that is damaged, or names a knob that is not known."""
+    """Return the space of an event; None if it is damaged or names an unknown knob."""
     try:
         space = read_fields(SearchSpace, {"dimensions": event.get("dimensions")})
         needless = event.get("cannot_matter")

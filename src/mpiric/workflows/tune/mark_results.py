@@ -49,8 +49,8 @@ def marks_fields(
         return {"scope": WHOLE_RUN, "marks_why": state.marks_why, "stopped_trials": stopped}
     if growth := found.window.growth:
         state.note(
-            f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of what was "
-            "seen than at its beginning: what comes later may gain otherwise; --after TIME looks there"
+            f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of the "
+            "observed time than at its beginning: later steps may gain differently; --after TIME looks there"
         )
     for flag in sorted({flag for run in found.left for rank in run.ranks for flag in rank.flags}):
         if words := _LIMITS.get(flag):

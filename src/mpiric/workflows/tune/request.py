@@ -26,7 +26,7 @@ class TuneRequest:
     objective: Objective = field(default_factory=Objective)
     check_command: str = ""
     compare_output: bool = True
-    ignore_lines: str = ""  # regular expression of lines that are no results
+    ignore_lines: str = ""  # regular expression of lines that are not results
     in_place: bool = False
     io_budget: str = ""  # bytes that all runs may write: "20GiB", or "5%" of what quota or disk leave
     warm: bool = False  # inputs may be in the page cache
@@ -46,7 +46,7 @@ class TuneRequest:
     reference: Path | None = None  # what a whole run of the original has left, to compare that with
     site: bool = False  # only knobs that hold for every program
     advised: tuple[str, ...] = ()  # knobs that the advice on a record names: tried first
-    options: tuple[str, ...] = ()  # of the call, as written, for one that resumes it
+    options: tuple[str, ...] = ()  # options of the call, as written, for resuming it
     spread: Spread | None = None  # of runs over jobs of an array; None for one after the other here
 
     @property

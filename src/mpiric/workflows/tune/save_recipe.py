@@ -30,7 +30,7 @@ from mpiric.workflows.tune.state import TuneState
 
 
 def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, host: Host) -> str:
-    """Write the recipe of what was proved faster; its path, "" where `mpiric run` would not apply it."""
+    """Write the recipe of the proved configuration; return its path, "" if `mpiric run` cannot apply it."""
     request, situation, configuration = state.request, state.situation, evidence.configuration
     recipe = Recipe(
         name=program_name(situation.job),
@@ -66,7 +66,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
 def export_learned(
     configuration: Configuration, trials: Iterable[Trial], directory: Path, host: Host
 ) -> list[str]:
-    """What was learned about collectives, as a policy and in the library's own form; in sentences.
+    """Export the learned choices of collectives as a policy and in the library's form; return sentences.
 
     The library's own form is written only where runs without mpiric's runtime have used it.
     """
@@ -77,10 +77,10 @@ def export_learned(
         trial.outcome is Outcome.OK and trial.configuration.as_dict().get("collectives") == "exported"
         for trial in trials
     )
-    words = export_policy(learned, directory / "collectives", host, of_library(learned) if ran else None)
+    sentences = export_policy(learned, directory / "collectives", host, of_library(learned) if ran else None)
     if not ran:
-        words.append("not written as the library's own settings, which no run has used")
-    return [*origins(directory), *words]
+        sentences.append("not written as the library's own settings, which no run has used")
+    return [*origins(directory), *sentences]
 
 
 def reason_for(name: str, situation: Situation) -> str:

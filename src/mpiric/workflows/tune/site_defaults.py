@@ -25,11 +25,11 @@ _PARAMETER_FILES = {
 def write_site(
     directory: Path, configuration: Configuration, situation: Situation, evidence: Evidence
 ) -> list[str]:
-    """Write the files into ``directory``/site; the sentences that say what they are and where they go.
+    """Write the files into ``directory``/site; return sentences on their kinds and places.
 
-    They hold only settings that were shown to contribute. What other MPI libraries would read too is in the
-    modulefile alone, which belongs to one library. Nothing is installed: the files take effect when somebody
-    copies them.
+    They hold only settings that were shown to contribute. Settings that other MPI libraries also read are
+    in the modulefile alone, which belongs to one library. Nothing is installed: the files take effect when
+    somebody copies them.
     """
     shown = shown_to_contribute(configuration, evidence)
     variables = site_variables(shown, situation) if shown else {}
@@ -70,12 +70,12 @@ def write_site(
 
 def shown_to_contribute(configuration: Configuration, evidence: Evidence) -> Configuration:
     """The settings of an answer that a proof has shown to contribute, or without which it does not run."""
-    kept = {
+    settings = {
         name: value
         for name, value in configuration.items
         if (share := evidence.share_of(name)) is not None and (share.shown or share.is_needed)
     }
-    return Configuration.of(kept)
+    return Configuration.of(settings)
 
 
 def site_variables(configuration: Configuration, situation: Situation) -> dict[str, str]:

@@ -41,10 +41,10 @@ def options_of_tune(
             paths = [store.latest(identity).path]
         except MpiricError:
             return ()  # reported where it is opened
-    words = read_log(paths[-1] / EVENTS).meta.get("options") if paths else None
-    return tuple(map(str, words)) if isinstance(words, list) else ()
+    options = read_log(paths[-1] / EVENTS).meta.get("options") if paths else None
+    return tuple(map(str, options)) if isinstance(options, list) else ()
 
 
 def _submitted(store: Store, identity: str) -> list[Path]:
-    of_job = (each.path for each in store.tunes() if each.job == identity)
+    of_job = (tune.path for tune in store.tunes() if tune.job == identity)
     return [path for path in of_job if is_submission(path)]

@@ -67,7 +67,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
     if state.request.site and proved:
         state.notes += write_site(directory, configuration, situation, proved)
     at_marks = marks_fields(state, trials, original, tuned)  # has notes of its own
-    recipe = save_recipe(state, proved, split, host) if proved else ""  # has a note of its own
+    recipe = save_recipe(state, proved, split, host) if proved else ""  # reported by its own note
     best_so_far = None if proved else _best_so_far(state, evidence)
     if state.shortfall and not proved and best_so_far is None:
         state.note(state.shortfall)
@@ -96,7 +96,9 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         findings=after_runs(state.findings, trials),
         tried=tried,
         unjudged=_unjudged(state, trials),
-        not_reached=tuple(each.knob for each in state.space.dimensions if each.knob not in tried),
+        not_reached=tuple(
+            dimension.knob for dimension in state.space.dimensions if dimension.knob not in tried
+        ),
         nothing_tried="" if tried else _why_nothing_tried(state),
         cannot_matter=state.cannot_matter,
         runs=len(trials),
@@ -117,7 +119,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
 
 
 def _doubts(state: TuneState) -> list[str]:
-    """What of the command cannot be relied on: its failures, what was not compared, and what to ask of it."""
+    """Return doubts about the command: its failures, output that was not compared, and advice."""
     trials = state.trials
     if not isinstance(trials, Trials):
         return []
@@ -140,11 +142,11 @@ def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
 
 
 def _rejected(state: TuneState) -> tuple[Rejected, ...]:
-    """What was rejected, less what was cleared later and what is in question."""
+    """Return the rejected configurations, without cleared and disputed ones."""
     left_out = {trial.configuration for trial in state.trials.corrected if trial.outcome not in _REJECTED}
     if isinstance(state.trials, Trials):
-        asked = state.trials.judge.disputes.in_question()
-        left_out |= {run.trial.configuration for runs in asked.values() for run in runs}
+        disputed = state.trials.judge.disputes.in_question()
+        left_out |= {run.trial.configuration for runs in disputed.values() for run in runs}
     return tuple(Rejected(what, why) for what, why in state.rejected.items() if what not in left_out)
 
 
@@ -154,10 +156,14 @@ def _machine_line(machine: Machine) -> str:
 
 def _best(evidence: Sequence[Evidence]) -> Evidence | None:
     """What to keep: of those proved faster the one with the highest lower bound, else the likeliest."""
-    faster = [each for each in evidence if each.verdict is Verdict.FASTER]
+    faster = [candidate for candidate in evidence if candidate.verdict is Verdict.FASTER]
     if faster:
-        return max(faster, key=lambda each: each.low)
-    return max((each for each in evidence if each.pairs), key=lambda each: each.ratio, default=None)
+        return max(faster, key=lambda candidate: candidate.low)
+    return max(
+        (candidate for candidate in evidence if candidate.pairs),
+        key=lambda candidate: candidate.ratio,
+        default=None,
+    )
 
 
 def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timing | None]:
@@ -172,7 +178,7 @@ def _timings(evidence: Evidence | None, state: TuneState) -> tuple[Timing, Timin
         return Timing(shown(state.request.objective, median_low(values)), len(values)), None
     originals, candidates = evidence.ended
     if not evidence.low <= median(originals) / median(candidates) <= evidence.high:
-        # Runs that were disturbed: the pair in the middle has the ratio that is told.
+        # Some runs were disturbed: the median pair has the reported ratio.
         middle = sorted(evidence.pairs, key=lambda pair: pair[0] / pair[1])[len(evidence.pairs) // 2]
         return timing(middle[:1]), timing(middle[1:])
     return timing(originals), timing(candidates)
@@ -186,13 +192,13 @@ def _tried(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
 
 def _unjudged(state: TuneState, trials: Sequence[Trial]) -> tuple[str, ...]:
     """Knobs of which no run could be judged by its time, as each one differed in its output."""
-    told = {
+    judged = {
         name
         for trial in trials
         if trial.outcome not in (Outcome.DIFFERENT, Outcome.INTERRUPTED)
         for name, _ in trial.configuration.items
     }
-    return tuple(name for name in _tried(state, trials) if name not in told)
+    return tuple(name for name in _tried(state, trials) if name not in judged)
 
 
 def _as_it_is(trials: Sequence[Trial]) -> list[float]:
@@ -226,7 +232,9 @@ def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | Non
         candidates = list(
             best_so_far(state.space, [*state.originals, *state.earlier, *state.searched]).candidates
         )
-    best = next((each for each in candidates if each.configuration not in state.rejected), None)
+    best = next(
+        (candidate for candidate in candidates if candidate.configuration not in state.rejected), None
+    )
     if best is None:
         return None
     missing = state.request.rule.fewest_pairs()
@@ -240,7 +248,7 @@ def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | Non
 
 
 def _why_nothing_tried(state: TuneState) -> str:
-    """Why no configuration was tried, with what would help."""
+    """Return the reason why no configuration was tried, with a remedy."""
     knobs_left = len(state.space.dimensions)
     if state.interrupted:
         return ""

@@ -9,7 +9,7 @@ from mpiric.tuning.equivalence.output_files import printable_name
 
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
-_NAMED = 10  # files; of more the number is told
+_NAMED = 10  # limit of named files; further files are counted
 
 
 def written_outside(
@@ -36,9 +36,9 @@ def written_outside(
             f"it appends to {_names(appended)} {where}: every run has added to that, "
             "and nothing of it was compared"
         )
-    if rest := written - appended:
+    if overwritten := written - appended:
         sentences.append(
-            f"it writes {_names(rest)} {where}: every run writes there, nothing of that was compared, "
+            f"it writes {_names(overwritten)} {where}: every run writes there, nothing of that was compared, "
             f"and it is left as {left}"
         )
     return sentences

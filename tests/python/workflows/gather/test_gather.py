@@ -31,7 +31,7 @@ def test_files_go_back_and_the_subdirectories_are_removed(out):
 def test_a_file_that_is_there_stays_and_is_named(out):
     (out / "a.2").write_text("newer")
     gathered = gather(out)
-    assert gathered.left == ((str(out / "mpiric-spread/03/a.2"), "a file of this name is there already"),)
+    assert gathered.left == ((str(out / "mpiric-spread/03/a.2"), "a file of this name exists already"),)
     assert contents(out) == {"a.1": "1", "a.2": "newer"}
     assert (out / "mpiric-spread/03/a.2").read_text() == "2"
 

@@ -36,7 +36,7 @@ def test_where_srun_waits_on_one_day_alone_the_days_are_not_compared(then, now, 
     [
         (SRUN, "slurm job", "slurm job"),
         (SRUN, "no job", "no job"),
-        (SRUN, "", "no job"),  # of an older recipe nothing is known
+        (SRUN, "", "no job"),  # older recipe, without the fact
         (MPIEXEC, "slurm job", "no job"),
     ],
 )

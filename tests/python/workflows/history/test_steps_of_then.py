@@ -46,10 +46,10 @@ def then(tmp_path, monkeypatch):
 
 def test_a_program_as_then_takes_the_time_of_then_for_a_step(then):
     before_s = then.runner.now_s
-    found = then.against()
-    assert found.baseline.marks is not None
-    assert found.as_it_is.ratio == pytest.approx(1.0, rel=0.01)
-    assert found.with_recipe.verdict is Verdict.NO_DIFFERENCE
+    comparison = then.against()
+    assert comparison.baseline.marks is not None
+    assert comparison.as_it_is.ratio == pytest.approx(1.0, rel=0.01)
+    assert comparison.with_recipe.verdict is Verdict.NO_DIFFERENCE
     assert then.runner.now_s - before_s < 600
 
 
@@ -61,9 +61,9 @@ def test_a_program_whose_steps_have_become_longer_is_slower(then):
 def test_a_saved_recipe_holds_all_that_is_needed(then, tmp_path):
     copied = tmp_path / "elsewhere.toml"
     copied.write_text(then.recipe.read_text())
-    found = then.against(copied)
-    assert found.baseline.marks.pair == then.against().baseline.marks.pair
-    assert found.as_it_is.ratio == pytest.approx(1.0, rel=0.02)
+    comparison = then.against(copied)
+    assert comparison.baseline.marks.pair == then.against().baseline.marks.pair
+    assert comparison.as_it_is.ratio == pytest.approx(1.0, rel=0.02)
     then.runner.step_s *= 1.2
     assert then.against(copied).as_it_is.verdict is Verdict.SLOWER
 
@@ -97,10 +97,10 @@ def recorded(then, tmp_path, monkeypatch):
 
 def test_steps_are_compared_with_those_of_recorded_runs(then, recorded):
     records = recorded(3)
-    found = then.against(records)
-    assert found.as_it_is.verdict is Verdict.NO_DIFFERENCE
-    assert found.with_recipe is None
-    assert found.baseline.original == pytest.approx((0.05,) * 3, rel=0.01)
+    comparison = then.against(records)
+    assert comparison.as_it_is.verdict is Verdict.NO_DIFFERENCE
+    assert comparison.with_recipe is None
+    assert comparison.baseline.original == pytest.approx((0.05,) * 3, rel=0.01)
     then.runner.step_s *= 1.2
     assert then.against(records).as_it_is.verdict is Verdict.SLOWER
 

@@ -34,15 +34,15 @@ class Nodes:
 
 
 def left(values, host, *, launches=True, nodes=2, **changes):
-    there = replace(situation(MPICH, ranks=4, nodes=nodes), **changes)
-    kept, said = without_missing(Configuration.of(values), there, host, launches=launches)
-    return kept.as_dict(), said
+    case = replace(situation(MPICH, ranks=4, nodes=nodes), **changes)
+    usable, sentences = without_missing(Configuration.of(values), case, host, launches=launches)
+    return usable.as_dict(), sentences
 
 
 def test_what_this_machine_has_is_kept_and_what_it_lacks_is_left_out():
     assert left(LO, Nodes(), launches=False) == (LO, [])
-    kept, (sentence,) = left(FAST0, Nodes(), launches=False)
-    assert kept == {"binding": "core"}
+    usable, (sentence,) = left(FAST0, Nodes(), launches=False)
+    assert usable == {"binding": "core"}
     assert sentence.startswith("network-interface=fast0 is left out: ")
     assert "no network interface fast0" in sentence
 
@@ -51,8 +51,8 @@ def test_the_nodes_of_the_job_decide_and_are_named():
     host = Nodes("mpiric-node n1 0 .\n1: mpiric-node n2 0 .\n")
     assert left(FAST0, host) == (FAST0, [])
     assert "sh" in host.launched
-    kept, (sentence,) = left(FAST0, Nodes("mpiric-node n1 0 .\nmpiric-node n2 .\n"))
-    assert "network-interface" not in kept
+    usable, (sentence,) = left(FAST0, Nodes("mpiric-node n1 0 .\nmpiric-node n2 .\n"))
+    assert "network-interface" not in usable
     assert "n2: no network interface fast0" in sentence
 
 
@@ -70,8 +70,8 @@ def test_nothing_is_started_for_settings_that_name_nothing():
 def test_a_transport_that_the_library_was_built_without():
     without = replace(MPICH.capabilities, network_libraries=("ofi",))
     library = replace(MPICH, capabilities=without)
-    kept, (sentence,) = left({"network-library": "ucx"}, Nodes(), mpi=library)
-    assert kept == {}
+    usable, (sentence,) = left({"network-library": "ucx"}, Nodes(), mpi=library)
+    assert usable == {}
     assert f"{library.label} is built without it" in sentence
 
 

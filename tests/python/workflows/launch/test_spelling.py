@@ -69,11 +69,11 @@ OPEN_MPI, MPICH = BY_LABEL["openmpi-5.0.11"], BY_LABEL["mpich-5.0.2"]
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "binding"),
+    ("library", "other", "binding"),
     [(OPEN_MPI, MPICH, "core"), (MPICH, OPEN_MPI, "none"), (OPEN_MPI, BY_LABEL["openmpi-4.1.4"], None)],
 )
-def test_another_library_gets_the_binding_that_ranks_had_by_default(own, other, binding) -> None:
-    case = situation(own, others=(other,))
+def test_another_library_gets_the_binding_that_ranks_had_by_default(library, other, binding) -> None:
+    case = situation(library, others=(other,))
     assert completed(chosen(mpi=other.label), case).as_dict().get("binding") == binding
 
 

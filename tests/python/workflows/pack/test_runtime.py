@@ -1,4 +1,4 @@
-"""What of a recipe goes into a pack: settings that name a network carry what a node needs for them."""
+"""Settings of a recipe in a pack: settings that name a network carry their needs on a node."""
 
 from pathlib import Path
 
@@ -15,22 +15,24 @@ HOSTS = LaunchOption(("--host", "n1,n2"), Meaning.HOSTS, ("n1,n2",))
 
 
 def packed(values: dict[str, str], **more):
-    there = situation(BY_LABEL["openmpi-5.0.11"], ranks=4, nodes=2, options=(HOSTS,), **more)
+    two_nodes = situation(BY_LABEL["openmpi-5.0.11"], ranks=4, nodes=2, options=(HOSTS,), **more)
     fingerprint = Fingerprint({}, {}, {})
     recipe = Recipe("app", Configuration.of(values), fingerprint, None, ("mpirun",), "2026-11-26")
-    return packed_recipe(AppliedRecipe(recipe, Path("/r.toml"), there, fingerprint))
+    return packed_recipe(AppliedRecipe(recipe, Path("/r.toml"), two_nodes, fingerprint))
 
 
 def test_settings_of_a_network_say_what_a_node_needs_for_them():
-    made = packed({"network-interface": "eth0", "malloc": "keep-memory"})
-    (need,) = made.needs
+    runtime = packed({"network-interface": "eth0", "malloc": "keep-memory"})
+    (need,) = runtime.needs
     assert need.paths[0] == "/sys/class/net/eth0"
     assert (
-        {"OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"} <= set(need.variables) <= dict(made.settings).keys()
+        {"OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"}
+        <= set(need.variables)
+        <= dict(runtime.settings).keys()
     )
 
 
 def test_host_names_of_the_cluster_stay_out_of_the_launch_line():
     names = HostNames("eth0", {"ib0": {"n1": "n1-ib0", "n2": "n2-ib0"}})
-    made = packed({"host-names": "ib0", "binding": "core"}, host_names=names)
-    assert made.for_launcher.as_dict() == {"binding": "core"}
+    runtime = packed({"host-names": "ib0", "binding": "core"}, host_names=names)
+    assert runtime.for_launcher.as_dict() == {"binding": "core"}

@@ -46,9 +46,9 @@ def test_a_program_that_fits_is_started(check):
 
 
 def test_a_symbol_that_is_too_new_is_named_before_the_start(check):
-    status, said = check(PACK)
+    status, output = check(PACK)
     assert status == 122
-    assert "lib/libfoo.so.1 needs glibc 2.99 for frobnicate, and this system has 2." in said
+    assert "lib/libfoo.so.1 needs glibc 2.99 for frobnicate, and this system has 2." in output
 
 
 def test_it_is_said_once_a_node(check):
@@ -56,9 +56,9 @@ def test_it_is_said_once_a_node(check):
 
 
 def test_a_library_that_need_not_load_is_a_warning(check):
-    status, said = check(replace(PACK, needs=(replace(TOO_NEW, required=False),)))
+    status, output = check(replace(PACK, needs=(replace(TOO_NEW, required=False),)))
     assert status == 0
-    assert "lib/libfoo.so.1 cannot be loaded here" in said
+    assert "lib/libfoo.so.1 cannot be loaded here" in output
 
 
 @pytest.mark.requires("libgcc_s.so.1")
@@ -70,19 +70,19 @@ def test_the_sites_own_library_of_a_compiler_serves_where_it_has_what_is_asked(c
 
 
 def test_another_architecture_is_named(check):
-    status, said = check(replace(PACK, processor="riscv64"))
-    assert (status, "holds a program for riscv64" in said) == (122, True)
+    status, output = check(replace(PACK, processor="riscv64"))
+    assert (status, "holds a program for riscv64" in output) == (122, True)
 
 
 def test_a_node_without_room_is_named(check, tmp_path):
-    status, said = check(PACK, 1 << 60, MPIRIC_PACK="", MPIRIC_PACK_DIR=str(tmp_path))
-    assert (status, "no directory of this node can hold it: there are less than" in said) == (122, True)
+    status, output = check(PACK, 1 << 60, MPIRIC_PACK="", MPIRIC_PACK_DIR=str(tmp_path))
+    assert (status, "no directory of this node can hold it: there are less than" in output) == (122, True)
 
 
 def test_an_mpi_that_is_not_here_is_named(check):
     start = replace(PACK.start, mpi_names=("libmpi.so.99",))
-    status, said = check(replace(PACK, needs=(), start=start))
-    assert (status, "needs libmpi.so.99 of the site" in said) == (122, True)
+    status, output = check(replace(PACK, needs=(), start=start))
+    assert (status, "needs libmpi.so.99 of the site" in output) == (122, True)
 
 
 def test_a_target_that_is_too_old_is_refused_when_packing():
@@ -92,7 +92,7 @@ def test_a_target_that_is_too_old_is_refused_when_packing():
 
 @pytest.fixture
 def start(tmp_path: Path):
-    """What a pack says that is started with these variables, and its status."""
+    """Return a function that starts a pack with variables and returns its status and messages."""
 
     def run(pack: Pack, **variables: str) -> tuple[int, str]:
         file = tmp_path / "app.pack"
@@ -123,8 +123,8 @@ OPEN_MPI, MPICH = "libmpi.so.40", "libmpi.so.12"
 def test_a_launcher_of_another_library_is_refused(start, tmp_path, library, launcher):
     (tmp_path / library).touch()
     pack = replace(PACK, needs=(), start=replace(PACK.start, command=("@/app",), mpi_names=(library,)))
-    status, said = start(pack, LD_LIBRARY_PATH=str(tmp_path), **launcher)
-    assert (status, "it would run 2 times as a single rank" in said) == (122, True)
+    status, output = start(pack, LD_LIBRARY_PATH=str(tmp_path), **launcher)
+    assert (status, "it would run 2 times as a single rank" in output) == (122, True)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_a_launcher_of_the_library_starts_it(start, tmp_path, library, launcher)
 
 
 def test_a_directory_that_somebody_else_has_made_is_named(start, tmp_path):
-    own = tmp_path / f"mpiric-pack-{os.getuid()}"
+    directory = tmp_path / f"mpiric-pack-{os.getuid()}"
     (tmp_path / "elsewhere").mkdir()
-    own.symlink_to(tmp_path / "elsewhere")
+    directory.symlink_to(tmp_path / "elsewhere")
     pack = replace(PACK, needs=(), start=replace(PACK.start, command=("@/app",)))
     # A bound on the size lets no other directory of this machine do instead.
     file = tmp_path / "app.pack"
@@ -153,7 +153,7 @@ def test_a_directory_that_somebody_else_has_made_is_named(start, tmp_path):
     environment = {"PATH": os.environ["PATH"], "MPIRIC_PACK_DIR": str(tmp_path)}
     done = subprocess.run(["bash", file], env=environment, capture_output=True, text=True)
     assert done.returncode == 122
-    assert f"{own} is a link" in done.stderr
+    assert f"{directory} is a link" in done.stderr
 
 
 NETWORK = SettingsNeed(
@@ -167,15 +167,15 @@ def with_need(need: SettingsNeed) -> Pack:
 
 
 def test_settings_for_a_network_that_is_not_here_are_named(check):
-    status, said = check(with_need(NETWORK))
+    status, output = check(with_need(NETWORK))
     assert status == 0
-    assert "FI_TCP_IFACE, UCX_NET_DEVICES of the recipe: left out" in said
-    assert "no network interface nosuch0" in said
+    assert "FI_TCP_IFACE, UCX_NET_DEVICES of the recipe: left out" in output
+    assert "no network interface nosuch0" in output
 
 
 def test_settings_for_a_network_that_is_here_are_not(check):
-    here = replace(NETWORK, paths=("/sys/class/net/nosuch0", "/sys/class/net/l*"))
-    assert check(with_need(here)) == (0, "")
+    present = replace(NETWORK, paths=("/sys/class/net/nosuch0", "/sys/class/net/l*"))
+    assert check(with_need(present)) == (0, "")
 
 
 def test_a_check_says_that_the_pack_starts_here(tmp_path):

@@ -16,18 +16,18 @@ def recipe(**values: str) -> Recipe:
 
 
 @pytest.mark.parametrize(
-    ("made", "label"),
+    ("tuned", "label"),
     [(recipe(binding="core"), MPICH), (recipe(mpi=MPICH), OPEN_MPI), (recipe(mpi=MPICH), "image")],
 )
-def test_a_recipe_of_another_library_is_named_with_both(made, label):
-    sentence = other_library(made, label, CASE)
+def test_a_recipe_of_another_library_is_named_with_both(tuned, label):
+    sentence = other_library(tuned, label, CASE)
     assert label in sentence
-    assert made.configuration.as_dict().get("mpi", OPEN_MPI) in sentence
+    assert tuned.configuration.as_dict().get("mpi", OPEN_MPI) in sentence
 
 
 @pytest.mark.parametrize(
-    ("made", "label"),
+    ("tuned", "label"),
     [(recipe(binding="core"), OPEN_MPI), (recipe(mpi=MPICH), MPICH), (recipe(mpi=MPICH), "")],
 )
-def test_a_recipe_of_the_library_is_applied(made, label):
-    assert other_library(made, label, CASE) == ""
+def test_a_recipe_of_the_library_is_applied(tuned, label):
+    assert other_library(tuned, label, CASE) == ""

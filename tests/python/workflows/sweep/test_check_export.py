@@ -1,4 +1,4 @@
-"""What a sweep exports is measured as the library alone runs it, and what is slower is taken out."""
+"""The export of a sweep is measured as the library alone runs it, and slower choices are taken out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def learned(*subjects: Subject) -> LearnedPolicy:
 
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """`check(policy, times)`: ``times(collective, size, exported)`` stands for the launches."""
+    """`check(policy, times)`: ``times(collective, size, exported)`` replaces the launches."""
     mpi = next(library for library in MPIS if library.label == "openmpi-5.0.11")
     request = SweepRequest(("mpirun", "-n", "4"), "/", {}, tmp_path)
     plan = SweepPlan(
@@ -63,11 +63,11 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             _limit_s: float,
             environment: Mapping[str, str],
         ) -> Answer:
-            found = [
+            measurements = [
                 (p, measured("library", times(p.subject.collective, p.size, bool(environment))))
                 for p in points
             ]
-            return Answer(found)
+            return Answer(measurements)
 
         monkeypatch.setattr(check_export, "ask", ask)
         return check_export.check_export(plan, policy, log, LocalHost(), lambda _: None)
@@ -76,36 +76,36 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_gain_is_that_of_the_exported_choices(check) -> None:
-    found = check(learned(BCAST), lambda _name, _size, exported: 2e-6 if exported else 4e-6)
-    assert found.gain == pytest.approx(2.0)
-    assert {point.subject for point in found.gains} == {BCAST}
-    assert found.withdrawn == ()
+    result = check(learned(BCAST), lambda _name, _size, exported: 2e-6 if exported else 4e-6)
+    assert result.gain == pytest.approx(2.0)
+    assert {point.subject for point in result.gains} == {BCAST}
+    assert result.withdrawn == ()
 
 
 def test_what_is_slower_when_exported_is_left_to_the_library(check) -> None:
     def times(name: str, _size: int, exported: bool) -> float:
         return 4e-6 if not exported else 8e-6 if name == "reduce" else 2e-6
 
-    found = check(learned(BCAST, REDUCE), times)
-    assert {line.collective for line in found.policy.lines if line.candidate != "library"} == {"bcast"}
-    assert found.gain == pytest.approx(2.0)
-    assert found.withdrawn[0].startswith("reduce: 0.50×")
+    result = check(learned(BCAST, REDUCE), times)
+    assert {line.collective for line in result.policy.lines if line.candidate != "library"} == {"bcast"}
+    assert result.gain == pytest.approx(2.0)
+    assert result.withdrawn[0].startswith("reduce: 0.50×")
 
 
 def test_where_nothing_is_faster_nothing_is_written(check, tmp_path: Path) -> None:
     policy = learned(REDUCE)
-    found = check(policy, lambda _name, _size, exported: 8e-6 if exported else 4e-6)
-    assert found.gain is None
-    words = export_policy(policy, tmp_path, LocalHost(), found.policy)
+    result = check(policy, lambda _name, _size, exported: 8e-6 if exported else 4e-6)
+    assert result.gain is None
+    sentences = export_policy(policy, tmp_path, LocalHost(), result.policy)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "mpiric.policy",
         "openmpi-5.policy.json",
         "sweep.jsonl",
     ]
-    assert "nothing to set" in words[-1]
+    assert "nothing to set" in sentences[-1]
 
 
 def test_disturbed_times_show_no_gain(check) -> None:
-    found = check(learned(BCAST), lambda _name, _size, exported: 4e-6 if exported else 0.5)
-    assert found.gain is None
-    assert "disturbed" in found.withdrawn[0]
+    result = check(learned(BCAST), lambda _name, _size, exported: 4e-6 if exported else 0.5)
+    assert result.gain is None
+    assert "disturbed" in result.withdrawn[0]

@@ -23,44 +23,44 @@ def stand(tmp_path):
             return Behaviour(files={"out.txt": text}) if in_file else Behaviour(stdout=text)
 
         nth = {run: of(number) for run, number in enumerate((5, 5, *numbers), 1)}
-        made = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
-        made.learn()
-        return made
+        bench = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
+        bench.learn()
+        return bench
 
     return make
 
 
-def logged(made: Stand) -> list[Outcome]:
-    return [trial.outcome for trial in made.log.read().trials]
+def logged(bench: Stand) -> list[Outcome]:
+    return [trial.outcome for trial in bench.log.read().trials]
 
 
 @pytest.mark.parametrize("in_file", [False, True])
 def test_a_value_in_which_a_later_original_differs_too_is_no_reason_to_reject(stand, in_file):
-    made = stand(6, 7, 8, in_file=in_file)
-    trial = made.run(BOUND)
+    bench = stand(6, 7, 8, in_file=in_file)
+    trial = bench.run(BOUND)
     assert (trial.outcome, trial.objective) == (Outcome.OK, trial.wall_s)
-    assert made.run(BOUND).outcome is Outcome.OK
-    assert logged(made) == [Outcome.OK] * 5
-    assert len(made.runner.launches) == 5
+    assert bench.run(BOUND).outcome is Outcome.OK
+    assert logged(bench) == [Outcome.OK] * 5
+    assert len(bench.runner.launches) == 5
 
 
 @pytest.mark.parametrize("in_file", [False, True])
 def test_a_rejection_is_withdrawn_when_an_original_differs_much_later(stand, in_file):
-    made = stand(6, 5, 5, 9, in_file=in_file)
-    trial = made.run(BOUND)
+    bench = stand(6, 5, 5, 9, in_file=in_file)
+    trial = bench.run(BOUND)
     assert trial.outcome is Outcome.DIFFERENT
-    made.run()
-    assert made.trials.corrected == []
-    made.run()
-    (cleared,) = made.trials.corrected
+    bench.run()
+    assert bench.trials.corrected == []
+    bench.run()
+    (cleared,) = bench.trials.corrected
     assert (cleared.number, cleared.outcome, cleared.objective) == (trial.number, Outcome.OK, trial.wall_s)
-    assert made.log.read().trials[trial.number - 1].outcome is Outcome.OK
+    assert bench.log.read().trials[trial.number - 1].outcome is Outcome.OK
 
 
 def test_a_difference_that_no_original_shows_stays_a_rejection(stand):
-    made = stand(6, 5, 6, 5)
-    assert [made.run(BOUND).outcome for _ in range(2)] == [Outcome.DIFFERENT] * 2
-    assert made.trials.corrected == []
+    bench = stand(6, 5, 6, 5)
+    assert [bench.run(BOUND).outcome for _ in range(2)] == [Outcome.DIFFERENT] * 2
+    assert bench.trials.corrected == []
 
 
 def test_many_settings_that_differ_at_one_place_are_in_question(tmp_path):
@@ -76,20 +76,20 @@ def test_many_settings_that_differ_at_one_place_are_in_question(tmp_path):
 def test_lines_that_the_user_calls_no_results_are_not_compared(stand, tmp_path):
     import re
 
-    made = stand(6, 7)
-    made.trials.judge.ignored = re.compile("^count")
-    made.trials.judge.learn(made.log.read().trials, compare=True)
-    assert made.run(BOUND).outcome is Outcome.OK
+    bench = stand(6, 7)
+    bench.trials.judge.ignored = re.compile("^count")
+    bench.trials.judge.learn(bench.log.read().trials, compare=True)
+    assert bench.run(BOUND).outcome is Outcome.OK
 
 
 def test_what_varies_in_every_run_is_told(tmp_path):
     nth = {run: Behaviour(stdout=f"sum {run}.25\n") for run in range(1, 4)}
-    made = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
-    made.learn()
-    assert "was not compared" in made.trials.judge.uncompared
+    bench = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
+    bench.learn()
+    assert "was not compared" in bench.trials.judge.uncompared
 
 
 def test_copies_of_rejected_files_lie_beside_the_output(stand, tmp_path):
-    made = stand(6, 5, in_file=True)
-    trial = made.run(BOUND)
+    bench = stand(6, 5, in_file=True)
+    trial = bench.run(BOUND)
     assert (Path(trial.stdout).with_suffix(".rejected") / "out.txt").read_text() == "count 6 of it\n"

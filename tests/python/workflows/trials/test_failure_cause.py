@@ -32,11 +32,11 @@ class Host(SlurmHost):
     environ: ClassVar = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}
 
 
-def excuse(answers, tmp_path, stderr="", asked=None, environ=None):
+def excuse(answers, tmp_path, stderr="", commands=None, environ=None):
     clock = Clock()
     (tmp_path / "stderr").write_text(stderr)
     patience = Patience(sleep=clock.sleep, clock=lambda: clock.now, controller_s=300)
-    host = Host(answers, asked if asked is not None else [])
+    host = Host(answers, commands if commands is not None else [])
     host.environ = environ or Host.environ
     return AllocationHosts(batch_scheduler("slurm"), host, TWO, patience).excuse(tmp_path / "stderr")
 
@@ -56,13 +56,13 @@ def test_a_host_that_no_step_reaches_is_lost_before_slurm_knows(tmp_path):
 
 
 def test_hosts_are_looked_at_when_the_controller_is_back(tmp_path):
-    words = excuse({"sinfo": [AWAY, AWAY, AWAY, AWAY, FINE], "srun": [STARTED]}, tmp_path)
-    assert "started no job steps for" in words
+    sentence = excuse({"sinfo": [AWAY, AWAY, AWAY, AWAY, FINE], "srun": [STARTED]}, tmp_path)
+    assert "started no job steps for" in sentence
 
 
 def test_a_step_that_srun_could_not_start_is_excused_in_its_words(tmp_path):
-    said = "srun: error: Unable to confirm allocation for job 7: Unable to contact slurm controller"
-    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, f"noise\n{said}\n") == said
+    stderr = "srun: error: Unable to confirm allocation for job 7: Unable to contact slurm controller"
+    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, f"noise\n{stderr}\n") == stderr
 
 
 def test_outside_an_allocation_every_failure_counts(tmp_path):
@@ -85,14 +85,14 @@ def test_a_step_that_was_never_started_is_an_interruption(line, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stderr",
     [
         "srun: error: Unable to create step for job 7: More processors requested than permitted",
         "srun: Job 7 step creation temporarily disabled, retrying (busy)\nsrun: Step created for job 7",
     ],
 )
-def test_a_step_that_its_own_options_forbid_or_that_ran_has_no_excuse(said, tmp_path):
-    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, said) == ""
+def test_a_step_that_its_own_options_forbid_or_that_ran_has_no_excuse(stderr, tmp_path):
+    assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, stderr) == ""
 
 
 LATE = Completed(TIMED_OUT, "", "")
@@ -100,12 +100,12 @@ LATE = Completed(TIMED_OUT, "", "")
 
 def test_a_stuck_step_of_an_earlier_run_is_cancelled(tmp_path):
     steps = [Completed(0, "7.batch\n7.0\n7.2\n", ""), Completed(0, "7.batch\n7.0\n7.2\n7.5\n", "")]
-    asked = []
+    commands = []
     answers = {"sinfo": [FINE], "srun": [LATE, STARTED], "squeue": steps, "scancel": [STARTED]}
     environ = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967290"}
-    assert "before 7.5 was cancelled" in excuse(answers, tmp_path, asked=asked, environ=environ)
-    assert [words[-1] for words in asked if words[0] == "scancel"] == ["7.5", "7.5"]
-    assert not any("--overlap" in words for words in asked)
+    assert "before 7.5 was cancelled" in excuse(answers, tmp_path, commands=commands, environ=environ)
+    assert [argv[-1] for argv in commands if argv[0] == "scancel"] == ["7.5", "7.5"]
+    assert not any("--overlap" in argv for argv in commands)
 
 
 def test_an_allocation_in_which_no_step_starts_is_given_up(tmp_path):

@@ -1,4 +1,4 @@
-"""A suggested setting is said to have been tried only where a run has tried it."""
+"""A suggested setting counts as tried only if a run has tried it."""
 
 from tests.support.situations import BY_LABEL, situation
 
@@ -12,8 +12,8 @@ CASE = situation(BY_LABEL["mpich-5.0.2"])  # unbound ranks: binding promises mos
 
 def suggested(**space: tuple[str, ...]) -> list[str]:
     dimensions = tuple(Dimension(knob, values, 0.9, ()) for knob, values in space.items())
-    found = findings_of(CASE, SearchSpace(dimensions) if space else None)
-    return [finding.id for finding in found]
+    findings = findings_of(CASE, SearchSpace(dimensions) if space else None)
+    return [finding.id for finding in findings]
 
 
 def test_nothing_is_suggested_that_the_space_has_not() -> None:
@@ -29,7 +29,7 @@ def test_only_what_ran_was_tried() -> None:
     other = Trial(Configuration.of({"malloc": "keep-memory"}), Phase.SEARCH, Outcome.OK, 1.0, 1.0)
 
     def fix(*trials: Trial) -> str:
-        return next(each.fix for each in after_runs(findings, trials) if each.id == "try-binding")
+        return next(finding.fix for finding in after_runs(findings, trials) if finding.id == "try-binding")
 
     assert fix(ran) == "tried: binding = core"
     assert fix(other) == "not tried: binding"

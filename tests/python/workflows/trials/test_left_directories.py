@@ -12,7 +12,7 @@ from mpiric.workflows.trials.run_recorded import run_recorded
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Path:
+def used_directory(tmp_path: Path) -> Path:
     """A run's directory with a file of the run that was lost."""
     directory = tmp_path / "records/original-1"
     directory.mkdir(parents=True)
@@ -23,12 +23,12 @@ def left(tmp_path: Path) -> Path:
 CARRIER = SimpleNamespace(spelling=lambda _directory: "spelled")
 
 
-def test_a_recorded_run_starts_with_an_empty_directory(left):
+def test_a_recorded_run_starts_with_an_empty_directory(used_directory):
     def run(*_arguments, carried, early_end):
         assert (carried, early_end) == ("spelled", None)
-        return SimpleNamespace(trial=list(left.iterdir()))
+        return SimpleNamespace(trial=list(used_directory.iterdir()))
 
-    assert run_recorded(SimpleNamespace(run=run), None, Configuration(), CARRIER, left) == []
+    assert run_recorded(SimpleNamespace(run=run), None, Configuration(), CARRIER, used_directory) == []
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,6 @@ def test_a_recorded_run_starts_with_an_empty_directory(left):
         lambda directory: FileRun(CARRIER, directory),
     ],
 )
-def test_a_run_with_marks_or_a_record_starts_with_an_empty_directory(left, run_of):
-    assert run_of(left).spelling() == "spelled"
-    assert list(left.iterdir()) == []
+def test_a_run_with_marks_or_a_record_starts_with_an_empty_directory(used_directory, run_of):
+    assert run_of(used_directory).spelling() == "spelled"
+    assert list(used_directory.iterdir()) == []

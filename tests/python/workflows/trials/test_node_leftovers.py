@@ -32,10 +32,10 @@ def launched_after(runs: int, nodes: int = 2) -> list[tuple[str, ...]]:
 
 
 def test_the_launch_line_starts_the_cleaner_where_the_ranks_run():
-    (words,) = launched_after(1)
-    assert words[:3] == ("mpiexec", "-n", "4")
-    assert "/usr/bin/python3" in words
-    assert "./app" not in words
+    (argv,) = launched_after(1)
+    assert argv[:3] == ("mpiexec", "-n", "4")
+    assert "/usr/bin/python3" in argv
+    assert "./app" not in argv
 
 
 def test_nothing_is_started_where_no_run_was_ended_or_all_ranks_are_here():

@@ -24,46 +24,46 @@ def stand(tmp_path):
 
 
 def test_a_failure_that_does_not_come_again_is_withdrawn(stand):
-    made = stand(nth={1: FAILS})
-    assert made.run(BOUND).outcome is Outcome.OK
-    assert made.outcomes == [Outcome.INTERRUPTED, Outcome.OK]
+    bench = stand(nth={1: FAILS})
+    assert bench.run(BOUND).outcome is Outcome.OK
+    assert bench.outcomes == [Outcome.INTERRUPTED, Outcome.OK]
 
 
 def test_what_fails_in_every_run_is_rejected(stand):
-    made = stand(settings={"binding": FAILS})
+    bench = stand(settings={"binding": FAILS})
     for _ in range(3):
-        made.run()
-    assert made.run(BOUND).outcome is Outcome.FAILED
-    assert made.outcomes.count(Outcome.FAILED) in (2, 3)
+        bench.run()
+    assert bench.run(BOUND).outcome is Outcome.FAILED
+    assert bench.outcomes.count(Outcome.FAILED) in (2, 3)
 
 
 def test_a_time_out_that_does_not_come_again_is_withdrawn(stand):
-    made = stand(nth={1: HANGS})
-    assert made.run(BOUND, limit_s=50.0).outcome is Outcome.OK
+    bench = stand(nth={1: HANGS})
+    assert bench.run(BOUND, limit_s=50.0).outcome is Outcome.OK
 
 
 def test_runs_that_are_slow_are_repeated_only_at_first(stand):
-    made = stand(settings={"binding": HANGS})
+    bench = stand(settings={"binding": HANGS})
     for _ in range(5):
-        assert made.run(BOUND, limit_s=50.0).outcome is Outcome.TIMED_OUT
-    assert made.outcomes == [Outcome.TIMED_OUT] * (5 + 2)
+        assert bench.run(BOUND, limit_s=50.0).outcome is Outcome.TIMED_OUT
+    assert bench.outcomes == [Outcome.TIMED_OUT] * (5 + 2)
 
 
 def test_rejections_are_withdrawn_when_the_original_fails_likewise(stand):
-    made = stand(settings={"binding=core": HANGS}, nth={4: HANGS})
-    made.run(BOUND, limit_s=50.0)
-    made.run()
-    assert made.trials.corrected == []
-    assert made.run(limit_s=50.0).outcome is Outcome.TIMED_OUT
-    assert {trial.outcome for trial in made.trials.corrected} == {Outcome.INTERRUPTED}
-    assert "did not end in 1 of 2 runs" in made.trials.reliability.of_command[0]
+    bench = stand(settings={"binding=core": HANGS}, nth={4: HANGS})
+    bench.run(BOUND, limit_s=50.0)
+    bench.run()
+    assert bench.trials.corrected == []
+    assert bench.run(limit_s=50.0).outcome is Outcome.TIMED_OUT
+    assert {trial.outcome for trial in bench.trials.corrected} == {Outcome.INTERRUPTED}
+    assert "did not end in 1 of 2 runs" in bench.trials.reliability.of_command[0]
 
 
 def test_one_hang_in_five_runs_rejects_nothing(stand):
-    made = stand(nth=dict.fromkeys(range(3, 100, 5), HANGS))
+    bench = stand(nth=dict.fromkeys(range(3, 100, 5), HANGS))
     for _ in range(5):
-        made.run(limit_s=50.0)
-    assert [made.run(BOUND, limit_s=50.0).outcome for _ in range(20)] == [Outcome.OK] * 20
+        bench.run(limit_s=50.0)
+    assert [bench.run(BOUND, limit_s=50.0).outcome for _ in range(20)] == [Outcome.OK] * 20
 
 
 def test_a_setting_that_fails_far_more_often_than_the_original_is_rejected() -> None:
@@ -103,15 +103,15 @@ def test_a_rank_that_did_not_come_to_the_last_mark_leaves_no_whole_window(tmp_pa
 
 
 def test_an_original_that_hangs_in_a_pair_is_not_taken_for_a_slow_one(stand):
-    made = stand(nth={3: HANGS})
+    bench = stand(nth={3: HANGS})
     for _ in range(2):
-        made.run()
-    hung = made.run(limit_s=500.0, stop_at=20.0)
+        bench.run()
+    hung = bench.run(limit_s=500.0, stop_at=20.0)
     assert (hung.outcome, hung.at_least) == (Outcome.TIMED_OUT, None)
-    assert made.trials.reliability.of_command
+    assert bench.trials.reliability.of_command
 
 
 def test_an_original_that_usually_takes_longer_than_its_pair_is_stopped(stand):
-    made = stand()
-    made.run()
-    assert made.run(limit_s=500.0, stop_at=4.0).at_least == 4.0
+    bench = stand()
+    bench.run()
+    assert bench.run(limit_s=500.0, stop_at=4.0).at_least == 4.0

@@ -22,9 +22,12 @@ def proved(configuration: Configuration, **shown: bool) -> Evidence:
 def site(
     tmp_path: Path, label: str, configuration: Configuration, **shown: bool
 ) -> tuple[list[str], dict[str, str]]:
-    words = write_site(tmp_path, configuration, situation(BY_LABEL[label]), proved(configuration, **shown))
-    found = tmp_path / "site"
-    return words, {path.name: path.read_text() for path in found.iterdir()} if found.is_dir() else {}
+    sentences = write_site(
+        tmp_path, configuration, situation(BY_LABEL[label]), proved(configuration, **shown)
+    )
+    directory = tmp_path / "site"
+    paths = directory.iterdir() if directory.is_dir() else ()
+    return sentences, {path.name: path.read_text() for path in paths}
 
 
 def test_settings_not_shown_to_contribute_are_in_no_file(tmp_path: Path) -> None:
@@ -32,11 +35,11 @@ def test_settings_not_shown_to_contribute_are_in_no_file(tmp_path: Path) -> None
     _, files = site(tmp_path, "openmpi-5.0.11", configuration, binding=True, **{"ofi-provider": False})
     assert files
     assert not [name for name, text in files.items() if "FI_PROVIDER" in text]
-    words, files = site(
+    sentences, files = site(
         tmp_path / "none", "openmpi-5.0.11", configuration, binding=False, **{"ofi-provider": False}
     )
     assert files == {}
-    assert "shown to contribute" in words[0]
+    assert "shown to contribute" in sentences[0]
 
 
 @pytest.mark.parametrize("label", ["openmpi-5.0.11", "mpich-5.0.2"])

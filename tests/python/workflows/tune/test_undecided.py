@@ -66,6 +66,6 @@ def test_a_tune_that_has_no_time_for_any_candidate_says_that_it_tried_nothing(tu
 def test_what_every_run_of_the_original_writes_alike_is_kept_once(tune):
     tune.runner.original = Behaviour(stdout="done\n", files={"checkpoint": "1.25 2.5\n" * 100})
     tune(budget_s=60.0)
-    kept = list((tune.place / "store").glob("*/outputs/*.files/checkpoint"))
-    assert len(kept) > 1
-    assert len({path.stat().st_ino for path in kept}) == 1
+    copies = list((tune.place / "store").glob("*/outputs/*.files/checkpoint"))
+    assert len(copies) > 1
+    assert len({path.stat().st_ino for path in copies}) == 1

@@ -8,9 +8,9 @@ from mpiric.model.behaviour import Behaviour
 from mpiric.workflows.tune.written_outside import written_outside
 
 
-def told(*paths, ends_at_mark=True, kept=(), **given):
-    behaviour = Behaviour({}, files=tuple(output(path, 2, **given) for path in paths))
-    host = ReplayHost(Recording(files=dict.fromkeys(kept, "")))
+def told(*paths, ends_at_mark=True, existing=(), **options):
+    behaviour = Behaviour({}, files=tuple(output(path, 2, **options) for path in paths))
+    host = ReplayHost(Recording(files=dict.fromkeys(existing, "")))
     return written_outside(behaviour, {"TMPDIR": "/scratch/tmp"}, host, ends_at_mark=ends_at_mark)
 
 
@@ -34,7 +34,7 @@ def test_what_is_only_read_is_not_told():
 
 @pytest.mark.parametrize("path", ["/tmp/results.log", "/dev/shm/state", "/scratch/tmp/x"])
 def test_a_temporary_file_that_stays_is_told(path):
-    (sentence,) = told(path, kept=[path])
+    (sentence,) = told(path, existing=[path])
     assert path in sentence
 
 

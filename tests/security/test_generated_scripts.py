@@ -138,7 +138,12 @@ def test_a_pack_starts_nothing_but_its_program(bad, tmp_path):
 
 
 LIBRARY = SimpleNamespace(
-    label="mpich-5.0.2", search_path=(), launcher="/opt/x/mpiexec", environment={}, library_path=()
+    label="mpich-5.0.2",
+    search_path=(),
+    launcher="/opt/x/mpiexec",
+    environment={},
+    library_path=(),
+    dialect="hydra",
 )
 
 

@@ -16,7 +16,7 @@ from tests.support.small_wheels import write_wheel
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import HERE
-from mpiric.host.installation import links, stand_ins
+from mpiric.host.installation import links
 from mpiric.host.installation.links import linked_directory, loadable_directory
 from mpiric.host.installation.prefixes import MARK, homes, install_package, installed_prefixes
 from mpiric.host.installation.wheels import unpack_wheel
@@ -199,11 +199,6 @@ def test_a_link_in_place_of_a_directory_is_not_followed(tmp_path):
     (tmp_path / "mpiric/links/mpich").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(PermissionError):
         loadable_directory(tmp_path / "mpiric", "links", "mpich")
-
-
-def test_the_library_that_a_stand_in_leads_to_is_not_writable_by_a_group(tmp_path, umask):
-    stand_ins._write(tmp_path / "library", "/opt/libmpi.so\n")
-    assert mode(tmp_path / "library") == 0o644
 
 
 def test_an_installed_prefix_is_not_writable_by_a_group(tmp_path, monkeypatch, umask):

@@ -14,7 +14,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_class(value: object) -> bool:
-    return value in {each.value for each in PairClass}
+    return isinstance(value, str) and value in {pair_class.value for pair_class in PairClass}
 
 
 def _is_table(value: object) -> bool:

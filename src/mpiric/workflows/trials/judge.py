@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric import knobs
-from mpiric.host.files import is_file
+from mpiric.host.files import exists, is_file
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
@@ -211,7 +211,7 @@ class Judge:
         """Return the disagreement of a run with all recorded runs of the original."""
         options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
         if self.at_mark is not None:
-            if run.marks is None or not run.stdout.exists():
+            if run.marks is None or not exists(run.stdout):
                 return Disagreement("its marks were not kept")
             return self.at_mark.complaint(run.marks, run.stdout, run.files, **options)
         if self.printed and (wrong := self.printed.compare(run.stdout, **options)):
@@ -381,7 +381,7 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
         if free_bytes >= 0:
             (destination / name).parent.mkdir(parents=True, exist_ok=True)
             earlier = (run / name for run in sorted(destination.parent.glob("*.files")) if run != destination)
-            alike = (file for file in earlier if file.is_file() and filecmp.cmp(path, file, shallow=False))
+            alike = (file for file in earlier if is_file(file) and filecmp.cmp(path, file, shallow=False))
             try:
                 os.link(next(alike), destination / name)
             except (StopIteration, OSError):  # there is none, or the file system has no hard links

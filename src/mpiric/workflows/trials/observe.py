@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
 from mpiric.model.configuration import Configuration
@@ -145,7 +146,7 @@ def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Pa
         is_mpi_library(path) for seen_run in runs.seen for rank in seen_run.ranks for path in rank.libraries
     ):
         return False
-    return not any(path.is_file() for path in records.rglob("*"))
+    return not any(is_file(path) for path in records.rglob("*"))
 
 
 def _at_marks(

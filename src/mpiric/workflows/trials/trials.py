@@ -83,10 +83,6 @@ class TrialSource(Protocol):
         ...
 
 
-def _nothing() -> None:
-    """Do nothing."""
-
-
 class Trials:
     """Runs and judges; every trial is in the store before anyone hears of it."""
 
@@ -105,7 +101,7 @@ class Trials:
         self.runs = DirectoryRuns(runner, directories)
         self._log = log
         self._failure_cause, self._block = failure_cause or LocalMachine(), block
-        self.after_ended_run: Callable[[], None] = _nothing  # called when a run did not end by itself
+        self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._took_s: dict[int, float] = {}  # number of a trial → seconds with all that surrounds it
         self._excuses_left = _MOST_EXCUSES

@@ -14,7 +14,7 @@ def place(tmp_path, monkeypatch) -> Path:
     """A directory with a command ``count`` that says how often it was asked, and a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = tmp_path / "count"
-    script.write_text("#!/bin/sh\necho asked >> asked; wc -l < asked\n")
+    script.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked; wc -l < {tmp_path}/asked\n")
     script.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "library").write_text("one")

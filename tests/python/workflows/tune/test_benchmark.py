@@ -137,11 +137,11 @@ class Probe:
             rows.append(dict(self.row(word, algorithm)))
         return rows
 
-    def row(self, word: str, algorithm: str) -> Iterator[tuple[str, str]]:
+    def row(self, word: str, algorithm: str) -> Iterator[tuple[str, object]]:
         yield from zip(("collective", "ranks", "per_node", "bytes"), word.split(":"), strict=True)
-        yield "calls", "50"
+        yield "calls", 50
         for name in ("median_s", "low_s", "high_s"):
-            yield name, str(2e-4 * self.times(word, algorithm))
+            yield name, 2e-4 * self.times(word, algorithm)
 
 
 @pytest.fixture

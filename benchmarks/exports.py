@@ -1,4 +1,4 @@
-"""Whether what mpiric writes for use without mpiric gains by hand what mpiric claims for it.
+"""Compare the gain of exports that are used by hand with the gain that mpiric claims for them.
 
 Each case lets mpiric write something: the command of a recipe, a pack, a site's files, the modulefile of a
 stand-in, the line and files of a placement, the tuning files of a sweep, a job script. The original command
@@ -30,11 +30,8 @@ from mpiric.model.launch import Launch
 _CLOSE = 0.05  # a gain by hand is at most so much below the claim
 _LIMIT_S = 900.0
 _SWEPT = ("--collectives", "bcast,allreduce,allgather", "--sizes", "8,1K,64K", "--ranks", "2")
-_OTHER = {
-    "mpich": "openmpi",
-    "openmpi": "mpich",
-    "intelmpi": "openmpi",
-}  # whose programs it serves translated
+# Library → ABI family of the programs that it serves through a shim.
+_OTHER = {"mpich": "openmpi", "openmpi": "mpich", "intelmpi": "openmpi"}
 _SLURM = ("--scheduler", "slurm")
 
 
@@ -44,13 +41,13 @@ class NothingWrittenError(Exception):
 
 @dataclass(frozen=True)
 class Written:
-    """What mpiric wrote, and both sides of the comparison.
+    """An export of mpiric and both sides of its comparison.
 
     ``claim`` is a gain as mpiric prints it; None where it is that of the side ``claimed``: the same settings
     with mpiric at work.
     """
 
-    line: str  # for the reader
+    line: str  # command line of the export, shown in the results
     original: Launch
     by_hand: Launch
     claim: float | None = None
@@ -59,14 +56,14 @@ class Written:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a case works, under which library, and how long."""
+    """The directory, library and options of a case."""
 
     bed: Bed
     directory: Path
     given: Namespace
 
     def mpiric(self, *words: str, environment: Mapping[str, str] | None = None) -> str:
-        """What a verb prints on stdout. Raises ProgramFailedError."""
+        """Run a verb and return its stdout. Raises ProgramFailedError."""
         done = subprocess.run(
             self.words(*words),
             cwd=self.directory,
@@ -92,7 +89,7 @@ class Place:
 
     @property
     def budget(self) -> str:
-        """Of one tune or sweep."""
+        """Return the time budget of one tune or sweep."""
         return self.given.budget or ("30s" if self.given.quick else "2m")
 
     def tuned(self, *more: str, program: str = "malloc_churn") -> tuple[list[str], dict[str, Any]]:
@@ -189,7 +186,7 @@ _QUICK = ("recipe's command", "pack", "module of a stand-in", "placement", TUNIN
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that is written, under one library."""
+    """A kind of export under one library."""
 
     name: str
     mpi: str
@@ -227,7 +224,7 @@ def measure(given: Namespace) -> Result:
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims hold by hand."""
+    """Return a sentence with the number of claims that hold by hand."""
     measured = [row for row in rows if row["is_kept"] is not None]
     kept = sum(row["is_kept"] for row in measured)
     rest = len(rows) - len(measured)
@@ -236,7 +233,7 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def is_kept(claim: float, by_hand: float) -> bool:
-    """Whether a gain by hand is at most 5 % below what was claimed."""
+    """Return whether a gain by hand is at most 5 % below what was claimed."""
     return by_hand >= claim * (1 - _CLOSE)
 
 
@@ -256,7 +253,8 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
             found = _of_sides(CASES[case.name](place), place)
     except (NothingWrittenError, ProgramFailedError) as error:
         none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95"))
-        broken = False if isinstance(error, ProgramFailedError) else None  # what fails by hand keeps no claim
+        # A failure by hand breaks the claim.
+        broken = False if isinstance(error, ProgramFailedError) else None
         return {**row, **none, "is_kept": broken, "line": str(error)[-300:]}
     return {**row, **found, "is_kept": is_kept(found["claim"], found["by_hand"])}
 
@@ -279,7 +277,7 @@ def _of_sides(written: Written, place: Place) -> dict[str, Any]:
 
 
 def _of_tuning_files(place: Place) -> dict[str, Any]:
-    """What `mpiric sweep` exports, by the times of the collectives themselves, a launch a turn."""
+    """Measure the files that `mpiric sweep` exports by the times of the collectives, one launch per turn."""
     out, bed = place.directory / "swept", place.bed
     words = ("--no-own", "--budget", place.budget, "--json", "-o", str(out))
     swept = json.loads(place.mpiric("sweep", *_SWEPT, *words, "--", bed.mpi.launcher, "-n", "2"))

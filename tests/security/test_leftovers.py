@@ -1,4 +1,4 @@
-"""What is removed outside of mpiric's own directories, and that nothing is left there."""
+"""Removal of leftovers outside of mpiric's own directories."""
 
 import shutil
 import subprocess

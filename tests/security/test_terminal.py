@@ -1,4 +1,4 @@
-"""What mpiric prints leaves no control character of others; what users' programs print stays as it is."""
+"""Output of mpiric has no foreign control characters; output of users' programs stays unchanged."""
 
 import ast
 import io

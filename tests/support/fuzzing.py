@@ -17,7 +17,7 @@ from mpiric.cli import _verbs
 from mpiric.model.errors import MpiricError
 
 FEW, MANY = 25, 1500  # damaged copies of each format
-PATIENCE_S = 60  # for one file: generous, a loaded machine must not decide
+PATIENCE_S = 60  # time limit per file: generous, for loaded machines
 COUNTS = [FEW, pytest.param(MANY, marks=[pytest.mark.sweep, pytest.mark.timeout(3600)])]
 
 
@@ -25,11 +25,11 @@ COUNTS = [FEW, pytest.param(MANY, marks=[pytest.mark.sweep, pytest.mark.timeout(
 class Format:
     """Files of one format: how they are damaged, and what reads them."""
 
-    name: str  # of the file
+    name: str  # file name
     samples: Callable[[], tuple[bytes, ...]]
     read: Callable[[Path], object]
     mutate: Mutate = damage
-    share: float = 1.0  # of the usual number of copies: less for slow readers
+    share: float = 1.0  # fraction of the usual number of copies: less for slow readers
 
 
 def verb(*words: object) -> None:

@@ -36,7 +36,7 @@ write_proved(Path(written), line, Path.cwd(), "MPI_Allreduce@*@2.0:10,50", json.
 
 @dataclass
 class Cluster:
-    """One of the two, with the directory that both share, and a program in it."""
+    """A cluster with the directory that both clusters share, and a program in it."""
 
     lab: Path
     home: Path

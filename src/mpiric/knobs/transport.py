@@ -27,7 +27,7 @@ _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
 _GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
 _BROUGHT = ("mlx",)  # providers that no libfabric of a system has, only some MPI libraries bring them
 _ADAPTERS = "/sys/class/infiniband"
-_DEVICES = {  # of providers and transports that need an adapter → patterns of its name in sysfs
+_DEVICES = {  # provider or transport → patterns of its adapter's name in sysfs
     "verbs": (f"{_ADAPTERS}/*",),
     "psm2": (f"{_ADAPTERS}/hfi1*",),
     "psm3": (f"{_ADAPTERS}/*",),

@@ -56,7 +56,7 @@ def read_fields(kind: type[_T], value: object) -> _T:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of JSON is a finite number."""
+    """Return whether a value of JSON is a finite number."""
     return not isinstance(value, bool) and (
         (isinstance(value, int) and abs(value) <= _LARGEST) or (isinstance(value, float) and isfinite(value))
     )

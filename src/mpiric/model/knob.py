@@ -185,7 +185,7 @@ class Knob:
 
     @property
     def needs_mpi(self) -> bool:
-        """Whether it can only act through MPI calls of the program."""
+        """Return whether the knob can only act through MPI calls of the program."""
         return self.family in _OF_MPI_FAMILIES or self.name in _OF_MPI
 
     @property

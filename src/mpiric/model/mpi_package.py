@@ -10,7 +10,7 @@ class WheelPart:
 
     distribution: str  # "impi-rt"
     version: str
-    sha256: tuple[str, ...] = ()  # of its wheels, one per processor; without any pip checks none
+    sha256: tuple[str, ...] = ()  # hashes of the wheels, one per processor; empty: pip checks none
     moves: Mapping[str, str] = field(default_factory=lambda: {"": ""})  # beginning there → beginning here
 
     @property

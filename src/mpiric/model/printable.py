@@ -9,7 +9,7 @@ _BREAKS = {"\n": "\\n", "\t": "\\t"}
 
 
 def is_printable(text: str) -> bool:
-    """Whether `printable` leaves the text as it is."""
+    """Return whether `printable` leaves the text as it is."""
     return CONTROL.search(text) is None
 
 

@@ -90,7 +90,7 @@ def values_of_its_own(library: MpiLibrary) -> str:
 
 
 def name_under(soname: str, sonames: Collection[str]) -> str:
-    """What a library with these names calls the one a program needs as ``soname``, "" when it has none."""
+    """Return the name, among these, of the library that a program needs as ``soname``; "" without one."""
     twins = next((pair for pair in _TWINS if soname in pair), (soname,))
     return next((name for name in (soname, *twins) if name in sonames), "")
 

@@ -77,7 +77,7 @@ def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple
 
 
 def is_read_by_alone(variable: str, implementation: str) -> bool:
-    """Whether a variable is one of this implementation's own settings that no other library obeys.
+    """Return whether a variable is one of this implementation's own settings that no other library obeys.
 
     Those of libfabric, UCX, OpenMP and the C library are read under every one.
     """

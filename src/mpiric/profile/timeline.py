@@ -9,7 +9,7 @@ from mpiric.model.profile import TimelineRow, TimelineUse
 from mpiric.model.record import RankRecord, Record
 
 _EVEN = {"excess_span_share": 0.0, "excess_from_s": 0.0, "excess_to_s": 0.0}
-_MOST_EXCESS = 0.8  # of a row's excess of work, to say when it is
+_MOST_EXCESS = 0.8  # share of a row's excess of work that the reported span covers
 _MOST_ROWS = 256  # above that, a row is the mean of neighbouring ranks
 
 

@@ -45,7 +45,7 @@ class BatchScheduler(Scheduler):
     submitted_pattern = ""  # the id of a job or array in what the submitter prints
     marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
     cancel_command: tuple[str, ...] = ()  # before ids
-    end_words: tuple[str, ...] = ()  # in what it writes into a job's log when it ends the job
+    end_words: tuple[str, ...] = ()  # phrases in a job's log that show that the scheduler ended it
     requeue_command: tuple[
         str, ...
     ] = ()  # before the id of a running job to be begun again; () if there is none

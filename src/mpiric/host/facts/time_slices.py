@@ -17,7 +17,7 @@ _OF_A_TICK = 0.02  # a time that is so close to a whole number of ticks is one, 
 _SPREAD_OF_A_TICK = 0.05
 _SAME = 1.015  # times whose quotient is below this do not differ
 _SIZES_APART, _LEAST_BYTES = 1024, 16 << 10  # sizes between which every network takes longer
-_LEAST_TICKS = 0.25  # what is shorter cannot come from slices: latencies are the same for many sizes
+_LEAST_TICKS = 0.25  # shorter times cannot come from slices: latencies are the same for many sizes
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def _unpack_member(
 
 
 def _is_below(target: Path, prefix: Path) -> bool:
-    """Whether the file is below the prefix where links are followed."""
+    """Return whether the file is below the prefix when links are followed."""
     return target.resolve().is_relative_to(prefix.resolve())
 
 

@@ -62,7 +62,7 @@ def _is_summed(collective: str) -> bool:
 
 
 def _is_served_by_han(collective: str, version: tuple[int, ...]) -> bool:
-    """Whether `han` comes before `tuned` for this collective between nodes."""
+    """Return whether `han` comes before `tuned` for this collective between nodes."""
     since = packaged_table(_COLLECTIVES)[collective].get("han")
     return since is not None and version >= (since,)
 

@@ -9,13 +9,13 @@ from mpiric.tuning.equivalence.time_forms import CLOCK, DAY, can_be_time, is_tim
 
 _BLOCK_BYTES = 1 << 20
 _MOST_PLACES = 1000  # more differences are no time stamps
-_AROUND_BYTES = 48  # of a difference: the longest time that is looked for
+_AROUND_BYTES = 48  # context of a difference: length of the longest time
 _TIME = re.compile(rf"{DAY}|{CLOCK}", re.IGNORECASE)
 _NUMBERS = (("<I", 4), (">I", 4), ("<q", 4), (">q", 4), ("<d", 8), (">d", 8))  # format, alignment
 
 
 def differ_in_times_alone(first: Path, second: Path) -> bool:
-    """Whether every byte that differs is part of a time: one in text, or a number of seconds since 1970."""
+    """Return whether all differing bytes are parts of times: in text, or as seconds since 1970."""
     if first.stat().st_size != second.stat().st_size:
         return False
     with first.open("rb") as one, second.open("rb") as other:

@@ -112,19 +112,19 @@ def _squeeze(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def time_columns(shape: str) -> tuple[bool, ...]:
-    """Whether a value has the form of a date, a time of day or a duration, for each value of a shape."""
+    """Return, for each value of a shape, whether it has the form of a date, a time of day or a duration."""
     return tuple(mark in _TIMES for _, mark, _ in _marks(shape))
 
 
 @lru_cache(maxsize=4096)
 def path_columns(shape: str) -> tuple[bool, ...]:
-    """Whether a value is a path, for each value of a shape."""
+    """Return, for each value of a shape, whether it is a path."""
     return tuple(mark == "\x02path\x02" for _, mark, _ in _marks(shape))
 
 
 @lru_cache(maxsize=4096)
 def timing_columns(shape: str) -> tuple[bool, ...]:
-    """Whether unit or keyword make a value look like a measurement, for each value of a shape.
+    """Return, for each value of a shape, whether unit or keyword make it look like a measurement.
 
     A value with a name of its own, as in JSON and XML, is told by this name alone.
     """

@@ -23,7 +23,7 @@ _ZONE = (
     r"(?:\s?(?:z|[+-]\d\d:?\d\d|utc|gmt|ces?t|[ecmp][sd]t|ak[sd]t|hst|ees?t|wes?t|bst|ist|jst|kst|msk"
     r"|a[ecw][sd]t|awst|nz[sd]t)(?![\w:]))"
 )
-_HALF = r"(?:\s?[ap]\.?m(?![a-z])\.?)"  # of a day
+_HALF = r"(?:\s?[ap]\.?m(?![a-z])\.?)"  # half of a day
 _BEFORE, _AFTER = r"(?<![\d:.])", r"(?![\d:])"
 
 _DAYS = r"\d{1,9}\s?d(?:ays?)?(?![a-z])"
@@ -92,12 +92,12 @@ _TELLING = re.compile(
 
 
 def is_size(before: str) -> bool:
-    """Whether the text before a value names a size or a ratio, not a time: ``grid 16:16:32``."""
+    """Return whether the text before a value names a size or a ratio, not a time: ``grid 16:16:32``."""
     return _SIZES.search(before[-80:]) is not None
 
 
 def speaks_of_time(before: str) -> bool:
-    """Whether the text before a value makes it a time where its form alone does not: ``ended 13:08``."""
+    """Return whether the text before a value makes it a time although its form does not: ``ended 13:08``."""
     return not is_size(before) and _TELLING.search(before) is not None
 
 
@@ -107,7 +107,7 @@ def now_s() -> float:
 
 
 def can_be_time(value: str) -> bool:
-    """Whether a value in the form of a time can be one: a date of these days, fields below 60."""
+    """Return whether a value in the form of a time can be one: a date of these days, fields below 60."""
     if not re.fullmatch(r"\d\d-\d\d-\d\d", value):  # else a time of day: see MAYBE
         dates = [*_dates_in(value)]
         if dates or _HAS_DATE.search(value):
@@ -116,7 +116,7 @@ def can_be_time(value: str) -> bool:
 
 
 def is_time_number(number: float) -> bool:
-    """Whether a number is a moment of these days: seconds since 1970, or the digits of a date."""
+    """Return whether a number encodes a recent time: seconds since 1970, or the digits of a date."""
     now = now_s()
     if not 1e7 <= number < 1e19:  # NaN as well
         return False

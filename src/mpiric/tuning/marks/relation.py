@@ -1,4 +1,4 @@
-"""How marks relate to what the program prints: ``4 for each line "Time = …"``."""
+"""Relation of marks to the lines that the program prints: ``4 for each line "Time = …"``."""
 
 import re
 
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"\S*\d\S*")
 
 
 def marks_per_line(marks: KeyPace, seen_s: float, printed: Printed) -> str:
-    """How many marks come for each line of a kind that is printed evenly; "" where none fits."""
+    """Return the number of marks per line of a kind that is printed evenly, as a phrase; "" if none fits."""
     half_s = seen_s / 2
     calls = calls_after(marks, half_s)
     best: tuple[float, int, str] | None = None

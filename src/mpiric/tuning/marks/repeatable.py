@@ -24,7 +24,7 @@ PROGRAMS = (
 
 
 def repeatable_hint(program: str) -> str:
-    """How a program is made to do the same work in every run, in a sentence; "" where it is not known."""
+    """Return a sentence on how to make a program do the same work in every run; "" if unknown."""
     for known in PROGRAMS:
         if re.fullmatch(known.program, program):
             return f"{known.why}; `{known.options}` among its options makes runs repeatable"

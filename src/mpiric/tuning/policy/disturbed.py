@@ -8,7 +8,7 @@ from mpiric.host.facts.time_slices import Timed, disturbances
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured
 from mpiric.tuning.policy.sampling import SweepPoint, Times
 
-_MOST_PREEMPTED = 0.5  # from here on the median of the batches is one of them
+_MOST_PREEMPTED = 0.5  # share from which the median batch is a preempted one
 
 
 def disturbed_points(measured: Times, tick_s: float) -> dict[SweepPoint, str]:

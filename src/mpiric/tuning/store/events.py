@@ -41,7 +41,7 @@ def _is_text_map(value: object) -> bool:
 
 
 def _is_result(value: object) -> bool:
-    """Whether the fields of a result that others read are of their types; a result may have more."""
+    """Return whether the fields of a result that readers use have their types; a result may have more."""
     if not isinstance(value, dict):
         return False
     ratio, changes = value.get("ratio"), value.get("changes", [])

@@ -122,7 +122,7 @@ def test_mpiric_stops_and_continues_with_the_launcher(logger, tmp_path):
     launcher = int((tmp_path / "log.ready").read_text())
 
     def states() -> set[str]:
-        return {Path(f"/proc/{each}/stat").read_text().split()[2] for each in (process.pid, launcher)}
+        return {Path(f"/proc/{entry}/stat").read_text().split()[2] for entry in (process.pid, launcher)}
 
     os.kill(launcher, signal.SIGSTOP)
     wait_for(lambda: states() == {"T"})
@@ -241,7 +241,7 @@ def test_nothing_is_left_of_a_copy_when_mpiric_is_ended(name, trials, tmp_path):
     copies = Path(f"/proc/{process.pid}/fd")
 
     def is_copying() -> bool:
-        return any("temporary" in str(each.readlink()) for each in copies.iterdir())
+        return any("temporary" in str(entry.readlink()) for entry in copies.iterdir())
 
     wait_for(is_copying)
     os.kill(process.pid, signal.Signals[f"SIG{name}"])

@@ -231,11 +231,11 @@ def test_a_log_that_is_a_fifo_is_empty(tmp_path):
     ],
 )
 def test_fields_of_wrong_types_are_refused(fields):
-    whole = {"ranks": 4, "nodes": 2, "ranks_per_node": 2}
-    assert read_fields(Shape, {**whole, "later": 1}) == Shape(4, 2, 2)
+    shape = {"ranks": 4, "nodes": 2, "ranks_per_node": 2}
+    assert read_fields(Shape, {**shape, "later": 1}) == Shape(4, 2, 2)
     with pytest.raises(ValueError, match="Shape"):
         read_fields(
-            Shape, {**whole, **fields} if isinstance(fields, dict) and "order" not in fields else fields
+            Shape, {**shape, **fields} if isinstance(fields, dict) and "order" not in fields else fields
         )
 
 

@@ -43,8 +43,8 @@ class Cluster:
     program: str
     environment: dict[str, str]
 
-    def run(self, *words: str, host: str = "n1", **variables: str) -> "subprocess.CompletedProcess[str]":
-        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *words]
+    def run(self, *argv: str, host: str = "n1", **variables: str) -> "subprocess.CompletedProcess[str]":
+        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *argv]
         return subprocess.run(
             command_line(self.lab, host, inside),
             env={**self.environment, **variables},
@@ -58,16 +58,16 @@ class Cluster:
         """A recipe as a tune on this cluster would have saved it."""
         path = self.home / "store" / name / f"{name}.recipe.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = (sys.executable, "-c", WRITE_RECIPE, str(path), json.dumps(values), *line)
-        done = self.run(*words, PYTHONPATH=str(Path(__file__).parents[2]))
+        argv = (sys.executable, "-c", WRITE_RECIPE, str(path), json.dumps(values), *line)
+        done = self.run(*argv, PYTHONPATH=str(Path(__file__).parents[2]))
         assert done.returncode == 0, done.stderr
         return path
 
     def left_on(self, host: str) -> set[str]:
         """Shared memory of a host, and files of MPI launchers in its /tmp."""
         of_launchers = ("(", "-path", "/dev/shm/*", "-o", "-name", "hydra_*", ")")
-        found = self.run("find", "/dev/shm", "/tmp", "-maxdepth", "1", *of_launchers, host=host)
-        return set(found.stdout.split())
+        listing = self.run("find", "/dev/shm", "/tmp", "-maxdepth", "1", *of_launchers, host=host)
+        return set(listing.stdout.split())
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_class(value: object) -> bool:
-    return value in {each.value for each in PairClass}
+    return value in {item.value for item in PairClass}
 
 
 def _is_table(value: object) -> bool:
@@ -26,7 +26,7 @@ def _is_positive(value: object) -> bool:
 
 
 def _is_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {

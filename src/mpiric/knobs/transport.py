@@ -182,8 +182,8 @@ def _provider_values(situation: Situation) -> tuple[str, ...]:
     fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
     fitting = [name for name in fitting if name not in _BROUGHT or name in can.own_providers]
     forced = first_in_force(situation, can.provider_variables)
-    known = (forced.split(";")[0], situation.observation.provider_used)
-    return tuple(name for name in (*fitting, "tcp") if name not in known)
+    used = (forced.split(";")[0], situation.observation.provider_used)
+    return tuple(name for name in (*fitting, "tcp") if name not in used)
 
 
 def _provider_applies(situation: Situation) -> Applicability:

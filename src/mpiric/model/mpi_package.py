@@ -21,7 +21,7 @@ class WheelPart:
     @property
     def requirement_line(self) -> str:
         """The requirement with the hashes that pip accepts, as a line of a requirements file."""
-        return " ".join([self.requirement, *(f"--hash=sha256:{each}" for each in self.sha256)])
+        return " ".join([self.requirement, *(f"--hash=sha256:{digest}" for digest in self.sha256)])
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ def is_printable(text: str) -> bool:
 
 def printable(text: str, keep: str = "\n\t") -> str:
     """The text with visible escapes for control characters; of line break and tab only ``keep`` stays."""
-    found = CONTROL.sub(_escape, text.replace("\r\n", "\n"))
+    escaped = CONTROL.sub(_escape, text.replace("\r\n", "\n"))
     for character, escape in _BREAKS.items():
         if character not in keep:
-            found = found.replace(character, escape)
-    return found
+            escaped = escaped.replace(character, escape)
+    return escaped
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -24,8 +24,8 @@ def sh_word(text: str) -> str:
     if is_printable(text):
         return shlex.quote(text).replace("\n", _NEXT_LINE)
     body = text.rstrip("\n")  # $(…) drops line breaks at its end
-    rest = shlex.quote(text[len(body) :]).replace("\n", _NEXT_LINE) if body != text else ""
-    return f"\"$(printf '{''.join(map(_printf_character, body))}')\"{rest}"
+    tail = shlex.quote(text[len(body) :]).replace("\n", _NEXT_LINE) if body != text else ""
+    return f"\"$(printf '{''.join(map(_printf_character, body))}')\"{tail}"
 
 
 def _printf_character(character: str) -> str:
@@ -36,20 +36,20 @@ def _printf_character(character: str) -> str:
     return _octal(character)
 
 
-def sh_command(words: Iterable[str]) -> str:
+def sh_command(argv: Iterable[str]) -> str:
     """A command line of POSIX sh."""
-    return " ".join(map(sh_word, words))
+    return " ".join(map(sh_word, argv))
 
 
 def sh_with_variables(variables: Iterable[tuple[str, str]], command: str) -> str:
     """A command line of POSIX sh with variables set for it alone."""
-    plain, others = [], []
+    plain, quoted = [], []
     for name, value in variables:
         if _VARIABLE.fullmatch(name):
             plain.append(f"{name}={sh_word(value)}")
         else:  # sh cannot assign it, env can
-            others.append(sh_word(f"{name}={value}"))
-    return " ".join([*plain, *(["env", *others] if others else []), *([command] if command else [])])
+            quoted.append(sh_word(f"{name}={value}"))
+    return " ".join([*plain, *(["env", *quoted] if quoted else []), *([command] if command else [])])
 
 
 def csh_word(text: str) -> str:

@@ -35,10 +35,10 @@ def _differences(first: Path, second: Path) -> Iterator[tuple[int, int]]:
     offset = 0
     with first.open("rb") as one, second.open("rb") as other:
         while block := one.read(_BLOCK_BYTES):
-            there = other.read(_BLOCK_BYTES)
-            if block != there:
+            other_block = other.read(_BLOCK_BYTES)
+            if block != other_block:
                 begin = None
-                for at, (a, b) in enumerate(zip(block, there, strict=True)):
+                for at, (a, b) in enumerate(zip(block, other_block, strict=True)):
                     if a != b and begin is None:
                         begin = at
                     elif a == b and begin is not None:

@@ -148,6 +148,6 @@ def _split(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
             if len(part) <= LONGEST_LINE:
                 yield number, part
             else:  # cut behind the same values in every run, however long these are
-                words = _SEPARATORS.split(part)
-                for at in range(0, len(words), _WORDS_OF_A_PART):
-                    yield number, " ".join(words[at : at + _WORDS_OF_A_PART])
+                tokens = _SEPARATORS.split(part)
+                for at in range(0, len(tokens), _WORDS_OF_A_PART):
+                    yield number, " ".join(tokens[at : at + _WORDS_OF_A_PART])

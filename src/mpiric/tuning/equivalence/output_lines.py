@@ -128,13 +128,15 @@ def timing_columns(shape: str) -> tuple[bool, ...]:
 
     A value with a name of its own, as in JSON and XML, is told by this name alone.
     """
-    found: list[bool] = []
+    measurements: list[bool] = []
     for before, mark, after in _marks(shape):
         named = _NAME_OF_VALUE.search(before)
         name = next(filter(None, named.groups()), "") if named else ""
-        words = name if name and name.lower() not in _OF_SEVERAL else before
-        found.append(mark in _TIMES or _UNIT.match(after) is not None or _KEYWORD.search(words) is not None)
-    return tuple(found)
+        context = name if name and name.lower() not in _OF_SEVERAL else before
+        measurements.append(
+            mark in _TIMES or _UNIT.match(after) is not None or _KEYWORD.search(context) is not None
+        )
+    return tuple(measurements)
 
 
 @lru_cache(maxsize=4096)

@@ -151,8 +151,8 @@ def without_times(name: str) -> str:
         clock = _OWN_CLOCK.match(name, match.end())
         out += [name[position : match.start()], "#"]
         begin = position = clock.end() if clock else match.end()
-    rest = "".join(out) + name[position:]
-    return _OWN_NUMBER.sub(lambda match: "#" if is_time_number(float(match[0])) else match[0], rest)
+    masked = "".join(out) + name[position:]
+    return _OWN_NUMBER.sub(lambda match: "#" if is_time_number(float(match[0])) else match[0], masked)
 
 
 _HAS_DATE = re.compile(rf"{_MONTH}[^a-z]*\d|\d[^a-z]*{_MONTH}|\d+[-/.]\s?\d+[-/.]\s?\d", re.IGNORECASE)
@@ -168,16 +168,16 @@ _NAMED = re.compile(
 
 def _dates_in(text: str) -> Iterator[tuple[int, int, int]]:
     """Days that a text may mean: (year, month, day); year 0 where it has none."""
-    for found in re.finditer(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)", text):
-        yield int(found[1]), int(found[2]), int(found[3])
-    for found in _NUMERIC.finditer(text):
-        if found[1]:
-            yield int(found[1]), int(found[2]), int(found[3])
+    for match in re.finditer(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)", text):
+        yield int(match[1]), int(match[2]), int(match[3])
+    for match in _NUMERIC.finditer(text):
+        if match[1]:
+            yield int(match[1]), int(match[2]), int(match[3])
         else:
-            year = int(found[6]) if len(found[6]) == 4 else 2000 + int(found[6])
-            yield year, int(found[4]), int(found[5])
-            yield year, int(found[5]), int(found[4])
-            yield 2000 + int(found[4]), int(found[5]), int(found[6])
+            year = int(match[6]) if len(match[6]) == 4 else 2000 + int(match[6])
+            yield year, int(match[4]), int(match[5])
+            yield year, int(match[5]), int(match[4])
+            yield 2000 + int(match[4]), int(match[5]), int(match[6])
     if found_name := _NAMED.search(text):
         month = 1 + _MONTHS.index(found_name["month"][:3].lower())
         year = int(found_name["year"] or found_name["later"] or 0)

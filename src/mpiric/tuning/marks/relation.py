@@ -30,8 +30,8 @@ def marks_per_line(marks: KeyPace, seen_s: float, printed: Printed) -> str:
         off = abs((ratio if ratio >= 1 else 1 / ratio) / number - 1)
         if number <= _MOST and off <= _OFF and (best is None or (off, number) < best[:2]):
             shown = _shown(kind.key.place, printed)
-            words = f"{number} for each line {shown!r}" if ratio >= 1 else f"1 for {number} lines {shown!r}"
-            best = off, number, words
+            phrase = f"{number} for each line {shown!r}" if ratio >= 1 else f"1 for {number} lines {shown!r}"
+            best = off, number, phrase
     return best[2] if best else ""
 
 

@@ -25,7 +25,7 @@ PROGRAMS = (
 
 def repeatable_hint(program: str) -> str:
     """Return a sentence on how to make a program do the same work in every run; "" if unknown."""
-    for known in PROGRAMS:
-        if re.fullmatch(known.program, program):
-            return f"{known.why}; `{known.options}` among its options makes runs repeatable"
+    for entry in PROGRAMS:
+        if re.fullmatch(entry.program, program):
+            return f"{entry.why}; `{entry.options}` among its options makes runs repeatable"
     return ""

@@ -37,16 +37,16 @@ def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
     reasons = {of: disturbances(sizes, tick_s) for of, sizes in series.items()}
     keys = []
     for key in learned.keys:
-        left = tuple(
+        remaining = tuple(
             times
             for times in key.candidates
             if key.start not in reasons[key.collective, key.shape, times.name]
         )
         rests_on = {LIBRARY, key.candidate} & {times.name for times in key.candidates}
-        if rests_on <= {times.name for times in left}:
-            keys.append(replace(key, candidates=left))
+        if rests_on <= {times.name for times in remaining}:
+            keys.append(replace(key, candidates=remaining))
         else:
-            keys.append(replace(key, candidates=left, candidate=LIBRARY, decided=False, confidence=0.0))
+            keys.append(replace(key, candidates=remaining, candidate=LIBRARY, decided=False, confidence=0.0))
     return replace(learned, keys=tuple(keys))
 
 

@@ -104,9 +104,9 @@ class Evaluator:
 
     def was_slower(self, point: Point) -> bool:
         """Return whether the runs of a point took longer than the original, without drift and uncertainty."""
-        own = [time for seen, time in zip(self.points, self.logs, strict=True) if seen == point]
-        original = [time for seen, time in zip(self.points, self.logs, strict=True) if not any(seen)]
-        return bool(own and original) and median(own) > median(original)
+        logs = [time for measured, time in zip(self.points, self.logs, strict=True) if measured == point]
+        original = [time for measured, time in zip(self.points, self.logs, strict=True) if not any(measured)]
+        return bool(logs and original) and median(logs) > median(original)
 
     def weight(self, point: Point) -> int:
         """Count the heavy settings of a point."""
@@ -210,19 +210,23 @@ class Evaluator:
         return trial.outcome is Outcome.TIMED_OUT and is_known
 
     def _forget(self, point: Point) -> None:
-        kept = [(seen, time) for seen, time in zip(self.points, self.logs, strict=True) if seen != point]
-        self.points[:], self.logs[:] = [seen for seen, _ in kept], [time for _, time in kept]
+        kept = [
+            (measured, time)
+            for measured, time in zip(self.points, self.logs, strict=True)
+            if measured != point
+        ]
+        self.points[:], self.logs[:] = [measured for measured, _ in kept], [time for _, time in kept]
         self.stopped.discard(point)
 
     def _limit_s(self, point: Point) -> float:
         """Stop what is clearly slower than the best, and a run of the original that hangs."""
         if not any(point):
-            own = [
+            logs = [
                 trial.wall_s
                 for trial in self.trials
                 if not trial.configuration and trial.outcome is Outcome.OK
             ]
-            return _CAP_OF_ORIGINAL * max(own) + _SLACK_OF_ORIGINAL_S if own else float("inf")
+            return _CAP_OF_ORIGINAL * max(logs) + _SLACK_OF_ORIGINAL_S if logs else float("inf")
         if not self.logs:
             return float("inf")
         walls: dict[Configuration, list[float]] = defaultdict(list)

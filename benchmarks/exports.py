@@ -141,7 +141,7 @@ def site_snippet(place: Place) -> Written:
 
 
 def stand_in_module(place: Place) -> Written:
-    """The modulefile of a stand-in, beside `mpiric run --mpi`."""
+    """The modulefile of a stand-in, compared with `mpiric run --mpi`."""
     mine = place.bed.mpi
     other = beds()[_OTHER[mine.implementation]]
     argv = other.line(2, "pingpong", place.exchanges)
@@ -160,7 +160,7 @@ def stand_in_module(place: Place) -> Written:
 
 
 def placement(place: Place) -> Written:
-    """The line and files that `mpiric place` writes, beside the knob that binds alike."""
+    """The line and files that `mpiric place` writes, compared with the knob that binds alike."""
     argv = place.bed.line(2, "pingpong", place.exchanges)
     planned = json.loads(place.mpiric("place", "-n", "2", "--json"))["launchers"][place.bed.mpi.dialect]
     for name, text in planned["files"].items():

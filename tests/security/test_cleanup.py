@@ -1,4 +1,4 @@
-"""Removing trial areas: the directory above and what belongs to others stay as they are."""
+"""Removing trial areas: the parent directory and files of other users stay as they are."""
 
 import os
 import stat

@@ -48,7 +48,7 @@ DATA, FORMATS = ROOT / "tests/data", ROOT / "spec/formats"
 
 @cache
 def logs() -> tuple[bytes, ...]:
-    """The log of a tune and that of explored jobs."""
+    """The logs of a tune and of explored jobs."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as place:

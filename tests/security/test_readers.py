@@ -280,7 +280,7 @@ def test_an_executable_without_its_tables_is_damaged(tmp_path):
 
 
 def test_where_no_process_can_be_started_a_sentence_says_so():
-    """Root is not limited in its processes; a thread that cannot be started stands for the limit."""
+    """Root is not limited in its processes; a thread that cannot be started represents the limit."""
     from mpiric.cli._errors import _explain
     from mpiric.model.errors import ExitCode
 

@@ -23,7 +23,7 @@ COUNTS = [FEW, pytest.param(MANY, marks=[pytest.mark.sweep, pytest.mark.timeout(
 
 @dataclass(frozen=True)
 class Format:
-    """Files of one format: how they are damaged, and what reads them."""
+    """Files of one format: how they are damaged, and their reader."""
 
     name: str  # file name
     samples: Callable[[], tuple[bytes, ...]]

@@ -1,4 +1,4 @@
-"""Three ordinary users of one machine: `owner`, who runs mpiric, and `other` and `stranger` beside them.
+"""Three ordinary users of one machine: `owner`, who runs mpiric, with `other` and `stranger`.
 
 Their processes run with a numeric user of their own and without capabilities. They see this checkout and its
 Python read-only, homes of their own, and a /tmp and /dev/shm that belong to the three alone, so that a test

@@ -1,4 +1,4 @@
-"""Two clusters with one home: what is tuned, packed and scripted on one of them is used on the other."""
+"""Two clusters with one home: recipes, packs and scripts of one of them are used on the other."""
 
 import json
 import os
@@ -188,7 +188,7 @@ with cleaned_nodes(trials, parsed, host):
 
 
 def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):
-    """A step that nothing ends holds the CPUs: it is cancelled, and the run is no fault of its settings."""
+    """A step that nothing ends holds the CPUs: it is cancelled, without blame for its settings."""
     code = """
 import sys, subprocess, time
 from pathlib import Path

@@ -62,7 +62,7 @@ class Host(Protocol):
     ) -> Completed:
         """Run a short command without input; ``environment`` is added to the host's, None takes away.
 
-        It starts in ``/``: files of the directory that mpiric was started in are no part of a probe. A
+        It starts in ``/``: files of the directory that mpiric was started in are not part of a probe. A
         command with words of the user starts in ``HERE``. Empty entries of search paths, which stand for the
         working directory, are left out in either case.
         """

@@ -375,7 +375,7 @@ KNOBS = (
         spell=_spell_mpi,
         brings=_mpi_brings,
         # The library of the user stays where little of the run could be gained by another one. Start-up
-        # alone is no reason: lighter settings shorten it.
+        # alone is not a reason: lighter settings shorten it.
         matters_when=("run_mpi_bound >= 0.1",),
         heavy=True,
         symptoms=("mpi_share", "start_up_s"),

@@ -132,7 +132,7 @@ class Need:
     """A thing that a value names and that every node has to have where the value is used."""
 
     what: str  # "network interface eth1"
-    paths: tuple[str, ...]  # shell patterns; the thing is there where one of them matches
+    paths: tuple[str, ...]  # shell patterns; the resource exists if one of them matches
 
 
 Needs = Callable[[str], Need | None]

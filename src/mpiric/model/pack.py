@@ -57,7 +57,7 @@ class SettingsNeed:
 
     variables: tuple[str, ...]
     what: str  # "network interface eth1"
-    paths: tuple[str, ...]  # shell patterns without spaces, one of which has to match
+    paths: tuple[str, ...]  # shell patterns without spaces, at least one has to match
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import re
 
 # C0 but tab and line break, DEL, C1, marks that change the direction of text, separators that end lines,
-# and lone surrogates, which stand for bytes that are not UTF-8.
+# and lone surrogates, which encode bytes that are not UTF-8.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _BREAKS = {"\n": "\\n", "\t": "\\t"}
 

@@ -34,7 +34,7 @@ _MODULES = "libmpi_usempi"
 
 # Libraries inside of Open MPI: a stand-in over another library has no use for them, and does not meet them.
 _INNER = ("libopen-", "liboshmem")
-# One library under two names: that of the MPICH ABI initiative and Debian's.
+# One library under two names: from the MPICH ABI initiative and from Debian.
 _TWINS = (
     ("libmpi.so.12", "libmpich.so.12"),
     ("libmpifort.so.12", "libmpichfort.so.12"),

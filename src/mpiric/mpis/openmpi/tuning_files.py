@@ -1,4 +1,4 @@
-"""Open MPI: the rules file of `coll_tuned`, classic and as JSON, and that of `coll_han`.
+"""Open MPI: the rules file of `coll_tuned`, classic and as JSON, and the file of `coll_han`.
 
 Formats: ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, docs/tuning-apps/coll-tuned.rst and
 ompi/mca/coll/han/coll_han_dynamic_file.h of Open MPI; the JSON is read from version 6 on, the classic file
@@ -70,7 +70,7 @@ def _is_served_by_han(collective: str, version: tuple[int, ...]) -> bool:
 def _hand_over(tables: dict[str, tuple[Box, ...]]) -> str:
     """Rules of `han` by which `tuned` serves the sizes with a choice.
 
-    Its sizes are those of one block where those of `tuned` are of all blocks together, as in an allgather.
+    Its sizes refer to one block where sizes of `tuned` refer to all blocks together, as in an allgather.
     """
     lines = [f"{len(tables)} # collectives"]
     for collective, selected in tables.items():

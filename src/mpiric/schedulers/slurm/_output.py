@@ -69,7 +69,7 @@ def blame(stderr: str) -> str:
 
 
 def steps(stdout: str) -> tuple[str, ...]:
-    """Lines of ``squeue --steps --format=%i``: numbered steps, without those of the job's own scripts."""
+    """Lines of ``squeue --steps --format=%i``: numbered steps, without the job's own scripts."""
     lines = (line.strip() for line in stdout.splitlines())
     return tuple(line for line in lines if re.fullmatch(r"[\d_+]+\.\d+(\+\d+)?", line))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from mpiric.tuning.equivalence.time_forms import CLOCK, DAY, can_be_time, is_time_number
 
 _BLOCK_BYTES = 1 << 20
-_MOST_PLACES = 1000  # more differences are no time stamps
+_MOST_PLACES = 1000  # more differences are not time stamps
 _AROUND_BYTES = 48  # context of a difference: length of the longest time
 _TIME = re.compile(rf"{DAY}|{CLOCK}", re.IGNORECASE)
 _NUMBERS = (("<I", 4), (">I", 4), ("<q", 4), (">q", 4), ("<d", 8), (">d", 8))  # format, alignment

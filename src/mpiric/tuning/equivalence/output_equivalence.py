@@ -41,7 +41,7 @@ _ALARM = (
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for what is missing.
+    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for missing output.
 
     Runs that differ at one ``place`` have one line and value, or one file, that is not the original's.
     """

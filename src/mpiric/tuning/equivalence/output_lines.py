@@ -126,7 +126,7 @@ def path_columns(shape: str) -> tuple[bool, ...]:
 def timing_columns(shape: str) -> tuple[bool, ...]:
     """Return, for each value of a shape, whether unit or keyword make it look like a measurement.
 
-    A value with a name of its own, as in JSON and XML, is told by this name alone.
+    A value with a name of its own, as in JSON and XML, is recognised by this name alone.
     """
     measurements: list[bool] = []
     for before, mark, after in _marks(shape):

@@ -74,7 +74,7 @@ DAY = (
     rf"|(?-i:(?=[A-Z])){_WEEKDAY},?"
 )
 CLOCK = rf"{_CLOCK_OF_3}|{_CLOCK_OF_2}|{_SPAN}"
-MAYBE = _MAYBE  # a time where the line speaks of one (`speaks_of_time`)
+MAYBE = _MAYBE  # a time if the line names one (`speaks_of_time`)
 
 _SIZES = re.compile(
     r"\b(?:grids?|dims?|dimensions?|sizes?|shapes?|mesh(?:es)?|ratios?|ranges?|ind(?:ex|ices)|slices?|levels?"

@@ -21,7 +21,7 @@ def marks_per_line(marks: KeyPace, seen_s: float, printed: Printed) -> str:
     for kind in printed_pace(printed).ranks[0].keys:
         if not kind.key.place or not is_even(kind.times_s, kind.stride, printed.seen_s):
             continue
-        # The clock of the output starts with the launch, that of the calls with the end of MPI_Init.
+        # The clock of the output starts with the launch, the clock of the calls with the end of MPI_Init.
         lines = calls_after(kind, printed.seen_s - half_s)
         if not lines or not calls:
             continue

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class RepeatableOptions(NamedTuple):
-    """A program's options and what they switch off. ``program`` is a regular expression of its whole name."""
+    """A program's options and their effect. ``program`` is a regular expression of its whole name."""
 
     program: str
     options: str

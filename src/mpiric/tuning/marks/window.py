@@ -52,7 +52,7 @@ def choose_window(paces: Sequence[KeyPace], budget_s: float, after_s: float = 0.
     numbers = _numbers(1, last_known)
     if len(numbers) < 3:
         return None
-    # Most calls may be of the set-up: then those of the second half of the time are of the steps.
+    # Most calls may be of the set-up: then the calls in the second half of the time belong to the steps.
     half = _first_call_after(paces, 1, last_known, _middle(paces, last_known) / 2)
     later = _numbers(half, last_known)
     if half > _OF_SET_UP * last_known and len(later) >= 3:

@@ -29,7 +29,7 @@ def without_disturbed(measured: Times, tick_s: float) -> dict[SweepPoint, Measur
 
 
 def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
-    """A policy without disturbed times; what was decided by them is undecided."""
+    """A policy without disturbed times; decisions that rest on them are undecided."""
     series: dict[Hashable, dict[int, Timed]] = defaultdict(dict)
     for key in learned.keys:
         for times in key.candidates:

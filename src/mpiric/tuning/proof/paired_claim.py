@@ -54,7 +54,7 @@ class PairedClaim:
             self.stopped_because = f"more pairs would hardly decide it, after {count}"
 
     def run_out(self) -> None:
-        """Stop for want of budget; undecided unless the interval already rules out a gain."""
+        """Stop because the budget is used up; undecided unless the interval already rules out a gain."""
         count, fewest = len(self.pairs), self.rule.fewest_pairs(self.error)
         note = f"; at least {fewest} are needed" if count < fewest else ""
         self.stopped_because = f"the budget ended after {count} pairs{note}"

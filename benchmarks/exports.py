@@ -1,4 +1,4 @@
-"""Whether what mpiric writes for use without mpiric gains by hand what mpiric claims for it.
+"""Compare the gain of exports that are used by hand with the gain that mpiric claims for them.
 
 Each case lets mpiric write something: the command of a recipe, a pack, a site's files, the modulefile of a
 stand-in, the line and files of a placement, the tuning files of a sweep, a job script. The original command
@@ -30,11 +30,8 @@ from mpiric.model.launch import Launch
 _CLOSE = 0.05  # a gain by hand is at most so much below the claim
 _LIMIT_S = 900.0
 _SWEPT = ("--collectives", "bcast,allreduce,allgather", "--sizes", "8,1K,64K", "--ranks", "2")
-_OTHER = {
-    "mpich": "openmpi",
-    "openmpi": "mpich",
-    "intelmpi": "openmpi",
-}  # whose programs it serves translated
+# Library → ABI family of the programs that it serves through a shim.
+_OTHER = {"mpich": "openmpi", "openmpi": "mpich", "intelmpi": "openmpi"}
 _SLURM = ("--scheduler", "slurm")
 
 
@@ -44,13 +41,13 @@ class NothingWrittenError(Exception):
 
 @dataclass(frozen=True)
 class Written:
-    """What mpiric wrote, and both sides of the comparison.
+    """An export of mpiric and both sides of its comparison.
 
     ``claim`` is a gain as mpiric prints it; None where it is that of the side ``claimed``: the same settings
     with mpiric at work.
     """
 
-    line: str  # for the reader
+    line: str  # command line of the export, shown in the results
     original: Launch
     by_hand: Launch
     claim: float | None = None
@@ -59,16 +56,16 @@ class Written:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a case works, under which library, and how long."""
+    """The directory, library and options of a case."""
 
     bed: Bed
     directory: Path
     given: Namespace
 
-    def mpiric(self, *words: str, environment: Mapping[str, str] | None = None) -> str:
-        """What a verb prints on stdout. Raises ProgramFailedError."""
+    def mpiric(self, *options: str, environment: Mapping[str, str] | None = None) -> str:
+        """Run a verb and return its stdout. Raises ProgramFailedError."""
         done = subprocess.run(
-            self.words(*words),
+            self.words(*options),
             cwd=self.directory,
             env={**self.bed.environment, **(environment or {})},
             capture_output=True,
@@ -77,13 +74,13 @@ class Place:
             timeout=_LIMIT_S,
         )
         if done.returncode:
-            raise ProgramFailedError(f"mpiric {' '.join(words[:6])} …: {done.stderr.strip()[-400:]}")
+            raise ProgramFailedError(f"mpiric {' '.join(options[:6])} …: {done.stderr.strip()[-400:]}")
         return done.stdout
 
     @staticmethod
-    def words(*words: str) -> list[str]:
+    def words(*options: str) -> list[str]:
         """The command of a verb."""
-        return [sys.executable, "-m", "mpiric", *words]
+        return [sys.executable, "-m", "mpiric", *options]
 
     @property
     def exchanges(self) -> int:
@@ -92,17 +89,17 @@ class Place:
 
     @property
     def budget(self) -> str:
-        """Of one tune or sweep."""
+        """Return the time budget of one tune or sweep."""
         return self.given.budget or ("30s" if self.given.quick else "2m")
 
     def tuned(self, *more: str, program: str = "malloc_churn") -> tuple[list[str], dict[str, Any]]:
         """A command, and what `mpiric tune --json` says of it."""
         argv = self.bed.line(2, program)
         store = ("--store", str(self.directory / "store"))
-        found = json.loads(self.mpiric("tune", "--json", "--budget", self.budget, *store, *more, "--", *argv))
-        if found["verdict"] != "faster":
+        tuned = json.loads(self.mpiric("tune", "--json", "--budget", self.budget, *store, *more, "--", *argv))
+        if tuned["verdict"] != "faster":
             raise NothingWrittenError(f"tune proved no gain of {program}")
-        return argv, found
+        return argv, tuned
 
 
 def _shell(line: str) -> Launch:
@@ -111,66 +108,66 @@ def _shell(line: str) -> Launch:
 
 def recipe_command(place: Place) -> Written:
     """The line that `mpiric run --dry-run` prints of a recipe."""
-    argv, found = place.tuned()
-    line = place.mpiric("run", "--recipe", found["recipe"], "--dry-run", "--", *argv).strip().splitlines()[-1]
-    return Written(line, launch(argv), _shell(line), found["ratio"])
+    argv, tuned = place.tuned()
+    line = place.mpiric("run", "--recipe", tuned["recipe"], "--dry-run", "--", *argv).strip().splitlines()[-1]
+    return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
 def pack(place: Place) -> Written:
     """A pack with a recipe in it, started by the library's own launcher."""
-    argv, found = place.tuned()
+    argv, tuned = place.tuned()
     packed = str(place.directory / "churn.pack")
-    place.mpiric("pack", "--recipe", found["recipe"], "-o", packed, "--", *argv)
+    place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
     line = shlex.join([*argv[:-1], packed])
-    return Written(line, launch(argv), _shell(line), found["ratio"])
+    return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
 def site_module(place: Place) -> Written:
     """The modulefile of `tune --site`, loaded as a user does."""
-    argv, found = place.tuned("--site", program="pingpong")
-    modules = Path(found["store"]) / "site"
+    argv, tuned = place.tuned("--site", program="pingpong")
+    modules = Path(tuned["store"]) / "site"
     line = f"{_loaded(modules, 'mpiric-site.tcl')}; {shlex.join(argv)}"
-    return Written(line, launch(argv), _shell(line), found["ratio"])
+    return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
 def site_snippet(place: Place) -> Written:
     """The shell snippet of `tune --site`, sourced as from /etc/profile.d."""
-    argv, found = place.tuned("--site", program="pingpong")
-    snippet = Path(found["store"]) / "site/mpiric-site.sh"
+    argv, tuned = place.tuned("--site", program="pingpong")
+    snippet = Path(tuned["store"]) / "site/mpiric-site.sh"
     if not snippet.is_file():
         raise NothingWrittenError("every setting is one that other libraries read too: the module has them")
     line = f". {shlex.quote(str(snippet))}; {shlex.join(argv)}"
-    return Written(line, launch(argv), _shell(line), found["ratio"])
+    return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
 def stand_in_module(place: Place) -> Written:
-    """The modulefile of a stand-in, beside `mpiric run --mpi`."""
+    """The modulefile of a stand-in, compared with `mpiric run --mpi`."""
     mine = place.bed.mpi
     other = beds()[_OTHER[mine.implementation]]
     argv = other.line(2, "pingpong", place.exchanges)
     serving = place.directory / "stand-in"
     family = other.mpi.abi_families[0].value
-    made = place.mpiric("mpi", "stand-in", "--json", "--for", family, "--by", mine.label, str(serving))
-    module = Path(json.loads(made)["modulefile"])
-    own = {**other.mpi.environment, "LD_LIBRARY_PATH": ":".join(other.mpi.library_path)}
+    created = place.mpiric("mpi", "stand-in", "--json", "--for", family, "--by", mine.label, str(serving))
+    module = Path(json.loads(created)["modulefile"])
+    variables = {**other.mpi.environment, "LD_LIBRARY_PATH": ":".join(other.mpi.library_path)}
     clear = (f"unset {' '.join(other.mpi.environment)}; " if other.mpi.environment else "") + (
         "unset LD_LIBRARY_PATH; "
     )
     launcher = shlex.join([mine.launcher, *argv[1:]])
     line = f"{clear}{_loaded(module.parent, module.name)}; {launcher}"
-    claimed = launch(place.words("run", "--no-recipe", "--mpi", mine.label, "--", *argv), own)
-    return Written(line, launch(argv, own), _shell(line), claimed=claimed)
+    claimed = launch(place.words("run", "--no-recipe", "--mpi", mine.label, "--", *argv), variables)
+    return Written(line, launch(argv, variables), _shell(line), claimed=claimed)
 
 
 def placement(place: Place) -> Written:
-    """The line and files that `mpiric place` writes, beside the knob that binds alike."""
+    """The line and files that `mpiric place` writes, compared with the knob that binds alike."""
     argv = place.bed.line(2, "pingpong", place.exchanges)
     planned = json.loads(place.mpiric("place", "-n", "2", "--json"))["launchers"][place.bed.mpi.dialect]
     for name, text in planned["files"].items():
         (place.directory / name).write_text(text)
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in planned["env"].items())
-    words = [place.bed.mpi.launcher, *planned["argv"][1:], *argv[3:]]
-    line = f"cd {shlex.quote(str(place.directory))}; {settings} {shlex.join(words)}"
+    launch_argv = [place.bed.mpi.launcher, *planned["argv"][1:], *argv[3:]]
+    line = f"cd {shlex.quote(str(place.directory))}; {settings} {shlex.join(launch_argv)}"
     claimed = launch(place.words("run", "--no-recipe", "--set", "binding=core", "--", *argv))
     return Written(line, launch(argv), _shell(line), claimed=claimed)
 
@@ -189,7 +186,7 @@ _QUICK = ("recipe's command", "pack", "module of a stand-in", "placement", TUNIN
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that is written, under one library."""
+    """A kind of export under one library."""
 
     name: str
     mpi: str
@@ -215,50 +212,51 @@ def main() -> int:
     return run("exports", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
+def measure(arguments: Namespace) -> Result:
     """Every case: let it be written, then the original and it in turns."""
     available = beds()
-    names = _QUICK if given.quick and not given.only else (*CASES, TUNING_FILES, JOB_SCRIPT)
+    names = _QUICK if arguments.quick and not arguments.only else (*CASES, TUNING_FILES, JOB_SCRIPT)
     of_form = [Case(name, mpi) for mpi in ("mpich", "openmpi", "intelmpi") for name in names]
-    if given.quick and not given.mpi:
+    if arguments.quick and not arguments.mpi:
         of_form = [case for case in of_form if case.mpi == "mpich"]
-    rows = [_row(case, available[case.mpi], given) for case in chosen(of_form, available, given)]
+    rows = [_row(case, available[case.mpi], arguments) for case in chosen(of_form, available, arguments)]
     return Result(COLUMNS, rows, summary_of(rows))
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims hold by hand."""
+    """Return a sentence with the number of claims that hold by hand."""
     measured = [row for row in rows if row["is_kept"] is not None]
-    kept = sum(row["is_kept"] for row in measured)
-    rest = len(rows) - len(measured)
-    nothing = f"; {rest} wrote nothing" if rest else ""
-    return f"{kept} of {len(measured)} gain by hand at least the claim less {_CLOSE:.0%}{nothing}."
+    kept_claims = sum(row["is_kept"] for row in measured)
+    unwritten = len(rows) - len(measured)
+    nothing = f"; {unwritten} wrote nothing" if unwritten else ""
+    return f"{kept_claims} of {len(measured)} gain by hand at least the claim less {_CLOSE:.0%}{nothing}."
 
 
 def is_kept(claim: float, by_hand: float) -> bool:
-    """Whether a gain by hand is at most 5 % below what was claimed."""
+    """Return whether a gain by hand is at most 5 % below what was claimed."""
     return by_hand >= claim * (1 - _CLOSE)
 
 
-def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
+def _row(case: Case, bed: Bed, arguments: Namespace) -> dict[str, Any]:
     tell(f"{case.name} under {bed.mpi.label} …")
     directory = results_directory("exports", case.name.replace("'", ""), bed)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    place = Place(bed, directory, given)
+    place = Place(bed, directory, arguments)
     row: dict[str, Any] = {"case": case.name, "mpi": bed.mpi.label, "is_kept": None}
     try:
         if case.name == TUNING_FILES:
-            found = _of_tuning_files(place)
+            measured = _of_tuning_files(place)
         elif case.name == JOB_SCRIPT:
-            found = _of_script(place)
+            measured = _of_script(place)
         else:
-            found = _of_sides(CASES[case.name](place), place)
+            measured = _of_sides(CASES[case.name](place), place)
     except (NothingWrittenError, ProgramFailedError) as error:
         none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95"))
-        broken = False if isinstance(error, ProgramFailedError) else None  # what fails by hand keeps no claim
+        # A failure by hand breaks the claim.
+        broken = False if isinstance(error, ProgramFailedError) else None
         return {**row, **none, "is_kept": broken, "line": str(error)[-300:]}
-    return {**row, **found, "is_kept": is_kept(found["claim"], found["by_hand"])}
+    return {**row, **measured, "is_kept": is_kept(measured["claim"], measured["by_hand"])}
 
 
 def _of_sides(written: Written, place: Place) -> dict[str, Any]:
@@ -279,10 +277,10 @@ def _of_sides(written: Written, place: Place) -> dict[str, Any]:
 
 
 def _of_tuning_files(place: Place) -> dict[str, Any]:
-    """What `mpiric sweep` exports, by the times of the collectives themselves, a launch a turn."""
+    """Measure the files that `mpiric sweep` exports by the times of the collectives, one launch per turn."""
     out, bed = place.directory / "swept", place.bed
-    words = ("--no-own", "--budget", place.budget, "--json", "-o", str(out))
-    swept = json.loads(place.mpiric("sweep", *_SWEPT, *words, "--", bed.mpi.launcher, "-n", "2"))
+    options = ("--no-own", "--budget", place.budget, "--json", "-o", str(out))
+    swept = json.loads(place.mpiric("sweep", *_SWEPT, *options, "--", bed.mpi.launcher, "-n", "2"))
     shell = out / "collectives.sh"
     if not shell.is_file():
         raise NothingWrittenError("the sweep chose nothing but the library's own")
@@ -334,8 +332,8 @@ def _of_script(place: Place) -> dict[str, Any]:
         for turn in range(place.given.rounds or (3 if place.given.quick else 9)):
             for name in list(sides) if turn % 2 else list(reversed(sides)):
                 clock = f"t=$(date +%s.%N); {sides[name]} >/dev/null && echo $t $(date +%s.%N)"
-                begun, ended = map(float, in_job(["sh", "-c", clock]).split())
-                times[name].append(ended - begun)
+                started, ended = map(float, in_job(["sh", "-c", clock]).split())
+                times[name].append(ended - started)
     gain = ratio(times["original"], times["by hand"])
     return {
         "claim": 1.0,

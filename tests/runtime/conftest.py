@@ -1,4 +1,4 @@
-"""What the tests of the runtime share."""
+"""Shared fixtures of the tests of the runtime."""
 
 import pytest
 from tools.generate.native import main as generate

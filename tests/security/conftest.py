@@ -1,4 +1,4 @@
-"""Ordinary users for the tests of what mpiric does among other users."""
+"""Ordinary users for the tests of mpiric on shared machines."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace

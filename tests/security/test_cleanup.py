@@ -1,4 +1,4 @@
-"""Removing trial areas: the directory above and what belongs to others stay as they are."""
+"""Removing trial areas: the parent directory and files of other users stay as they are."""
 
 import os
 import stat
@@ -108,7 +108,7 @@ def test_an_area_whose_owner_file_is_a_fifo_does_not_stop_the_sweep(people):
 
 
 def test_a_directory_of_another_owner_in_a_private_one_is_removed(tmp_path):
-    """As root, a trial directory has the owner of the user's own directory."""
+    """Check as root that a trial directory has the owner of the user's own directory."""
     tmp_path.chmod(0o700)
     inner = tmp_path / "upper"
     (inner / "file").parent.mkdir()

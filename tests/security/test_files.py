@@ -154,7 +154,7 @@ def test_copies_of_outputs_are_the_owners_alone(tmp_path):
         judge._keep_files(trial, SimpleNamespace(written=lambda: {"inner/secret": source}))
     finally:
         os.umask(before)
-    kept = judge.kept_files(trial)
-    assert (kept / "inner/secret").read_text() == "of the program"
-    for path in (kept, kept / "inner/secret"):
+    kept_files = judge.kept_files(trial)
+    assert (kept_files / "inner/secret").read_text() == "of the program"
+    for path in (kept_files, kept_files / "inner/secret"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0

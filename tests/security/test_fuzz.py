@@ -48,7 +48,7 @@ DATA, FORMATS = ROOT / "tests/data", ROOT / "spec/formats"
 
 @cache
 def logs() -> tuple[bytes, ...]:
-    """The log of a tune and that of explored jobs."""
+    """The logs of a tune and of explored jobs."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as place:
@@ -70,9 +70,9 @@ def logs() -> tuple[bytes, ...]:
         tune = (log.path / EVENTS).read_bytes()
         meta = {"ledger": VERSION, "mark": PAIR.option, "on_rank_0_alone": False, "command": ["srun", "app"]}
         with Store.part(Path(place, "series"), **meta) as log:
-            for each in (job(1, Side.RECIPE, end(0.04, marks=20)), job(1, Side.ORIGINAL, end(None))):
-                log.append("began", begun_fields(each))
-                log.append("ended", end_fields(each.job, each.end))
+            for item in (job(1, Side.RECIPE, end(0.04, marks=20)), job(1, Side.ORIGINAL, end(None))):
+                log.append("began", begun_fields(item))
+                log.append("ended", end_fields(item.job, item.end))
             log.append("over", {"verdict": "faster", "why": "shown"})
         return tune, (log.path / EVENTS).read_bytes()
 
@@ -115,10 +115,10 @@ def elf_files() -> tuple[bytes, ...]:
     with tempfile.TemporaryDirectory() as place:
         source = Path(place, "a.c")
         source.write_text('#include <stdio.h>\nint main(void) { return puts("x"); }\n')
-        made = [Path(place, name) for name in ("program", "object.o")]
-        subprocess.run(["gcc", "-s", source, "-o", made[0]], check=True)
-        subprocess.run(["gcc", "-c", source, "-o", made[1]], check=True)
-        return tuple(each.read_bytes() for each in made)
+        paths = [Path(place, name) for name in ("program", "object.o")]
+        subprocess.run(["gcc", "-s", source, "-o", paths[0]], check=True)
+        subprocess.run(["gcc", "-c", source, "-o", paths[1]], check=True)
+        return tuple(item.read_bytes() for item in paths)
 
 
 def _elf(path: Path) -> None:
@@ -135,8 +135,8 @@ def _elf(path: Path) -> None:
         elf.read_rpath_tags,
     ):
         reader(str(path))
-    seen = inspect_file(path, Toolchain(os.environ, 1))
-    repr(seen).encode()
+    report = inspect_file(path, Toolchain(os.environ, 1))
+    repr(report).encode()
 
 
 def _machine_files(path: Path) -> None:
@@ -159,8 +159,8 @@ def _marks_file() -> tuple[bytes, ...]:
 
     with tempfile.TemporaryDirectory() as place:
         crossings = ((1.5, 100, 4000), (4.0, 301, 12001))
-        made = [marks_file(Path(place), rank, crossings=crossings, times_s=(0.5, 1.0)) for rank in (0, 1)]
-        return tuple(each.read_bytes() for each in made)
+        paths = [marks_file(Path(place), rank, crossings=crossings, times_s=(0.5, 1.0)) for rank in (0, 1)]
+        return tuple(item.read_bytes() for item in paths)
 
 
 def _orders(path: Path) -> None:
@@ -169,9 +169,9 @@ def _orders(path: Path) -> None:
     planned_orders(path.parent)
 
 
-def _place(*words: object) -> Callable[[Path], None]:
+def _place(*arguments: object) -> Callable[[Path], None]:
     """`mpiric place` for a machine that is described, with the damaged file behind the words."""
-    return lambda path: verb("place", "--topology", "pack:2 core:4 pu:2", "--json", *words, path)
+    return lambda path: verb("place", "--topology", "pack:2 core:4 pu:2", "--json", *arguments, path)
 
 
 SITE = b"""[script]

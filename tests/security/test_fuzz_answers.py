@@ -80,9 +80,9 @@ def damaged_recording(recording: Recording, chance: random.Random) -> Recording:
         if name == "files":
             changed[name][key] = damage(recording.files[key].encode(), chance).decode(errors="replace")  # type: ignore[index]
         else:
-            known = recording.commands[key]
-            printed = damage(known.stdout.encode(), chance).decode(errors="replace")
-            changed[name][key] = Completed(chance.choice([known.status, 1]), printed, known.stderr)  # type: ignore[index]
+            completed = recording.commands[key]
+            printed = damage(completed.stdout.encode(), chance).decode(errors="replace")
+            changed[name][key] = Completed(chance.choice([completed.status, 1]), printed, completed.stderr)  # type: ignore[index]
     return replace(recording, **changed)  # type: ignore[arg-type]
 
 
@@ -139,16 +139,16 @@ def test_an_allocation_described_by_anything_is_read_or_refused(
 ) -> None:
     for seed in range(count):
         chance = random.Random(seed)
-        given = dict(ENVIRONMENTS[name])
-        for key in chance.sample(sorted(given), min(len(given), 2)):
-            given[key] = (
-                damage(given[key].encode(), chance).replace(b"\0", b"").decode(errors="surrogateescape")
+        environment = dict(ENVIRONMENTS[name])
+        for key in chance.sample(sorted(environment), min(len(environment), 2)):
+            environment[key] = (
+                damage(environment[key].encode(), chance).replace(b"\0", b"").decode(errors="surrogateescape")
             )
-        host = SaysAnything(given, chance)
+        host = SaysAnything(environment, chance)
         read_or_refused(
             lambda host=host: schedulers()[name].recognise(host),
             f"seed {seed}",
-            repr(given).encode(),
+            repr(environment).encode(),
             tmp_path / "kept",
         )
 
@@ -157,10 +157,10 @@ def test_an_allocation_described_by_anything_is_read_or_refused(
 def test_any_launch_line_is_parsed_or_refused(count: int, tmp_path: Path) -> None:
     for seed in range(count):
         chance = random.Random(seed)
-        words = (
+        line = (
             damage(chance.choice(LINES).encode(), chance).replace(b"\0", b"").decode(errors="surrogateescape")
         )
         read_or_refused(
-            lambda words=words: launchers.parse_command(words.split(" "), str(tmp_path), {}),
-            f"seed {seed}", words.encode(errors="surrogateescape"), tmp_path / "kept",
+            lambda line=line: launchers.parse_command(line.split(" "), str(tmp_path), {}),
+            f"seed {seed}", line.encode(errors="surrogateescape"), tmp_path / "kept",
         )  # fmt: skip

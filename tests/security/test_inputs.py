@@ -34,7 +34,7 @@ os.rename(f"{log}.pid", f"{log}.ready")
 while not os.path.exists(stop):
     time.sleep(0.02)
 """
-# Runs a command twice, as trials do, with what this process has as input.
+# Runs a command twice, as trials do, with the input of this process.
 _TRIALS = """
 import os, sys
 from mpiric.cli import _input
@@ -55,7 +55,7 @@ exit_with(work)
 
 
 def wait_for(condition):
-    """Wait for a condition that another process brings about; what it returned."""
+    """Wait for a condition that another process brings about, and return its value."""
     until = time.monotonic() + _WAIT_S
     while not (value := condition()):
         assert time.monotonic() < until, "it did not come about"
@@ -69,7 +69,7 @@ def noted(path: Path) -> list[int]:
 
 @pytest.fixture
 def logger(tmp_path):
-    """A command that notes the signals it gets until the file ``stop`` is there."""
+    """A command that notes the signals it gets until the file ``stop`` exists."""
     program = tmp_path / "logger.py"
     program.write_text(_LOGGER)
     return [sys.executable, str(program), str(tmp_path / "log"), str(tmp_path / "stop")]
@@ -108,7 +108,7 @@ def test_a_key_of_the_terminal_reaches_the_launcher_once(logger, tmp_path):
     for key, number in ((b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)):
         os.write(terminal, key)
         wait_for(lambda: number in noted(tmp_path / "log"))  # noqa: B023
-        os.kill(pid, signal.SIGUSR1)  # comes after the key: what the key brings has been noted before
+        os.kill(pid, signal.SIGUSR1)  # comes after the key: the signal of the key has been noted before
         expected += [number, signal.SIGUSR1]
         wait_for(lambda: len(noted(tmp_path / "log")) >= len(expected))  # noqa: B023
     (tmp_path / "stop").touch()
@@ -122,7 +122,7 @@ def test_mpiric_stops_and_continues_with_the_launcher(logger, tmp_path):
     launcher = int((tmp_path / "log.ready").read_text())
 
     def states() -> set[str]:
-        return {Path(f"/proc/{each}/stat").read_text().split()[2] for each in (process.pid, launcher)}
+        return {Path(f"/proc/{entry}/stat").read_text().split()[2] for entry in (process.pid, launcher)}
 
     os.kill(launcher, signal.SIGSTOP)
     wait_for(lambda: states() == {"T"})
@@ -155,7 +155,7 @@ def test_an_inherited_descriptor_reaches_the_command(verb, tmp_path):
 
 @pytest.fixture
 def trials(tmp_path):
-    """Run a command twice, as trials; what it printed each time is in 0.out and 1.out."""
+    """Run a command twice, as trials; the output of each run is in 0.out and 1.out."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     program = tmp_path / "trials.py"
@@ -241,7 +241,7 @@ def test_nothing_is_left_of_a_copy_when_mpiric_is_ended(name, trials, tmp_path):
     copies = Path(f"/proc/{process.pid}/fd")
 
     def is_copying() -> bool:
-        return any("temporary" in str(each.readlink()) for each in copies.iterdir())
+        return any("temporary" in str(entry.readlink()) for entry in copies.iterdir())
 
     wait_for(is_copying)
     os.kill(process.pid, signal.Signals[f"SIG{name}"])

@@ -1,4 +1,4 @@
-"""What is removed outside of mpiric's own directories, and that nothing is left there."""
+"""Removal of leftovers outside of mpiric's own directories."""
 
 import shutil
 import subprocess
@@ -39,12 +39,18 @@ leftovers.remove(set())
 
 def test_only_names_of_mpi_libraries_that_nobody_uses_are_removed(people):
     people.owner.python(LAUNCH)
-    there = people.machine.names()
-    left = {Path(name).name for name in there}
-    assert {"results.npy", "sem.lock", "mpich_shm_my_data", "mpich_shm_0_0", "mpich_shm_3e1ee5ae_1"} <= left
-    assert {"hydra_hwloc_xmlfile_U4KKlu.mine", "hydra_hwloc_xmlfile"} <= left
-    assert sum(name.startswith("sm_segment.") for name in left) == 1
-    assert not {"mpich_shm_3e1ee5ae_0", "hydra_hwloc_xmlfile_U4KKlu"} & left
+    names = people.machine.names()
+    remaining = {Path(name).name for name in names}
+    assert {
+        "results.npy",
+        "sem.lock",
+        "mpich_shm_my_data",
+        "mpich_shm_0_0",
+        "mpich_shm_3e1ee5ae_1",
+    } <= remaining
+    assert {"hydra_hwloc_xmlfile_U4KKlu.mine", "hydra_hwloc_xmlfile"} <= remaining
+    assert sum(name.startswith("sm_segment.") for name in remaining) == 1
+    assert not {"mpich_shm_3e1ee5ae_0", "hydra_hwloc_xmlfile_U4KKlu"} & remaining
 
 
 def test_files_of_another_user_stay(people):
@@ -76,8 +82,8 @@ def test_a_profile_leaves_files_of_the_user_alone(people, name):
     directory.mkdir()
     path = directory / name
     path.write_text("<!doctype html>\n<title>of mine</title>\n")
-    for each in (directory, path):
-        shutil.chown(each, people.owner.uid, people.owner.gid)
+    for entry in (directory, path):
+        shutil.chown(entry, people.owner.uid, people.owner.gid)
     script = """
 import sys
 from pathlib import Path
@@ -90,7 +96,7 @@ except MpiricError as error:
 """
     done = people.owner.python(script, directory)
     assert "-o" in done.stdout
-    assert [each.name for each in directory.iterdir()] == [name]
+    assert [entry.name for entry in directory.iterdir()] == [name]
     assert "of mine" in path.read_text()
 
 
@@ -127,8 +133,8 @@ def test_no_verb_leaves_a_name_behind(people, mpi):
         owner.run(mpi.compilers["c"], "-o", owner.home / name, source, check=True, env=mpi.environment)
     paths = {"PATH": ":".join((*mpi.search_path, owner.environment["PATH"]))}
     before = people.machine.names()
-    for *words, last in VERBS:
+    for *verb, last in VERBS:
         launch = [mpi.launcher, "-n", "2", owner.home / last] if last in PROGRAMS else [last]
-        done = owner.mpiric(*words, *launch, env={**mpi.environment, **paths})
-        assert done.returncode == 0, (words, done.stderr)
-        assert people.machine.names() == before, words
+        done = owner.mpiric(*verb, *launch, env={**mpi.environment, **paths})
+        assert done.returncode == 0, (verb, done.stderr)
+        assert people.machine.names() == before, verb

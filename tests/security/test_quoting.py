@@ -220,12 +220,12 @@ def test_strings_of_c_come_back(tmp_path, texts):
 def test_nothing_else_quotes_by_itself():
     """Every generator uses the one module."""
     package = Path(quoting.__file__).parents[1]
-    others = [
+    files = [
         str(path.relative_to(package))
         for path in package.rglob("*.py")
         if re.search(r"shlex\.(quote|join)|from shlex import.*\b(quote|join)\b", path.read_text())
     ]
-    assert others == ["model/quoting.py"]
+    assert files == ["model/quoting.py"]
 
 
 @given(text=st.text())

@@ -231,11 +231,11 @@ def test_a_log_that_is_a_fifo_is_empty(tmp_path):
     ],
 )
 def test_fields_of_wrong_types_are_refused(fields):
-    whole = {"ranks": 4, "nodes": 2, "ranks_per_node": 2}
-    assert read_fields(Shape, {**whole, "later": 1}) == Shape(4, 2, 2)
+    shape = {"ranks": 4, "nodes": 2, "ranks_per_node": 2}
+    assert read_fields(Shape, {**shape, "later": 1}) == Shape(4, 2, 2)
     with pytest.raises(ValueError, match="Shape"):
         read_fields(
-            Shape, {**whole, **fields} if isinstance(fields, dict) and "order" not in fields else fields
+            Shape, {**shape, **fields} if isinstance(fields, dict) and "order" not in fields else fields
         )
 
 
@@ -280,7 +280,7 @@ def test_an_executable_without_its_tables_is_damaged(tmp_path):
 
 
 def test_where_no_process_can_be_started_a_sentence_says_so():
-    """Root is not limited in its processes; a thread that cannot be started stands for the limit."""
+    """Root is not limited in its processes; a thread that cannot be started represents the limit."""
     from mpiric.cli._errors import _explain
     from mpiric.model.errors import ExitCode
 

@@ -1,4 +1,4 @@
-"""What mpiric prints leaves no control character of others; what users' programs print stays as it is."""
+"""Output of mpiric has no foreign control characters; output of users' programs stays unchanged."""
 
 import ast
 import io
@@ -101,8 +101,8 @@ def test_json_keeps_its_values():
 
 
 def test_words_of_a_launcher_are_no_markup():
-    told = _told(SimpleNamespace(problem="[link=https://x]y[/link] [/red]", wrong_constants=()))
-    assert told.plain == "[link=https://x]y[/link] [/red]"
+    message = _told(SimpleNamespace(problem="[link=https://x]y[/link] [/red]", wrong_constants=()))
+    assert message.plain == "[link=https://x]y[/link] [/red]"
 
 
 def test_names_of_an_unreadable_store_and_a_log_of_strangers_are_escaped(run_mpiric, tmp_path):
@@ -148,7 +148,7 @@ def calls(path: Path):
 
 def test_nothing_prints_past_the_guard():
     """Consoles come from one place; streams below the guard are for output of users' programs alone."""
-    found = set()
+    uses = set()
     for path in PACKAGE.rglob("*.py"):
         name = str(path.relative_to(PACKAGE))
         for call in calls(path):
@@ -158,8 +158,8 @@ def test_nothing_prints_past_the_guard():
             is_print = word == "print" and not name.startswith("cli/")
             takes_markup = word.endswith(".status") and name.startswith("cli/") and bool(call.args)
             if is_bare or is_stream or is_print or takes_markup:
-                found.add((name, word))
-    assert found == {
+                uses.add((name, word))
+    assert uses == {
         ("cli/_terminal.py", "raw"),
         ("cli/_terminal.py", "(console or stderr_console()).status"),
         ("profile/darshan.py", "print"),  # in a child process

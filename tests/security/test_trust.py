@@ -86,7 +86,7 @@ def test_every_package_names_the_digests_of_its_wheels():
     for package in packages().values():
         for part in package.parts:
             assert part.sha256
-            assert all(len(each) == 64 and int(each, 16) for each in part.sha256)
+            assert all(len(entry) == 64 and int(entry, 16) for entry in part.sha256)
             assert part.requirement_line.count("--hash=sha256:") == len(part.sha256)
 
 
@@ -166,28 +166,28 @@ def mode(path: Path) -> int:
 
 
 def test_directories_of_libraries_are_nobody_elses_to_write(tmp_path, umask):
-    made = Path(linked_directory("mpich", {"libmpi.so.12": "/x"}, {"XDG_DATA_HOME": str(tmp_path)}))
-    for directory in (made, made.parent, made.parent.parent):
+    links_path = Path(linked_directory("mpich", {"libmpi.so.12": "/x"}, {"XDG_DATA_HOME": str(tmp_path)}))
+    for directory in (links_path, links_path.parent, links_path.parent.parent):
         assert mode(directory) == 0o755
     os.umask(0o077)
     assert mode(loadable_directory(tmp_path / "private", "links", "x")) == 0o700
 
 
 def test_what_others_could_write_into_is_made_anew(tmp_path):
-    made = loadable_directory(tmp_path / "mpiric", "links", "mpich")
-    (made / "libc.so.6").write_text("planted")
-    for directory in (made, made.parent, made.parent.parent):
+    links_path = loadable_directory(tmp_path / "mpiric", "links", "mpich")
+    (links_path / "libc.so.6").write_text("planted")
+    for directory in (links_path, links_path.parent, links_path.parent.parent):
         directory.chmod(0o775)
     again = loadable_directory(tmp_path / "mpiric", "links", "mpich")
-    assert (again, list(again.iterdir())) == (made, [])
-    assert [mode(each) for each in (made, made.parent, made.parent.parent)] == [0o755] * 3
+    assert (again, list(again.iterdir())) == (links_path, [])
+    assert [mode(entry) for entry in (links_path, links_path.parent, links_path.parent.parent)] == [0o755] * 3
 
 
 @needs_root
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_directory_of_another_user_is_not_used(tmp_path, depth):
-    made = loadable_directory(tmp_path / "mpiric", "links", "mpich")
-    os.chown((made, *made.parents)[2 - depth], 12345, 12345)
+    links_path = loadable_directory(tmp_path / "mpiric", "links", "mpich")
+    os.chown((links_path, *links_path.parents)[2 - depth], 12345, 12345)
     with pytest.raises(PermissionError) as raised:
         loadable_directory(tmp_path / "mpiric", "links", "mpich")
     assert raised.value.errno == errno.EPERM
@@ -206,7 +206,7 @@ def test_an_installed_prefix_is_not_writable_by_a_group(tmp_path, monkeypatch, u
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     prefix = install_package(MpiPackage("tiny", (WheelPart("tiny-mpi", "1.0"),)), tmp_path / "home")
-    writable = [each for each in (prefix.parent, prefix, *prefix.rglob("*")) if mode(each) & 0o022]
+    writable = [entry for entry in (prefix.parent, prefix, *prefix.rglob("*")) if mode(entry) & 0o022]
     assert writable == []
 
 
@@ -285,26 +285,26 @@ def recipe_of(path: Path, **values: str) -> Recipe:
 
 
 def test_settings_that_may_change_rounding_are_known():
-    made = SimpleNamespace(policy=(), configuration=Configuration.of({"collectives": "online"}))
-    assert rounding_settings(made) == ("collectives=online",)
+    tuned = SimpleNamespace(policy=(), configuration=Configuration.of({"collectives": "online"}))
+    assert rounding_settings(tuned) == ("collectives=online",)
     lines = ("mpiric-policy 1", "mpi mpich 5.0.2", "allreduce * * * * * 0 - library:recursive_doubling")
-    made.configuration = Configuration.of({"collectives": "library"})
+    tuned.configuration = Configuration.of({"collectives": "library"})
     assert lines
-    assert rounding_settings(made) == ()
+    assert rounding_settings(tuned) == ()
 
 
 @needs_root
 def test_a_recipe_of_another_user_that_may_change_rounding_needs_consent(tmp_path):
     path, current = tmp_path / "app.recipe.toml", Fingerprint({}, {}, {"name": "app"})
     recipe_of(path, collectives="online")
-    _, _, said = named_recipe(path, current)
-    assert any("last digits" in sentence for sentence in said)
+    _, _, messages = named_recipe(path, current)
+    assert any("last digits" in sentence for sentence in messages)
     os.chown(path, 12345, 12345)
     with pytest.raises(MismatchError, match="last digits") as raised:
         named_recipe(path, current)
     assert "--allow-rounding" in raised.value.hint
-    _, _, said = named_recipe(path, current, allow_rounding=True)
-    assert any("collectives=online" in sentence for sentence in said)
+    _, _, messages = named_recipe(path, current, allow_rounding=True)
+    assert any("collectives=online" in sentence for sentence in messages)
 
 
 @needs_root
@@ -312,8 +312,8 @@ def test_a_recipe_of_another_user_that_changes_no_result_needs_none(tmp_path):
     path = tmp_path / "app.recipe.toml"
     recipe_of(path, malloc="keep-memory")
     os.chown(path, 12345, 12345)
-    _, _, said = named_recipe(path, Fingerprint({}, {}, {"name": "app"}))
-    assert not any("last digits" in sentence for sentence in said)
+    _, _, messages = named_recipe(path, Fingerprint({}, {}, {"name": "app"}))
+    assert not any("last digits" in sentence for sentence in messages)
 
 
 def test_the_base_of_libraries_is_absolute():

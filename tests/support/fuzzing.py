@@ -17,25 +17,25 @@ from mpiric.cli import _verbs
 from mpiric.model.errors import MpiricError
 
 FEW, MANY = 25, 1500  # damaged copies of each format
-PATIENCE_S = 60  # for one file: generous, a loaded machine must not decide
+PATIENCE_S = 60  # time limit per file: generous, for loaded machines
 COUNTS = [FEW, pytest.param(MANY, marks=[pytest.mark.sweep, pytest.mark.timeout(3600)])]
 
 
 @dataclass(frozen=True)
 class Format:
-    """Files of one format: how they are damaged, and what reads them."""
+    """Files of one format: how they are damaged, and their reader."""
 
-    name: str  # of the file
+    name: str  # file name
     samples: Callable[[], tuple[bytes, ...]]
     read: Callable[[Path], object]
     mutate: Mutate = damage
-    share: float = 1.0  # of the usual number of copies: less for slow readers
+    share: float = 1.0  # fraction of the usual number of copies: less for slow readers
 
 
-def verb(*words: object) -> None:
+def verb(*arguments: object) -> None:
     """Run a verb in this process, with output that takes UTF-8 and nothing else."""
     before = sys.argv
-    sys.argv = ["mpiric", *map(str, words)]
+    sys.argv = ["mpiric", *map(str, arguments)]
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
     try:
         with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
@@ -50,8 +50,8 @@ def files(*paths: Path) -> Callable[[], tuple[bytes, ...]]:
     )
 
 
-def texts(*found: bytes) -> Callable[[], tuple[bytes, ...]]:
-    return lambda: found
+def texts(*samples: bytes) -> Callable[[], tuple[bytes, ...]]:
+    return lambda: samples
 
 
 @contextlib.contextmanager
@@ -70,7 +70,7 @@ def alarm(what: str) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def read_or_refused(read: Callable[[], object], what: str, data: bytes, kept: Path) -> None:
+def read_or_refused(read: Callable[[], object], what: str, data: bytes, copy: Path) -> None:
     """The reader ends well or with an error of mpiric's own; else the damaged file is kept and named."""
     try:
         with alarm(what):
@@ -78,8 +78,8 @@ def read_or_refused(read: Callable[[], object], what: str, data: bytes, kept: Pa
     except MpiricError as error:
         assert error.message.strip()  # noqa: PT017
     except BaseException as error:
-        kept.write_bytes(data)
-        raise AssertionError(f"{what}: {type(error).__name__}: {error}; the file is {kept}") from error
+        copy.write_bytes(data)
+        raise AssertionError(f"{what}: {type(error).__name__}: {error}; the file is {copy}") from error
 
 
 def fuzz(kind: Format, count: int, place: Path, first: int = 0) -> None:

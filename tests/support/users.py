@@ -1,4 +1,4 @@
-"""Three ordinary users of one machine: `owner`, who runs mpiric, and `other` and `stranger` beside them.
+"""Three ordinary users of one machine: `owner`, who runs mpiric, with `other` and `stranger`.
 
 Their processes run with a numeric user of their own and without capabilities. They see this checkout and its
 Python read-only, homes of their own, and a /tmp and /dev/shm that belong to the three alone, so that a test
@@ -51,10 +51,10 @@ class Machine:
         """All paths below /tmp and /dev/shm, as the users name them."""
         places = {"/tmp": self.tmp, "/dev/shm": self.shm}
         return {
-            f"{seen}/{path.relative_to(real)}"
-            for seen, real in places.items()
+            f"{mounted}/{path.relative_to(real)}"
+            for mounted, real in places.items()
             for path in real.rglob("*")
-            if not (ROOT.is_relative_to(seen) and path.relative_to(real).parts[0] == ROOT.parts[2])
+            if not (ROOT.is_relative_to(mounted) and path.relative_to(real).parts[0] == ROOT.parts[2])
         }
 
 
@@ -78,10 +78,10 @@ class User:
     @property
     def environment(self) -> dict[str, str]:
         """A clean environment with this user's home."""
-        kept = {name: value for name, value in clean_environment().items() if "RUN_AS_ROOT" not in name}
+        variables = {name: value for name, value in clean_environment().items() if "RUN_AS_ROOT" not in name}
         for name in ("TMPDIR", "TMP", "TEMP", "MPIRIC_REQUIRE"):
-            kept.pop(name, None)
-        return {**kept, "HOME": str(self.home), "USER": self.name, "PYTHONDONTWRITEBYTECODE": "1"}
+            variables.pop(name, None)
+        return {**variables, "HOME": str(self.home), "USER": self.name, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run(
         self, *command: object, env: dict[str, str] | None = None, check: bool = False, **options
@@ -141,7 +141,7 @@ def users() -> Iterator[tuple[User, User, User]]:
         machine.project.mkdir()
         os.chown(machine.project, FIRST_UID, GROUP)
         machine.project.chmod(0o2775)
-        made = []
+        users = []
         for number, name in enumerate(("owner", "other", "stranger")):
             uid = FIRST_UID + number
             gid = uid if name == "stranger" else GROUP
@@ -149,7 +149,7 @@ def users() -> Iterator[tuple[User, User, User]]:
             home.mkdir()
             os.chown(home, uid, gid)
             home.chmod(0o700)
-            made.append(User(name, uid, gid, home, machine))
-        yield made[0], made[1], made[2]
+            users.append(User(name, uid, gid, home, machine))
+        yield users[0], users[1], users[2]
     finally:
         shutil.rmtree(base, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Two clusters with one home: what is tuned, packed and scripted on one of them is used on the other."""
+"""Two clusters with one home: recipes, packs and scripts of one of them are used on the other."""
 
 import json
 import os
@@ -36,15 +36,15 @@ write_proved(Path(written), line, Path.cwd(), "MPI_Allreduce@*@2.0:10,50", json.
 
 @dataclass
 class Cluster:
-    """One of the two, with the directory that both share, and a program in it."""
+    """A cluster with the directory that both clusters share, and a program in it."""
 
     lab: Path
     home: Path
     program: str
     environment: dict[str, str]
 
-    def run(self, *words: str, host: str = "n1", **variables: str) -> "subprocess.CompletedProcess[str]":
-        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *words]
+    def run(self, *argv: str, host: str = "n1", **variables: str) -> "subprocess.CompletedProcess[str]":
+        inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *argv]
         return subprocess.run(
             command_line(self.lab, host, inside),
             env={**self.environment, **variables},
@@ -58,16 +58,16 @@ class Cluster:
         """A recipe as a tune on this cluster would have saved it."""
         path = self.home / "store" / name / f"{name}.recipe.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = (sys.executable, "-c", WRITE_RECIPE, str(path), json.dumps(values), *line)
-        done = self.run(*words, PYTHONPATH=str(Path(__file__).parents[2]))
+        argv = (sys.executable, "-c", WRITE_RECIPE, str(path), json.dumps(values), *line)
+        done = self.run(*argv, PYTHONPATH=str(Path(__file__).parents[2]))
         assert done.returncode == 0, done.stderr
         return path
 
     def left_on(self, host: str) -> set[str]:
         """Shared memory of a host, and files of MPI launchers in its /tmp."""
         of_launchers = ("(", "-path", "/dev/shm/*", "-o", "-name", "hydra_*", ")")
-        found = self.run("find", "/dev/shm", "/tmp", "-maxdepth", "1", *of_launchers, host=host)
-        return set(found.stdout.split())
+        listing = self.run("find", "/dev/shm", "/tmp", "-maxdepth", "1", *of_launchers, host=host)
+        return set(listing.stdout.split())
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ with cleaned_nodes(trials, parsed, host):
 
 
 def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):
-    """A step that nothing ends holds the CPUs: it is cancelled, and the run is no fault of its settings."""
+    """A step that nothing ends holds the CPUs: it is cancelled, without blame for its settings."""
     code = """
 import sys, subprocess, time
 from pathlib import Path

@@ -28,7 +28,7 @@ def render() -> dict[str, str]:
 
 
 def main(directory: Path) -> None:
-    """Write the files, and remove those that are no longer generated."""
+    """Write the files, and remove files that are no longer generated."""
     files = render()
     for path in [path for path in directory.rglob("*") if path.is_file()]:
         if str(path.relative_to(directory)) not in files:

@@ -114,13 +114,13 @@ def inspect_file(
 
 
 def read_executable(path: Path) -> bytes:
-    """Contents of an executable, library or object. Raises MpiricError for what is no regular file."""
+    """Contents of an executable, library or object. Raises MpiricError unless it is a regular file."""
     return read_bounded(path, "executable", _LARGEST_BYTES, "give the path of an executable")
 
 
 @contextmanager
 def reading_elf(path: Path) -> Iterator[None]:
-    """Raise MismatchError for what a damaged ELF file makes the code inside raise."""
+    """Convert errors that a damaged ELF file causes in the block to MismatchError."""
     try:
         yield
     except _DAMAGE as error:

@@ -89,16 +89,16 @@ def _possible(pair_class: PairClass, nics: Sequence[Nic], probe: Probe, devices:
     if not _is_remote(pair_class):
         return f"one core copies {probe.copy_mb_s:.0f} MB/s" if probe.copy_mb_s else ""
     plain = {network.name: network for network in probe.networks}
-    known = {nic.name: nic for nic in nics}
-    return "; ".join(filter(None, (_device(name.split(":")[0], plain, known) for name in devices)))
+    nics_by_name = {nic.name: nic for nic in nics}
+    return "; ".join(filter(None, (_device(name.split(":")[0], plain, nics_by_name) for name in devices)))
 
 
-def _device(name: str, plain: Mapping[str, PlainNetwork], known: Mapping[str, Nic]) -> str:
+def _device(name: str, plain: Mapping[str, PlainNetwork], nics_by_name: Mapping[str, Nic]) -> str:
     parts = []
     if name in plain:
         network = plain[name]
         parts.append(f"plain TCP {network.latency_us:.1f} µs, {network.bandwidth_mb_s:.0f} MB/s")
-    nic = known.get(name)
+    nic = nics_by_name.get(name)
     if nic and nic.speed_mbit and nic.kind in kinds() and nic.kind != "virtual":  # whose rate is made up
         expected_mb_s = nic.speed_mbit / 8 * kinds()[nic.kind].share
         parts.append(f"its link of {nic.speed_mbit} Mbit/s should give {expected_mb_s:.0f} MB/s")
@@ -126,21 +126,21 @@ def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Repor
 
 def disturbed_times(routes: Sequence[Route]) -> tuple[Finding, ...]:
     """A finding where times of routes were the scheduler's."""
-    found = [
+    disturbed = [
         (route.configuration, pair_class, size, why)
         for route in routes
         for probe in route.probes
         for pair_class in probe.points
         for size, why in disturbed(probe, pair_class).items()
     ]
-    if not found:
+    if not disturbed:
         return ()
-    configuration, pair_class, size, why = found[0]
+    configuration, pair_class, size, why = disturbed[0]
     route_words = str(configuration) if configuration else "as it is"
     return (
         Finding(
             "disturbed-times",
-            f"{len(found)} times are those of the kernel's scheduler and were not compared",
+            f"{len(disturbed)} times are those of the kernel's scheduler and were not compared",
             f"{pair_class.value}, {route_words}, {size} bytes: {why}",
             "measure with a CPU for each rank and nothing else on the nodes",
         ),
@@ -172,8 +172,8 @@ def _warnings(nics: Sequence[Nic], implementation: str, pair: PairReport) -> Ite
             pair.seen,
             "keep the library on one: the knob network-interface",
         )
-    if found := misdriven(pair.transport, nics, implementation):
-        yield found
+    if problem := misdriven(pair.transport, nics, implementation):
+        yield problem
     for sentence in pair.why:
         if sentence.startswith("the library says"):
             yield Finding(

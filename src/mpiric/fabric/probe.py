@@ -26,7 +26,7 @@ def _is_positive(value: object) -> bool:
 
 
 def _is_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {

@@ -28,7 +28,7 @@ def times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, flo
 
 
 def all_times_us(probes: Iterable[Probe], pair_class: PairClass) -> Mapping[int, float]:
-    """The same with the times that cannot be compared, to be shown."""
+    """Return all times for display, with those that cannot be compared."""
     best: dict[int, float] = {}
     for point in (point for probe in probes for point in probe.points.get(pair_class, ())):
         best[point.size_bytes] = min(best.get(point.size_bytes, point.latency_us_min), point.latency_us_min)

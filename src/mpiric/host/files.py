@@ -7,23 +7,23 @@ import stat
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NotFoundError
 
-LARGEST_TEXT_BYTES = 64 << 20  # of a text file that is read whole
+LARGEST_TEXT_BYTES = 64 << 20  # size limit of a text file that is read at once
 # Streams of this very process, `<(command)` of a shell among them: a pipe is meant there.
 _OWN_STREAM = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a regular file, or a link to one, is there; False for a text that cannot be a path."""
+    """Return whether the path is a regular file or a link to one; False for a text that cannot be a path."""
     return os.path.isfile(path)  # noqa: PTH113 unlike Path.is_file never raises
 
 
 def is_directory(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory, or a link to one, is there; False for a text that cannot be a path."""
+    """Return whether the path is a directory or a link to one; False for a text that cannot be a path."""
     return os.path.isdir(path)  # noqa: PTH112 unlike Path.is_dir never raises
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether anything is there; False for a text that cannot be a path."""
+    """Return whether the path exists; False for a text that cannot be a path."""
     return os.path.exists(path)  # noqa: PTH110 unlike Path.exists never raises
 
 
@@ -41,7 +41,7 @@ def read_bounded(path: str | os.PathLike[str], what: str, most_bytes: int, hint:
 
 
 def open_and_read(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> bytes:
-    """The same as `read_bounded`, with OSError or ValueError for a file that cannot be opened."""
+    """Read like `read_bounded`, but raise OSError or ValueError for a file that cannot be opened."""
     is_stream = _OWN_STREAM.fullmatch(os.fspath(path)) is not None
     # Looked at before it is opened: opening a device may do something.
     _require_regular(path, os.stat(path).st_mode, what, hint, is_stream=is_stream)  # noqa: PTH116
@@ -87,7 +87,7 @@ def text_of(host: Host, path: str, what: str, hint: str = "") -> str:
 
 
 def reason(error: Exception) -> str:
-    """What the system says of a failed access, in a phrase."""
+    """Return the system's reason for a failed access, as a phrase."""
     return (error.strerror if isinstance(error, OSError) else None) or " ".join(str(error).split())
 
 

@@ -62,7 +62,7 @@ class Host(Protocol):
     ) -> Completed:
         """Run a short command without input; ``environment`` is added to the host's, None takes away.
 
-        It starts in ``/``: files of the directory that mpiric was started in are no part of a probe. A
+        It starts in ``/``: files of the directory that mpiric was started in are not part of a probe. A
         command with words of the user starts in ``HERE``. Empty entries of search paths, which stand for the
         working directory, are left out in either case.
         """
@@ -105,7 +105,7 @@ class Host(Protocol):
         ...
 
     def which(self, name: str, *, by_shell: bool = False) -> str | None:
-        """Where a command is found on PATH, as an absolute path; links are not resolved.
+        """Return the absolute path of a command on PATH; links are not resolved.
 
         For a word of the user's command (``by_shell``) an empty entry of PATH is the working directory, as it
         is for a shell; for a command of mpiric's own it is nothing.

@@ -1,7 +1,7 @@
 """Files and directories where other users may write: no link is followed, no other user's file is touched.
 
 Every function works on an open directory, so that nobody can put a link in the way between a check and its
-use. New files are created exclusively. Errors are those of the system.
+use. New files are created exclusively. Errors of the system are raised.
 """
 # ruff: noqa: PTH101
 

@@ -22,15 +22,15 @@ _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+(?=@)", re.IGNOR
 _SETS_VARIABLE = ("-env", "-genv", "--env", "--genv")  # NAME VALUE, of Hydra and Intel MPI
 
 
-def hide(words: Sequence[str]) -> tuple[str, ...]:
+def hide(argv: Sequence[str]) -> tuple[str, ...]:
     """The words of a command with ``***`` for values that look like secrets.
 
     ``--password=x``, ``--db-password x``, ``API_TOKEN=x``, also in lists (``--export=ALL,API_TOKEN=x``) and
     in commands for a shell, ``Authorization: Bearer x``, and the password of ``scheme://user:password@host``.
     """
     hidden = []
-    for at, word in enumerate(words):
-        before, before_that = (words[at - 1] if at else "", words[at - 2] if at > 1 else "")
+    for at, word in enumerate(argv):
+        before, before_that = (argv[at - 1] if at else "", argv[at - 2] if at > 1 else "")
         follows = bool(_OPTION.fullmatch(before)) and not word.startswith("-")
         if follows or (before_that in _SETS_VARIABLE and _VARIABLE.fullmatch(before)):
             hidden.append(MASK)
@@ -42,9 +42,9 @@ def hide(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(hidden)
 
 
-def masked(words: Sequence[str]) -> tuple[str, ...]:
+def masked(argv: Sequence[str]) -> tuple[str, ...]:
     """The words for a record or report: as `hide` gives them, unless MPIRIC_SHOW_SECRETS is set."""
-    return tuple(words) if os.environ.get(SHOW_VARIABLE, "0") not in ("", "0") else hide(words)
+    return tuple(argv) if os.environ.get(SHOW_VARIABLE, "0") not in ("", "0") else hide(argv)
 
 
 def masked_launch(launch: Launch) -> Launch:

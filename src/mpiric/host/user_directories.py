@@ -29,7 +29,7 @@ def probe_environment(
 ) -> dict[str, str]:
     """The environment for a command of mpiric's own: search paths without the working directory.
 
-    An empty entry of PATH or LD_LIBRARY_PATH stands for it, often by accident (``PATH=$PATH:``).
+    An empty entry of PATH or LD_LIBRARY_PATH means it, often by accident (``PATH=$PATH:``).
     """
     merged = {**environ, **(changes or {})}
     for name in _SEARCH_PATHS:

@@ -50,7 +50,7 @@ def switched(situation: Situation, values: Mapping[str, str]) -> Situation:
 
 
 def is_binding_kept(label: str, situation: Situation) -> bool:
-    """Whether ranks under the library of a label are known to be bound as the command's own are."""
+    """Return whether ranks under the library of a label are known to be bound as the command's own are."""
     library = next((other for other in situation.others if other.label == label), situation.mpi)
     options = [option.meaning for segment in situation.job.segments for option in segment.options]
     if Meaning.BINDING in options:  # translated

@@ -12,7 +12,7 @@ from mpiric.model.policy import BLOCKING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-_USUAL_START_S = 0.3  # that start and end of an MPI program take, where nothing was recorded
+_USUAL_START_S = 0.3  # assumed time for start and end of an MPI program without a record
 _HIGH = 0.3  # share of the time at which a knob helps as often as it ever does
 
 # What a number says where it keeps a knob from mattering.
@@ -76,7 +76,7 @@ def why_not(knob: Knob, behaviour: Behaviour, least_share: float) -> str:
 
 
 def promise_of(knob: Knob, situation: Situation) -> Promise:
-    """What a knob promises, at least how often it helped programs with such shares of the time."""
+    """Return the promise of a knob, at least its success rate for programs with similar time shares."""
     promise, observation = knob.promise(situation), situation.observation
     for name, often in knob.helped_where:
         if observation.behaviour is not None:

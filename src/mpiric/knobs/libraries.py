@@ -177,8 +177,10 @@ def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
     One that lacks a function which the program can call is left to the user, who may know that it does not.
     """
     fitting = (library for library in situation.others if not mpi_mismatch(library, situation))
-    others = (library for library in fitting if library.label != situation.mpi_in_force and not library.lacks)
-    return tuple(sorted(others, key=lambda library: bool(library.stand_in)))
+    other_libraries = (
+        library for library in fitting if library.label != situation.mpi_in_force and not library.lacks
+    )
+    return tuple(sorted(other_libraries, key=lambda library: bool(library.stand_in)))
 
 
 def _mpi_applies(situation: Situation) -> Applicability:
@@ -253,15 +255,15 @@ def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
     """The binding that ranks had: libraries differ in theirs, and threads of a rank count the CPUs it has."""
     if value == _HOST or cpus_per_node(situation) < 2 or is_oversubscribed(situation):
         return {}
-    own, *others = (situation.mpi, *situation.others)
-    if own.label == value and others:  # the situation is that under the other library already
-        own, library = others[0], own
+    command_library, *other_libraries = (situation.mpi, *situation.others)
+    if command_library.label == value and other_libraries:  # situation under the other library already
+        command_library, library = other_libraries[0], command_library
     else:
-        found = next((other for other in others if other.label == value), None)
-        if found is None:
+        match = next((other for other in other_libraries if other.label == value), None)
+        if match is None:
             return {}
-        library = found
-    level = binding_in_force(own, situation)
+        library = match
+    level = binding_in_force(command_library, situation)
     return {"binding": level} if level and level != default_level(library, situation) else {}
 
 
@@ -373,7 +375,7 @@ KNOBS = (
         spell=_spell_mpi,
         brings=_mpi_brings,
         # The library of the user stays where little of the run could be gained by another one. Start-up
-        # alone is no reason: lighter settings shorten it.
+        # alone is not a reason: lighter settings shorten it.
         matters_when=("run_mpi_bound >= 0.1",),
         heavy=True,
         symptoms=("mpi_share", "start_up_s"),

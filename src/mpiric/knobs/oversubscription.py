@@ -14,12 +14,12 @@ def _waits_politely(situation: Situation) -> bool:
 
 
 def _yields_by_itself(situation: Situation) -> bool:
-    """Whether the library gives CPUs away already, as the launcher was told of the oversubscription."""
+    """Return whether the library yields CPUs already because the launcher knows that they are shared."""
     can, job = situation.mpi.capabilities, situation.job
-    told = any(segment.first(Meaning.OVERSUBSCRIBE) for segment in job.segments)
-    told = told or is_on(situation, "OMPI_MCA_rmaps_base_oversubscribe")
+    allowed = any(segment.first(Meaning.OVERSUBSCRIBE) for segment in job.segments)
+    allowed = allowed or is_on(situation, "OMPI_MCA_rmaps_base_oversubscribe")
     is_off = any(in_force(situation, switch) in ("0", "false") for switch in can.waiting_switches)
-    return can.yields_when_oversubscribed and told and not is_off
+    return can.yields_when_oversubscribed and allowed and not is_off
 
 
 def _values(situation: Situation) -> tuple[str, ...]:

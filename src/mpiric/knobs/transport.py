@@ -27,7 +27,7 @@ _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
 _GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
 _BROUGHT = ("mlx",)  # providers that no libfabric of a system has, only some MPI libraries bring them
 _ADAPTERS = "/sys/class/infiniband"
-_DEVICES = {  # of providers and transports that need an adapter → patterns of its name in sysfs
+_DEVICES = {  # provider or transport → patterns of its adapter's name in sysfs
     "verbs": (f"{_ADAPTERS}/*",),
     "psm2": (f"{_ADAPTERS}/hfi1*",),
     "psm3": (f"{_ADAPTERS}/*",),
@@ -182,8 +182,8 @@ def _provider_values(situation: Situation) -> tuple[str, ...]:
     fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
     fitting = [name for name in fitting if name not in _BROUGHT or name in can.own_providers]
     forced = first_in_force(situation, can.provider_variables)
-    known = (forced.split(";")[0], situation.observation.provider_used)
-    return tuple(name for name in (*fitting, "tcp") if name not in known)
+    used = (forced.split(";")[0], situation.observation.provider_used)
+    return tuple(name for name in (*fitting, "tcp") if name not in used)
 
 
 def _provider_applies(situation: Situation) -> Applicability:

@@ -11,7 +11,7 @@ from mpiric.mapping.number_text import parse_numbers
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import RankGraph, Weights
 
-_MOST_BYTES = 1 << 30  # in memory it takes several times as many
+_MOST_BYTES = 1 << 30  # the matrix takes several times as many in memory
 _READERS = {
     ".metis": read_metis,
     ".graph": read_metis,

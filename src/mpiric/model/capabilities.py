@@ -41,7 +41,7 @@ class Capabilities:
     default_binding: tuple[str, str] = ("", "")  # values of `binding`: up to two ranks, more; "" not known
     can_sleep: bool = False  # while it waits, not only yield
     waiting_switches: tuple[str, ...] = ()  # variables by which ranks give their CPU away while they wait
-    yields_when_oversubscribed: bool = False  # where it is told that ranks share CPUs
+    yields_when_oversubscribed: bool = False  # yields CPUs if the launcher allows oversubscription
     helper_threads: int = 0  # of an idle rank: progress, process management
 
     # Messages on a node.

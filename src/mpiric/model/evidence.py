@@ -19,12 +19,12 @@ class Verdict(str, Enum):
 
     @property
     def is_claim(self) -> bool:
-        """Whether it claims a difference."""
+        """Return whether the verdict claims a difference."""
         return self in (Verdict.FASTER, Verdict.SLOWER)
 
     @property
     def is_open(self) -> bool:
-        """Whether more pairs may still decide it."""
+        """Return whether more pairs may still decide the verdict."""
         return self in (Verdict.LIKELY, Verdict.UNDECIDED)
 
 
@@ -60,7 +60,7 @@ class Evidence:
     ci95: tuple[float, float] = (0.0, inf)  # the same at 95 %
     shares: tuple[Share, ...] = ()  # of an answer with several settings
     stopped: tuple[int, ...] = ()  # pairs whose second run was stopped: of the slower one they hold the limit
-    missing_pairs: int = 0  # that an open verdict needs at least, if all of them agree
+    missing_pairs: int = 0  # minimum for a decision of an open verdict, if all pairs agree
 
     def share_of(self, knob: str) -> Share | None:
         """Share of the unit that a knob belongs to; of a single unit it is the whole gain."""

@@ -24,8 +24,8 @@ def parse_json(data: bytes | str, *, constants: bool = True) -> Any:
     """
     try:
         text = data if isinstance(data, str) else data.decode()
-        found = json.loads(text, parse_constant=None if constants else _refuse)
-        return _without_surrogates(found) if "\\ud" in text.lower() else found
+        document = json.loads(text, parse_constant=None if constants else _refuse)
+        return _without_surrogates(document) if "\\ud" in text.lower() else document
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -51,12 +51,12 @@ def read_fields(kind: type[_T], value: object) -> _T:
     Fields may be texts, truths, 64-bit integers, finite numbers, enums, dataclasses, and unions and
     lists of these.
     """
-    found: _T = _typed(kind, value, kind.__name__)
-    return found
+    record: _T = _typed(kind, value, kind.__name__)
+    return record
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of JSON is a finite number."""
+    """Return whether a value of JSON is a finite number."""
     return not isinstance(value, bool) and (
         (isinstance(value, int) and abs(value) <= _LARGEST) or (isinstance(value, float) and isfinite(value))
     )
@@ -70,9 +70,9 @@ def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_without_surrogates(each) for each in value]
+        return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
     return value
 
 
@@ -86,9 +86,11 @@ def _typed(kind: Any, value: Any, name: str) -> Any:
     if origin in (Union, UnionType):
         return _first_fitting(arguments, value, name)
     if origin is tuple and isinstance(value, list):
-        each = (arguments[0],) * len(value) if len(arguments) == 2 and arguments[1] is Ellipsis else arguments
-        if len(each) == len(value):
-            return tuple(_typed(one, part, name) for one, part in zip(each, value, strict=True))
+        kinds = (
+            (arguments[0],) * len(value) if len(arguments) == 2 and arguments[1] is Ellipsis else arguments
+        )
+        if len(kinds) == len(value):
+            return tuple(_typed(one, part, name) for one, part in zip(kinds, value, strict=True))
     if is_dataclass(kind) and isinstance(value, dict):
         return _dataclass(kind, value, name)
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -110,9 +112,11 @@ def _first_fitting(kinds: Sequence[Any], value: Any, name: str) -> Any:
 def _dataclass(kind: Any, value: Mapping[str, Any], name: str) -> Any:
     hints = _hints(kind)
     needed = {
-        each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING
+        attribute.name
+        for attribute in fields(kind)
+        if attribute.default is MISSING and attribute.default_factory is MISSING
     }
     if missing := sorted(needed - set(value)):
         raise ValueError(f"{name}.{missing[0]} is missing")
-    known = [each.name for each in fields(kind) if each.name in value]
-    return kind(**{key: _typed(hints[key], value[key], f"{name}.{key}") for key in known})
+    present = [attribute.name for attribute in fields(kind) if attribute.name in value]
+    return kind(**{key: _typed(hints[key], value[key], f"{name}.{key}") for key in present})

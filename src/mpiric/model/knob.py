@@ -132,7 +132,7 @@ class Need:
     """A thing that a value names and that every node has to have where the value is used."""
 
     what: str  # "network interface eth1"
-    paths: tuple[str, ...]  # shell patterns; the thing is there where one of them matches
+    paths: tuple[str, ...]  # shell patterns; the resource exists if one of them matches
 
 
 Needs = Callable[[str], Need | None]
@@ -185,7 +185,7 @@ class Knob:
 
     @property
     def needs_mpi(self) -> bool:
-        """Whether it can only act through MPI calls of the program."""
+        """Return whether the knob can only act through MPI calls of the program."""
         return self.family in _OF_MPI_FAMILIES or self.name in _OF_MPI
 
     @property

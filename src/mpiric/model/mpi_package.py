@@ -10,7 +10,7 @@ class WheelPart:
 
     distribution: str  # "impi-rt"
     version: str
-    sha256: tuple[str, ...] = ()  # of its wheels, one per processor; without any pip checks none
+    sha256: tuple[str, ...] = ()  # hashes of the wheels, one per processor; empty: pip checks none
     moves: Mapping[str, str] = field(default_factory=lambda: {"": ""})  # beginning there → beginning here
 
     @property
@@ -21,7 +21,7 @@ class WheelPart:
     @property
     def requirement_line(self) -> str:
         """The requirement with the hashes that pip accepts, as a line of a requirements file."""
-        return " ".join([self.requirement, *(f"--hash=sha256:{each}" for each in self.sha256)])
+        return " ".join([self.requirement, *(f"--hash=sha256:{digest}" for digest in self.sha256)])
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class SettingsNeed:
 
     variables: tuple[str, ...]
     what: str  # "network interface eth1"
-    paths: tuple[str, ...]  # shell patterns without spaces, one of which has to match
+    paths: tuple[str, ...]  # shell patterns without spaces, at least one has to match
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Start:
     ] = ()  # MPI libraries that it asks for; any of them where it opens one by itself
     settings: tuple[tuple[str, str], ...] = ()  # variables for the ranks, unless they are set
     forced: tuple[tuple[str, str], ...] = ()  # variables for the ranks, whatever they are set to
-    needs: tuple[SettingsNeed, ...] = ()  # of some of the settings
+    needs: tuple[SettingsNeed, ...] = ()  # requirements of single settings
     preload: tuple[str, ...] = ()
     runtimes: tuple[tuple[str, str], ...] = ()  # name of an MPI library, and mpiric's own for it in the image
     python_program: str = ""  # the interpreter in the image

@@ -191,6 +191,6 @@ class ProcessSeen:
     places: str = ""  # OMP_PLACES and its like, as the process was started with
     omp_threads: int = 0  # OMP_NUM_THREADS, 0 when it is not set
     launch: str = ""  # mpiric's own mark, when mpiric started it
-    parent_cpus: tuple[int, ...] = ()  # of the process that started it, empty when unknown
+    parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty when unknown
     cpu_list: str = ""  # the list of CPUs or masks that srun was given ("map_cpu:0,1"), "" without one
     scheduled: str = ""  # id of the scheduler's job it is part of, "" outside of one

@@ -3,23 +3,23 @@
 import re
 
 # C0 but tab and line break, DEL, C1, marks that change the direction of text, separators that end lines,
-# and lone surrogates, which stand for bytes that are not UTF-8.
+# and lone surrogates, which encode bytes that are not UTF-8.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _BREAKS = {"\n": "\\n", "\t": "\\t"}
 
 
 def is_printable(text: str) -> bool:
-    """Whether `printable` leaves the text as it is."""
+    """Return whether `printable` leaves the text as it is."""
     return CONTROL.search(text) is None
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
     """The text with visible escapes for control characters; of line break and tab only ``keep`` stays."""
-    found = CONTROL.sub(_escape, text.replace("\r\n", "\n"))
+    escaped = CONTROL.sub(_escape, text.replace("\r\n", "\n"))
     for character, escape in _BREAKS.items():
         if character not in keep:
-            found = found.replace(character, escape)
-    return found
+            escaped = escaped.replace(character, escape)
+    return escaped
 
 
 def _escape(match: re.Match[str]) -> str:

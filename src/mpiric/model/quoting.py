@@ -19,13 +19,13 @@ _NEXT_LINE = "\n''"
 
 
 def sh_word(text: str) -> str:
-    """One word of POSIX sh and of bash, ksh and zsh. Control characters become escapes of printf."""
+    """Quote one word of POSIX sh and of bash, ksh and zsh. Control characters become escapes of printf."""
     _refuse_nul(text, "a word of a shell")
     if is_printable(text):
         return shlex.quote(text).replace("\n", _NEXT_LINE)
     body = text.rstrip("\n")  # $(…) drops line breaks at its end
-    rest = shlex.quote(text[len(body) :]).replace("\n", _NEXT_LINE) if body != text else ""
-    return f"\"$(printf '{''.join(map(_printf_character, body))}')\"{rest}"
+    tail = shlex.quote(text[len(body) :]).replace("\n", _NEXT_LINE) if body != text else ""
+    return f"\"$(printf '{''.join(map(_printf_character, body))}')\"{tail}"
 
 
 def _printf_character(character: str) -> str:
@@ -36,31 +36,31 @@ def _printf_character(character: str) -> str:
     return _octal(character)
 
 
-def sh_command(words: Iterable[str]) -> str:
+def sh_command(argv: Iterable[str]) -> str:
     """A command line of POSIX sh."""
-    return " ".join(map(sh_word, words))
+    return " ".join(map(sh_word, argv))
 
 
 def sh_with_variables(variables: Iterable[tuple[str, str]], command: str) -> str:
     """A command line of POSIX sh with variables set for it alone."""
-    plain, others = [], []
+    plain, quoted = [], []
     for name, value in variables:
         if _VARIABLE.fullmatch(name):
             plain.append(f"{name}={sh_word(value)}")
         else:  # sh cannot assign it, env can
-            others.append(sh_word(f"{name}={value}"))
-    return " ".join([*plain, *(["env", *others] if others else []), *([command] if command else [])])
+            quoted.append(sh_word(f"{name}={value}"))
+    return " ".join([*plain, *(["env", *quoted] if quoted else []), *([command] if command else [])])
 
 
 def csh_word(text: str) -> str:
-    """One word of csh and tcsh, where ``!`` and line breaks need a backslash even within quotes."""
+    """Quote one word of csh and tcsh, where ``!`` and line breaks need a backslash even within quotes."""
     _refuse_nul(text, "a word of a shell")
     word = shlex.quote(text).replace("!", "\\!").replace("\n", f"\\{_NEXT_LINE}")
     return CONTROL.sub(lambda match: f"'\"`printf '{_octal(match[0])}'`\"'", word)
 
 
 def fish_word(text: str) -> str:
-    """One word of fish, where a backslash escapes within single quotes."""
+    """Quote one word of fish, where a backslash escapes within single quotes."""
     _refuse_nul(text, "a word of a shell")
     if _FISH_PLAIN.fullmatch(text):
         return text
@@ -79,7 +79,7 @@ def variable_name(name: str) -> str:
 
 
 def tcl_word(text: str) -> str:
-    """One word of Tcl, also within a body in braces."""
+    """Quote one word of Tcl, also within a body in braces."""
     _refuse_bytes(text, "a modulefile")
     return '"' + "".join(map(_tcl_character, text)) + '"'
 
@@ -107,7 +107,7 @@ def shebang(text: str) -> str:
 
 
 def directive(prefix: str, option: str) -> str:
-    """One line of a job script that a scheduler reads: ``#SBATCH --time=1:00:00``."""
+    """Render one line of a job script that a scheduler reads: ``#SBATCH --time=1:00:00``."""
     return f"{prefix} {_single_line(option, f'a {prefix} line of a job script')}"
 
 
@@ -122,7 +122,7 @@ def parameter_value(text: str) -> str:
 
 
 def response_file_word(text: str) -> str:
-    """One argument in a response file (``@file``) of compilers and binutils."""
+    """Quote one argument in a response file (``@file``) of compilers and binutils."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -47,8 +47,8 @@ class Observation:
     networks: tuple[
         str, ...
     ] = ()  # by plain TCP between two of the nodes, the best first; empty: not measured
-    networks_used: tuple[str, ...] = ()  # that the library sends over by itself; empty: not seen
-    provider_used: str = ""  # of libfabric, that the library has chosen by itself; "": not seen
+    networks_used: tuple[str, ...] = ()  # networks that the library chose by itself; empty: not seen
+    provider_used: str = ""  # libfabric provider that the library chose by itself; "": not seen
     behaviour: Behaviour | None = None  # what recorded runs have shown; None where nothing was recorded
     ranks_s: float = 0.0  # wall time of the run that ``ranks`` are of; 0: `wall_s`
 

@@ -34,7 +34,7 @@ _MODULES = "libmpi_usempi"
 
 # Libraries inside of Open MPI: a stand-in over another library has no use for them, and does not meet them.
 _INNER = ("libopen-", "liboshmem")
-# One library under two names: that of the MPICH ABI initiative and Debian's.
+# One library under two names: from the MPICH ABI initiative and from Debian.
 _TWINS = (
     ("libmpi.so.12", "libmpich.so.12"),
     ("libmpifort.so.12", "libmpichfort.so.12"),
@@ -90,7 +90,7 @@ def values_of_its_own(library: MpiLibrary) -> str:
 
 
 def name_under(soname: str, sonames: Collection[str]) -> str:
-    """What a library with these names calls the one a program needs as ``soname``, "" when it has none."""
+    """Return the name, among these, of the library that a program needs as ``soname``; "" without one."""
     twins = next((pair for pair in _TWINS if soname in pair), (soname,))
     return next((name for name in (soname, *twins) if name in sonames), "")
 

@@ -65,10 +65,10 @@ class BestSoFar:
     configuration: Configuration
     expected_ratio: float
     launch: Launch
-    pairs: int = 0  # that a proof has made of it
-    wins: int = 0  # of these, those in which it was faster
-    missing_pairs: int = 0  # that a proof needs at least
-    missing_s: float = 0.0  # what they take
+    pairs: int = 0  # pairs measured by a proof
+    wins: int = 0  # pairs in which it was faster
+    missing_pairs: int = 0  # pairs that a proof still needs, at least
+    missing_s: float = 0.0  # duration of the missing pairs
 
 
 WHOLE_RUN, STEPS, FORECAST = "whole run", "steps", "forecast"
@@ -108,7 +108,7 @@ class Tuned:
     launch: Launch | None  # the command that needs no mpiric; None with `launch_why`
     launch_why: str = ""
     exports: tuple[str, ...] = ()  # sentences: files written for use without mpiric, and how they are used
-    resume_options: tuple[str, ...] = ("--resume",)  # of `mpiric tune`, to go on with this one
+    resume_options: tuple[str, ...] = ("--resume",)  # options of `mpiric tune` that continue this tune
     hints: Mapping[str, Mapping[str, tuple[str, str | None]]] = field(
         default_factory=dict
     )  # pattern → hint of MPI-IO → as asked, and as the library had it in force (None: it has none of it)
@@ -122,7 +122,7 @@ class Tuned:
     rejected: tuple[Rejected, ...] = ()
     findings: tuple[Finding, ...] = ()
     tried: tuple[str, ...] = ()  # knobs that were tried
-    unjudged: tuple[str, ...] = ()  # of these, knobs without a run whose output was the original's
+    unjudged: tuple[str, ...] = ()  # subset of the knobs: no run had the original's output
     not_reached: tuple[str, ...] = ()  # knobs that might help and were not tried before the budget ended
     nothing_tried: str = ""  # why no configuration was tried, "" where one was
     cannot_matter: tuple[CannotMatter, ...] = ()
@@ -156,7 +156,7 @@ class Tuned:
 
     @property
     def verdict(self) -> Verdict:
-        """What was proved, or why there was no proof."""
+        """Return the verdict of the proof, or the reason for its absence."""
         if self.evidence is not None:
             return self.evidence.verdict
         return Verdict.UNDECIDED if self.best_so_far or self.interrupted else Verdict.NO_CANDIDATE

@@ -37,7 +37,7 @@ def export(policy: Policy, defaults: Defaults = ()) -> Exported:
     ``defaults``: the decision trees built into the library, as MPICH has them; others need none.
     Raises MismatchError for a library that reads no such thing.
     """
-    exporters = {name: each.export for name, each in implementations().items() if each.export is not None}
+    exporters = {name: entry.export for name, entry in implementations().items() if entry.export is not None}
     if policy.implementation not in exporters:
         raise MismatchError(
             f"{policy.implementation} reads no tuning file that mpiric can write",
@@ -48,24 +48,26 @@ def export(policy: Policy, defaults: Defaults = ()) -> Exported:
 
 def export_files() -> tuple[str, ...]:
     """Names of the files that exports consist of, shell patterns."""
-    return fields_of(lambda each: each.export_files)
+    return fields_of(lambda entry: entry.export_files)
 
 
 def embedded_defaults(implementation: str) -> bytes:
     """The first bytes of decision trees that a library has built in as text, empty when it has none."""
-    found = implementations().get(implementation)
-    return found.embedded_defaults if found else b""
+    entry = implementations().get(implementation)
+    return entry.embedded_defaults if entry else b""
 
 
 def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple[Finding, ...]:
     """A finding for each other implementation whose settings are there and which this library ignores."""
-    own = implementations().get(library.implementation)
-    obeyed = (own.prefix, *own.shared_prefixes) if own else ()
-    found = []
+    profile = implementations().get(library.implementation)
+    obeyed = (profile.prefix, *profile.shared_prefixes) if profile else ()
+    findings = []
     for name, other in implementations().items():
-        names = sorted(each for each in inherited if other.prefix and each.startswith(other.prefix))
+        names = sorted(
+            variable for variable in inherited if other.prefix and variable.startswith(other.prefix)
+        )
         if names and other.prefix not in obeyed:
-            found.append(
+            findings.append(
                 Finding(
                     "settings-of-another-mpi",
                     f"settings of {name} are without effect under {library.implementation}",
@@ -73,18 +75,18 @@ def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple
                     f"check that {library.label} is the library meant",
                 )
             )
-    return tuple(found)
+    return tuple(findings)
 
 
 def is_read_by_alone(variable: str, implementation: str) -> bool:
-    """Whether a variable is one of this implementation's own settings that no other library obeys.
+    """Return whether a variable is one of this implementation's own settings that no other library obeys.
 
     Those of libfabric, UCX, OpenMP and the C library are read under every one.
     """
     readers = {
         name
-        for name, each in implementations().items()
-        for beginning in (each.prefix, *each.shared_prefixes, *each.variables)
+        for name, entry in implementations().items()
+        for beginning in (entry.prefix, *entry.shared_prefixes, *entry.variables)
         if beginning and variable.startswith(beginning)
     }
     return readers == {implementation}
@@ -92,14 +94,14 @@ def is_read_by_alone(variable: str, implementation: str) -> bool:
 
 def ask_connections(implementation: str) -> Mapping[str, str]:
     """Variables that make a library print what carries its messages."""
-    found = implementations().get(implementation)
-    return found.ask_connections if found else {}
+    entry = implementations().get(implementation)
+    return entry.ask_connections if entry else {}
 
 
 def connections(implementation: str, text: str) -> TransportReport:
     """Connections as a library reports them in all that a run printed; empty when it reports none."""
-    found = implementations().get(implementation)
-    return found.connections(text) if found else TransportReport()
+    entry = implementations().get(implementation)
+    return entry.connections(text) if entry else TransportReport()
 
 
 def packages() -> dict[str, MpiPackage]:
@@ -108,5 +110,5 @@ def packages() -> dict[str, MpiPackage]:
     Every one gets a prefix of its own: the wheels own the same names (``bin/mpiexec``, ``lib/libmpi.so.12``,
     ``include/mpi.h``) and overwrite one another in a common environment.
     """
-    found = {name: each.package for name, each in implementations().items()}
-    return {name: package for name, package in sorted(found.items()) if package is not None}
+    packages = {name: entry.package for name, entry in implementations().items()}
+    return {name: package for name, package in sorted(packages.items()) if package is not None}

@@ -54,7 +54,7 @@ class Exported:
     files: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     by_file: Mapping[str, str] = field(default_factory=dict)
-    by_ranks: Mapping[Span, Mapping[str, str]] = field(default_factory=dict)  # where one set is not for all
+    by_ranks: Mapping[Span, Mapping[str, str]] = field(default_factory=dict)  # sets that depend on the ranks
     left_out: tuple[str, ...] = ()  # sentences: what of the policy this form cannot express
 
 

@@ -26,5 +26,5 @@ def family_of_soname(soname: str) -> AbiFamily | None:
 
 
 def is_inner_part(soname: str) -> bool:
-    """Whether it names a library inside of Open MPI, whose version changes apart from that of its ABI."""
+    """Return whether it names an internal library of Open MPI, versioned apart from the ABI."""
     return re.fullmatch(r"(libopen-(pal|rte)|liboshmem)\.so\.\d+", soname) is not None

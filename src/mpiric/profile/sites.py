@@ -39,7 +39,7 @@ def name_sites(profile: Profile, host: Host) -> Profile:
 
 
 def name_places(places: Iterable[str], host: Host) -> dict[str, str]:
-    """Names of places ``path+0xoffset``, as ``function (file:line)``; without those that nothing tells."""
+    """Names of places ``path+0xoffset``, as ``function (file:line)``; without unresolved sites."""
     offsets: dict[str, set[int]] = defaultdict(set)
     for place in places:
         module, separator, offset = place.rpartition("+0x")

@@ -9,7 +9,7 @@ from mpiric.model.profile import TimelineRow, TimelineUse
 from mpiric.model.record import RankRecord, Record
 
 _EVEN = {"excess_span_share": 0.0, "excess_from_s": 0.0, "excess_to_s": 0.0}
-_MOST_EXCESS = 0.8  # of a row's excess of work, to say when it is
+_MOST_EXCESS = 0.8  # share of a row's excess of work that the reported span covers
 _MOST_ROWS = 256  # above that, a row is the mean of neighbouring ranks
 
 
@@ -40,17 +40,17 @@ def excess_numbers(timeline: TimelineUse) -> dict[str, float]:
     work = [_work(row, spans) for row in rows]
     busiest = max(work, key=sum)
     means = [sum(column) / len(work) for column in zip(*work, strict=True)]
-    excess = [max(0.0, own - mean) for own, mean in zip(busiest, means, strict=True)]
+    excess = [max(0.0, busy - mean) for busy, mean in zip(busiest, means, strict=True)]
     if not sum(excess):
         return _EVEN
-    wanted, first, total = _MOST_EXCESS * sum(excess), 0, 0.0
+    threshold, first, total = _MOST_EXCESS * sum(excess), 0, 0.0
     best = (spans, 0, spans)
     for last, value in enumerate(excess, 1):
         total += value
-        while total - excess[first] >= wanted and first < last - 1:
+        while total - excess[first] >= threshold and first < last - 1:
             total -= excess[first]
             first += 1
-        if total >= wanted:
+        if total >= threshold:
             best = min(best, (last - first, first, last))
     length, first, last = best
     return {

@@ -16,7 +16,7 @@ from mpiric.report._causes import effects_in_words
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
 _BAR, _WHOLE_BAR = 16, 40
-_START_UP = 0.05  # of the run, from which on starting and ending MPI is in the headline
+_START_UP = 0.05  # share of the run above which start and end of MPI are in the headline
 _HEALTHY = 0.8  # POP regards efficiencies above that as acceptable
 
 _DIAGNOSES = {  # of the weakest factor of the parallel efficiency

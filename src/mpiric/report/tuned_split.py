@@ -43,12 +43,12 @@ def gain_split(tuned: Tuned) -> SplitGain | None:
 
 
 def _is_shown(part: PartRatio) -> bool:
-    """Whether the interval of a part leaves no doubt that it is faster or slower."""
+    """Return whether the interval of a part leaves no doubt that it is faster or slower."""
     return part.low > 1 or 0 < part.high < 1
 
 
 def longer_sentence(split: SplitGain) -> str:
-    """What runs with a longer main part would gain, "" where its own gain is not shown."""
+    """Return the gain of runs with a longer main part; "" if the gain of that part is not shown."""
     gains = [
         f"{times} times as long would gain {_longer(split, times, ratio)}" for times, ratio in longer(split)
     ]

@@ -114,7 +114,7 @@ def _headline(tuned: Tuned) -> Text:
 
 
 def without_proof(tuned: Tuned) -> str:
-    """What is said of a tune that has compared nothing."""
+    """Describe a tune that has compared nothing."""
     if tuned.interrupted:
         return "interrupted before a proof"
     if tuned.best_so_far:
@@ -127,7 +127,7 @@ def without_proof(tuned: Tuned) -> str:
 
 
 def missing_words(best: BestSoFar) -> str:
-    """How far a proof has come, and what it still takes."""
+    """Describe the progress of a proof and its remaining cost."""
     so_far = f"faster in {best.wins} of {best.pairs} pairs; " if best.pairs else "seen by the search only; "
     return f"{so_far}a proof takes at least {best.missing_pairs} more, about {show_duration(best.missing_s)}"
 

@@ -20,7 +20,7 @@ from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
 from mpiric.schedulers._scheduler import Scheduler
 
 COMMAND_TIMEOUT_S = 30.0
-_BINDING = {  # dialect of a library's launcher → options that give each rank so many cores, side by side
+_BINDING = {  # dialect of a library's launcher → options that give each rank a number of adjacent cores
     "hydra": ("-bind-to", "core:{}", "-map-by", "core:{}"),
     "openmpi4": ("--map-by", "slot:PE={}", "--bind-to", "core"),
     "openmpi5": ("--map-by", "slot:PE={}", "--bind-to", "core"),
@@ -45,7 +45,7 @@ class BatchScheduler(Scheduler):
     submitted_pattern = ""  # the id of a job or array in what the submitter prints
     marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
     cancel_command: tuple[str, ...] = ()  # before ids
-    end_words: tuple[str, ...] = ()  # in what it writes into a job's log when it ends the job
+    end_words: tuple[str, ...] = ()  # phrases in a job's log that show that the scheduler ended it
     requeue_command: tuple[
         str, ...
     ] = ()  # before the id of a running job to be begun again; () if there is none
@@ -84,7 +84,7 @@ class BatchScheduler(Scheduler):
     def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = "") -> tuple[str, ...]:
         """Render the launcher's arguments that keep each rank on cores of its own.
 
-        ``dialect`` is that of the MPI library's own launcher, "" when unknown.
+        ``dialect`` belongs to the MPI library's own launcher, "" when unknown.
         """
         raise NotImplementedError
 

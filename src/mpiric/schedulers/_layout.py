@@ -23,7 +23,7 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
 
     Ranks that leave cores idle get equal shares of each socket, so that its memory and caches are used.
 
-    Raises MpiricError for what does not fit.
+    Raises MpiricError for a layout that does not fit.
     """
     spacing = 2 if request.bandwidth_bound else 1
     cores_per_rank = request.threads * spacing

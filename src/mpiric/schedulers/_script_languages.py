@@ -50,14 +50,14 @@ LANGUAGES = (_POSIX, _CSH, _FISH, _PYTHON)
 
 def language_of(shebang: str) -> Language:
     """``#!/usr/bin/env -S bash -l`` is bash's. Raises MpiricError for one that cannot serve."""
-    words = shebang.removeprefix("#!").split()
-    if not shebang.startswith("#!") or not words or not words[0].startswith("/"):
+    argv = shebang.removeprefix("#!").split()
+    if not shebang.startswith("#!") or not argv or not argv[0].startswith("/"):
         raise MpiricError(
             f"no script begins with {shebang!r}", hint="but with a line such as '#!/bin/bash -l'"
         )
-    if words[0].endswith("/env"):
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    name = words[0].rsplit("/", 1)[-1] if words else ""
+    if argv[0].endswith("/env"):
+        argv = [word for word in argv[1:] if not word.startswith("-") and "=" not in word]
+    name = argv[0].rsplit("/", 1)[-1] if argv else ""
     for language in LANGUAGES:
         if name in language.names or name.rstrip("0123456789.") in language.names:
             return language

@@ -107,8 +107,12 @@ class Flux(BatchScheduler):
         sizes = (f"--nodes={layout.nodes}", f"--ntasks={layout.ranks}")
         pmi = (f"--setopt=pmi={mpi}",) if mpi else ()
         cores = f"--cores-per-task={layout.cores_per_rank}"
-        each, rest = divmod(layout.gpus_per_node, layout.ranks_per_node)
-        gpus = (f"--gpus-per-task={each}", "--setopt=gpu-affinity=per-task") if each and not rest else ()
+        gpus_per_rank, remainder = divmod(layout.gpus_per_node, layout.ranks_per_node)
+        gpus = (
+            (f"--gpus-per-task={gpus_per_rank}", "--setopt=gpu-affinity=per-task")
+            if gpus_per_rank and not remainder
+            else ()
+        )
         return ("flux", "run", *sizes, cores, *gpus, *pmi, "--setopt=cpu-affinity=per-task")
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
@@ -130,7 +134,7 @@ class Flux(BatchScheduler):
                 before = (
                     jobs[element - settings.at_once] if 0 < settings.at_once <= element else settings.after
                 )
-                own = replace(
+                element_request = replace(
                     settings,
                     mark=f"{settings.mark}.{element}",
                     log=settings.log.replace("{element}", str(element)),
@@ -138,7 +142,7 @@ class Flux(BatchScheduler):
                     elements=0,
                     environment={**settings.environment, ELEMENT_VARIABLE: str(element)},
                 )
-                jobs.append(self.submit(host, script, own, patience))
+                jobs.append(self.submit(host, script, element_request, patience))
         except MpiricError:
             if jobs:
                 self.cancel(host, jobs)
@@ -157,12 +161,12 @@ class Flux(BatchScheduler):
     def marked_job(self, stdout: str, mark: str) -> str:
         """Find the job, or those of an array, whose marks end with the index of an element."""
         named = (line.partition("|")[::2] for line in stdout.splitlines())
-        own = [
+        elements = [
             (name.removeprefix(mark), job)
             for name, job in named
             if re.fullmatch(rf"{re.escape(mark)}(\.\d+)?", name)
         ]
-        return ",".join(job for _, job in sorted(own, key=lambda each: number_of(each[0][1:])))
+        return ",".join(job for _, job in sorted(elements, key=lambda element: number_of(element[0][1:])))
 
     def job_id(self, text: str) -> str:
         """The id in ASCII."""
@@ -230,9 +234,9 @@ def _hosts(resources: str) -> dict[str, int]:
         execution = parse_json(resources)["execution"]
         names = [name for part in execution["nodelist"] for name in hosts_of(part)]
         cores = [
-            len(parse_pu_list(each["children"]["core"]))
-            for each in execution["R_lite"]
-            for _ in parse_pu_list(each["rank"])
+            len(parse_pu_list(entry["children"]["core"]))
+            for entry in execution["R_lite"]
+            for _ in parse_pu_list(entry["rank"])
         ]
     except (ValueError, KeyError, TypeError, AttributeError, MpiricError):
         return {}

@@ -12,7 +12,7 @@ struct NothingNoted {
     template <class C, class... Arguments> MPIRIC_INLINE static void after(C&, const Arguments&...) {}
 };
 
-/// Statements before a call of a function, and after one that has succeeded.
+/// Statements before a call of a function, and after a successful call.
 template <Function> struct Notes : NothingNoted {};
 
 #include "wrap/notes.inc"

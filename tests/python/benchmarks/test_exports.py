@@ -1,4 +1,4 @@
-"""What the benchmark of exports counts as a kept claim, and what it covers."""
+"""Kept claims and coverage of the benchmark of exports."""
 
 from benchmarks.exports import CASES, is_kept, summary_of
 

@@ -89,7 +89,7 @@ def test_a_round_is_for_jobs(tmp_path):
 
 
 def submission_of(request):
-    """What the job of a request is started with: its directory counts as submitted."""
+    """Return the submission of a request's job: its directory counts as submitted."""
     (request.directory / "jobs").write_text("1\n")
     return request
 

@@ -181,6 +181,6 @@ def notes_of(entry: Classified) -> str:
 
 
 def notes(functions: list[Classified]) -> str:
-    """What is noted about each function, for the wrapper template."""
+    """Render the notes on each function for the wrapper template."""
     bodies = [text for text in map(notes_of, functions) if text]
     return MARK + "\n// clang-format off\n" + "\n".join(bodies) + "\n"

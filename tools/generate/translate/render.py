@@ -7,7 +7,7 @@ from .load import FAMILIES, Exceptions, read_exceptions, read_family, read_repai
 
 
 def how(function: Function, exceptions: Exceptions) -> str:
-    """Whether a function is generated, by hand, refused, or needs no function of the library."""
+    """Return whether a function is generated, by hand, refused, or needs no function of the library."""
     if function.name in exceptions.refused:
         return "refused"
     if function.name in exceptions.own or emit.is_conversion(function):

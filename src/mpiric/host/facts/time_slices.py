@@ -17,7 +17,7 @@ _OF_A_TICK = 0.02  # a time that is so close to a whole number of ticks is one, 
 _SPREAD_OF_A_TICK = 0.05
 _SAME = 1.015  # times whose quotient is below this do not differ
 _SIZES_APART, _LEAST_BYTES = 1024, 16 << 10  # sizes between which every network takes longer
-_LEAST_TICKS = 0.25  # what is shorter cannot come from slices: latencies are the same for many sizes
+_LEAST_TICKS = 0.25  # shorter times cannot come from slices: latencies are the same for many sizes
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ def tick_s() -> float:
 
 def disturbances(series: Mapping[int, Timed], tick: float) -> dict[int, str]:
     """Size → why its time is the scheduler's; ``series`` is of one candidate on the same ranks."""
-    found = {size: why for size, each in series.items() if (why := _of_one(each, tick))}
+    reasons = {size: why for size, timing in series.items() if (why := _of_one(timing, tick))}
     for sizes in _level(series, tick):
-        words = f"{_ms(series[sizes[0]])} for all sizes from {sizes[0]} to {sizes[-1]} bytes"
-        found = {**dict.fromkeys(sizes, words), **found}
-    return found
+        reason = f"{_ms(series[sizes[0]])} for all sizes from {sizes[0]} to {sizes[-1]} bytes"
+        reasons = {**dict.fromkeys(sizes, reason), **reasons}
+    return reasons
 
 
-def _of_one(each: Timed, tick: float) -> str:
-    if each.preempted:
+def _of_one(timing: Timed, tick: float) -> str:
+    if timing.preempted:
         return "a rank lost its CPU in most of the measurements"
-    ticks = round(each.time_s / tick)
-    off = abs(each.time_s - ticks * tick)
-    if ticks and off <= _OF_A_TICK * tick and each.spread_s <= _SPREAD_OF_A_TICK * tick:
-        return f"{_ms(each)} is a multiple of the scheduler's time slice of {tick * 1e3:g} ms"
+    ticks = round(timing.time_s / tick)
+    off = abs(timing.time_s - ticks * tick)
+    if ticks and off <= _OF_A_TICK * tick and timing.spread_s <= _SPREAD_OF_A_TICK * tick:
+        return f"{_ms(timing)} is a multiple of the scheduler's time slice of {tick * 1e3:g} ms"
     return ""
 
 
@@ -57,7 +57,7 @@ def _level(series: Mapping[int, Timed], tick: float) -> list[Sequence[int]]:
     """Runs of neighbouring sizes far apart whose times are all the same."""
     runs: list[list[int]] = [[]]
     for size in sorted(series):
-        times = [series[each].time_s for each in [*runs[-1], size]]
+        times = [series[member].time_s for member in [*runs[-1], size]]
         if max(times) > _SAME * min(times):
             runs.append([])
         runs[-1].append(size)
@@ -70,5 +70,5 @@ def _level(series: Mapping[int, Timed], tick: float) -> list[Sequence[int]]:
     ]
 
 
-def _ms(each: Timed) -> str:
-    return f"{each.time_s * 1e3:.3g} ms"
+def _ms(timing: Timed) -> str:
+    return f"{timing.time_s * 1e3:.3g} ms"

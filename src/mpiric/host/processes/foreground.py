@@ -114,7 +114,7 @@ def _wait(process: subprocess.Popen[bytes], until: float | None) -> bool:
         was_asked_to_end = was_asked_to_end or received.si_signo in _ENDING
         if received.si_code != _FROM_KERNEL and process.poll() is None:
             process.send_signal(received.si_signo)
-    while late := signal.sigtimedwait(_PASSED_ON, 0):  # what has ended the launcher does not end us too
+    while late := signal.sigtimedwait(_PASSED_ON, 0):  # late signals must not end mpiric
         was_asked_to_end = was_asked_to_end or late.si_signo in _ENDING
     return was_asked_to_end
 

@@ -10,7 +10,7 @@ from typing import Any
 Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
-PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)  # what batch systems send before a job's end; a launch's own
+PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)  # warnings of batch systems, meant for the launch
 
 
 class Interrupts:

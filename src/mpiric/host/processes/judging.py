@@ -22,7 +22,7 @@ def judge(
     came_early: bool = False,
     root: str = "",
 ) -> Execution:
-    """The execution that the keeper's answer describes; one that ``came_early`` ended where it should.
+    """The execution that the keeper's answer describes; if ``came_early``, it ended where it should.
 
     ``root`` is the directory in which its ranks saw the whole tree of files, "" for the real root.
     """

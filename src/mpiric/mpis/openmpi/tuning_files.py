@@ -1,4 +1,4 @@
-"""Open MPI: the rules file of `coll_tuned`, classic and as JSON, and that of `coll_han`.
+"""Open MPI: the rules file of `coll_tuned`, classic and as JSON, and the file of `coll_han`.
 
 Formats: ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, docs/tuning-apps/coll-tuned.rst and
 ompi/mca/coll/han/coll_han_dynamic_file.h of Open MPI; the JSON is read from version 6 on, the classic file
@@ -33,15 +33,15 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
     tables: dict[str, tuple[Box, ...]] = {}
     left: list[str] = []
     facts = packaged_table(_COLLECTIVES)
-    for collective, own in facts.items():
-        found, missed = boxes(policy, collective, by_node=False)
+    for collective, traits in facts.items():
+        selected, missed = boxes(policy, collective, by_node=False)
         left += missed
-        if own.get("sizeless") and any(len(box.pieces) > 1 for box in found):
+        if traits.get("sizeless") and any(len(box.pieces) > 1 for box in selected):
             left.append(f"{collective}: choices by size, which the ranks of Open MPI may not agree on")
-            found = tuple(box for box in found if len(box.pieces) == 1)
-        left += _lost(policy, collective, found)
-        if found:
-            tables[collective] = one_by_one(found) if _is_summed(collective) else found
+            selected = tuple(box for box in selected if len(box.pieces) == 1)
+        left += _lost(policy, collective, selected)
+        if selected:
+            tables[collective] = one_by_one(selected) if _is_summed(collective) else selected
     left += not_expressed(policy, facts)
     if not tables:
         return Exported(left_out=tuple(dict.fromkeys(left)))
@@ -50,7 +50,7 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
     files = {name: _json(tables) if version >= (6,) else _classic(tables, second=version >= (5,))}
     variables = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
     by_file = {"OMPI_MCA_coll_tuned_dynamic_rules_filename": name}
-    if between_nodes := {each: tables[each] for each in tables if _is_served_by_han(each, version)}:
+    if between_nodes := {key: tables[key] for key in tables if _is_served_by_han(key, version)}:
         files[_HAN] = _hand_over(between_nodes)
         variables["OMPI_MCA_coll_han_use_dynamic_file_rules"] = "1"
         by_file["OMPI_MCA_coll_han_dynamic_rules_filename"] = _HAN
@@ -62,7 +62,7 @@ def _is_summed(collective: str) -> bool:
 
 
 def _is_served_by_han(collective: str, version: tuple[int, ...]) -> bool:
-    """Whether `han` comes before `tuned` for this collective between nodes."""
+    """Return whether `han` comes before `tuned` for this collective between nodes."""
     since = packaged_table(_COLLECTIVES)[collective].get("han")
     return since is not None and version >= (since,)
 
@@ -70,11 +70,11 @@ def _is_served_by_han(collective: str, version: tuple[int, ...]) -> bool:
 def _hand_over(tables: dict[str, tuple[Box, ...]]) -> str:
     """Rules of `han` by which `tuned` serves the sizes with a choice.
 
-    Its sizes are those of one block where those of `tuned` are of all blocks together, as in an allgather.
+    Its sizes refer to one block where sizes of `tuned` refer to all blocks together, as in an allgather.
     """
     lines = [f"{len(tables)} # collectives"]
-    for collective, found in tables.items():
-        sizes = {max(ranks, 1): box for ranks, box in _closed(found)}
+    for collective, selected in tables.items():
+        sizes = {max(ranks, 1): box for ranks, box in _closed(selected)}
         lines += [
             f"{packaged_table(_COLLECTIVES)[collective]['number']} # {collective}",
             "1 # topologic levels",
@@ -90,12 +90,12 @@ def _hand_over(tables: dict[str, tuple[Box, ...]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lost(policy: Policy, collective: str, found: tuple[Box, ...]) -> list[str]:
+def _lost(policy: Policy, collective: str, selected: tuple[Box, ...]) -> list[str]:
     """Parameters that a rule has no room for."""
     expressed = (
         (_FANOUT, _SEGMENT) if version_numbers(policy.version) < (5,) else (_FANOUT, _SEGMENT, _REQUESTS)
     )
-    pieces = [piece for box in found for piece in box.pieces if piece.candidate]
+    pieces = [piece for box in selected for piece in box.pieces if piece.candidate]
     return [
         f"{collective}: {key} of {piece.candidate.name}"
         for piece in pieces
@@ -107,7 +107,11 @@ def _lost(policy: Policy, collective: str, found: tuple[Box, ...]) -> list[str]:
 def _given(piece: Piece) -> dict[str, str]:
     """Parameters of a rule that are not 0."""
     assert piece.candidate is not None
-    known = {_FANOUT: _FANOUTS} if any(each.key == _FANOUT for each in piece.candidate.parameters) else {}
+    known = (
+        {_FANOUT: _FANOUTS}
+        if any(parameter.key == _FANOUT for parameter in piece.candidate.parameters)
+        else {}
+    )
     return {**known, **dict(piece.parameters)}
 
 
@@ -117,8 +121,8 @@ def _classic(tables: dict[str, tuple[Box, ...]], *, second: bool) -> str:
     The second version of the format, read from Open MPI 5 on, adds the number of requests to a rule.
     """
     lines = [*(["rule-file-version-2"] * second), f"{len(tables)} # collectives"]
-    for collective, found in tables.items():
-        sizes = _closed(found)
+    for collective, selected in tables.items():
+        sizes = _closed(selected)
         lines += [
             f"{packaged_table(_COLLECTIVES)[collective]['number']} # {collective}",
             f"{len(sizes)} # communicator sizes",
@@ -133,9 +137,9 @@ def _classic(tables: dict[str, tuple[Box, ...]], *, second: bool) -> str:
 _DEFAULT = (_FIXED, "0", "0", "0")
 
 
-def _closed(found: tuple[Box, ...]) -> list[tuple[int, Box | None]]:
+def _closed(selected: tuple[Box, ...]) -> list[tuple[int, Box | None]]:
     sizes: list[tuple[int, Box | None]] = [(0, None)]
-    for box in sorted(found, key=lambda box: box.ranks):
+    for box in sorted(selected, key=lambda box: box.ranks):
         if sizes[-1][0] == box.ranks.low:
             sizes.pop()
         sizes.append((box.ranks.low, box))
@@ -158,8 +162,8 @@ def _json(tables: dict[str, tuple[Box, ...]]) -> str:
         "rule_file_version": 3,
         "module": "tuned",
         "collectives": {
-            collective: [_communicators(collective, box) for box in found]
-            for collective, found in tables.items()
+            collective: [_communicators(collective, box) for box in selected]
+            for collective, selected in tables.items()
         },
     }
     return json.dumps(document, indent=1) + "\n"

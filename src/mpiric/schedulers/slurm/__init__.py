@@ -126,8 +126,8 @@ class Slurm(BatchScheduler):
     def default_process_manager(self, host: Host) -> str:
         """Read MpiDefault."""
         done = host.run(self.limit_command, timeout_s=COMMAND_TIMEOUT_S)
-        found = re.search(r"^MpiDefault\s*=\s*(\S+)", done.stdout, re.MULTILINE)
-        return found[1] if found and done.status == 0 else ""
+        match = re.search(r"^MpiDefault\s*=\s*(\S+)", done.stdout, re.MULTILINE)
+        return match[1] if match and done.status == 0 else ""
 
     def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:
         """Cores of a rank, for an srun that is not told them by an option."""
@@ -198,10 +198,10 @@ class Slurm(BatchScheduler):
         ever: it is cancelled, and where no step starts then either, the allocation counts as lost.
         """
         patience = patience or Patience()
-        names = [each.name for each in allocation.hosts]
+        names = [node.name for node in allocation.hosts]
         began, late = patience.clock(), 0
         own = dict.fromkeys(name for name in host.environ if name.startswith(("SLURM_STEP", "SLURM_CPU")))
-        kept = {*foreign_steps, f"{allocation.job}.{host.environ.get('SLURM_STEP_ID', '')}"}
+        excluded = {*foreign_steps, f"{allocation.job}.{host.environ.get('SLURM_STEP_ID', '')}"}
         cancelled = ""
         inside = int(host.environ.get("SLURM_STEP_ID") or _FIRST_SPECIAL_STEP) < _FIRST_SPECIAL_STEP
         for _ in patience.attempts():
@@ -217,7 +217,7 @@ class Slurm(BatchScheduler):
             )
             late += step.status == TIMED_OUT
             if step.status == TIMED_OUT:
-                stuck = [each for each in self.steps(host, allocation.job) if each not in kept]
+                stuck = [item for item in self.steps(host, allocation.job) if item not in excluded]
                 if stuck:
                     host.run(["scancel", "--signal=KILL", *stuck], timeout_s=COMMAND_TIMEOUT_S)
                     host.run(["scancel", *stuck], timeout_s=COMMAND_TIMEOUT_S)

@@ -69,7 +69,7 @@ def blame(stderr: str) -> str:
 
 
 def steps(stdout: str) -> tuple[str, ...]:
-    """Lines of ``squeue --steps --format=%i``: numbered steps, without those of the job's own scripts."""
+    """Lines of ``squeue --steps --format=%i``: numbered steps, without the job's own scripts."""
     lines = (line.strip() for line in stdout.splitlines())
     return tuple(line for line in lines if re.fullmatch(r"[\d_+]+\.\d+(\+\d+)?", line))
 
@@ -153,11 +153,11 @@ def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
 
 def plugins(text: str) -> tuple[str, ...]:
     """Names that ``srun --mpi=list`` prints: each alone on a line, or all behind a colon."""
-    found = []
+    names = []
     for line in text.splitlines():
-        words = line.removeprefix("srun:").strip().rpartition(":")[2].split()
-        found += [word for word in words if len(words) == 1 or ":" in line]
-    return tuple(dict.fromkeys(found))
+        methods = line.removeprefix("srun:").strip().rpartition(":")[2].split()
+        names += [word for word in methods if len(methods) == 1 or ":" in line]
+    return tuple(dict.fromkeys(names))
 
 
 def features(stdout: str, partition: str) -> Mapping[str, int]:

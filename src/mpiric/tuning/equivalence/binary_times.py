@@ -8,14 +8,14 @@ from pathlib import Path
 from mpiric.tuning.equivalence.time_forms import CLOCK, DAY, can_be_time, is_time_number
 
 _BLOCK_BYTES = 1 << 20
-_MOST_PLACES = 1000  # more differences are no time stamps
-_AROUND_BYTES = 48  # of a difference: the longest time that is looked for
+_MOST_PLACES = 1000  # more differences are not time stamps
+_AROUND_BYTES = 48  # context of a difference: length of the longest time
 _TIME = re.compile(rf"{DAY}|{CLOCK}", re.IGNORECASE)
 _NUMBERS = (("<I", 4), (">I", 4), ("<q", 4), (">q", 4), ("<d", 8), (">d", 8))  # format, alignment
 
 
 def differ_in_times_alone(first: Path, second: Path) -> bool:
-    """Whether every byte that differs is part of a time: one in text, or a number of seconds since 1970."""
+    """Return whether all differing bytes are parts of times: in text, or as seconds since 1970."""
     if first.stat().st_size != second.stat().st_size:
         return False
     with first.open("rb") as one, second.open("rb") as other:
@@ -35,10 +35,10 @@ def _differences(first: Path, second: Path) -> Iterator[tuple[int, int]]:
     offset = 0
     with first.open("rb") as one, second.open("rb") as other:
         while block := one.read(_BLOCK_BYTES):
-            there = other.read(_BLOCK_BYTES)
-            if block != there:
+            other_block = other.read(_BLOCK_BYTES)
+            if block != other_block:
                 begin = None
-                for at, (a, b) in enumerate(zip(block, there, strict=True)):
+                for at, (a, b) in enumerate(zip(block, other_block, strict=True)):
                     if a != b and begin is None:
                         begin = at
                     elif a == b and begin is not None:

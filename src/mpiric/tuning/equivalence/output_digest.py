@@ -29,7 +29,7 @@ _MOST_SHAPES = 20_000
 _MOST_VALUES = 20_000  # kept of one column; beyond, sums stand for them
 _MOST_KEPT = 2_000_000  # values kept of one output in all
 _SEPARATORS = re.compile(r"(?<=,)|(?<=;)|\s+")
-_WORDS_OF_A_PART = 200  # of a line that is too long to be taken apart as one
+_WORDS_OF_A_PART = 200  # words per part of a line that is too long for one part
 _OTHERS = "(other lines)"
 _MASK = (1 << 64) - 1  # hashes hold within this process only, and so do digests
 
@@ -74,7 +74,7 @@ class Column:
 
     @property
     def is_moments(self) -> bool:
-        """Whether all values are numbers that stand for moments of these days."""
+        """Return whether all values are numbers that encode recent times."""
         return not self.texts and bool(self.numbers) and all(map(is_time_number, self.numbers or ()))
 
 
@@ -148,6 +148,6 @@ def _split(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
             if len(part) <= LONGEST_LINE:
                 yield number, part
             else:  # cut behind the same values in every run, however long these are
-                words = _SEPARATORS.split(part)
-                for at in range(0, len(words), _WORDS_OF_A_PART):
-                    yield number, " ".join(words[at : at + _WORDS_OF_A_PART])
+                tokens = _SEPARATORS.split(part)
+                for at in range(0, len(tokens), _WORDS_OF_A_PART):
+                    yield number, " ".join(tokens[at : at + _WORDS_OF_A_PART])

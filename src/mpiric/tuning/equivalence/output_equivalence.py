@@ -41,7 +41,7 @@ _ALARM = (
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for what is missing.
+    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for missing output.
 
     Runs that differ at one ``place`` have one line and value, or one file, that is not the original's.
     """
@@ -66,7 +66,7 @@ class _ExpectedShape:
     low: int  # fewest and most lines of it in an original run
     high: int
     columns: tuple[_ExpectedColumn, ...]
-    varies: bool = False  # in values that are no times
+    varies: bool = False  # values other than times vary
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Expectation:
 
     @property
     def compares_nothing(self) -> bool:
-        """Whether the originals print something, of which nothing is compared."""
+        """Return whether the originals print something but nothing of it is compared."""
         return bool(self.shapes) and not any(
             shape.low == shape.high
             and (not shape.columns or any(column.compared for column in shape.columns))

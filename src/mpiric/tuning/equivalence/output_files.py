@@ -28,7 +28,7 @@ Stamps = Mapping[str, tuple[int, int]]  # relative path → (size, modification 
 
 @dataclass(frozen=True)
 class FilesExpectation:
-    """What a run must leave behind. Made by `learn_files`. Names are those of `by_key`."""
+    """Expected files of a run, made by `learn_files`. Names are keys of `by_key`."""
 
     same: Mapping[str, bytes]  # name → digest
     texts: Mapping[str, Expectation]

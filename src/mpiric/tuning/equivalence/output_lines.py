@@ -112,29 +112,31 @@ def _squeeze(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def time_columns(shape: str) -> tuple[bool, ...]:
-    """Whether a value has the form of a date, a time of day or a duration, for each value of a shape."""
+    """Return, for each value of a shape, whether it has the form of a date, a time of day or a duration."""
     return tuple(mark in _TIMES for _, mark, _ in _marks(shape))
 
 
 @lru_cache(maxsize=4096)
 def path_columns(shape: str) -> tuple[bool, ...]:
-    """Whether a value is a path, for each value of a shape."""
+    """Return, for each value of a shape, whether it is a path."""
     return tuple(mark == "\x02path\x02" for _, mark, _ in _marks(shape))
 
 
 @lru_cache(maxsize=4096)
 def timing_columns(shape: str) -> tuple[bool, ...]:
-    """Whether unit or keyword make a value look like a measurement, for each value of a shape.
+    """Return, for each value of a shape, whether unit or keyword make it look like a measurement.
 
-    A value with a name of its own, as in JSON and XML, is told by this name alone.
+    A value with a name of its own, as in JSON and XML, is recognised by this name alone.
     """
-    found: list[bool] = []
+    measurements: list[bool] = []
     for before, mark, after in _marks(shape):
         named = _NAME_OF_VALUE.search(before)
         name = next(filter(None, named.groups()), "") if named else ""
-        words = name if name and name.lower() not in _OF_SEVERAL else before
-        found.append(mark in _TIMES or _UNIT.match(after) is not None or _KEYWORD.search(words) is not None)
-    return tuple(found)
+        context = name if name and name.lower() not in _OF_SEVERAL else before
+        measurements.append(
+            mark in _TIMES or _UNIT.match(after) is not None or _KEYWORD.search(context) is not None
+        )
+    return tuple(measurements)
 
 
 @lru_cache(maxsize=4096)

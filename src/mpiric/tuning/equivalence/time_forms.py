@@ -23,7 +23,7 @@ _ZONE = (
     r"(?:\s?(?:z|[+-]\d\d:?\d\d|utc|gmt|ces?t|[ecmp][sd]t|ak[sd]t|hst|ees?t|wes?t|bst|ist|jst|kst|msk"
     r"|a[ecw][sd]t|awst|nz[sd]t)(?![\w:]))"
 )
-_HALF = r"(?:\s?[ap]\.?m(?![a-z])\.?)"  # of a day
+_HALF = r"(?:\s?[ap]\.?m(?![a-z])\.?)"  # half of a day
 _BEFORE, _AFTER = r"(?<![\d:.])", r"(?![\d:])"
 
 _DAYS = r"\d{1,9}\s?d(?:ays?)?(?![a-z])"
@@ -74,7 +74,7 @@ DAY = (
     rf"|(?-i:(?=[A-Z])){_WEEKDAY},?"
 )
 CLOCK = rf"{_CLOCK_OF_3}|{_CLOCK_OF_2}|{_SPAN}"
-MAYBE = _MAYBE  # a time where the line speaks of one (`speaks_of_time`)
+MAYBE = _MAYBE  # a time if the line names one (`speaks_of_time`)
 
 _SIZES = re.compile(
     r"\b(?:grids?|dims?|dimensions?|sizes?|shapes?|mesh(?:es)?|ratios?|ranges?|ind(?:ex|ices)|slices?|levels?"
@@ -92,12 +92,12 @@ _TELLING = re.compile(
 
 
 def is_size(before: str) -> bool:
-    """Whether the text before a value names a size or a ratio, not a time: ``grid 16:16:32``."""
+    """Return whether the text before a value names a size or a ratio, not a time: ``grid 16:16:32``."""
     return _SIZES.search(before[-80:]) is not None
 
 
 def speaks_of_time(before: str) -> bool:
-    """Whether the text before a value makes it a time where its form alone does not: ``ended 13:08``."""
+    """Return whether the text before a value makes it a time although its form does not: ``ended 13:08``."""
     return not is_size(before) and _TELLING.search(before) is not None
 
 
@@ -107,7 +107,7 @@ def now_s() -> float:
 
 
 def can_be_time(value: str) -> bool:
-    """Whether a value in the form of a time can be one: a date of these days, fields below 60."""
+    """Return whether a value in the form of a time can be one: a date of these days, fields below 60."""
     if not re.fullmatch(r"\d\d-\d\d-\d\d", value):  # else a time of day: see MAYBE
         dates = [*_dates_in(value)]
         if dates or _HAS_DATE.search(value):
@@ -116,7 +116,7 @@ def can_be_time(value: str) -> bool:
 
 
 def is_time_number(number: float) -> bool:
-    """Whether a number is a moment of these days: seconds since 1970, or the digits of a date."""
+    """Return whether a number encodes a recent time: seconds since 1970, or the digits of a date."""
     now = now_s()
     if not 1e7 <= number < 1e19:  # NaN as well
         return False
@@ -151,8 +151,8 @@ def without_times(name: str) -> str:
         clock = _OWN_CLOCK.match(name, match.end())
         out += [name[position : match.start()], "#"]
         begin = position = clock.end() if clock else match.end()
-    rest = "".join(out) + name[position:]
-    return _OWN_NUMBER.sub(lambda match: "#" if is_time_number(float(match[0])) else match[0], rest)
+    masked = "".join(out) + name[position:]
+    return _OWN_NUMBER.sub(lambda match: "#" if is_time_number(float(match[0])) else match[0], masked)
 
 
 _HAS_DATE = re.compile(rf"{_MONTH}[^a-z]*\d|\d[^a-z]*{_MONTH}|\d+[-/.]\s?\d+[-/.]\s?\d", re.IGNORECASE)
@@ -168,16 +168,16 @@ _NAMED = re.compile(
 
 def _dates_in(text: str) -> Iterator[tuple[int, int, int]]:
     """Days that a text may mean: (year, month, day); year 0 where it has none."""
-    for found in re.finditer(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)", text):
-        yield int(found[1]), int(found[2]), int(found[3])
-    for found in _NUMERIC.finditer(text):
-        if found[1]:
-            yield int(found[1]), int(found[2]), int(found[3])
+    for match in re.finditer(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)", text):
+        yield int(match[1]), int(match[2]), int(match[3])
+    for match in _NUMERIC.finditer(text):
+        if match[1]:
+            yield int(match[1]), int(match[2]), int(match[3])
         else:
-            year = int(found[6]) if len(found[6]) == 4 else 2000 + int(found[6])
-            yield year, int(found[4]), int(found[5])
-            yield year, int(found[5]), int(found[4])
-            yield 2000 + int(found[4]), int(found[5]), int(found[6])
+            year = int(match[6]) if len(match[6]) == 4 else 2000 + int(match[6])
+            yield year, int(match[4]), int(match[5])
+            yield year, int(match[5]), int(match[4])
+            yield 2000 + int(match[4]), int(match[5]), int(match[6])
     if found_name := _NAMED.search(text):
         month = 1 + _MONTHS.index(found_name["month"][:3].lower())
         year = int(found_name["year"] or found_name["later"] or 0)

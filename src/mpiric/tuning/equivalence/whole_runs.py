@@ -37,7 +37,7 @@ def whole_disagreement(
             return str(different)
     keyed, files = [by_key(reference.files) for reference in references], by_key(found.files)
     for name in sorted(set.intersection(*map(set, keyed))):
-        runs = [each[name] for each in keyed]
+        runs = [files_of_run[name] for files_of_run in keyed]
         if name not in files:
             return f"the file '{printable_name(name)}' was not written"
         if reason := _file_disagreement(runs, files[name], rounding=rounding, settings=settings):

@@ -1,4 +1,4 @@
-"""How marks relate to what the program prints: ``4 for each line "Time = …"``."""
+"""Relation of marks to the lines that the program prints: ``4 for each line "Time = …"``."""
 
 import re
 
@@ -14,14 +14,14 @@ _NUMBER = re.compile(r"\S*\d\S*")
 
 
 def marks_per_line(marks: KeyPace, seen_s: float, printed: Printed) -> str:
-    """How many marks come for each line of a kind that is printed evenly; "" where none fits."""
+    """Return the number of marks per line of a kind that is printed evenly, as a phrase; "" if none fits."""
     half_s = seen_s / 2
     calls = calls_after(marks, half_s)
     best: tuple[float, int, str] | None = None
     for kind in printed_pace(printed).ranks[0].keys:
         if not kind.key.place or not is_even(kind.times_s, kind.stride, printed.seen_s):
             continue
-        # The clock of the output starts with the launch, that of the calls with the end of MPI_Init.
+        # The clock of the output starts with the launch, the clock of the calls with the end of MPI_Init.
         lines = calls_after(kind, printed.seen_s - half_s)
         if not lines or not calls:
             continue
@@ -30,8 +30,8 @@ def marks_per_line(marks: KeyPace, seen_s: float, printed: Printed) -> str:
         off = abs((ratio if ratio >= 1 else 1 / ratio) / number - 1)
         if number <= _MOST and off <= _OFF and (best is None or (off, number) < best[:2]):
             shown = _shown(kind.key.place, printed)
-            words = f"{number} for each line {shown!r}" if ratio >= 1 else f"1 for {number} lines {shown!r}"
-            best = off, number, words
+            phrase = f"{number} for each line {shown!r}" if ratio >= 1 else f"1 for {number} lines {shown!r}"
+            best = off, number, phrase
     return best[2] if best else ""
 
 

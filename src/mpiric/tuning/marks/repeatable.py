@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class RepeatableOptions(NamedTuple):
-    """A program's options and what they switch off. ``program`` is a regular expression of its whole name."""
+    """A program's options and their effect. ``program`` is a regular expression of its whole name."""
 
     program: str
     options: str
@@ -24,8 +24,8 @@ PROGRAMS = (
 
 
 def repeatable_hint(program: str) -> str:
-    """How a program is made to do the same work in every run, in a sentence; "" where it is not known."""
-    for known in PROGRAMS:
-        if re.fullmatch(known.program, program):
-            return f"{known.why}; `{known.options}` among its options makes runs repeatable"
+    """Return a sentence on how to make a program do the same work in every run; "" if unknown."""
+    for entry in PROGRAMS:
+        if re.fullmatch(entry.program, program):
+            return f"{entry.why}; `{entry.options}` among its options makes runs repeatable"
     return ""

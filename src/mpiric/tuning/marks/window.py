@@ -21,7 +21,7 @@ _BUDGET_SHARE = 40  # trials that a budget is to have room for
 _BLOCKS = 32  # of equally many marks, of which a run's course is made
 _LEAST_RUN_SPREAD = 0.01  # σ₀: two or three runs show less by chance, no proof calls less
 _TRANSIENT, _SIGMAS = 0.03, 4.0  # a block is of the transient beyond both
-_OF_SET_UP = 0.75  # of the calls: as many in the first half of the time are of another kind than the rest
+_OF_SET_UP = 0.75  # share of the calls in the first half of the time that indicates a set-up
 _GROWTH = 0.03  # over what was seen, below which it is not worth a word
 
 _Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ def choose_window(paces: Sequence[KeyPace], budget_s: float, after_s: float = 0.
     numbers = _numbers(1, last_known)
     if len(numbers) < 3:
         return None
-    # Most calls may be of the set-up: then those of the second half of the time are of the steps.
+    # Most calls may be of the set-up: then the calls in the second half of the time belong to the steps.
     half = _first_call_after(paces, 1, last_known, _middle(paces, last_known) / 2)
     later = _numbers(half, last_known)
     if half > _OF_SET_UP * last_known and len(later) >= 3:

@@ -8,7 +8,7 @@ from mpiric.host.facts.time_slices import Timed, disturbances
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured
 from mpiric.tuning.policy.sampling import SweepPoint, Times
 
-_MOST_PREEMPTED = 0.5  # from here on the median of the batches is one of them
+_MOST_PREEMPTED = 0.5  # share from which the median batch is a preempted one
 
 
 def disturbed_points(measured: Times, tick_s: float) -> dict[SweepPoint, str]:
@@ -29,7 +29,7 @@ def without_disturbed(measured: Times, tick_s: float) -> dict[SweepPoint, Measur
 
 
 def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
-    """A policy without disturbed times; what was decided by them is undecided."""
+    """A policy without disturbed times; decisions that rest on them are undecided."""
     series: dict[Hashable, dict[int, Timed]] = defaultdict(dict)
     for key in learned.keys:
         for times in key.candidates:
@@ -37,16 +37,16 @@ def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
     reasons = {of: disturbances(sizes, tick_s) for of, sizes in series.items()}
     keys = []
     for key in learned.keys:
-        left = tuple(
+        remaining = tuple(
             times
             for times in key.candidates
             if key.start not in reasons[key.collective, key.shape, times.name]
         )
         rests_on = {LIBRARY, key.candidate} & {times.name for times in key.candidates}
-        if rests_on <= {times.name for times in left}:
-            keys.append(replace(key, candidates=left))
+        if rests_on <= {times.name for times in remaining}:
+            keys.append(replace(key, candidates=remaining))
         else:
-            keys.append(replace(key, candidates=left, candidate=LIBRARY, decided=False, confidence=0.0))
+            keys.append(replace(key, candidates=remaining, candidate=LIBRARY, decided=False, confidence=0.0))
     return replace(learned, keys=tuple(keys))
 
 

@@ -185,5 +185,5 @@ def _key_json(key: LearnedKey) -> dict[str, Any]:
 
 
 def _times_json(times: Measured) -> dict[str, Any]:
-    """The times of a candidate; those that were disturbed are in no policy."""
+    """The times of a candidate; disturbed times are in no policy."""
     return {name: value for name, value in vars(times).items() if name != "preempted"}

@@ -88,9 +88,9 @@ def _at_all(subject: Subject, grid: Sequence[int], names: Sequence[str], measure
 def _between(
     subject: Subject, grid: Sequence[int], names: Sequence[str], measured: Times
 ) -> list[SweepPoint]:
-    known = [at for at, size in enumerate(grid) if SweepPoint(subject, size, LIBRARY) in measured]
+    measured_at = [at for at, size in enumerate(grid) if SweepPoint(subject, size, LIBRARY) in measured]
     points: list[SweepPoint] = []
-    for low, high in pairwise(known):
+    for low, high in pairwise(measured_at):
         if high - low < 2:
             continue
         ends = [_times(subject, grid[at], names, measured) for at in (low, high)]
@@ -194,8 +194,8 @@ def learned_keys(
             end = grid[at + 1] if at + 1 < len(grid) else None
             there = _at(size, by_size)
             if LIBRARY not in there:
-                if LIBRARY in (known := _at(size, with_disturbed)):
-                    keys.append(_open(_key(subject, start, end, known, known[LIBRARY])))
+                if LIBRARY in (all_times := _at(size, with_disturbed)):
+                    keys.append(_open(_key(subject, start, end, all_times, all_times[LIBRARY])))
                 continue
             key = _key(subject, start, end, there, _chosen(there))
             if key.candidate != LIBRARY and doubtful[subject] & _rests_on(size, by_size):

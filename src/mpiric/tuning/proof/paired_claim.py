@@ -25,7 +25,7 @@ class PairedClaim:
     ratios: list[Known] = field(default_factory=list)  # original ÷ answer of each
     verdict: Verdict | None = None
     stopped_because: str = ""
-    missing_pairs: int = 0  # of a claim that the budget left open, at least
+    missing_pairs: int = 0  # minimum for a decision of an open claim
 
     def enter(self, original: Bounds, answer: Bounds) -> None:
         """Add a pair."""
@@ -54,7 +54,7 @@ class PairedClaim:
             self.stopped_because = f"more pairs would hardly decide it, after {count}"
 
     def run_out(self) -> None:
-        """Stop for want of budget; undecided unless the interval already rules out a gain."""
+        """Stop because the budget is used up; undecided unless the interval already rules out a gain."""
         count, fewest = len(self.pairs), self.rule.fewest_pairs(self.error)
         note = f"; at least {fewest} are needed" if count < fewest else ""
         self.stopped_because = f"the budget ended after {count} pairs{note}"
@@ -66,13 +66,13 @@ class PairedClaim:
         self.verdict = Verdict.LIKELY if is_likely else Verdict.UNDECIDED
 
     def _wins(self) -> tuple[int, int]:
-        """In how many pairs the answer is faster, and in how many slower, by more than the minimum effect."""
+        """Count the pairs in which the answer is faster, and slower, by more than the minimum effect."""
         effect = self.rule.minimum_effect
         faster = sum(low > 1 + effect for low, _ in self.ratios)
         return faster, sum(high < 1 - effect for _, high in self.ratios)
 
     def _missing(self, wins: int) -> int:
-        """How many further pairs decide, if all of them agree with the majority; at least one."""
+        """Return the number of further pairs that decide if all agree with the majority; at least one."""
         count = len(self.pairs)
         for more in range(1, self.rule.max_pairs - count + 1):
             needed = confidence_sequence.wins_needed(count + more, self.error / 2)

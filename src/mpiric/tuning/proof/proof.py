@@ -359,11 +359,11 @@ def _stop_at(
     """Objective from which on a run may be stopped, as it is known to be slower then; None where none is."""
     if replicate == WITHOUT:
         # Being slower than the original is an answer: waiting for its end would take the time of pairs.
-        known = [
+        durations = [
             slowest,
             *(trial.objective or 0.0 for (other, _), trial in trials.items() if other == ORIGINAL),
         ]
-        return STOP_AT * max(known) or inf
+        return STOP_AT * max(durations) or inf
     first = [trial for (other, n), trial in trials.items() if n == replicate and other != configuration]
     return STOP_AT * first[0].objective if first and first[0].objective is not None else None
 

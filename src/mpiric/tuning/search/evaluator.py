@@ -15,10 +15,10 @@ from mpiric.tuning.search.space import Point, SearchSpace
 Measure = Callable[[Configuration, float], Trial]
 
 _CAP = 2.5  # a run longer than this multiple of the best is stopped
-_CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # of its slowest run: beyond, it hangs
+_CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # time limit from the slowest run: factor, and slack
 _HANGS = 4.0  # the same of the slowest, where the objective is not the time of the run
 _ORIGINAL_EVERY = 12  # runs
-_DISTURBED = 0.26  # of the logarithm of a run's time: 1.3 times as long
+_DISTURBED = 0.26  # increase of the logarithm of a run's time: 1.3 times as long
 _MUCH = 0.15  # off the logarithm of the objective
 _SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
 
@@ -98,18 +98,18 @@ class Evaluator:
         return min(self.logs[first:], default=inf) < median(self.logs[:first]) - _MUCH
 
     def is_original_disturbed(self) -> bool:
-        """Whether half of the original's runs or more took much longer than the quickest."""
+        """Return whether half of the original's runs or more took much longer than the quickest."""
         logs = [log for log, point in zip(self.logs, self.points, strict=True) if not any(point)]
         return self.objective_is_time and median(logs) > min(logs) + _DISTURBED
 
     def was_slower(self, point: Point) -> bool:
-        """Whether the runs of a point took longer than those of the original, drift and doubt left aside."""
-        own = [time for seen, time in zip(self.points, self.logs, strict=True) if seen == point]
-        original = [time for seen, time in zip(self.points, self.logs, strict=True) if not any(seen)]
-        return bool(own and original) and median(own) > median(original)
+        """Return whether the runs of a point took longer than the original, without drift and uncertainty."""
+        logs = [time for measured, time in zip(self.points, self.logs, strict=True) if measured == point]
+        original = [time for measured, time in zip(self.points, self.logs, strict=True) if not any(measured)]
+        return bool(logs and original) and median(logs) > median(original)
 
     def weight(self, point: Point) -> int:
-        """How many settings of a point are heavy ones."""
+        """Count the heavy settings of a point."""
         return sum(factor.heavy for factor, level in zip(self.space.factors, point, strict=True) if level)
 
     def runs_of(self, point: Point) -> int:
@@ -205,24 +205,28 @@ class Evaluator:
             self.failed[point] = trial.reason or trial.outcome.value
 
     def _was_slow(self, trial: Trial) -> bool:
-        """Whether a run was stopped because its objective was known to be large."""
+        """Return whether a run was stopped because its objective was known to be large."""
         is_known = self.objective_is_time or trial.at_least is not None
         return trial.outcome is Outcome.TIMED_OUT and is_known
 
     def _forget(self, point: Point) -> None:
-        kept = [(seen, time) for seen, time in zip(self.points, self.logs, strict=True) if seen != point]
-        self.points[:], self.logs[:] = [seen for seen, _ in kept], [time for _, time in kept]
+        kept = [
+            (measured, time)
+            for measured, time in zip(self.points, self.logs, strict=True)
+            if measured != point
+        ]
+        self.points[:], self.logs[:] = [measured for measured, _ in kept], [time for _, time in kept]
         self.stopped.discard(point)
 
     def _limit_s(self, point: Point) -> float:
         """Stop what is clearly slower than the best, and a run of the original that hangs."""
         if not any(point):
-            own = [
+            logs = [
                 trial.wall_s
                 for trial in self.trials
                 if not trial.configuration and trial.outcome is Outcome.OK
             ]
-            return _CAP_OF_ORIGINAL * max(own) + _SLACK_OF_ORIGINAL_S if own else float("inf")
+            return _CAP_OF_ORIGINAL * max(logs) + _SLACK_OF_ORIGINAL_S if logs else float("inf")
         if not self.logs:
             return float("inf")
         walls: dict[Configuration, list[float]] = defaultdict(list)

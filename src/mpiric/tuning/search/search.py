@@ -53,7 +53,7 @@ class SearchResult:
 
     candidates: tuple[ProofCandidate, ...]
     rejected: tuple[tuple[Configuration, str], ...]
-    disturbed_runs: int = 0  # that something else on the machine has slowed
+    disturbed_runs: int = 0  # runs slowed by something else on the machine
     runs: int = 0
 
 

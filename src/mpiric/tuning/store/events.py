@@ -33,15 +33,15 @@ def _is_text(value: object) -> bool:
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_text_map(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 def _is_result(value: object) -> bool:
-    """Whether the fields of a result that others read are of their types; a result may have more."""
+    """Return whether the fields of a result that readers use have their types; a result may have more."""
     if not isinstance(value, dict):
         return False
     ratio, changes = value.get("ratio"), value.get("changes", [])
@@ -50,7 +50,7 @@ def _is_result(value: object) -> bool:
         and _is_text_map(value.get("configuration") or {})
         and _is_texts(value.get("tried", []))
         and isinstance(changes, list)
-        and all(isinstance(each, dict) and isinstance(each.get("knob"), str) for each in changes)
+        and all(isinstance(item, dict) and isinstance(item.get("knob"), str) for item in changes)
     )
 
 

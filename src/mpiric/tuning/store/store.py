@@ -175,12 +175,12 @@ def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
 
 def _make_directory(path: Path) -> None:
     """Make the directory of a tune: nobody else writes to it, and in the user's own store nobody reads it."""
-    own = default_store()
-    if path.is_relative_to(own):
-        own.parent.mkdir(parents=True, exist_ok=True)
-        own.mkdir(mode=0o700, exist_ok=True)
+    user_store = default_store()
+    if path.is_relative_to(user_store):
+        user_store.parent.mkdir(parents=True, exist_ok=True)
+        user_store.mkdir(mode=0o700, exist_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode=0o700 if path.is_relative_to(own) else 0o755, exist_ok=True)
+    path.mkdir(mode=0o700 if path.is_relative_to(user_store) else 0o755, exist_ok=True)
 
 
 def _summary(path: Path) -> TuneSummary:
@@ -195,7 +195,7 @@ def _summary(path: Path) -> TuneSummary:
         started_at=str(log.meta.get("at", "")),
         command=tuple(str(word) for word in command) if isinstance(command, list) else (),
         finished=bool(finished),
-        undecided=verdict in {each.value for each in Verdict if each.is_open},
+        undecided=verdict in {state.value for state in Verdict if state.is_open},
         running=Lock.holder(path / "lock"),
         trials=len(log.trials),
         damaged_lines=log.damaged_lines,

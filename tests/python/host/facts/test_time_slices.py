@@ -1,4 +1,4 @@
-"""Times that the scheduler has made are told from those of messages."""
+"""Times caused by the scheduler are distinguished from message times."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the keeper saw of ranks, as it is known outside of its mounts."""
+"""Observations of the keeper on ranks, with the paths outside of its mounts."""
 
 from mpiric.host.processes.judging import ranks_of
 

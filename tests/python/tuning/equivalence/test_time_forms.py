@@ -1,4 +1,4 @@
-"""Dates, times and durations are no results, at any minute of a day and on any day of a year."""
+"""Dates, times and durations are not results, at any minute of a day and on any day of a year."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone

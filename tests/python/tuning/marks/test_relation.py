@@ -1,4 +1,4 @@
-"""How many marks come for a line of the output."""
+"""Number of marks per line of the output."""
 
 import pytest
 from tests.support.paces import key, key_pace

@@ -319,7 +319,7 @@ def test_a_run_without_a_setting_is_given_no_more_than_tells_that_it_is_slow() -
     assert without
     assert all(limit is not None and limit <= 2.1 for limit in without)
     shares = {share.knobs: share for share in proof.evidence.shares}
-    assert shares["allocator",].shown  # that it is slow without it is an answer
+    assert shares["allocator",].shown  # slow runs without the setting are evidence
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the evaluator makes of trials that turn out otherwise later."""
+"""Trials whose outcome is corrected after the evaluator has used them."""
 
 from dataclasses import replace
 

@@ -184,7 +184,7 @@ def test_open_mpi_that_was_told_of_shared_cpus_yields_by_itself(told: bool, scor
 def test_one_thread_is_not_tried_where_each_rank_has_one_cpu_and_so_one_thread() -> None:
     case = situation()
     bound = tuple(replace(rank, cpus_allowed=(n,)) for n, rank in enumerate(case.observation.ranks))
-    free = tuple(replace(rank, cpus_allowed=(0, 1), threads=2) for rank in bound)
+    free = tuple(replace(rank, cpus_allowed=(0, 1), threads=8) for rank in bound)
     on_one, on_all = (
         replace(case, observation=replace(case.observation, ranks=ranks)) for ranks in (bound, free)
     )

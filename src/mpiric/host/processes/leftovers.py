@@ -161,9 +161,16 @@ def _open_segments(pid: int) -> Iterator[str]:
 
 
 def _has_living_proxy(above: Collection[int]) -> bool:
-    """Return whether a proxy of MPICH's launcher lives, which may have exported any of the topologies."""
-    pids = (pid for pid in all_pids() if pid not in above)
+    """Return whether a proxy of MPICH's launcher lives that may have exported any of the topologies."""
+    pids = (pid for pid in all_pids() if pid not in above and _is_own_process(pid))
     return any(read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) for pid in pids)
+
+
+def _is_own_process(pid: int) -> bool:
+    try:
+        return os.stat(f"/proc/{pid}").st_uid == os.geteuid()  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:

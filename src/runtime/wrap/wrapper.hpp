@@ -49,7 +49,7 @@ struct Recorded<function, policy, Notes, Result (*)(Arguments...)> {
 
   private:
     [[gnu::noinline]] static Result apart(Arguments... arguments) { return record(arguments...); }
-    [[gnu::always_inline]] static inline Result record(Arguments... arguments) {
+    [[gnu::always_inline]] static Result record(Arguments... arguments) {
         Notes<function>::before(arguments...);
         return intercept<function, policy, Pointer>(
             [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); },

@@ -38,14 +38,16 @@ PHRASES = {
     ),
 }
 DOCSTRING_OPENING = re.compile(
-    r"(?:What|Whether|One|Of|That of|Those|The same|The other way|How|Where|Who|As|In|By|With|For|To|Its|Their|No more|None)\b"
+    r"(?:What|Whether|One|Of|That of|Those|The same|The other way|How|Where|Who|As|In|By|With|For|To|Its|Their"
+    r"|No more|None)\b"
 )
 TRAILING_OPENING = re.compile(
-    r"(?:of|that|those|what|which|whose|who|in|as|by|with|for|to|on|at|from|where|while|until|is|are|has)\b", re.I
+    r"(?:of|that|those|what|which|whose|who|in|as|by|with|for|to|on|at|from|where|while|until|is|are|has)\b",
+    re.I,
 )
 VAGUE_NAMES = frozenset(
-    "found words own known whole left made given told wanted each wishes asked heard said begun taken there here others rest"
-    " gone kept seen meant ours theirs most least far".split()
+    "found words own known whole left made given told wanted each wishes asked heard said begun taken there here others"
+    " rest gone kept seen meant ours theirs most least far".split()
 )
 CATEGORIES = (*PHRASES, "docstring opening", "trailing comment opening", "help text fragment", "vague name")
 
@@ -58,7 +60,9 @@ def pieces_of_python(source: str) -> Iterator[Piece]:
     tree = ast.parse(source)
     docstrings = set()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node):
+        if isinstance(
+            node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        ) and ast.get_docstring(node):
             docstrings.add(node.body[0].value)  # type: ignore[attr-defined]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield "name", node.lineno, node.id
@@ -118,7 +122,9 @@ def hits_of(kind: str, text: str) -> Iterator[tuple[str, str]]:
 
 def search_repository() -> tuple[dict[str, list[str]], int]:
     """Return the places of each category as "file:line: excerpt", and the number of lines searched."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True
+    ).stdout
     places: dict[str, list[str]] = defaultdict(list)
     lines = 0
     for name in listed.split("\n"):
@@ -139,7 +145,9 @@ def search_repository() -> tuple[dict[str, list[str]], int]:
 
 def main() -> int:
     """Check, list or lower, as the command line says; return 1 if a count is above its ceiling."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--show", nargs="+", metavar=("CATEGORY", "N"), help="list the places of a category")
     parser.add_argument("--lower", action="store_true", help="lower the ceilings to today's counts")
     arguments = parser.parse_args()
@@ -160,7 +168,9 @@ def main() -> int:
         limit = sum(ceilings.values()) if category == "all" else ceilings[category]
         print(f"{count:6d} (ceiling {limit})  {1000 * count / lines:6.2f} per 1,000 lines  {category}")
     for category in exceeded:
-        print(f"{category}: more than the ceiling; list them with: python tools/check/prose.py --show '{category}'")
+        print(
+            f"{category}: more than the ceiling; list them with: python tools/check/prose.py --show '{category}'"
+        )
         print(*places[category][-10:], sep="\n")
     return 1 if exceeded else 0
 

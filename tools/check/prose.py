@@ -38,16 +38,17 @@ PHRASES = {
     ),
 }
 DOCSTRING_OPENING = re.compile(
-    r"(?:What|Whether|One|Of|That of|Those|The same|The other way|How|Where|Who|As|In|By|With|For|To|Its|Their"
-    r"|No more|None)\b"
+    r"(?:What|Whether|One|Of|That of|Those|The same|The other way|How|Where|Who|As|In|By|With|For|To"
+    r"|Its|Their|No more|None)\b"
 )
 TRAILING_OPENING = re.compile(
-    r"(?:of|that|those|what|which|whose|who|in|as|by|with|for|to|on|at|from|where|while|until|is|are|has)\b",
+    r"(?:of|that|those|what|which|whose|who|in|as|by|with|for|to|on|at|from|where|while|until|is|are"
+    r"|has)\b",
     re.I,
 )
 VAGUE_NAMES = frozenset(
-    "found words own known whole left made given told wanted each wishes asked heard said begun taken there here others"
-    " rest gone kept seen meant ours theirs most least far".split()
+    "found words own known whole left made given told wanted each wishes asked heard said begun taken"
+    " there here others rest gone kept seen meant ours theirs most least far".split()
 )
 CATEGORIES = (*PHRASES, "docstring opening", "trailing comment opening", "help text fragment", "vague name")
 
@@ -168,9 +169,7 @@ def main() -> int:
         limit = sum(ceilings.values()) if category == "all" else ceilings[category]
         print(f"{count:6d} (ceiling {limit})  {1000 * count / lines:6.2f} per 1,000 lines  {category}")
     for category in exceeded:
-        print(
-            f"{category}: more than the ceiling; list them with: python tools/check/prose.py --show '{category}'"
-        )
+        print(f"{category}: above the ceiling; to list them: python tools/check/prose.py --show '{category}'")
         print(*places[category][-10:], sep="\n")
     return 1 if exceeded else 0
 

@@ -126,21 +126,21 @@ def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Repor
 
 def disturbed_times(routes: Sequence[Route]) -> tuple[Finding, ...]:
     """A finding where times of routes were the scheduler's."""
-    disturbed = [
+    left_out = [
         (route.configuration, pair_class, size, why)
         for route in routes
         for probe in route.probes
         for pair_class in probe.points
         for size, why in disturbed(probe, pair_class).items()
     ]
-    if not disturbed:
+    if not left_out:
         return ()
-    configuration, pair_class, size, why = disturbed[0]
+    configuration, pair_class, size, why = left_out[0]
     route_words = str(configuration) if configuration else "as it is"
     return (
         Finding(
             "disturbed-times",
-            f"{len(disturbed)} times are those of the kernel's scheduler and were not compared",
+            f"{len(left_out)} times are those of the kernel's scheduler and were not compared",
             f"{pair_class.value}, {route_words}, {size} bytes: {why}",
             "measure with a CPU for each rank and nothing else on the nodes",
         ),

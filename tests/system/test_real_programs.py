@@ -219,7 +219,7 @@ def test_a_program_answers_the_same_under_each_mpi_of_its_family(stage: Stage, l
     if label.startswith(program.refused or "\0"):
         assert done.returncode == 122
         assert re.search(
-            rf"cannot run under {re.escape(label)}: the program asks for lib\S*\.so\.\d+", done.stderr
+            rf"cannot run under {re.escape(label)}: the program needs lib\S*\.so\.\d+", done.stderr
         )
         return
     assert stage.answer(done) == stage.answer(stage.run(*stage.argv))

@@ -11,7 +11,7 @@ from mpiric.launchers._openmp import runtime_variables
 from mpiric.launchers._parse import ambiguous_launcher_word, launcher_word, parse_command
 from mpiric.launchers._registry import dialects
 from mpiric.launchers._render import render
-from mpiric.launchers._spell import recognise_launcher, spell
+from mpiric.launchers._spell import recognise_launcher, spell, spell_carried
 from mpiric.launchers._variables import given_to_ranks
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "render",
     "runtime_variables",
     "spell",
+    "spell_carried",
     "write_host_file",
 ]

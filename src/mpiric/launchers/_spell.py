@@ -12,6 +12,12 @@ def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
     return None if speller is None else speller(situation, value)
 
 
+def spell_carried(knob: str, value: str, situation: Situation) -> Spelling | None:
+    """Return how the launcher keeps a value that the user did not choose; None: as a chosen one."""
+    speller = dialects()[situation.job.dialect].spellings_of_carried.get(knob)
+    return None if speller is None else speller(situation, value)
+
+
 def recognise_launcher(banner: str) -> tuple[str, str] | None:
     """What a launcher prints for ``--version`` → its dialect and version; None when nobody knows it."""
     for name, dialect in dialects().items():

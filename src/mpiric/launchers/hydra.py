@@ -51,6 +51,17 @@ def _mapping(situation: Situation, value: str) -> Spelling | None:
     return Spelling(options=(*binding, ("-map-by", word)))
 
 
+def _carried_binding(situation: Situation, value: str) -> Spelling | None:
+    """The binding of another library's ranks, through a variable that MPI_Comm_spawn survives.
+
+    After ``-bind-to`` on the command line, hydra of MPICH 5.0 ends a program that spawns: "duplicate setting:
+    binding". Proxies on other nodes do not get the variable.
+    """
+    if value not in _BINDING or situation.nodes > 1:
+        return None
+    return Spelling(launcher_environment={"HYDRA_BINDING": _BINDING[value]})
+
+
 def _threads(situation: Situation, value: str) -> Spelling | None:
     """Mapped as it is bound: ``-bind-to core:4 -map-by core`` would shift each rank by one core only."""
     if not count_of(value):
@@ -136,6 +147,7 @@ DIALECT = Dialect(
         "launch-route": route_speller,
         **SPELLINGS,
     },
+    spellings_of_carried={"binding": _carried_binding},
     merge=_merge,
     facets=_facets,
     in_scripts={

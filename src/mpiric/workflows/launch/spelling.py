@@ -36,9 +36,14 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
     """
     written: dict[str, Spelling] = {}
     under = _switched(configuration, situation)
+    chosen = configuration.as_dict()
     for name, value in completed(configuration, situation).items:
         knob = knobs.all_knobs()[name]
-        spelling = spell(knob, value, situation if name in _SWITCHES else under)
+        spelling = None
+        if name not in chosen and not chosen.keys() & {"mapping", "threads-per-rank"}:
+            spelling = launchers.spell_carried(name, value, under)
+        if spelling is None:
+            spelling = spell(knob, value, situation if name in _SWITCHES else under)
         if spelling is None:
             raise _unwritten(knob, value, under)
         written[name] = spelling

@@ -114,7 +114,7 @@ class Dialect:
     recognise_version: Callable[[str], str | None]  # what `--version` prints → version, None for another
     write: Mapping[Meaning, Writer]
     spellings: Mapping[str, Speller] = field(default_factory=dict)  # knob → (situation, value) → spelling
-    spellings_of_carried: Mapping[str, Speller] = field(default_factory=dict)  # of what the user did not choose
+    spellings_of_carried: Mapping[str, Speller] = field(default_factory=dict)  # of defaults kept
     merge: Callable[[Meaning, str, str], str | None] = placement_above
     facets: Callable[[LaunchOption], tuple[Facet, ...]] = _one_facet  # meanings of one option
     neutral: bool = False  # serves every MPI library and is known by its name alone

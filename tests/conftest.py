@@ -113,8 +113,12 @@ PREFIXED: dict[str, Callable[[str], bool]] = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and run each file of real launchers on one worker."""
+    """Leave out long tests, and run each file of real launchers on one worker.
+
+    pytest-xdist starts the largest groups first, so that tests that wait for launchers run beside the others.
+    """
     for item in items:
         if item.path.is_relative_to(ROOT / "tests/system"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
@@ -123,6 +127,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     long = [item for item in items if item.get_closest_marker("sweep")]
     items[:] = [item for item in items if item not in long]
     config.hook.pytest_deselected(items=long)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse versions of pytest and pytest-xdist that ignore groups together."""
+    for item in session.items:
+        grouped = session.config.getoption("loadgroup", False) and item.get_closest_marker("xdist_group")
+        if grouped and "@" not in item.nodeid:
+            raise pytest.UsageError("this pytest-xdist does not group tests under this pytest")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -10,7 +10,7 @@ STEP    := tools/step
 export ARCHS JOBS PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup headers native-portable packages check format test test-all test-programs examples bench demo clean
+.PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs examples bench demo clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,8 +39,14 @@ packages: native-portable ## source distribution, wheels for ARCHS and recipes, 
 check: setup      ## formats, lints, types, room borders, generated code
 	@tools/check/all
 
+lint: setup       ## the checks that take seconds: formats, lints of Python, types, prose
+	@tools/check/all --fast
+
 format: setup     ## write Python and C++ as `make check` wants it
 	@$(STEP) "formats" tools/check/reformat
+
+test-fast: setup  ## unit tests of Python and C++ only
+	@$(PYTEST) -n $(WORKERS) -m "not slow" tests/python tests/runtime tests/mapper --ignore tests/python/benchmarks
 
 test: setup check ## setup, check, and every test but the long ones
 	@$(PYTEST) -n $(WORKERS)

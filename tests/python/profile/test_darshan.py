@@ -15,7 +15,7 @@ from mpiric.profile.darshan import read_log
 LOGS = Path(getattr(importlib.util.find_spec("darshan"), "origin", "") or "/nowhere").parent / "tests/input"
 BAD, SHARED = LOGS / "sample-badost.darshan", LOGS / "sample.darshan"
 
-pytestmark = pytest.mark.requires("imports:darshan")
+pytestmark = [pytest.mark.requires("imports:darshan"), pytest.mark.slow]
 
 
 def test_a_file_through_mpi_counts_once():

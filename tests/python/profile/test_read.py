@@ -123,6 +123,7 @@ def attempt(tmp_path: Path, data: bytes) -> None:
         read_record(path)
 
 
+@pytest.mark.slow
 def test_every_cut_gives_an_error_or_less(tmp_path, source):
     data = source.read_bytes()
     for length in [*range(400), *range(400, len(data), len(data) // 40)]:
@@ -136,6 +137,7 @@ def test_a_merged_record_that_is_cut_is_refused(tmp_path):
         read_record(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_flipped_bits_never_escape(tmp_path_factory, source, data):
@@ -154,6 +156,7 @@ def test_a_flipped_bit_in_a_rank_is_noticed(tmp_path):
         read_record(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_hostile_sizes_do_not_become_memory(tmp_path_factory, version, part, data):

@@ -203,6 +203,7 @@ def browse(page: str, tmp_path: Path, task: str = "--dump-dom", *flags: str) -> 
 
 
 @pytest.mark.requires("chromium")
+@pytest.mark.slow
 def test_a_browser_draws_every_chart_without_complaint(tmp_path):
     assert charts_library(), "run tools/setup/charts"
     dom, said = browse(profile_html(profile_of(), "1"), tmp_path)
@@ -213,6 +214,7 @@ def test_a_browser_draws_every_chart_without_complaint(tmp_path):
 
 
 @pytest.mark.requires("chromium")
+@pytest.mark.slow
 def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
     phases = (Region("(program)", 1, 10.0), Region("solve", 3, 5.0))
     line = replace(LINE, region=[0, 1] * 5)
@@ -233,6 +235,7 @@ def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
 
 
 @pytest.mark.requires("chromium")
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--blink-settings=preferredColorScheme=0",)], ids=["light", "dark"])
 def test_on_a_phone_nothing_is_wider_than_the_screen_but_what_scrolls_by_itself(tmp_path, flags):
     looking = """<script>
@@ -248,6 +251,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_but_what_scrolls_by_itself(
 
 
 @pytest.mark.requires("chromium")
+@pytest.mark.slow
 def test_on_paper_every_chart_has_a_finished_picture(tmp_path):
     looking = """<script>
       const inked = ({ chart }) => {
@@ -286,6 +290,7 @@ def test_ranks_on_cpus_that_the_known_node_lacks_are_listed_instead():
 
 
 @pytest.mark.requires("chromium")
+@pytest.mark.slow
 def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
     """What is drawn are cells of the picture, however long the list of messages is."""
     page = profile_html(profile_of(10_000, neighbours=6), "1")
@@ -304,6 +309,7 @@ def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
 
 
 @pytest.mark.requires("chromium")
+@pytest.mark.slow
 def test_without_the_library_the_tables_are_there(tmp_path, monkeypatch):
     monkeypatch.setattr("mpiric.report.profile_html.charts_library", lambda: "")
     dom, said = browse(profile_html(profile_of(), "1"), tmp_path)

@@ -216,6 +216,7 @@ def test_a_program_that_prints_nothing_leaves_nothing_to_compare() -> None:
     assert learn(["", ""]).compare("surprise") is not None
 
 
+@pytest.mark.slow
 def test_huge_outputs_need_little_memory(tmp_path: Path) -> None:
     random = Random(1)
     paths = [tmp_path / f"{run}.txt" for run in range(3)]

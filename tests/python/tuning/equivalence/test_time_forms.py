@@ -153,6 +153,7 @@ def test_there_are_at_least_sixty_forms() -> None:
     assert len({form(datetime(2026, 11, 6, 8, 2, 3)) for form in MOMENTS}) == len(MOMENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learned", [datetime(2026, 11, 26, 23, 59, 58), datetime(2026, 3, 4, 5, 6, 7, 8000)])
 def test_the_same_agrees_at_every_minute_of_a_day(clock, learned: datetime) -> None:
     day = learned.replace(hour=0, minute=0)
@@ -162,6 +163,7 @@ def test_the_same_agrees_at_every_minute_of_a_day(clock, learned: datetime) -> N
     )
 
 
+@pytest.mark.slow
 def test_the_same_agrees_on_every_day_of_a_year(clock) -> None:
     wrong: list[str] = []
     for number in range(366):

@@ -13,6 +13,8 @@ from mpiric.tuning.proof.proof import prove
 from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
+pytestmark = pytest.mark.slow
+
 TUNED = Configuration.of({"binding": "core"})
 THREE = Configuration.of({"binding": "core", "malloc": "keep-memory", "zero-copy": "on"})
 

@@ -8,6 +8,8 @@ import pytest
 from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.rank_betting import centre, log_wealth, score, share_interval
 
+pytestmark = pytest.mark.slow
+
 
 def blocks(random, without, count, others=3, spread=0.05):
     """Blocks of a program whose level changes from one to the next, and within each."""

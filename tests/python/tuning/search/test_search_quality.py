@@ -9,6 +9,8 @@ from mpiric.model.configuration import Configuration
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.search import search
 
+pytestmark = pytest.mark.slow
+
 
 def _regrets(seeds: range, runs: int, **options: float) -> list[float]:
     """Loss against the true best, 0.02 for 2 %, one a seed; shapes take turns."""

@@ -97,6 +97,43 @@ def test_each_signal_to_mpiric_alone_reaches_the_launcher_once(verb, logger, tmp
     assert noted(tmp_path / "log") == list(_SIGNALS)
 
 
+@pytest.mark.parametrize(
+    "verb", [["profile", "-q", "--abi=mpich"], ["run", "--no-recipe"]], ids=lambda v: v[0]
+)
+def test_each_signal_to_the_process_group_reaches_the_launcher_once(verb, logger, tmp_path):
+    process = start(verb, logger, tmp_path)
+    expected = []
+    for number in _SIGNALS:
+        # Signals to mpiric alone are passed on in order: the second shows that the first's turn is over.
+        single = signal.SIGUSR2 if number == signal.SIGUSR1 else signal.SIGUSR1
+        os.killpg(process.pid, number)
+        expected.append(number)
+        wait_for(lambda: len(noted(tmp_path / "log")) >= len(expected))
+        for _ in range(2):
+            os.kill(process.pid, single)
+            expected.append(single)
+            wait_for(lambda: len(noted(tmp_path / "log")) >= len(expected))
+    (tmp_path / "stop").touch()
+    process.wait(_WAIT_S)
+    assert noted(tmp_path / "log") == expected
+
+
+def test_nothing_is_left_in_the_process_group_when_mpiric_is_killed(logger, tmp_path):
+    process = start(["profile", "-q", "--abi=mpich"], logger, tmp_path)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(_WAIT_S)
+    (tmp_path / "stop").touch()
+
+    def is_empty() -> bool:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    wait_for(is_empty)
+
+
 def test_a_key_of_the_terminal_reaches_the_launcher_once(logger, tmp_path):
     pid, terminal = pty.fork()
     if pid == 0:

@@ -14,7 +14,7 @@ from mpiric.workflows.sweep.directory import forget
 pytestmark = pytest.mark.requires(*USERS)
 
 SYSTEM = Path(__file__).parents[1] / "system"
-PROGRAMS = {"ring": SYSTEM / "runtime_programs/ring.c"}
+PROGRAMS = (SYSTEM / "runtime_programs/ring.c", SYSTEM / "programs/steps.c")
 
 # A launch that fails, while an unrelated process writes files to shared memory and goes.
 LAUNCH = """
@@ -114,7 +114,26 @@ def test_a_sweep_removes_its_own_files_only(tmp_path, name):
     assert path.read_text() == "of mine\n"
 
 
-VERBS = (
+# Faster with the setting that `tune --only malloc` tries, so that there is a recipe.
+WAITS = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+    double one = 1, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (!getenv("MALLOC_MMAP_MAX_"))
+        usleep(500000);
+    printf("sum %g\\n", sum);
+    return MPI_Finalize();
+}
+"""
+
+# The last word is started by two ranks where it is the name of a program; "" is the launch line alone.
+TUNE = ("tune", "--store", "store", "--try-all", "--only")
+SHORT_VERBS = (
     ("machine",),
     ("mpi", "list"),
     ("place", "--ranks", "2"),
@@ -122,19 +141,47 @@ VERBS = (
     ("profile", "-o", "record", "--", "ring"),
     ("report", "record"),
     ("map", "record"),
+    (*TUNE, "binding", "--max-runs", "3", "--", "ring"),
+    ("pack", "--format", "tar", "-o", "ring.pack", "--no-recipe", "--", "ring"),
 )
+LONG_VERBS = (
+    (*TUNE, "malloc", "--max-runs", "24", "-o", "waits.toml", "--", "waits"),
+    ("run", "--recipe", "waits.toml", "--", "waits"),
+    ("history", "--against", "waits.toml", "--", "waits"),
+    (*TUNE, "binding", "--max-runs", "9", "--budget", "60s", "--", "steps"),
+    ("fabric", "--rounds", "1", "--limit", "10s", "--", "ring"),
+    ("sweep", "--collectives", "bcast", "--sizes", "8,64", "--budget", "2s", "-o", "swept", "--", ""),
+    ("verify", "--cpu", "max", "ring"),
+)
+
+
+def check_names_after(people, mpi, verbs):
+    """Run verbs one after the other; each must succeed and leave /tmp and /dev/shm as they were."""
+    owner = people.owner
+    (owner.home / "waits.c").write_text(WAITS)
+    for source in (*PROGRAMS, owner.home / "waits.c"):
+        program = owner.home / source.stem
+        owner.run(mpi.compilers["c"], "-o", program, source, check=True, env=mpi.environment)
+    paths = {"PATH": ":".join((*mpi.search_path, owner.environment["PATH"]))}
+    before = people.machine.names()
+    for *verb, last in verbs:
+        words = [last]
+        if verb[0] == "verify":
+            words = ["--mpi", mpi.label, owner.home / last]
+        elif (owner.home / last).exists() and verb[0] not in ("report", "map"):
+            words = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
+        done = owner.mpiric(*verb, *words, env={**mpi.environment, **paths}, timeout=600)
+        assert done.returncode == 0, (verb, done.stderr)
+        assert people.machine.names() == before, verb
 
 
 @pytest.mark.newest_only
 @pytest.mark.timeout(900)
 def test_no_verb_leaves_a_name_behind(people, mpi):
-    owner = people.owner
-    for name, source in PROGRAMS.items():
-        owner.run(mpi.compilers["c"], "-o", owner.home / name, source, check=True, env=mpi.environment)
-    paths = {"PATH": ":".join((*mpi.search_path, owner.environment["PATH"]))}
-    before = people.machine.names()
-    for *verb, last in VERBS:
-        launch = [mpi.launcher, "-n", "2", owner.home / last] if last in PROGRAMS else [last]
-        done = owner.mpiric(*verb, *launch, env={**mpi.environment, **paths})
-        assert done.returncode == 0, (verb, done.stderr)
-        assert people.machine.names() == before, verb
+    check_names_after(people, mpi, SHORT_VERBS)
+
+
+@pytest.mark.sweep
+@pytest.mark.timeout(3600)
+def test_no_long_verb_leaves_a_name_behind(people, mpi):
+    check_names_after(people, mpi, LONG_VERBS)

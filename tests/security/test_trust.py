@@ -16,13 +16,14 @@ from tests.support.small_wheels import write_wheel
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import HERE
-from mpiric.host.installation import links
+from mpiric.host.installation import links, native
 from mpiric.host.installation.links import linked_directory, loadable_directory
 from mpiric.host.installation.prefixes import MARK, homes, install_package, installed_prefixes
 from mpiric.host.installation.wheels import unpack_wheel
 from mpiric.host.user_directories import named_path, probe_environment, user_directory
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.mpi_package import MpiPackage, WheelPart
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.mpis import packages
@@ -208,6 +209,40 @@ def test_an_installed_prefix_is_not_writable_by_a_group(tmp_path, monkeypatch, u
     prefix = install_package(MpiPackage("tiny", (WheelPart("tiny-mpi", "1.0"),)), tmp_path / "home")
     writable = [entry for entry in (prefix.parent, prefix, *prefix.rglob("*")) if mode(entry) & 0o022]
     assert writable == []
+
+
+@pytest.fixture
+def native_parts(tmp_path, monkeypatch, umask):
+    """An installation of native parts that was made under umask 002."""
+    monkeypatch.setattr(native, "_ROOT", tmp_path / "_native")
+    paths = [tmp_path / "_native" / name for name in ("any/a", "mpich/a", "translate/mpich-openmpi/a")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x")
+        path.chmod(0o775)
+    return paths
+
+
+def test_native_parts_that_a_group_could_write_are_closed_before_they_are_used(native_parts, tmp_path):
+    assert {mode(entry) for entry in (tmp_path / "_native").rglob("*")} == {0o775}
+    assert native.native_part("a")
+    assert native.native_part("a", AbiFamily.MPICH)
+    assert native.native_stand_in(AbiFamily.MPICH, AbiFamily.OPENMPI, "a")
+    assert {mode(entry) for entry in (tmp_path / "_native", *native_parts)} == {0o755}
+    assert {mode(path.parent) for path in native_parts} == {0o755}
+
+
+@needs_root
+@pytest.mark.parametrize("what", ["a", ".", ".."])
+def test_native_parts_of_another_user_that_a_group_could_write_are_not_used(native_parts, what):
+    assert native.native_part("a")
+    entry = native_parts[0] if what == "a" else native_parts[0].parent / what
+    os.chown(entry, 12345, 12345)
+    assert native.native_part("a"), "the installation of another user is used if that user alone writes it"
+    entry.chmod(0o775)
+    with pytest.raises(NotFoundError) as raised:
+        native.native_part("a")
+    assert "go-w" in raised.value.hint
 
 
 # Probes

@@ -12,6 +12,14 @@ from mpiric.model.errors import NotFoundError
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
+def own_command(python: str) -> tuple[str, str]:
+    """The words that start mpiric in a working directory of others, whose modules must not be imported.
+
+    Options of Python (``-I``, ``-P``) would take the directories of PYTHONPATH or need Python 3.11.
+    """
+    return python, os.path.join(_PACKAGE, "__main__.py")
+
+
 def packaged_directory(name: str) -> str:
     """Absolute path of a directory of the package, ``build/dispatch`` for example."""
     path = os.path.join(_PACKAGE, name)

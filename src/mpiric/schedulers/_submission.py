@@ -19,7 +19,7 @@ NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belon
 _ROUND_VARIABLE = "MPIRIC_ROUND"  # set when a job is submitted: the round of an array it belongs to
 ROUNDS = "rounds"  # a directory for each array that a submission spreads its runs over
 GOES_ON = 75  # exit status of a job that has done its part of something (EX_TEMPFAIL of sysexits.h)
-_VERB_ARGUMENTS = 4  # python -m mpiric VERB
+_VERB_ARGUMENTS = 3  # python mpiric/__main__.py VERB
 # By a signal of the scheduler's (HUP, INT, KILL, USR2, TERM): not at the verb's end.
 _ENDED_BY_SIGNAL = "129|130|137|140|143"
 

@@ -8,7 +8,7 @@ from mpiric.schedulers import Submission, batch_scheduler, job_settings, request
 SLURM = batch_scheduler("slurm")
 
 SUBMISSION = Submission(
-    PurePath("/home/ada/tunes/20261121-app"), ("python", "-m", "mpiric", "tune"), "/home/ada/a b"
+    PurePath("/home/ada/tunes/20261121-app"), ("python", "mpiric/__main__.py", "tune"), "/home/ada/a b"
 )
 
 

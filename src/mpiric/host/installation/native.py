@@ -1,6 +1,8 @@
 """Where the native parts are: built by `make setup`, or while the package was built from a checkout."""
 
 import contextlib
+import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +10,11 @@ from pathlib import Path
 from mpiric.host.installation.digests import is_altered
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.quoting import sh_word
 
 _ROOT = Path(__file__).resolve().parents[2] / "_native"
 _NO_FAMILY = "any"
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def native_root() -> Path:
@@ -34,6 +38,11 @@ def native_part(name: str, family: AbiFamily | None = None) -> str:
         raise NotFoundError(
             f"{path} is not as it was built, so that it is not used", hint="install mpiric again"
         )
+    if _can_be_changed_by_others(path):
+        raise NotFoundError(
+            f"{path} can be changed by others than its owner, so that it is not used",
+            hint=f"its owner can forbid it: chmod -R go-w {sh_word(str(_ROOT))}",
+        )
     return str(path)
 
 
@@ -48,8 +57,24 @@ def native_fortran(program: AbiFamily, soname: str) -> str:
 
 
 def _usable(path: Path) -> str:
-    """Path of a part that is there and as it was built, "" otherwise."""
-    return str(path) if path.is_file() and not is_altered(path, _ROOT) else ""
+    """Path of a part that is there, as it was built and closed to others; "" otherwise."""
+    is_usable = path.is_file() and not is_altered(path, _ROOT) and not _can_be_changed_by_others(path)
+    return str(path) if is_usable else ""
+
+
+def _can_be_changed_by_others(path: Path) -> bool:
+    """Whether a group or everybody may write a part or a directory on the way to it.
+
+    Installers leave such modes under umask 002. Where this user is the owner they are corrected.
+    """
+    for entry in (path, *path.parents[: len(path.relative_to(_ROOT).parts)]):
+        status = entry.stat()
+        if not status.st_mode & _WRITABLE_BY_OTHERS or os.statvfs(entry).f_flag & os.ST_RDONLY:
+            continue
+        if status.st_uid != os.geteuid():
+            return True
+        entry.chmod(stat.S_IMODE(status.st_mode) & ~_WRITABLE_BY_OTHERS)
+    return False
 
 
 def native_repairs() -> tuple[str, ...]:

@@ -2,15 +2,18 @@
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
 from mpiric.host.processes.overhearing import Overhearing
+from mpiric.host.processes.proc import read_bytes
 from mpiric.host.processes.strays import end_marked, mark_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
@@ -28,7 +31,7 @@ _PASSED_ON = (
     signal.SIGCONT,
     signal.SIGWINCH,
 )
-_FROM_KERNEL = 0x80  # si_code of a signal that the terminal sends to every process of the group
+_FROM_KERNEL = 0x80  # si_code of a signal of the terminal, or of a limit of this process
 
 
 class Output(Enum):
@@ -57,9 +60,10 @@ def run_in_foreground(
 ) -> Ran:
     """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError when it cannot be started.
 
-    Signals reach the launcher as without mpiric: what is sent to this process alone is passed on, what the
-    terminal sends has reached the launcher already, as it is in the same process group. When the launcher
-    is stopped, so is this process. Descriptors that this process has inherited are inherited by the launch.
+    Signals reach the launcher as without mpiric: what is sent to this process alone is passed on; what is
+    sent to the process group, by the terminal or by ``kill -PGID``, has reached the launcher already, which
+    is in the same group. When the launcher is stopped, so is this process. Descriptors that this process has
+    inherited are inherited by the launch.
     At the limit the launcher is asked to end, and what it leaves on this node is ended after it.
     """
     whole = {name: value for name, value in environment.items() if name not in launch.unset}
@@ -81,13 +85,14 @@ def run_in_foreground(
                 env=whole,
                 stdout=sys.stderr.fileno() if output is Output.STDERR else overhearing.stdout,
                 close_fds=False,
-                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, unblocked),
+                preexec_fn=lambda: _as_the_shell_set_them(unblocked),
             )
         except OSError as error:
             raise NotFoundError(f"cannot start {launch.argv[0]}: {error.strerror}") from error
-        overhearing.begin()
-        until = None if limit_s is None else begun + limit_s
-        was_asked_to_end = _wait(process, until)
+        with _GroupWitness() as witness:
+            overhearing.begin()
+            until = None if limit_s is None else begun + limit_s
+            was_asked_to_end = _wait(process, until, witness)
         was_ended = process.returncode is None
         status = _end(process, mark) if was_ended else process.returncode
         elapsed_s = time.monotonic() - begun
@@ -97,7 +102,46 @@ def run_in_foreground(
     return Ran(128 - status if status < 0 else status, elapsed_s, was_ended, was_asked_to_end)
 
 
-def _wait(process: subprocess.Popen[bytes], until: float | None) -> bool:
+class _GroupWitness:
+    """A process of this process group that lets every signal wait: those in it were sent to the whole group.
+
+    The sender of a signal and its ``siginfo`` do not say whether it went to one process or to the group.
+    """
+
+    def __enter__(self) -> "_GroupWitness":
+        reading, self._writing = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+                    if int(name) != reading:  # nobody must wait for the witness to close a pipe
+                        with suppress(OSError):
+                            os.close(int(name))
+                os.read(reading, 1)  # until this process ends, however it ends
+            finally:
+                os._exit(0)
+        os.close(reading)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._writing)
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
+    def take(self) -> set[int]:
+        """Numbers of the signals that were sent to the group since the last call."""
+        with suppress(OSError):
+            # Changes nothing, but the kernel first completes a signal that is on its way to the group.
+            os.setpgid(0, os.getpgrp())
+        pending = re.search(rb"^ShdPnd:\s*([0-9a-f]+)", read_bytes(f"/proc/{self._pid}/status"), re.M)
+        mask = int(pending[1], 16) if pending else 0
+        if mask:
+            self.__exit__()
+            self.__enter__()
+        return {number for number in _PASSED_ON if mask & 1 << (number - 1)}
+
+
+def _wait(process: subprocess.Popen[bytes], until: float | None, witness: _GroupWitness) -> bool:
     """Wait for the launcher or the time, passing signals on; whether one of them asked to end."""
     was_asked_to_end = False
     awaited = {*_PASSED_ON, signal.SIGCHLD}
@@ -111,12 +155,26 @@ def _wait(process: subprocess.Popen[bytes], until: float | None) -> bool:
         if received.si_signo == signal.SIGCHLD:
             _stop_with(process)
             continue
-        was_asked_to_end = was_asked_to_end or received.si_signo in _ENDING
-        if received.si_code != _FROM_KERNEL and process.poll() is None:
-            process.send_signal(received.si_signo)
+        signals = [received]
+        while further := signal.sigtimedwait(_PASSED_ON, 0):
+            signals.append(further)
+        sent_to_group = witness.take()
+        for one in signals:
+            was_asked_to_end = was_asked_to_end or one.si_signo in _ENDING
+            has_reached_launcher = one.si_signo in sent_to_group or one.si_code == _FROM_KERNEL
+            if not has_reached_launcher and process.poll() is None:
+                process.send_signal(one.si_signo)
     while late := signal.sigtimedwait(_PASSED_ON, 0):  # late signals must not end mpiric
         was_asked_to_end = was_asked_to_end or late.si_signo in _ENDING
     return was_asked_to_end
+
+
+def _as_the_shell_set_them(unblocked: set[signal.Signals]) -> None:
+    """Unblock signals in the launcher; no handler of Python's may take one that comes before exec."""
+    for number in _PASSED_ON:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
 
 
 def _stop_with(process: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
+from mpiric.host.packaged import own_command
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import directive, sh_command, sh_word
@@ -87,7 +88,7 @@ def _submit(
     name = _name(resources.features)
     options = (*scheduler.fixed_options, *(text for text, _ in scheduler.options(resources)))
     rounds = ("--rounds", str(request.rounds), "--keep", str(max(request.keep, 6)))
-    verb = (host.python, "-m", "mpiric", "fabric", "--json", *rounds, "--limit", f"{request.limit_s:g}s")
+    verb = (*own_command(host.python), "fabric", "--json", *rounds, "--limit", f"{request.limit_s:g}s")
     lines = (
         "#!/bin/sh",
         *(directive(scheduler.directive, option) for option in options),

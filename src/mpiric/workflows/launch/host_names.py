@@ -94,7 +94,7 @@ def _fits(name: str, before: str, after: str) -> bool:
 
 def _networks(host: Host, names: Sequence[str], routes: Routes) -> dict[str, str]:
     """Name → interface on the network of its address; "" for names without one."""
-    answers = host.run([host.python, "-c", _RESOLVE, *names], timeout_s=_PATIENCE_S).stdout.split()
+    answers = host.run([host.python, "-I", "-c", _RESOLVE, *names], timeout_s=_PATIENCE_S).stdout.split()
     return {
         name: "" if address == "-" else _network(address, routes)
         for name, address in zip(names, answers, strict=False)

@@ -8,6 +8,7 @@ from mpiric import launchers
 from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
+from mpiric.host.packaged import own_command
 from mpiric.model.batch import Spread
 from mpiric.model.errors import NoRoomError
 from mpiric.schedulers import (
@@ -54,7 +55,7 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
     of_site = [option for option in site.directives if not scheduler.key(option) & given]
     submission = Submission(
         directory=request.directory,
-        arguments=(host.python, "-m", "mpiric", *request.arguments),
+        arguments=(*own_command(host.python), *request.arguments),
         working_directory=request.working_directory,
         options=scheduler.override(scheduler.options(resources), (*of_site, *request.options)),
     )

@@ -178,7 +178,7 @@ def script(tmp_path):
 
     def run(status, element=None):
         (tmp_path / "verb").write_text(f'echo "$*" "$MPIRIC_SUBMISSION"; exit {status}\n')
-        words = ("sh", str(tmp_path / "verb"), "mpiric", "tune", "--into", str(place), "--", "./a b")
+        words = ("sh", str(tmp_path / "verb"), "tune", "--into", str(place), "--", "./a b")
         text = round_script(batch_scheduler("slurm"), Submission(place, words, str(tmp_path)))
         variables = {"MPIRIC_ROUND": "3"}
         if element is not None:
@@ -199,7 +199,7 @@ def test_who_ends_it_gives_output_and_status(script):
     assert script(0, element=4) == 0
     assert (script.place / "job.status").read_text() == "0\n"
     said = (script.place / "job.out").read_text()
-    assert said == f"mpiric tune --round 3 --into {script.place} -- ./a b mpiric-a tune-3-4.\n"
+    assert said == f"tune --round 3 --into {script.place} -- ./a b mpiric-a tune-3-4.\n"
     assert script(1) == 0  # it is over: nothing is begun
 
 

@@ -47,7 +47,7 @@ def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 
-    points = ("--collectives", "bcast", "--sizes", "8", "--ranks", "4", "--per-node", "2", "--no-own")
+    points = ("--collectives", "alltoall", "--sizes", "8", "--ranks", "4", "--per-node", "2", "--no-own")
     sweep = (MPIRIC, "sweep", *points, "--seconds", "0.002", "-o", out)
     assert "core-hours" in allocated(*sweep, "--dry-run", "--", *LAUNCH).stdout
     allocated(*sweep, "--site", "--", *LAUNCH)

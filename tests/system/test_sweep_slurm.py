@@ -1,6 +1,5 @@
 """`mpiric sweep --site` in a Slurm allocation serves everybody's runs, with mpiric and without."""
 
-import json
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -12,6 +11,11 @@ from tests.lab.plan import host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 from tests.support.oversubscription import OVERSUBSCRIBED
 from tests.support.slurm_lab import NEEDS, slurm_lab
+
+from mpiric.host.facts.local import LocalHost
+from mpiric.model.policy import Line, Policy, Span
+from mpiric.tuning.policy import read_learned
+from mpiric.workflows.policies.export import SHELL, export_policy
 
 pytestmark = [
     pytest.mark.requires(*NEEDS),
@@ -43,16 +47,21 @@ def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 
-    points = ("--collectives", "bcast", "--sizes", "8,16K", "--ranks", "4", "--per-node", "2", "--no-own")
+    points = ("--collectives", "alltoall", "--sizes", "8", "--ranks", "4", "--per-node", "2", "--no-own")
     sweep = (MPIRIC, "sweep", *points, "--seconds", "0.002", "-o", out)
     assert "core-hours" in allocated(*sweep, "--dry-run", "--", *LAUNCH).stdout
     allocated(*sweep, "--site", "--", *LAUNCH)
-    policy = json.loads((site / "mpich-5.policy.json").read_text(encoding="utf-8"))
-    assert (policy["world"]["ranks"], policy["world"]["nodes"]) == (4, 2)
+    learned = read_learned(site / "mpich-5.policy.json")
+    assert (learned.world.ranks, learned.world.nodes) == (4, 2)
 
     launched = allocated(MPIRIC, "run", "--", *LAUNCH, program)
     assert f"collectives by this site's policy {site}/mpich-5.policy.json" in launched.stderr
     everybody = {(rank, 4) for rank in range(4)}
     assert {(rank, size) for rank, size, _ in said(launched.stdout)} == everybody
-    without = allocated("sh", "-c", f". {out}/collectives.sh && exec {' '.join(LAUNCH)} {program}")
+
+    # Times decide which choices a sweep exports, if any: here the choice is given.
+    chosen = Line("bcast", "library:binomial", ranks=Span(4, 4))
+    policy = Policy(learned.implementation, learned.version, (chosen,))
+    assert any(str(out / SHELL) in line for line in export_policy(learned, out, LocalHost(), policy))
+    without = allocated("sh", "-c", f". {out / SHELL} && exec {' '.join(LAUNCH)} {program}")
     assert {(rank, size) for rank, size, _ in said(without.stdout)} == everybody

@@ -58,7 +58,8 @@ def check_export(
             return ExportCheck(replace(policy, lines=()), refused=f"no export: {error.message}")
         gains, slower = {}, {}
         for ranks, environment in settings.items():
-            say(f"measuring the exported choices without mpiric, {ranks.low} ranks")
+            size = f", {ranks.low} ranks" if ranks.low == ranks.high else ""
+            say(f"measuring the exported choices without mpiric{size}")
             for point, (baseline, exported) in _measured(plan, policy, log, host, ranks, environment).items():
                 gains[point] = baseline.median_s / exported.median_s
                 if exported.low_s > baseline.high_s and exported.median_s > baseline.median_s * (1 + NOISE):

@@ -7,7 +7,6 @@ What is replaced lies as low as possible, so that a rewrite of the workflows nee
 - time, random words, host name, process number and `fsync`: the functions of Python's standard library.
 """
 
-import datetime as datetime_module
 import io
 import os
 import secrets
@@ -27,6 +26,8 @@ import pytest
 from tests.recorded.program import SCRIPTED_RECORD, Clock, Program
 from tests.support.replay_host import Recording, ReplayHost
 
+# Imported before anything is replaced: what a module binds when it is imported has to be the real thing.
+from mpiric.cli import history, profile, run, sweep, tune  # noqa: F401
 from mpiric.cli.main import main
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Completed
@@ -34,7 +35,9 @@ from mpiric.host.installation import native
 from mpiric.host.processes import foreground
 from mpiric.host.processes.execution import Runner
 from mpiric.host.processes.foreground import Ran
+from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
+from mpiric.model.record import Record
 from mpiric.model.trial import Outcome
 from mpiric.profile import read
 
@@ -108,17 +111,33 @@ class World:
 @contextmanager
 def scripted(world: World) -> Iterator[World]:
     """Make this process see the scripted world."""
+    for directory in (world.work, world.place / "home", world.place / "native"):
+        directory.mkdir(parents=True, exist_ok=True)
+    swaps = [
+        (datetime, _datetime_of(world.clock)),
+        (foreground.run_in_foreground, _foreground_of(world)),
+        (read.read_record, _record_reader_of(world)),
+    ]
     with pytest.MonkeyPatch.context() as patch:
-        for directory in (world.work, world.place / "home", world.place / "native"):
-            directory.mkdir(parents=True, exist_ok=True)
         patch.chdir(world.work)
         _replace_environment(world, patch)
-        _replace_time(world.clock, patch)
+        _replace_clock(world.clock, patch)
         _replace_chance(patch)
         _replace_host(world, patch)
-        _replace_launches(world, patch)
-        _replace_records(world, patch)
-        yield world
+        _replace_runner(world, patch)
+        _swap(swaps)
+        try:
+            yield world
+        finally:
+            _swap([(new, old) for old, new in swaps])
+
+
+def _swap(swaps: Sequence[tuple[object, object]]) -> None:
+    """Replace functions and classes in every module of mpiric that has imported them by name."""
+    new_of = {id(old): new for old, new in swaps}
+    for module in [module for name, module in sys.modules.items() if name.startswith("mpiric")]:
+        for name in [name for name, value in vars(module).items() if id(value) in new_of]:
+            setattr(module, name, new_of[id(vars(module)[name])])
 
 
 def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
@@ -127,13 +146,14 @@ def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
     home = world.place / "home"
     places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("DATA", "STATE", "CONFIG", "CACHE")}
     fixed = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
+    fixed["MPIRIC_MPI_HOME"] = "/home/user/.local/share/mpiric/mpi"  # of the recorded machine
     # The width of a terminal decides where lines are broken, and paths have another length in each place.
     for name, value in {**fixed, **places, "COLUMNS": "400", **world.environment}.items():
         patch.setenv(name, value)
     patch.setattr(sys, "stdin", io.StringIO())
 
 
-def _replace_time(clock: Clock, patch: pytest.MonkeyPatch) -> None:
+def _replace_clock(clock: Clock, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(time, "monotonic", lambda: clock.now_s)
     patch.setattr(time, "monotonic_ns", lambda: int(clock.now_s * 1e9))
     patch.setattr(time, "time", clock.unix_s)
@@ -141,14 +161,15 @@ def _replace_time(clock: Clock, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(time, "clock_getres", lambda _: 0.004)
     patch.setattr(Runner, "clock", staticmethod(time.monotonic))
 
+
+def _datetime_of(clock: Clock) -> type[datetime]:
     class ScriptedDatetime(datetime):
         @classmethod
         def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
             now = datetime.fromtimestamp(clock.unix_s(), tz or timezone.utc)
             return now if tz else now.replace(tzinfo=None)
 
-    _replace_everywhere(patch, datetime, ScriptedDatetime)
-    patch.setattr(datetime_module, "datetime", ScriptedDatetime)
+    return ScriptedDatetime
 
 
 def _replace_chance(patch: pytest.MonkeyPatch) -> None:
@@ -174,7 +195,7 @@ def _replace_host(world: World, patch: pytest.MonkeyPatch) -> None:
         library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
 
 
-def _replace_launches(world: World, patch: pytest.MonkeyPatch) -> None:
+def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
     def execute(
         _: Runner,
         launch: Launch,
@@ -186,40 +207,36 @@ def _replace_launches(world: World, patch: pytest.MonkeyPatch) -> None:
         *,
         early_end: Any = None,
         **__: Any,
-    ) -> Any:
+    ) -> Execution:
         paths = (Path(directory), Path(stdout_path), Path(stderr_path))
         return world.program.execute(world.clock, launch, *paths, limit_s, early_end)
 
-    def in_foreground(
+    patch.setattr(Runner, "execute", execute)
+    patch.setattr(Runner, "can_mount", lambda *_: False)
+
+
+def _foreground_of(world: World) -> Callable[..., Ran]:
+    def run_in_foreground(
         launch: Launch, environment: Mapping[str, str], output: Any, limit_s: float | None = None, **_: Any
     ) -> Ran:
         with tempfile.TemporaryDirectory() as place:
             paths = (Path.cwd(), Path(place, "stdout"), Path(place, "stderr"))
             done = world.program.execute(world.clock, launch, *paths, limit_s)
-            sys.stdout.write(paths[1].read_text())
-        asked = done.outcome is Outcome.INTERRUPTED
-        return Ran(done.exit_status % 256, done.wall_s, done.outcome is Outcome.TIMED_OUT, asked)
+            sys.stdout.write(paths[1].read_text(encoding="utf-8"))
+        was_asked = done.outcome is Outcome.INTERRUPTED
+        return Ran(done.exit_status % 256, done.wall_s, done.outcome is Outcome.TIMED_OUT, was_asked)
 
-    patch.setattr(Runner, "execute", execute)
-    patch.setattr(Runner, "can_mount", lambda *_: False)
-    _replace_everywhere(patch, foreground.run_in_foreground, in_foreground)
+    return run_in_foreground
 
 
-def _replace_records(world: World, patch: pytest.MonkeyPatch) -> None:
-    read_record = read.read_record
+def _record_reader_of(world: World) -> Callable[[Path | str], Record]:
+    read_real = read.read_record
 
-    def scripted_record(path: Path | str) -> Any:
-        is_scripted = Path(path, SCRIPTED_RECORD).exists()
-        return world.program.record if is_scripted else read_record(path)
+    def read_record(path: Path | str) -> Record:
+        is_scripted = Path(path, SCRIPTED_RECORD).exists() and world.program.record is not None
+        return world.program.record if is_scripted else read_real(path)
 
-    _replace_everywhere(patch, read_record, scripted_record)
-
-
-def _replace_everywhere(patch: pytest.MonkeyPatch, old: object, new: object) -> None:
-    """Replace a function or class in every module of mpiric that has imported it by name."""
-    for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "mpiric"]:
-        for name in [name for name, value in vars(module).items() if value is old]:
-            patch.setattr(module, name, new)
+    return read_record
 
 
 @cache

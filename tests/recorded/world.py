@@ -96,7 +96,8 @@ class World:
 
     def mpiric(self, *argv: str) -> Answer:
         """Call the command line in this process; inside of `scripted` only."""
-        stdout, stderr = io.StringIO(), io.StringIO()
+        stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
+        stderr = io.StringIO()
         before, sys.argv = sys.argv, ["mpiric", *argv]
         try:
             with redirect_stdout(stdout), redirect_stderr(stderr):
@@ -105,7 +106,8 @@ class World:
             status = int(end.code or 0)
         finally:
             sys.argv = before
-        return Answer(argv, status, stdout.getvalue(), stderr.getvalue())
+        stdout.flush()
+        return Answer(argv, status, stdout.buffer.getvalue().decode(), stderr.getvalue())
 
 
 @contextmanager

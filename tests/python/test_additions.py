@@ -61,7 +61,7 @@ def test_the_banner_of_the_launcher_is_recognised() -> None:
 
 def test_knobs_ask_the_capabilities_of_the_library() -> None:
     crowded = under_quick_mpi("quickrun -n 16 ./app", 16)
-    values = {name: knob.values(crowded) for name, knob in knobs.applicable(crowded).items()}
+    values = {name: answer.values for name, answer in knobs.to_try(crowded).items()}
     assert values["waiting"] == ("yield", "sleep")
     assert "eager-node" in values
     assert "memory-copy" not in values

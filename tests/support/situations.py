@@ -50,6 +50,7 @@ def machine(packages: int = 1, cores: int = 2, *, thp: str = "madvise", huge_fre
             Nic("ib0", "infiniband", 100_000, 4092, up=True, addresses=("10.1.0.1",)),
         ),
         scheduler="slurm",
+        gpus=packages - 1,
         preloads=(("jemalloc", "/usr/lib/libjemalloc.so.2"), ("tcmalloc", "/usr/lib/libtcmalloc.so.4")),
         blas_libraries=(("blis", "/usr/lib/blis/libblas.so.3"), ("openblas", "/usr/lib/ob/libblas.so.3")),
     )

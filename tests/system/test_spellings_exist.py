@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.answers import values
 
 from mpiric import launchers
 from mpiric.algorithms.library import library_algorithms
@@ -58,9 +59,8 @@ def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Sit
 
 def words_of(knob: str, case: Situation) -> tuple[str, ...]:
     """All words of a knob, or what it would try: not every CPU can execute every routine for copying."""
-    declared = all_knobs()[knob]
-    words: tuple[str, ...] = getattr(declared.domain, "words", ())
-    return words if words and knob != "memory-copy" else declared.values(case)
+    words: tuple[str, ...] = getattr(all_knobs()[knob].domain, "words", ())
+    return words if words and knob != "memory-copy" else values(knob, case)
 
 
 def spoken(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -131,7 +131,7 @@ def trials(case: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
             knob.family not in FAMILIES and name not in ("binding", "malloc")
         ):
             continue
-        words = knob.values(case) if coarse else words_of(name, case)
+        words = values(name, case) if coarse else words_of(name, case)
         speakable = [value for value in words if spell(knob, value, case) is not None]
         for value in speakable[:1] if coarse else speakable:
             if (name, value) not in NEEDS_ANOTHER_BUILD | NEEDS_ANOTHER_NETWORK:

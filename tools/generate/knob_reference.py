@@ -20,9 +20,9 @@ HEADER = """\
 What `mpiric tune` can change without touching the source. `--only NAME` and `--without NAME` take the names
 of knobs and of families. A recipe can set these knobs to these values and nothing else.
 
-`tune` tries a knob where what a recorded run of the program shows fulfils every condition of *matters
-when*, and where the share of a rank's time that goes into what the knob *touches* is more than the minimum
-effect; a knob without these can always matter. *Should move*: the numbers by which its effect is explained.
+`tune` skips a knob that can change nothing in what a recorded run of the program shows, or that *touches* a
+smaller share of a rank's time than the minimum effect, and says why under *cannot matter here*. *Should
+move*: the numbers by which its effect is explained.
 """
 _REACHES = {"node": "on a node", "network": "between nodes", "ucx": "through UCX"}
 _RESULTS = {
@@ -64,10 +64,8 @@ def knob_lines(knob: Knob) -> Iterator[str]:
     yield f"- values: {domain_text(knob.domain)}"
     if knob.results in _RESULTS:
         yield f"- results: {_RESULTS[knob.results]}"
-    if knob.matters_when:
-        yield f"- matters when: {' and '.join(f'`{text}`' for text in knob.matters_when)}"
-    if knob.ceiling:
-        yield f"- touches: {', '.join(dict.fromkeys(BOUNDS[name] for name in knob.ceiling))}"
+    if knob.touches:
+        yield f"- touches: {', '.join(dict.fromkeys(BOUNDS[name] for name in knob.touches))}"
     if knob.threshold_of:
         yield f"- sizes on the same side of all messages do the same: {_REACHES[knob.threshold_of]}"
     if knob.symptoms:

@@ -6,35 +6,31 @@ from dataclasses import replace
 from functools import cache
 
 from mpiric.knobs._carriers import carriers
-from mpiric.knobs._declare import no
 from mpiric.knobs._hints import why_hints_not_set
 from mpiric.knobs._inherited import inherited_problems
 from mpiric.knobs._layouts import why_not_set
 from mpiric.knobs._outputs import output_system, outputs
-from mpiric.knobs._relevance import distinct_values, is_in_force, promise_of, sizes_sent, why_not
+from mpiric.knobs._relevance import distinct, is_in_force, scaled
 from mpiric.knobs.libraries import binding_in_force, default_level
 from mpiric.model.job import Meaning
-from mpiric.model.knob import Applicability, FilesEffect, Knob, ResultsEffect, Written
+from mpiric.model.knob import FilesEffect, Knob, ResultsEffect, Skip, Try, Written
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
 __all__ = [
     "all_knobs",
-    "applicable",
     "carriers",
     "check_configuration",
-    "distinct_values",
+    "consider",
+    "distinct",
     "inherited_problems",
     "is_binding_kept",
     "is_in_force",
-    "judge",
     "output_system",
     "outputs",
-    "promise_of",
-    "sizes_sent",
     "switched",
+    "to_try",
     "why_hints_not_set",
-    "why_not",
     "why_not_set",
 ]
 _MOST_SHOWN = 100  # characters of a value that is refused
@@ -71,29 +67,35 @@ def all_knobs() -> Mapping[str, Knob]:
     return knobs
 
 
-def judge(knob: Knob, situation: Situation) -> Applicability:
-    """Whether a knob is worth a trial: allowed by the user, able to change something, with values left."""
+def consider(knob: Knob, situation: Situation) -> Skip | Try:
+    """Whether a knob is worth a run: allowed by the user, able to change something, with values left."""
+    if reason := _not_allowed(knob, situation):
+        return Skip(reason)
+    if knob.needs_mpi and not situation.observation.uses_mpi:
+        return Skip("the program makes no MPI call")
+    answer = knob.consider(situation)
+    if isinstance(answer, Try) and not answer.values:
+        return Skip("no other value is worth trying here")
+    return scaled(knob, answer, situation) if isinstance(answer, Try) else answer
+
+
+def _not_allowed(knob: Knob, situation: Situation) -> str:
     allowed = situation.allowed
     granted = {"": True, "--vary-ranks": allowed.vary_ranks, "--vary-nodes": allowed.vary_nodes}
     if not granted[knob.only_when_asked]:
-        return no(f"only tried with {knob.only_when_asked}")
+        return f"only tried with {knob.only_when_asked}"
     if knob.results is ResultsEffect.ROUNDING and not (allowed.rounding or knob.only_when_asked):
-        return no("may change rounding, which was not allowed")
+        return "may change rounding, which was not allowed"
     if not {FilesEffect.LATE: allowed.late, FilesEffect.RELAYOUT: allowed.relayout}.get(knob.files, True):
-        return no(f"only tried with --allow-{knob.files.value}")
-    if knob.needs_mpi and not situation.observation.uses_mpi:
-        return no("the program makes no MPI call")
-    verdict = knob.applies(situation)
-    if verdict.applies and not knob.values(situation):
-        return no("no other value is worth trying here")
-    return verdict
+        return f"only tried with --allow-{knob.files.value}"
+    return ""
 
 
-def applicable(situation: Situation) -> dict[str, Knob]:
-    """Knobs worth a trial, the most promising first (equal promises in the order of the registry)."""
-    found = [knob for knob in all_knobs().values() if judge(knob, situation).applies]
-    found.sort(key=lambda knob: -promise_of(knob, situation).score)
-    return {knob.name: knob for knob in found}
+def to_try(situation: Situation) -> dict[str, Try]:
+    """Knobs worth a run, the likeliest to help first (of equals in the order of the registry)."""
+    answers = {name: consider(knob, situation) for name, knob in all_knobs().items()}
+    tried = [(name, answer) for name, answer in answers.items() if isinstance(answer, Try)]
+    return dict(sorted(tried, key=lambda entry: -entry[1].prior))
 
 
 def _shown(value: object) -> str:

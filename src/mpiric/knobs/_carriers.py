@@ -1,6 +1,5 @@
 """Who carries the messages of a job: what library, settings and loaded components leave possible."""
 
-from mpiric.knobs._reading import in_force, uses_ucx
 from mpiric.knobs._shared_memory import shared_memory_is_off
 from mpiric.model.behaviour import Carriers
 from mpiric.model.situation import Situation
@@ -16,7 +15,7 @@ def carriers(situation: Situation, transport: str) -> Carriers:
 
 def _through_ucx(situation: Situation, reported: list[str]) -> frozenset[str]:
     """Reaches that UCX may carry; what is not known may be so."""
-    if not uses_ucx(situation):
+    if not situation.uses_ucx:
         return frozenset()
     if reported:
         if {"ucx", "uct"} & set(reported):
@@ -35,4 +34,4 @@ def _without_messages(situation: Situation) -> frozenset[str]:
     offered = situation.mpi.capabilities.collectives.without_messages
     if shared_memory_is_off(situation):
         return frozenset()
-    return frozenset(name for name, variable in offered.items() if in_force(situation, variable) is None)
+    return frozenset(name for name, variable in offered.items() if situation.in_force(variable) is None)

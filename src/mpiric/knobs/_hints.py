@@ -6,11 +6,9 @@ ROMIO's hints as in its user's guide; OMPIO's as in Open MPI's documentation, "M
 from collections.abc import Iterator
 from math import ceil
 
-from mpiric.knobs._declare import no, yes
 from mpiric.knobs._outputs import is_served_as_nfs, missing_locks, output_system, own_driver
-from mpiric.knobs._reading import rank_count
 from mpiric.model.file_rules import parse_hints
-from mpiric.model.knob import Applicability, Promise
+from mpiric.model.knob import Skip, Try
 from mpiric.model.situation import Situation
 
 MIB = 1 << 20
@@ -18,31 +16,28 @@ _MOST_VALUES = 6
 _BUFFER, _OMPIO_BUFFERS = 64 * MIB, (4 * MIB, 128 * MIB)  # the defaults are 16 and 32 MiB
 
 
-def applies(situation: Situation) -> Applicability:
-    """Whether the program has been seen to open files through MPI."""
-    behaviour, calls = situation.observation.behaviour, situation.observation.mpi_calls
-    if not situation.mpi.capabilities.mpi_io:
-        return no("it is not known which hints the library obeys")
-    if behaviour is not None and _calls(situation) == (0, 0):
-        return no("no file is read or written through MPI")
-    if behaviour is None and not any(name.startswith("mpi_file_") for name in calls):
-        return no("the ranks are not seen to do MPI-IO")
-    return yes("files are read or written through MPI")
-
-
-def promise(situation: Situation) -> Promise:
-    """Higher on file systems that many nodes share."""
+def consider(situation: Situation) -> Skip | Try:
+    """Combinations of hints, the most promising first."""
+    if reason := no_calls(situation):
+        return Skip(reason)
+    ompio = situation.mpi.capabilities.mpi_io == "ompio"
+    hints = dict.fromkeys(_ompio(situation) if ompio else _romio(situation))
+    values = tuple(value for value in hints if not why_hints_not_set(value, situation))[:_MOST_VALUES]
     system = output_system(situation)
     if system is not None and system.is_network:
-        return Promise(0.6, "files on a network file system go through MPI: which ranks access them decides")
-    return Promise(0.2, "files go through MPI")
+        because = "files on a network file system go through MPI: which ranks access them decides"
+        return Try(values, 0.6, because)
+    return Try(values, 0.2, "files go through MPI")
 
 
-def values(situation: Situation) -> tuple[str, ...]:
-    """Combinations of hints, the most promising first."""
-    ompio = situation.mpi.capabilities.mpi_io == "ompio"
-    found = dict.fromkeys(_ompio(situation) if ompio else _romio(situation))
-    return tuple(value for value in found if not why_hints_not_set(value, situation))[:_MOST_VALUES]
+def no_calls(situation: Situation) -> str:
+    """Why hints cannot serve the program, "" where it has been seen to open files through MPI."""
+    if not situation.mpi.capabilities.mpi_io:
+        return "it is not known which hints the library obeys"
+    if situation.observation.behaviour is not None:
+        return "no file is read or written through MPI" if _calls(situation) == (0, 0) else ""
+    does_io = any(name.startswith("mpi_file_") for name in situation.observation.mpi_calls)
+    return "" if does_io else "the ranks are not seen to do MPI-IO"
 
 
 def why_hints_not_set(value: str, situation: Situation) -> str:
@@ -82,7 +77,7 @@ def _calls(situation: Situation) -> tuple[float, float]:
 
 def _aggregators(situation: Situation) -> list[int]:
     """Numbers of ranks that may access files for all, but the default of one a node."""
-    system, nodes, ranks = output_system(situation), max(1, situation.nodes), rank_count(situation)
+    system, nodes, ranks = output_system(situation), max(1, situation.nodes), situation.rank_count
     targets = (system.targets if system else None) or nodes
     wanted = (nodes * 2, min(targets, ranks), ranks, ceil(nodes / 2))
     return [count for count in dict.fromkeys(wanted) if 1 <= count <= ranks and count != nodes]

@@ -7,18 +7,6 @@ from functools import partial
 
 from mpiric.host.findings import finding_from
 from mpiric.knobs._outputs import missing_locks, output_system, system_of
-from mpiric.knobs._reading import (
-    cpus_per_node,
-    has_adapter,
-    in_force,
-    is_on,
-    is_oversubscribed,
-    is_threaded,
-    networks,
-    rank_count,
-    ranks_per_node,
-    threads_per_rank,
-)
 from mpiric.knobs._shared_memory import shared_memory_is_off
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
@@ -35,34 +23,34 @@ _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
 
 
 def _mkl_debug(situation: Situation) -> Iterator[Finding]:
-    if value := in_force(situation, "MKL_DEBUG_CPU_TYPE"):
+    if value := situation.in_force("MKL_DEBUG_CPU_TYPE"):
         yield _finding("mkl-debug-cpu-type", value=value)
 
 
 def _provider(situation: Situation) -> Iterator[Finding]:
-    interfaces = ", ".join(nic.name for nic in networks(situation)) or "none"
+    interfaces = ", ".join(nic.name for nic in situation.machine.networks) or "none"
     for name in ("FI_PROVIDER", "I_MPI_OFI_PROVIDER"):
-        value = in_force(situation, name) or ""
-        if value.split(";")[0] in _ADAPTER_PROVIDERS and not has_adapter(situation):
+        value = situation.in_force(name) or ""
+        if value.split(";")[0] in _ADAPTER_PROVIDERS and not situation.has_adapter:
             yield _finding("provider-of-another-network", name=name, value=value, interfaces=interfaces)
 
 
 def _transports(situation: Situation) -> Iterator[Finding]:
-    value = in_force(situation, "UCX_TLS") or ""
-    if set(value.split(",")) & set(_ADAPTER_TRANSPORTS) and not has_adapter(situation):
+    value = situation.in_force("UCX_TLS") or ""
+    if set(value.split(",")) & set(_ADAPTER_TRANSPORTS) and not situation.has_adapter:
         yield _finding("stale-ucx-tls", value=value)
 
 
 def _shared_memory(situation: Situation) -> Iterator[Finding]:
     setting = shared_memory_is_off(situation)
-    if setting and ranks_per_node(situation) > 1:
+    if setting and situation.ranks_per_node > 1:
         yield _finding("shared-memory-off", setting=setting, name=setting.split("=")[0])
 
 
 def _interface(situation: Situation) -> Iterator[Finding]:
     known = {nic.name for nic in situation.machine.nics}
     for variable in _INTERFACES:
-        names = (in_force(situation, variable) or "").split(",")
+        names = (situation.in_force(variable) or "").split(",")
         named = (_INTERFACE.fullmatch(name) for name in names if name != "all")  # addresses are names too
         wrong = [match[1] for match in named if match and match[1] not in known]
         if wrong and known:
@@ -71,10 +59,10 @@ def _interface(situation: Situation) -> Iterator[Finding]:
 
 
 def _threads(situation: Situation) -> Iterator[Finding]:
-    requested = (in_force(situation, "OMP_NUM_THREADS") or "").split(",")[0]
-    ranks, cpus = ranks_per_node(situation), cpus_per_node(situation)
-    wanted = threads_per_rank(situation) * ranks
-    if requested.isdigit() and is_threaded(situation) and wanted > cpus:
+    requested = (situation.in_force("OMP_NUM_THREADS") or "").split(",")[0]
+    ranks, cpus = situation.ranks_per_node, situation.cpus_per_node
+    wanted = situation.threads_per_rank * ranks
+    if requested.isdigit() and situation.is_threaded and wanted > cpus:
         fitting = max(1, cpus // ranks)
         yield _finding("too-many-threads", requested=requested, ranks=ranks, cpus=cpus, fitting=fitting)
 
@@ -82,7 +70,7 @@ def _threads(situation: Situation) -> Iterator[Finding]:
 def _missing_component(situation: Situation) -> Iterator[Finding]:
     can = situation.mpi.capabilities
     for variable in can.component_variables:
-        value, framework = in_force(situation, variable) or "", variable.rpartition("_")[2]
+        value, framework = situation.in_force(variable) or "", variable.rpartition("_")[2]
         for name in value.split(",") if not value.startswith("^") else ():
             if name in can.removed_components:
                 words = {
@@ -94,7 +82,7 @@ def _missing_component(situation: Situation) -> Iterator[Finding]:
 
 
 def _allocators(situation: Situation) -> Iterator[Finding]:
-    preload = in_force(situation, "LD_PRELOAD") or ""
+    preload = situation.in_force("LD_PRELOAD") or ""
     names = sorted(
         name for name in situation.inherited if name.startswith("MALLOC_") and name != "MALLOC_CONF"
     )
@@ -103,34 +91,34 @@ def _allocators(situation: Situation) -> Iterator[Finding]:
 
 
 def _huge_pages(situation: Situation) -> Iterator[Finding]:
-    tunables = in_force(situation, "GLIBC_TUNABLES") or ""
+    tunables = situation.in_force("GLIBC_TUNABLES") or ""
     if "glibc.malloc.hugetlb=2" in tunables and not situation.machine.memory.pages.huge_free:
         yield _finding("no-huge-pages-left", value=tunables)
 
 
 def _waiting(situation: Situation) -> Iterator[Finding]:
     for name in situation.mpi.capabilities.waiting_switches:
-        if is_on(situation, name) and not is_oversubscribed(situation):
-            yield _finding("waits-needlessly", name=name, value=in_force(situation, name))
+        if situation.is_on(name) and not situation.is_oversubscribed:
+            yield _finding("waits-needlessly", name=name, value=situation.in_force(name))
 
 
 def _tuning(situation: Situation) -> Iterator[Finding]:
-    mode = in_force(situation, "I_MPI_TUNING_MODE") or ""
+    mode = situation.in_force("I_MPI_TUNING_MODE") or ""
     if mode.startswith("auto"):
         yield _finding("autotuner-on", value=mode)
 
 
 def _logging(situation: Situation) -> Iterator[Finding]:
     for name, levels in _LOUD:
-        value = (in_force(situation, name) or "").lower()
+        value = (situation.in_force(name) or "").lower()
         if value in levels:
             yield _finding("loud-library", name=name, value=value)
 
 
 def _forced_files(situation: Situation) -> Iterator[Finding]:
-    if value := in_force(situation, "ROMIO_FSTYPE_FORCE"):
+    if value := situation.in_force("ROMIO_FSTYPE_FORCE"):
         yield _finding("forced-file-system-type", value=value)
-    value = in_force(situation, "HDF5_USE_FILE_LOCKING") or ""
+    value = situation.in_force("HDF5_USE_FILE_LOCKING") or ""
     if value.lower() in ("false", "0"):
         yield _finding("hdf5-without-locks", value=value)
 
@@ -165,7 +153,7 @@ def _imports(situation: Situation) -> Iterator[Finding]:
     shared = [system for system in systems if system is not None and system.is_network]
     if len(shared) >= _MANY_MODULES:
         mount = Counter(system.mount_point for system in shared).most_common(1)[0][0]
-        ranks = rank_count(situation)
+        ranks = situation.rank_count
         yield _finding("imports-from-network", modules=len(shared), mount=mount, ranks=ranks)
 
 

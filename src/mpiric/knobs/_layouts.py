@@ -7,10 +7,10 @@ every rank has a file of its own one, or its share of all; stripes as large as w
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from mpiric.knobs._declare import no, yes
 from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
+from mpiric.model.amount import size
 from mpiric.model.file_rules import HERE, LayoutRule, is_plain_directory, parse_layouts, write_layouts
-from mpiric.model.knob import Applicability, Promise
+from mpiric.model.knob import Skip, Try
 from mpiric.model.machine import FileSystem
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
@@ -28,40 +28,33 @@ _LONGEST = 1500  # characters of a value
 BY_THE_RUNTIME = ("lustre",)  # file systems on which the runtime can lay out single files
 
 
-def applies(situation: Situation) -> Applicability:
-    """Whether there are files whose layout the user may set."""
-    system = output_system(situation)
+def consider(situation: Situation) -> Skip | Try:
+    """Layouts of the files that the program makes, where the user may set them."""
+    system, files = output_system(situation), outputs(situation)
     storage = storages().get(system.kind) if system else None
     if system is None or storage is None or storage.render is None:
-        return no("the working directory's file system has no layouts to set")
+        return Skip("the working directory's file system has no layouts to set")
     if not system.is_writable:
-        return no("the working directory is mounted read-only")
-    if why := situation.withheld.get("layout"):
-        return no(why)
+        return Skip("the working directory is mounted read-only")
+    if reason := situation.withheld.get("layout"):
+        return Skip(reason)
     if (system.targets or 2) < 2:
-        return no("the file system has one target")
-    if not outputs(situation):
-        return no("no recorded run has made files below the working directory")
-    return yes("files are made where their layout can be set")
-
-
-def promise(situation: Situation) -> Promise:
-    """High for files of several ranks on one target."""
-    system = output_system(situation)
-    default = system.default_layout if system else None
-    shared = [file for file in outputs(situation) if file.ranks > 1]
+        return Skip("the file system has one target")
+    if not files:
+        return Skip("no recorded run has made files below the working directory")
+    if (written := situation.shown("io_bytes_written")) < 1e6:
+        return Skip(f"{size(written)} are written to files")
+    values, default = _values(files, system, storage), system.default_layout
+    shared = [file for file in files if file.ranks > 1]
     if default is not None and default.count == 1 and shared:
-        return Promise(0.9, f"{len(shared)} files of several ranks lie on one storage target each")
-    return Promise(0.5, "files are made on a striped file system, in its default layout")
+        return Try(values, 0.9, f"{len(shared)} files of several ranks lie on one storage target each")
+    return Try(values, 0.5, "files are made on a striped file system, in its default layout")
 
 
-def values(situation: Situation) -> tuple[str, ...]:
+def _values(files: Sequence[FileTotal], system: FileSystem, storage: Storage) -> tuple[str, ...]:
     """Layouts of all output directories, or of kinds of files where one directory holds unlike files."""
-    system = output_system(situation)
-    if system is None or system.kind not in storages():
-        return ()
-    storage, found = storages()[system.kind], dict[str, None]()
-    shared, alone = _by_writers(outputs(situation))
+    found = dict[str, None]()
+    shared, alone = _by_writers(files)
     of_shared: list[FileLayout | None] = [*_candidates(shared, system)] or [None]
     of_alone: list[FileLayout | None] = [*_candidates(alone, system)] or [None]
     for layouts in product(of_shared, of_alone):
@@ -91,7 +84,7 @@ def why_not_set(value: str, situation: Situation) -> str:
     return ""
 
 
-def spell(value: str, situation: Situation) -> Spelling | None:
+def settings(value: str, situation: Situation) -> Spelling | None:
     """Commands for directories, the runtime for kinds of files; None where neither can be."""
     system = output_system(situation)
     if system is None or why_not_set(value, situation):

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from mpiric.knobs._reading import in_force
 from mpiric.model.file_rules import HERE, is_plain_pattern
 from mpiric.model.machine import FileSystem
 from mpiric.model.profile import FileTotal
@@ -29,14 +28,14 @@ def is_served_as_nfs(situation: Situation) -> bool:
     """Whether MPI-IO takes the files of the job for those of NFS, as Intel MPI does with all unless told."""
     switch, system = situation.mpi.capabilities.drivers_switch, output_system(situation)
     if switch:
-        return (in_force(situation, switch) or "0").lower() in ("0", "no", "off", "disable")
+        return (situation.in_force(switch) or "0").lower() in ("0", "no", "off", "disable")
     return system is not None and served_by(system.kind, situation.mpi.file_drivers) == "nfs"
 
 
 def own_driver(situation: Situation) -> str:
     """The driver that the library has for the file system of the job's files and does not use; "" without."""
     system, switch = output_system(situation), situation.mpi.capabilities.drivers_switch
-    if system is None or not switch or in_force(situation, switch) is not None:
+    if system is None or not switch or situation.in_force(switch) is not None:
         return ""
     found = served_by(system.kind, situation.mpi.file_drivers)
     return found if found and found not in ("ufs", "nfs") else ""

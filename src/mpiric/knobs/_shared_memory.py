@@ -2,7 +2,6 @@
 
 import re
 
-from mpiric.knobs._reading import in_force, is_on
 from mpiric.model.capabilities import NodeSetting
 from mpiric.model.situation import Situation
 
@@ -10,8 +9,8 @@ from mpiric.model.situation import Situation
 def shared_memory_is_off(situation: Situation) -> str:
     """The setting of the user's that keeps ranks of a node from using shared memory; "" when none does."""
     for setting in situation.mpi.capabilities.node_settings:
-        value = in_force(situation, setting.variable)
-        if not setting.needed and is_on(situation, setting.variable):
+        value = situation.in_force(setting.variable)
+        if not setting.needed and situation.is_on(setting.variable):
             return f"{setting.variable}=1"
         if setting.needed and value and not _has_shared_memory(setting, value):
             return f"{setting.variable}={value}"

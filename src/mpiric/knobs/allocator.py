@@ -2,24 +2,15 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._declare import no, yes
-from mpiric.knobs._reading import (
-    NO_C_LIBRARY,
-    glibc_version,
-    in_force,
-    is_dynamic,
-    is_hybrid,
-    unreachable_by_preload,
-)
-from mpiric.model.knob import Applicability, Choice, Knob, Promise
-from mpiric.model.situation import Situation
+from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.situation import NO_C_LIBRARY, Situation
 from mpiric.model.spelling import Spelling
 
 # A rank that faults more often than this in a second spends several per cent of its time on it:
 # a fault of a 4 KiB page costs about 0.25 µs bare metal and up to 1 µs virtualised.
 _MANY_FAULTS_PER_S = 20_000.0
 _KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
-_CEILING = ("allocator_bound", "fault_bound")
+_TOUCHES = ("allocator_bound", "fault_bound")
 _SYMPTOMS = ("minor_faults_per_s", "allocator_share", "system_share")
 _ALLOCATORS = ("jemalloc", "mimalloc", "tcmalloc")
 
@@ -50,44 +41,9 @@ def faults_much(situation: Situation) -> bool:
     return faults > _MANY_FAULTS_PER_S or (faults > 2_000.0 and in_kernel > 0.15)
 
 
-def _brings_its_own(situation: Situation) -> str:
+def _own_allocator(situation: Situation) -> str:
     own = any(situation.observation.loads(f"lib{name}") for name in _ALLOCATORS)
     return "the program brings an allocator of its own" if own else ""
-
-
-def _malloc_values(situation: Situation) -> tuple[str, ...]:
-    fitting = ["keep-memory", "keep-memory-padded"]
-    if is_hybrid(situation):
-        fitting.append("one-arena")
-    if glibc_version(situation) >= (2, 26):
-        fitting.append("large-cache")
-    already = in_force(situation, "MALLOC_MMAP_MAX_") == "0"
-    return tuple(value for value in fitting if not (already and value == "keep-memory"))
-
-
-def _malloc_applies(situation: Situation) -> Applicability:
-    if not glibc_version(situation):
-        return no("the C library is not glibc")
-    if situation.observation.ranks and not is_dynamic(situation):
-        return no(NO_C_LIBRARY)
-    if reason := _brings_its_own(situation):
-        return no(reason)
-    return yes("the program allocates with glibc")
-
-
-def _malloc_promise(situation: Situation) -> Promise:
-    observation = situation.observation
-    if faults_much(situation):
-        because = (
-            f"{observation.minor_faults_per_s:,.0f} page faults a second and rank, "
-            f"{observation.kernel_share:.0%} of the time in the kernel"
-        )
-        return Promise(0.85, because, ("keep-memory",))
-    return Promise(0.15, "few page faults: memory is not handed back and forth")
-
-
-def _spell_malloc(value: str, situation: Situation) -> Spelling | None:
-    return _GLIBC_SETTINGS[value] if glibc_version(situation) else None
 
 
 def beside_another_allocator(values: Mapping[str, str], _situation: Situation) -> bool:
@@ -95,36 +51,57 @@ def beside_another_allocator(values: Mapping[str, str], _situation: Situation) -
     return "allocator" in values
 
 
-def _allocator_values(situation: Situation) -> tuple[str, ...]:
-    found = {name for name, _ in situation.machine.preloads}
-    return tuple(name for name in _ALLOCATORS if name in found)
+def _consider_malloc(situation: Situation) -> Skip | Try:
+    seen = situation.observation
+    if not situation.glibc_version:
+        return Skip("the C library is not glibc")
+    if seen.ranks and not seen.is_dynamic:
+        return Skip(NO_C_LIBRARY)
+    if reason := _own_allocator(situation):
+        return Skip(reason)
+    values = ["keep-memory"] if situation.in_force("MALLOC_MMAP_MAX_") != "0" else []
+    values.append("keep-memory-padded")
+    if situation.is_hybrid:
+        values.append("one-arena")
+    if situation.glibc_version >= (2, 26):
+        values.append("large-cache")
+    if not faults_much(situation):
+        return Try(tuple(values), 0.15, "few page faults: memory is not handed back and forth")
+    because = (
+        f"{seen.minor_faults_per_s:,.0f} page faults a second and rank, "
+        f"{seen.kernel_share:.0%} of the time in the kernel"
+    )
+    return Try(tuple(values), 0.85, because, ("keep-memory",))
 
 
-def _allocator_applies(situation: Situation) -> Applicability:
-    if not _allocator_values(situation):
-        return no("no jemalloc, mimalloc or tcmalloc is installed")
-    if reason := unreachable_by_preload(situation) or _brings_its_own(situation):
-        return no(reason)
-    return yes("another allocator is installed and the program is dynamically linked")
+def _set_malloc(value: str, situation: Situation) -> Spelling | None:
+    return _GLIBC_SETTINGS[value] if situation.glibc_version else None
 
 
-def _allocator_promise(situation: Situation) -> Promise:
+def _consider_allocator(situation: Situation) -> Skip | Try:
+    installed = {name for name, _ in situation.machine.preloads}
+    values = tuple(name for name in _ALLOCATORS if name in installed)
+    if not values:
+        return Skip("no jemalloc, mimalloc or tcmalloc is installed")
+    if reason := situation.no_preload or _own_allocator(situation):
+        return Skip(reason)
     if faults_much(situation):
-        return Promise(0.6, "memory is handed back and forth: another allocator may keep it", _ALLOCATORS)
-    if is_hybrid(situation):
-        return Promise(0.3, "threads that allocate at once wait for glibc's arenas")
-    behaviour = situation.observation.behaviour
-    bound = behaviour.numbers.get("allocator_bound", 0.0) if behaviour else 0.0
+        because = "memory is handed back and forth: another allocator may keep it"
+        return Try(values, 0.6, because, _ALLOCATORS)
+    if situation.is_hybrid:
+        return Try(values, 0.3, "threads that allocate at once wait for glibc's arenas")
+    bound = situation.number("allocator_bound")
     if 0 < bound < 1:
-        return Promise(0.2 + min(0.4, bound / 2), f"glibc's allocator may take {bound:.0%} of a rank's time")
-    return Promise(0.2, "the program allocates with glibc; how much is unknown")
+        because = f"glibc's allocator may take {bound:.0%} of a rank's time"
+        return Try(values, 0.2 + min(0.4, bound / 2), because)
+    return Try(values, 0.2, "the program allocates with glibc; how much is unknown")
 
 
-def _spell_allocator(value: str, situation: Situation) -> Spelling | None:
-    if not is_dynamic(situation):
-        return None
+def _set_allocator(value: str, situation: Situation) -> Spelling | None:
     path = dict(situation.machine.preloads).get(value)
-    return Spelling(preload=(path,), note=f"{value} answers malloc instead of glibc") if path else None
+    if not path or not situation.observation.is_dynamic:
+        return None
+    return Spelling(preload=(path,), note=f"{value} answers malloc instead of glibc")
 
 
 KNOBS = (
@@ -141,12 +118,10 @@ KNOBS = (
             "MALLOC_TRIM_THRESHOLD_=536870912; mallopt(3), glibc manual 'Memory Allocation Tunables'"
         ),
         domain=Choice(tuple(_GLIBC_SETTINGS)),
-        values=_malloc_values,
-        applies=_malloc_applies,
-        promise=_malloc_promise,
-        spell=_spell_malloc,
+        consider=_consider_malloc,
+        settings=_set_malloc,
         idle_beside=beside_another_allocator,
-        ceiling=_CEILING,
+        touches=_TOUCHES,
         symptoms=("large_allocations_per_s", *_SYMPTOMS),
     ),
     Knob(
@@ -155,11 +130,9 @@ KNOBS = (
         why="They keep freed memory longer, waste less of it and let threads allocate without waiting",
         source="jemalloc(3), the mimalloc and gperftools manuals (preloading)",
         domain=Choice(_ALLOCATORS),
-        values=_allocator_values,
-        applies=_allocator_applies,
-        promise=_allocator_promise,
-        spell=_spell_allocator,
-        ceiling=_CEILING,
+        consider=_consider_allocator,
+        settings=_set_allocator,
+        touches=_TOUCHES,
         symptoms=("allocations_per_s", *_SYMPTOMS),
     ),
 )

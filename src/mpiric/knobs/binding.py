@@ -1,8 +1,9 @@
 """Where ranks may run: binding to a level of the machine, and the order in which the levels fill."""
 
-from mpiric.knobs._declare import no, suits_every_program, yes
-from mpiric.knobs._reading import cpus_per_node, is_hybrid, is_oversubscribed, rank_count, threads_per_rank
-from mpiric.model.knob import Applicability, Choice, Knob, Promise
+from collections import Counter
+
+from mpiric.knobs._site import suits_every_program
+from mpiric.model.knob import Choice, Knob, Skip, Try
 from mpiric.model.situation import Situation
 
 _LEVELS = ("none", "core", "hwthread", "l3", "numa", "package")
@@ -11,25 +12,18 @@ _ORDERS = ("compact", "spread-numa", "spread-package", "node-round-robin")
 
 def _levels_here(situation: Situation) -> tuple[str, ...]:
     topology = situation.machine.topology
-    l3_count = len({cache.pus for cache in topology.caches if cache.level == 3})
-    present = [("l3", l3_count > 1), ("numa", len(topology.numa_nodes) > 1)]
-    present.append(("package", len(topology.packages) > 1))
-    wide = tuple(level for level, several in present if several)
-    narrow = ("core", "hwthread") if topology.has_smt else ("core",)
-    if is_hybrid(situation) and threads_per_rank(situation) > 1:
+    several = (
+        ("l3", len({cache.pus for cache in topology.caches if cache.level == 3})),
+        ("numa", len(topology.numa_nodes)),
+        ("package", len(topology.packages)),
+    )
+    wide = tuple(level for level, count in several if count > 1)
+    if situation.is_hybrid and situation.threads_per_rank > 1:
         return wide  # on one core, all threads of a rank would take turns
-    return (*narrow, *wide)
+    return ("core", *(("hwthread",) if topology.has_smt else ()), *wide)
 
 
-def _binding_values(situation: Situation) -> tuple[str, ...]:
-    if is_oversubscribed(situation):
-        return () if situation.observation.unbound else ("none",)
-    levels = _levels_here(situation) if situation.observation.unbound else (*_levels_here(situation), "none")
-    in_use = _level_in_use(situation)
-    return tuple(level for level in levels if level not in in_use)
-
-
-def _level_in_use(situation: Situation) -> tuple[str, ...]:
+def _levels_in_use(situation: Situation) -> tuple[str, ...]:
     """Levels that ranks were seen to be bound to, each rank to one of its own."""
     bound = [frozenset(rank.cpus_allowed) for rank in situation.observation.ranks]
     if situation.nodes > 1 or not bound or len(set(bound)) < len(bound):
@@ -44,55 +38,48 @@ def _level_in_use(situation: Situation) -> tuple[str, ...]:
     return tuple(level for level, sets in places.items() if sets.issuperset(bound))
 
 
-def _binding_applies(situation: Situation) -> Applicability:
-    if cpus_per_node(situation) < 2:
-        return no("the job has one CPU: there is nothing to choose")
-    return yes("the job has several CPUs")
-
-
-def _binding_promise(situation: Situation) -> Promise:
-    if is_oversubscribed(situation):
-        return Promise(
-            0.7, "more ranks than CPUs: a bound rank waits for its CPU while others idle", ("none",)
-        )
-    if situation.observation.unbound and rank_count(situation) > 1 and _levels_here(situation):
-        because = "no rank is bound: the kernel moves them away from their caches"
-        return Promise(0.9, because, _levels_here(situation)[:1])
-    shared: dict[tuple[int, ...], int] = {}
-    for rank in situation.observation.ranks:
-        shared[rank.cpus_allowed] = shared.get(rank.cpus_allowed, 0) + 1
+def _consider_binding(situation: Situation) -> Skip | Try:
+    seen, levels = situation.observation, _levels_here(situation)
+    if situation.cpus_per_node < 2:
+        return Skip("the job has one CPU: there is nothing to choose")
+    if situation.is_oversubscribed:
+        if seen.unbound:
+            return Skip("there are more ranks than CPUs, and no rank is bound")
+        because = "more ranks than CPUs: a bound rank waits for its CPU while others idle"
+        return Try(("none",), 0.7, because, ("none",))
+    in_use = _levels_in_use(situation)
+    values = tuple(level for level in levels if level not in in_use)
+    if seen.unbound:
+        if situation.rank_count > 1 and levels:
+            because = "no rank is bound: the kernel moves them away from their caches"
+            return Try(values, 0.9, because, levels[:1])
+    else:
+        values = (*values, "none")
+    shared = Counter(rank.cpus_allowed for rank in seen.ranks)
     if any(count > len(cpus) for cpus, count in shared.items() if cpus):
-        return Promise(
-            0.95, "several ranks are bound to the same CPU", (*_levels_here(situation)[:1], "none")
-        )
-    if is_hybrid(situation) and threads_per_rank(situation) > 1:
-        return Promise(0.5, "threads of a rank share what it is bound to", _levels_here(situation)[:2])
-    return Promise(0.2, "ranks are bound already; another level may fit better")
+        return Try(values, 0.95, "several ranks are bound to the same CPU", (*levels[:1], "none"))
+    if situation.is_hybrid and situation.threads_per_rank > 1:
+        return Try(values, 0.5, "threads of a rank share what it is bound to", levels[:2])
+    return Try(values, 0.2, "ranks are bound already; another level may fit better")
 
 
-def _mapping_values(situation: Situation) -> tuple[str, ...]:
-    topology = situation.machine.topology
+def _consider_mapping(situation: Situation) -> Skip | Try:
+    topology, nodes = situation.machine.topology, situation.nodes
+    if situation.rank_count < 2:
+        return Skip("one rank has no neighbours")
     several = (
         ("spread-numa", len(topology.numa_nodes) > 1),
         ("spread-package", len(topology.packages) > 1),
-        ("compact", len(topology.numa_nodes) > 1 or situation.nodes > 1),
-        ("node-round-robin", situation.nodes > 1),
+        ("compact", len(topology.numa_nodes) > 1 or nodes > 1),
+        ("node-round-robin", nodes > 1),
     )
-    return tuple(order for order, possible in several if possible)
-
-
-def _mapping_applies(situation: Situation) -> Applicability:
-    if rank_count(situation) < 2:
-        return no("one rank has no neighbours")
-    if not _mapping_values(situation):
-        return no("one node with one memory domain: every order is the same")
-    return yes("ranks can sit in several memory domains or nodes")
-
-
-def _mapping_promise(situation: Situation) -> Promise:
-    if rank_count(situation) < cpus_per_node(situation) * max(1, situation.nodes):
-        return Promise(0.5, "fewer ranks than cores: spreading gives each more memory bandwidth and cache")
-    return Promise(0.3, "neighbouring ranks that talk much gain from sitting close")
+    values = tuple(order for order, possible in several if possible)
+    if not values:
+        return Skip("one node with one memory domain: every order is the same")
+    if situation.rank_count < situation.cpus_per_node * max(1, nodes):
+        because = "fewer ranks than cores: spreading gives each more memory bandwidth and cache"
+        return Try(values, 0.5, because)
+    return Try(values, 0.3, "neighbouring ranks that talk much gain from sitting close")
 
 
 KNOBS = (
@@ -105,9 +92,7 @@ KNOBS = (
             "mpirun(1) of Open MPI, the Hydra manual, Intel MPI Developer Reference 'Process Pinning'"
         ),
         domain=Choice(_LEVELS),
-        values=_binding_values,
-        applies=_binding_applies,
-        promise=_binding_promise,
+        consider=_consider_binding,
         site_default=suits_every_program,
         symptoms=("unbound_share", "mpi_share", "involuntary_per_s"),
     ),
@@ -121,9 +106,7 @@ KNOBS = (
             "documentation)"
         ),
         domain=Choice(_ORDERS),
-        values=_mapping_values,
-        applies=_mapping_applies,
-        promise=_mapping_promise,
+        consider=_consider_mapping,
         symptoms=("mpi_share", "off_node_share"),
     ),
 )

@@ -13,9 +13,7 @@ from mpiric.algorithms.library import (
     coarse_algorithms,
     version_numbers,
 )
-from mpiric.knobs._declare import no, yes
-from mpiric.knobs._reading import in_force, rank_count, ranks_per_node
-from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
+from mpiric.model.knob import Choice, Knob, ResultsEffect, Skip, Try
 from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -26,20 +24,6 @@ _MOST = 5  # values a whole-program search tries of one collective
 _WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "reduce": 0.15}
 
 
-def _values_of(collective: str) -> Callable[[Situation], tuple[str, ...]]:
-    def values(situation: Situation) -> tuple[str, ...]:
-        several_on_node = ranks_per_node(situation) > 1
-        forced = _forced(collective, situation)
-        return tuple(
-            algorithm.name
-            for algorithm in _offered(collective, situation)
-            if algorithm.coarse and algorithm.name != forced
-            if several_on_node or algorithm.name != "shared_memory"
-        )[:_MOST]
-
-    return values
-
-
 def _offered(collective: str, situation: Situation) -> tuple[LibraryAlgorithm, ...]:
     return algorithms_of(situation.mpi.implementation, collective, version_numbers(situation.mpi.version))
 
@@ -48,7 +32,7 @@ def _forced(collective: str, situation: Situation) -> str:
     """The algorithm that the user's settings choose for the whole program, "" where they leave it open."""
     for algorithm in _offered(collective, situation):
         variable, value = algorithm.environment[0]
-        if in_force(situation, variable) == value:
+        if situation.in_force(variable) == value:
             return algorithm.name
     return ""
 
@@ -63,36 +47,15 @@ _ALSO = {
 }
 
 
-def _applies_to(*called: str) -> Callable[[Situation], Applicability]:
-    words = f"MPI_{called[0].capitalize()}" if len(called) == 1 else "any collective operation"
+def _uncalled(situation: Situation, *called: str) -> str:
+    """Why the program has no use for these collectives, "" where it may call one."""
+    if situation.rank_count < 2:
+        return "one rank needs no collective operation"
     functions = tuple(name for each in called for name in (each, *_ALSO.get(each, ())))
-
-    def applies(situation: Situation) -> Applicability:
-        if rank_count(situation) < 2:
-            return no("one rank needs no collective operation")
-        if not situation.observation.can_call(*functions):
-            return no(f"the program does not call {words}")
-        known = bool(situation.observation.mpi_calls)
-        return yes(f"the program can call {words}" if known else "what the program calls is unknown")
-
-    return applies
-
-
-def _promise_of(collective: str) -> Callable[[Situation], Promise]:
-    weight = _WEIGHT.get(collective, 0.1)
-
-    def promise(situation: Situation) -> Promise:
-        if forced := _forced(collective, situation):
-            return Promise(0.7, f"the algorithm {forced} is forced from outside")
-        ranks = rank_count(situation)
-        crowd = 1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5  # between two ranks most are the same
-        behaviour = situation.observation.behaviour
-        share = behaviour.bound(_bounds(collective)) if behaviour else weight
-        return Promise(
-            min(0.45, share * crowd), "thresholds between algorithms were chosen on other machines"
-        )
-
-    return promise
+    if not situation.observation.can_call(*functions):
+        words = f"MPI_{called[0].capitalize()}" if len(called) == 1 else "any collective operation"
+        return f"the program does not call {words}"
+    return ""
 
 
 def _bounds(collective: str) -> tuple[str, ...]:
@@ -106,6 +69,30 @@ def _decided_by_policy(collective: str) -> Callable[[Mapping[str, str], Situatio
     return decided
 
 
+def _consider_algorithm(collective: str) -> Callable[[Situation], Skip | Try]:
+    def consider(situation: Situation) -> Skip | Try:
+        if reason := _uncalled(situation, collective):
+            return Skip(reason)
+        if all(situation.shown(f"{name}_calls") < 1 for name in (collective, *_ALSO.get(collective, ()))):
+            return Skip("the collective is not called")
+        forced = _forced(collective, situation)
+        values = tuple(
+            algorithm.name
+            for algorithm in _offered(collective, situation)
+            if algorithm.coarse and algorithm.name != forced
+            if situation.ranks_per_node > 1 or algorithm.name != "shared_memory"
+        )[:_MOST]
+        if forced:
+            return Try(values, 0.7, f"the algorithm {forced} is forced from outside")
+        ranks, behaviour = situation.rank_count, situation.observation.behaviour
+        crowd = 1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5  # between two ranks most are the same
+        share = behaviour.bound(_bounds(collective)) if behaviour else _WEIGHT.get(collective, 0.1)
+        because = "thresholds between algorithms were chosen on other machines"
+        return Try(values, min(0.45, share * crowd), because)
+
+    return consider
+
+
 def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
     return Knob(
         name=f"{collective.replace('_', '-')}-algorithm",
@@ -117,60 +104,51 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
             "Open MPI issue 8157"
         ),
         domain=Choice(names),
-        values=_values_of(collective),
-        applies=_applies_to(collective),
-        promise=_promise_of(collective),
+        consider=_consider_algorithm(collective),
         results=ResultsEffect.ROUNDING if collective in REDUCING else ResultsEffect.NONE,
         idle_beside=_decided_by_policy(collective),
-        matters_when=(
-            " or ".join(f"{name}_calls >= 1" for name in (collective, *_ALSO.get(collective, ()))),
-        ),
-        ceiling=_bounds(collective),
+        touches=_bounds(collective),
         symptoms=(f"{collective}_share", "collective_share"),
     )
 
 
-def _component_values(situation: Situation) -> tuple[str, ...]:
-    offered = situation.mpi.capabilities.collectives
-    without = (value for value, library in offered.plugins.items() if situation.observation.loads(library))
-    between = offered.between_nodes if situation.nodes > 1 else ()
-    on_node = offered.on_node if ranks_per_node(situation) > 1 else ()
-    return (*without, *between, *on_node, *offered.everywhere)
-
-
-def _component_promise(situation: Situation) -> Promise:
-    if situation.observation.loads("libhcoll."):
+def _consider_component(situation: Situation) -> Skip | Try:
+    if reason := _uncalled(situation, *coarse_algorithms()) or _no_collective(situation):
+        return Skip(reason)
+    offered, seen = situation.mpi.capabilities.collectives, situation.observation
+    values = (
+        *(value for value, library in offered.plugins.items() if seen.loads(library)),
+        *(offered.between_nodes if situation.nodes > 1 else ()),
+        *(offered.on_node if situation.ranks_per_node > 1 else ()),
+        *offered.everywhere,
+    )
+    if seen.loads("libhcoll."):
         because = "hcoll carries the collectives: where it is slow or noisy, Open MPI's own are faster"
-        return Promise(0.5, because, ("without-hcoll",))
-    if situation.nodes > 1 and ranks_per_node(situation) > 1:
-        return Promise(
-            0.4, "collectives in two steps, on the node and between nodes, send less over the network"
-        )
-    return Promise(0.25, "collectives on the node go through shared buffers or through messages")
+        return Try(values, 0.5, because, ("without-hcoll",))
+    if situation.nodes > 1 and situation.ranks_per_node > 1:
+        because = "collectives in two steps, on the node and between nodes, send less over the network"
+        return Try(values, 0.4, because)
+    return Try(values, 0.25, "collectives on the node go through shared buffers or through messages")
 
 
-def _tuner_values(situation: Situation) -> tuple[str, ...]:
-    """What was learned with reductions left alone is a policy without them; later runs may do no other."""
+def _no_collective(situation: Situation) -> str:
+    return "" if situation.shown("collective_calls") >= 1 else "no collective operation is called"
+
+
+def _consider_tuner(situation: Situation) -> Skip | Try:
     tuner = situation.tuner
-    policies = [value for value, there in (("policy", tuner.policy), ("exported", tuner.exported)) if there]
-    if not tuner.library or (policies and not situation.allowed.rounding):
-        return tuple(policies)
-    return (*policies, "online")
-
-
-def _tuner_applies(situation: Situation) -> Applicability:
-    if not situation.tuner.library:
-        return no(
-            situation.tuner.why_not
-            or "the runtime of this installation does not tune collectives for this MPI"
-        )
-    return _applies_to(*COLLECTIVES)(situation)
-
-
-def _tuner_promise(situation: Situation) -> Promise:
-    crowd = 1.5 if rank_count(situation) > 16 else 1.0
-    why = "every collective, communicator and size gets the algorithm that is fastest there"
-    return Promise(min(0.6, 0.35 * crowd), why)
+    if not tuner.library:
+        missing = "the runtime of this installation does not tune collectives for this MPI"
+        return Skip(tuner.why_not or missing)
+    if reason := _uncalled(situation, *COLLECTIVES) or _no_collective(situation):
+        return Skip(reason)
+    values = [value for value, there in (("policy", tuner.policy), ("exported", tuner.exported)) if there]
+    # What was learned with reductions left alone is a policy without them; later runs may do no other.
+    if not values or situation.allowed.rounding:
+        values.append("online")
+    crowd = 1.5 if situation.rank_count > 16 else 1.0
+    because = "every collective, communicator and size gets the algorithm that is fastest there"
+    return Try(tuple(values), min(0.6, 0.35 * crowd), because)
 
 
 def _before_init(situation: Situation) -> dict[str, str]:
@@ -182,7 +160,7 @@ def _before_init(situation: Situation) -> dict[str, str]:
     return {}
 
 
-def _tuner_spelling(value: str, situation: Situation) -> Spelling | None:
+def _set_tuner(value: str, situation: Situation) -> Spelling | None:
     """The runtime in the ranks; `library` keeps it out even where the environment requests it."""
     tuner = situation.tuner
     if value == "library":
@@ -220,13 +198,10 @@ KNOBS = (
             "1.42x for Scatter over 0-4 MB, 96 ranks"
         ),
         domain=Choice(("online", "policy", "exported", "library")),
-        values=_tuner_values,
-        applies=_tuner_applies,
-        promise=_tuner_promise,
+        consider=_consider_tuner,
         results=ResultsEffect.CHECKED,  # reductions stay the library's unless rounding is allowed
-        spell=_tuner_spelling,
-        matters_when=("collective_calls >= 1",),
-        ceiling=("collective_bound",),
+        settings=_set_tuner,
+        touches=("collective_bound",),
         symptoms=("collective_share", "collective_transfer_share"),
     ),
     Knob(
@@ -239,12 +214,9 @@ KNOBS = (
             "hcoll: Open MPI issues 9761, 10678"
         ),
         domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
-        values=_component_values,
-        applies=_applies_to(*coarse_algorithms()),
-        promise=_component_promise,
+        consider=_consider_component,
         results=ResultsEffect.ROUNDING,
-        matters_when=("collective_calls >= 1",),
-        ceiling=("collective_bound",),
+        touches=("collective_bound",),
         symptoms=("collective_share", "collective_transfer_share"),
     ),
     *(_algorithm_knob(collective, names) for collective, names in coarse_algorithms().items()),

@@ -4,14 +4,10 @@ mpiric's runtime does it (`src/runtime/files`). Bytes are the same, metadata tha
 file are not all: tried with ``--allow-late`` only.
 """
 
-from collections.abc import Sequence
-
-from mpiric.knobs._by_runtime import by_the_runtime, reachable
-from mpiric.knobs._declare import no
+from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import outputs, patterns_of, system_of
-from mpiric.knobs._reading import rank_count
 from mpiric.model.file_rules import is_plain_directory, parse_paths, parse_patterns
-from mpiric.model.knob import Applicability, FilesEffect, Knob, Promise, Written
+from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -35,7 +31,7 @@ def _read_only(situation: Situation) -> tuple[FileTotal, ...]:
 
 def _shared_inputs(situation: Situation) -> tuple[FileTotal, ...]:
     """Files below the working directory that all ranks read and none writes."""
-    ranks = rank_count(situation)
+    ranks = situation.rank_count
     read = _read_only(situation)
     return tuple(file for file in read if file.ranks >= max(2, ranks) and is_plain_directory(file.path))[
         :_MOST_INPUTS
@@ -47,42 +43,42 @@ def _lies_on_network(situation: Situation) -> bool:
     return system is not None and system.is_network
 
 
-def _broadcast_applies(situation: Situation) -> Applicability:
+def _consider_broadcast(situation: Situation) -> Skip | Try:
     if not _lies_on_network(situation):
-        return no("the files lie on no file system that nodes share")
-    if not _shared_inputs(situation):
-        return no("no file below the working directory is seen to be read by all ranks and written by none")
-    return reachable(situation)
+        return Skip("the files lie on no file system that nodes share")
+    inputs = _shared_inputs(situation)
+    if not inputs:
+        return Skip("no file below the working directory is seen to be read by all ranks and written by none")
+    if reason := no_runtime(situation):
+        return Skip(reason)
+    if situation.shown("io_bytes_read") < 1:
+        return Skip("no file is read")
+    because = "all ranks read the same files from a file system that nodes share"
+    return Try((";".join(file.path for file in inputs),), 0.3, because)
 
 
-def _spell_broadcast(value: str, situation: Situation) -> Spelling | None:
+def _set_broadcast(value: str, situation: Situation) -> Spelling | None:
     note = "inputs are read when MPI begins: fstat(2) shows a copy on the node's disk"
     return by_the_runtime(situation, {"MPIRIC_BROADCAST": ";".join(parse_paths(value))}, note)
 
 
-def _opened_for_both(situation: Situation) -> Sequence[FileTotal]:
-    return [file for file in _read_only(situation) if "write" in file.opened]
-
-
-def _opens_applies(situation: Situation) -> Applicability:
-    if not _opened_for_both(situation):
-        return no("no file is seen to be opened to write that is only read")
-    return reachable(situation)
-
-
-def _opens_values(situation: Situation) -> tuple[str, ...]:
-    both = _opened_for_both(situation)
-    patterns = patterns_of(both, outputs(situation)) if both else None
-    return (";".join(patterns),) if patterns else ()
-
-
-def _opens_promise(situation: Situation) -> Promise:
+def _consider_opens(situation: Situation) -> Skip | Try:
+    files = [file for file in _read_only(situation) if "write" in file.opened]
+    if not files:
+        return Skip("no file is seen to be opened to write that is only read")
+    if reason := no_runtime(situation):
+        return Skip(reason)
+    if situation.shown("io_bytes_read") < 1:
+        return Skip("no file is read")
+    patterns = patterns_of(files, outputs(situation))
+    values = (";".join(patterns),) if patterns else ()
+    because = "files are opened to write that are only read"
     if _lies_on_network(situation):
-        return Promise(0.3, "files are opened to write that are only read: ranks take one another's locks")
-    return Promise(0.05, "files are opened to write that are only read")
+        return Try(values, 0.3, f"{because}: ranks take one another's locks")
+    return Try(values, 0.05, because)
 
 
-def _spell_opens(value: str, situation: Situation) -> Spelling | None:
+def _set_opens(value: str, situation: Situation) -> Spelling | None:
     return by_the_runtime(situation, {"MPIRIC_READ_ONLY": ";".join(parse_patterns(value))})
 
 
@@ -93,15 +89,10 @@ KNOBS = (
         why="Each rank that opens and reads a file asks the servers for the same bytes again",
         source="Slurm's sbcast(1); Frings et al., Spindle, ICS13, https://doi.org/10.1145/2464996.2465020",
         domain=Written("paths below the working directory: `in.data;tables/eos.bin`", parse_paths),
-        values=lambda situation: (
-            (";".join(file.path for file in _shared_inputs(situation)),) if _shared_inputs(situation) else ()
-        ),
-        applies=_broadcast_applies,
-        promise=lambda _: Promise(0.3, "all ranks read the same files from a file system that nodes share"),
+        consider=_consider_broadcast,
+        settings=_set_broadcast,
         files=FilesEffect.LATE,
-        spell=_spell_broadcast,
-        matters_when=("io_bytes_read >= 1",),
-        ceiling=("io_bound",),
+        touches=("io_bound",),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -110,13 +101,10 @@ KNOBS = (
         why="Opened to write, a file takes locks and intents that ranks which read it wait for",
         source="NASA HECC, Lustre Best Practices: open as read-only; gfortran opens for both by default",
         domain=Written("patterns of file names: `in.*;*.dat`", parse_patterns),
-        values=_opens_values,
-        applies=_opens_applies,
-        promise=_opens_promise,
+        consider=_consider_opens,
+        settings=_set_opens,
         files=FilesEffect.LATE,
-        spell=_spell_opens,
-        matters_when=("io_bytes_read >= 1",),
-        ceiling=("io_bound",),
+        touches=("io_bound",),
         symptoms=("io_share",),
     ),
 )

@@ -5,11 +5,9 @@ list of libraries. Of a library with I/O built in only a record shows that it is
 """
 
 from mpiric.knobs import _hints, _layouts
-from mpiric.knobs._declare import no, yes
 from mpiric.knobs._outputs import own_driver
-from mpiric.knobs._reading import in_force
 from mpiric.model.file_rules import parse_hints, parse_layouts
-from mpiric.model.knob import Applicability, Choice, Knob, Promise, Written
+from mpiric.model.knob import Choice, Knob, Skip, Try, Written
 from mpiric.model.situation import Situation
 
 _COMPONENTS = ("mca_io_", "mca_fcoll_", "mca_fs_")
@@ -20,48 +18,44 @@ def _does_mpi_io(situation: Situation) -> bool:
     if calls and not any(name.startswith("mpi_file_") for name in calls):
         return False
     if signs := situation.mpi.capabilities.io_signs:
-        return any(in_force(situation, name) for name in signs)
+        return any(situation.in_force(name) for name in signs)
     return any(situation.observation.loads(stem) for stem in _COMPONENTS)
 
 
-def _implementation_applies(situation: Situation) -> Applicability:
-    if not situation.mpi.capabilities.io_implementations:
-        return no("the library has one implementation of MPI-IO")
-    if not _does_mpi_io(situation):
-        return no("the ranks are not seen to do MPI-IO")
-    return yes("the ranks load an MPI-IO component")
+def _try_mpi_io(situation: Situation, values: tuple[str, ...]) -> Try:
+    if any(system.is_network for system in situation.machine.file_systems):
+        because = "files lie on a network file system: how ranks join their requests decides"
+        return Try(values, 0.4, because)
+    return Try(values, 0.2, "the ranks do MPI-IO")
 
 
-def _implementation_values(situation: Situation) -> tuple[str, ...]:
+def _consider_implementation(situation: Situation) -> Skip | Try:
     can = situation.mpi.capabilities
-    current = in_force(situation, can.io_variable) or "".join(can.io_implementations[:1])
-    return tuple(name for name in can.io_implementations if not current.startswith(name))
-
-
-def _collective_applies(situation: Situation) -> Applicability:
-    if not situation.mpi.capabilities.collective_io:
-        return no("the library takes its hints from the program or a file only")
+    if not can.io_implementations:
+        return Skip("the library has one implementation of MPI-IO")
     if not _does_mpi_io(situation):
-        return no("the ranks are not seen to do MPI-IO")
-    return yes("the ranks are seen to do MPI-IO")
+        return Skip("the ranks are not seen to do MPI-IO")
+    current = situation.in_force(can.io_variable) or can.io_implementations[0]
+    others = tuple(name for name in can.io_implementations if not current.startswith(name))
+    return _try_mpi_io(situation, others)
 
 
-def _driver_applies(situation: Situation) -> Applicability:
+def _consider_collective_io(situation: Situation) -> Skip | Try:
+    if not situation.mpi.capabilities.collective_io:
+        return Skip("the library takes its hints from the program or a file only")
+    if not _does_mpi_io(situation):
+        return Skip("the ranks are not seen to do MPI-IO")
+    return _try_mpi_io(situation, situation.mpi.capabilities.collective_io)
+
+
+def _consider_driver(situation: Situation) -> Skip | Try:
     if not situation.mpi.capabilities.drivers_switch:
-        return no("the library chooses its driver by the file system")
-    driver = own_driver(situation)
-    if not driver:
-        return no("the library has no other driver for the files of the job")
-    if not _hints.applies(situation).applies:
-        return no("no file is read or written through MPI")
-    return yes(f"the library has a driver for {driver}, and uses the one for NFS")
-
-
-def _promise(situation: Situation) -> Promise:
-    shared = any(system.is_network for system in situation.machine.file_systems)
-    if shared:
-        return Promise(0.4, "files lie on a network file system: how ranks join their requests decides")
-    return Promise(0.2, "the ranks do MPI-IO")
+        return Skip("the library chooses its driver by the file system")
+    if not own_driver(situation):
+        return Skip("the library has no other driver for the files of the job")
+    if _hints.no_calls(situation):
+        return Skip("no file is read or written through MPI")
+    return _try_mpi_io(situation, ("native",))
 
 
 KNOBS = (
@@ -76,12 +70,9 @@ KNOBS = (
             "`1x1MiB@4MiB,allx4MiB`, `16x1MiB+over`, `4x1MiB+dirs2`",
             parse_layouts,
         ),
-        values=_layouts.values,
-        applies=_layouts.applies,
-        promise=_layouts.promise,
-        spell=_layouts.spell,
-        matters_when=("io_bytes_written >= 1e6",),
-        ceiling=("io_bound", "mpi_io_bound", "unsafe_bound"),
+        consider=_layouts.consider,
+        settings=_layouts.settings,
+        touches=("io_bound", "mpi_io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -94,11 +85,8 @@ KNOBS = (
             "`*.h5:cb_nodes=4`",
             parse_hints,
         ),
-        values=_hints.values,
-        applies=_hints.applies,
-        promise=_hints.promise,
-        matters_when=("collective_file_calls >= 1 or independent_file_calls >= 1",),
-        ceiling=("mpi_io_bound", "unsafe_bound"),
+        consider=_hints.consider,
+        touches=("mpi_io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -107,10 +95,8 @@ KNOBS = (
         why="They join requests and lock files differently; which is faster depends on the file system",
         source="Open MPI docs, 'MPI IO': io framework, ompio and romio components",
         domain=Choice(("ompio", "romio")),
-        values=_implementation_values,
-        applies=_implementation_applies,
-        promise=_promise,
-        ceiling=("mpi_io_bound",),
+        consider=_consider_implementation,
+        touches=("mpi_io_bound",),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -119,11 +105,8 @@ KNOBS = (
         why="The one for NFS locks whatever it reads or writes, and knows nothing of stripes",
         source="Intel MPI Library developer reference, 'I_MPI_FILESYSTEM'",
         domain=Choice(("native",)),
-        values=lambda _: ("native",),
-        applies=_driver_applies,
-        promise=_promise,
-        matters_when=("collective_file_calls >= 1 or independent_file_calls >= 1",),
-        ceiling=("mpi_io_bound", "unsafe_bound"),
+        consider=_consider_driver,
+        touches=("mpi_io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -132,10 +115,8 @@ KNOBS = (
         why="Few large requests by some ranks suit parallel file systems; a local disk needs none of it",
         source="Open MPI docs, fcoll framework; MPICH_MPIIO_HINTS in Cray's intro_mpi(3), ROMIO user's guide",
         domain=Choice(("vulcan", "dynamic_gen2", "individual", "buffered")),
-        values=lambda situation: situation.mpi.capabilities.collective_io,
-        applies=_collective_applies,
-        promise=_promise,
-        ceiling=("mpi_io_bound",),
+        consider=_consider_collective_io,
+        touches=("mpi_io_bound",),
         symptoms=("io_share", "file_share"),
     ),
 )

@@ -1,39 +1,32 @@
 """How ranks are started: by the library's launcher or the scheduler's, and how helpers reach other nodes."""
 
-from mpiric.knobs._declare import no, promising, suits_every_program, yes
-from mpiric.knobs._reading import in_force
-from mpiric.model.knob import Applicability, Choice, Knob
+from mpiric.knobs._site import suits_every_program
+from mpiric.model.knob import Choice, Knob, Skip, Try
 from mpiric.model.situation import Situation
 
 
 def _in_slurm(situation: Situation) -> bool:
-    return situation.machine.scheduler == "slurm" and bool(in_force(situation, "SLURM_JOB_ID"))
+    return situation.machine.scheduler == "slurm" and bool(situation.in_force("SLURM_JOB_ID"))
 
 
-def _route_values(situation: Situation) -> tuple[str, ...]:
-    if situation.job.dialect == "srun":
-        return ("mpirun",) if situation.mpi.launcher else ()
-    return ("srun",) if _in_slurm(situation) else ()
-
-
-def _route_applies(situation: Situation) -> Applicability:
+def _consider_route(situation: Situation) -> Skip | Try:
     if not situation.job.launcher_words:
-        return no("no launcher is named on the command line")
+        return Skip("no launcher is named on the command line")
     if not _in_slurm(situation):
-        return no("not inside an allocation of Slurm")
-    return yes("inside an allocation of Slurm both routes are open")
+        return Skip("not inside an allocation of Slurm")
+    values: tuple[str, ...] = ("srun",)
+    if situation.job.dialect == "srun":
+        values = ("mpirun",) if situation.mpi.launcher else ()
+    return Try(values, 0.2, "launchers place and bind ranks differently")
 
 
-def _bootstrap_values(situation: Situation) -> tuple[str, ...]:
-    return ("slurm", "ssh") if _in_slurm(situation) else ("ssh",)
-
-
-def _bootstrap_applies(situation: Situation) -> Applicability:
+def _consider_bootstrap(situation: Situation) -> Skip | Try:
     if "bootstrap" not in situation.job.launcher.settings:
-        return no("the launcher chooses by itself")
+        return Skip("the launcher chooses by itself")
     if situation.nodes < 2:
-        return no("the job stays on one node")
-    return yes("the launcher has to reach other nodes")
+        return Skip("the job stays on one node")
+    values = ("slurm", "ssh") if _in_slurm(situation) else ("ssh",)
+    return Try(values, 0.1, "start-up counts in short programs only")
 
 
 KNOBS = (
@@ -47,9 +40,7 @@ KNOBS = (
             "Slurm MPI guide"
         ),
         domain=Choice(("mpirun", "srun")),
-        values=_route_values,
-        applies=_route_applies,
-        promise=promising(0.2, "launchers place and bind ranks differently"),
+        consider=_consider_route,
         site_default=suits_every_program,
         symptoms=("mpi_share", "unbound_share"),
     ),
@@ -59,10 +50,8 @@ KNOBS = (
         why="ssh connects node by node; the scheduler's daemons are there already",
         source="Hydra manual -bootstrap; I_MPI_HYDRA_BOOTSTRAP in the Intel MPI Developer Reference",
         domain=Choice(("slurm", "ssh")),
-        values=_bootstrap_values,
-        applies=_bootstrap_applies,
-        promise=promising(0.1, "start-up counts in short programs only"),
+        consider=_consider_bootstrap,
         site_default=suits_every_program,
-        ceiling=("outside_bound",),
+        touches=("outside_bound",),
     ),
 )

@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 
-from mpiric.knobs._declare import no, promising, yes
-from mpiric.knobs._reading import cpus_per_node, in_force, is_dynamic, is_oversubscribed, rank_count
+from mpiric.model.amount import share
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Meaning
-from mpiric.model.knob import Applicability, Choice, Knob, Name, ResultsEffect
+from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
-from mpiric.model.spelling import Spelling
+from mpiric.model.spelling import Spelling, Weight
 from mpiric.model.spelling_forms import plain
 from mpiric.model.translation import (
     NAMES,
@@ -46,13 +45,9 @@ def _openblas_paths(situation: Situation) -> tuple[Fit, ...]:
 
 
 def _mkl_paths(situation: Situation) -> tuple[Fit, ...]:
-    return (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
-
-
-def _mkl_applies(situation: Situation) -> Applicability:
     if situation.machine.cpu.vendor == _AMD:
-        return no("MKL obeys MKL_ENABLE_INSTRUCTIONS on Intel's CPUs only")
-    return _needs("libmkl_")(situation)
+        return ()  # MKL obeys the variable on Intel's CPUs only
+    return (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
 
 
 def _blis_paths(situation: Situation) -> tuple[Fit, ...]:
@@ -65,28 +60,22 @@ def _blis_paths(situation: Situation) -> tuple[Fit, ...]:
     )
 
 
-def _needs(stem: str) -> Callable[[Situation], Applicability]:
-    def applies(situation: Situation) -> Applicability:
-        if not situation.observation.loads(stem):
-            return no(f"the ranks do not load {stem.rstrip('_')}")
-        return yes(f"the ranks load {stem.rstrip('_')}")
-
-    return applies
-
-
 def _code_path_knob(
     name: str,
     texts: tuple[str, str, str],
-    setting: str,
+    stem: str,
+    variable: str,
     words: tuple[str, ...],
     paths: Callable[[Situation], tuple[Fit, ...]],
-    applies: Callable[[Situation], Applicability],
 ) -> Knob:
     """A knob for a math library whose code path a variable chooses; ``texts``: sentence, why, source."""
 
-    def values(situation: Situation) -> tuple[str, ...]:
-        forced = in_force(situation, setting)
-        return tuple(value for value, fits in paths(situation) if fits and value != forced)
+    def consider(situation: Situation) -> Skip | Try:
+        if not situation.observation.loads(stem):
+            return Skip(f"the ranks do not load {stem.rstrip('_')}")
+        forced = situation.in_force(variable)
+        values = tuple(value for value, fits in paths(situation) if fits and value != forced)
+        return Try(values, 0.3, "the library chose its code path by the CPU's name, not by measurement")
 
     sentence, why, source = texts
     return Knob(
@@ -95,12 +84,10 @@ def _code_path_knob(
         why=why,
         source=source,
         domain=Choice(words),
-        values=values,
-        applies=applies,
-        promise=promising(0.3, "the library chose its code path by the CPU's name, not by measurement"),
+        consider=consider,
+        settings=plain(variable),
         results=ResultsEffect.ROUNDING,
-        spell=plain(setting),
-        ceiling=("own_bound",),
+        touches=("own_bound",),
         symptoms=("instructions",),
     )
 
@@ -114,20 +101,18 @@ def _blas_in_force(situation: Situation) -> str:
     return next((path for path in paths if path.rsplit("/", 1)[-1].startswith(_BLAS)), "")
 
 
-def _blas_values(situation: Situation) -> tuple[str, ...]:
-    now = _directory(_blas_in_force(situation))
-    return tuple(name for name, path in situation.machine.blas_libraries if _directory(path) != now)
-
-
-def _blas_applies(situation: Situation) -> Applicability:
+def _consider_blas(situation: Situation) -> Skip | Try:
     if situation.job.container is not None:
-        return no("the library of this machine need not fit inside a container")
-    if not _blas_in_force(situation):
-        return no("the ranks load no BLAS that could be exchanged (libblas.so)")
-    return yes(f"the ranks load {_blas_in_force(situation)}")
+        return Skip("the library of this machine need not fit inside a container")
+    loaded = _blas_in_force(situation)
+    if not loaded:
+        return Skip("the ranks load no BLAS that could be exchanged (libblas.so)")
+    installed = situation.machine.blas_libraries
+    values = tuple(name for name, path in installed if _directory(path) != _directory(loaded))
+    return Try(values, 0.5, "several libraries with this interface are installed")
 
 
-def _spell_blas(value: str, situation: Situation) -> Spelling | None:
+def _set_blas(value: str, situation: Situation) -> Spelling | None:
     path = dict(situation.machine.blas_libraries).get(value)
     note = f"the BLAS is {path}; a program with an RPATH of its own keeps the one it was linked with"
     return Spelling(library_path=(_directory(path),), note=note) if path else None
@@ -183,29 +168,31 @@ def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
     return tuple(sorted(other_libraries, key=lambda library: bool(library.stand_in)))
 
 
-def _mpi_applies(situation: Situation) -> Applicability:
-    if not situation.job.launcher_words or situation.job.launcher.serves_every_library:
-        return no("started without the library's own launcher, which would have to change with it")
-    if situation.job.container is not None:
-        refused = situation.host_mpi.refused if situation.host_mpi else ""
-        return no(refused) if refused else yes("the launcher's library can be bound over that of the image")
-    if situation.observation.mpi_fixed:
-        return no(situation.observation.mpi_fixed)
-    if situation.observation.ranks and not is_dynamic(situation):
-        return no("the program is linked statically")
-    if not _members(situation):
-        return no("no other library that can serve the program is installed")
-    return yes("other libraries that can serve the program are installed")
-
-
-def _mpi_values(situation: Situation) -> tuple[str, ...]:
+def _consider_mpi(situation: Situation) -> Skip | Try:
     """Labels of libraries; for a container only whether the launcher's takes the place of its own."""
-    if situation.job.container is not None:
-        return (_HOST,)
-    return tuple(library.label for library in _members(situation))[:5]
+    job, seen = situation.job, situation.observation
+    if not job.launcher_words or job.launcher.serves_every_library:
+        return Skip("started without the library's own launcher, which would have to change with it")
+    if job.container is not None:
+        if situation.host_mpi and situation.host_mpi.refused:
+            return Skip(situation.host_mpi.refused)
+        values: tuple[str, ...] = (_HOST,)
+    elif seen.mpi_fixed:
+        return Skip(seen.mpi_fixed)
+    elif seen.ranks and not seen.is_dynamic:
+        return Skip("the program is linked statically")
+    else:
+        values = tuple(library.label for library in _members(situation))[:5]
+        if not values:
+            return Skip("no other library that can serve the program is installed")
+    # The library of the user stays where little of the run could be gained by another one. Start-up
+    # alone is not a reason: lighter settings shorten it.
+    if (bound := situation.shown("run_mpi_bound")) < 0.1:
+        return Skip(f"{share(bound)} of the run goes into MPI between MPI_Init and MPI_Finalize")
+    return Try(values, 0.4, "other libraries that can serve the program are installed")
 
 
-def _spell_host_mpi(situation: Situation) -> Spelling:
+def _set_host_mpi(situation: Situation) -> Spelling:
     """The launcher's prefix bound into the image, in front of the image's own libraries.
 
     A stand-in is bound in as well; where the library lies inside, the environment says.
@@ -224,6 +211,7 @@ def _spell_host_mpi(situation: Situation) -> Spelling:
         environment={**mpi.environment, **leads_to},
         preload=mpi.preloaded,
         library_path=mpi.library_path or (_directory(mpi.library),),
+        exchanges_mpi=Weight.SHIM if mpi.stand_in else Weight.LIBRARY,
         bound=(mpi.prefix, *dict.fromkeys(_directory(path) for path in mpi.preloaded)),
         note=f"{note}; calls are translated from the program's ABI" if mpi.stand_in else note,
     )
@@ -231,7 +219,7 @@ def _spell_host_mpi(situation: Situation) -> Spelling:
 
 def default_level(library: MpiLibrary, situation: Situation) -> str:
     """The value of `binding` that ranks have by a library's default here, "" when it is not known."""
-    level = library.capabilities.default_binding[rank_count(situation) > 2]
+    level = library.capabilities.default_binding[situation.rank_count > 2]
     topology = situation.machine.topology
     several = {"numa": len(topology.numa_nodes) > 1, "package": len(topology.packages) > 1}
     return level if several.get(level, True) else "none"
@@ -253,7 +241,7 @@ def binding_in_force(library: MpiLibrary, situation: Situation) -> str:
 
 def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
     """The binding that ranks had: libraries differ in theirs, and threads of a rank count the CPUs it has."""
-    if value == _HOST or cpus_per_node(situation) < 2 or is_oversubscribed(situation):
+    if value == _HOST or situation.cpus_per_node < 2 or situation.is_oversubscribed:
         return {}
     command_library, *other_libraries = (situation.mpi, *situation.others)
     if command_library.label == value and other_libraries:  # situation under the other library already
@@ -274,10 +262,10 @@ def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name in situation.job.environment))
 
 
-def _spell_mpi(value: str, situation: Situation) -> Spelling:
+def _set_mpi(value: str, situation: Situation) -> Spelling:
     """Launcher, dialect, library path and environment together; raises MismatchError with the reason."""
     if value == _HOST:
-        return _spell_host_mpi(situation)
+        return _set_host_mpi(situation)
     library = next((other for other in situation.others if other.label == value), None)
     if library is None:
         known = ", ".join(other.label for other in _members(situation)) or "none"
@@ -306,7 +294,8 @@ def _spell_mpi(value: str, situation: Situation) -> Spelling:
         library_path=library.library_path,
         launcher_words=(library.launcher,),
         dialect=library.dialect,
-        crowded=is_oversubscribed(situation),
+        crowded=situation.is_oversubscribed,
+        exchanges_mpi=Weight.SHIM if library.stand_in else Weight.LIBRARY,
         note=note,
     )
 
@@ -319,10 +308,10 @@ KNOBS = (
             "An OpenBLAS that does not know a CPU falls back to routines of a much older one",
             "OpenBLAS user manual, OPENBLAS_CORETYPE (builds with DYNAMIC_ARCH)",
         ),
+        "libopenblas",
         "OPENBLAS_CORETYPE",
         ("SkylakeX", "Cooperlake", "Zen", "Haswell", "Sandybridge"),
         _openblas_paths,
-        _needs("libopenblas"),
     ),
     _code_path_knob(
         "mkl-instructions",
@@ -331,10 +320,10 @@ KNOBS = (
             "AVX-512 lowers the clock of some CPUs: AVX2 can be faster for short vectors",
             "oneMKL Developer Guide, MKL_ENABLE_INSTRUCTIONS",
         ),
+        "libmkl_",
         "MKL_ENABLE_INSTRUCTIONS",
         ("AVX512", "AVX2"),
         _mkl_paths,
-        _mkl_applies,
     ),
     _code_path_knob(
         "blis-arch",
@@ -343,10 +332,10 @@ KNOBS = (
             "A BLIS that does not know a CPU falls back to generic kernels",
             "BLIS documentation, HardwareSupport and BLIS_ARCH_TYPE",
         ),
+        "libblis",
         "BLIS_ARCH_TYPE",
         ("zen4", "zen3", "zen2", "zen", "skx", "haswell"),
         _blis_paths,
-        _needs("libblis"),
     ),
     Knob(
         name="blas",
@@ -354,12 +343,10 @@ KNOBS = (
         why="The reference BLAS is many times slower than a tuned one",
         source="Debian's alternatives for libblas.so.3; ld.so(8), LD_LIBRARY_PATH",
         domain=Name(),
-        values=_blas_values,
-        applies=_blas_applies,
-        promise=promising(0.5, "several libraries with this interface are installed"),
+        consider=_consider_blas,
+        settings=_set_blas,
         results=ResultsEffect.ROUNDING,
-        spell=_spell_blas,
-        ceiling=("own_bound",),
+        touches=("own_bound",),
         symptoms=("instructions",),
     ),
     Knob(
@@ -368,16 +355,10 @@ KNOBS = (
         why="Libraries differ in latency, collectives and networks",
         source="MPICH ABI Compatibility Initiative; measured: ping-pong 1.1 µs MPICH, 0.35 µs Intel MPI",
         domain=Name(),
-        values=_mpi_values,
-        applies=_mpi_applies,
-        promise=promising(0.4, "other libraries that can serve the program are installed"),
+        consider=_consider_mpi,
+        settings=_set_mpi,
         results=ResultsEffect.CHECKED,
-        spell=_spell_mpi,
         brings=_mpi_brings,
-        # The library of the user stays where little of the run could be gained by another one. Start-up
-        # alone is not a reason: lighter settings shorten it.
-        matters_when=("run_mpi_bound >= 0.1",),
-        heavy=True,
         symptoms=("mpi_share", "start_up_s"),
     ),
 )

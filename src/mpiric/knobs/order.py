@@ -1,48 +1,44 @@
 """The order of ranks: which of them share a node."""
 
-from mpiric.knobs._declare import no, promising, yes
-from mpiric.model.knob import Applicability, Choice, Knob, Promise
+from mpiric.model.knob import Choice, Knob, Skip, Try
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 _TOPOLOGIES = ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
-_WHEN = ("nodes >= 2", "other_node_share > 0 or collective_calls >= 1")
 _SYMPTOMS = ("mpi_share", "point_to_point_share")
 _ORDERS = ("mapped", "block", "round-robin", "folded", "given")
 
 
-def _values(situation: Situation) -> tuple[str, ...]:
-    return tuple(choice.name for choice in situation.rank_orders.choices)
-
-
-def _applies(situation: Situation) -> Applicability:
-    orders = situation.rank_orders
+def _stays_on_nodes(situation: Situation) -> str:
+    """Why the order of ranks changes nothing, "" where it may."""
     if situation.nodes < 2:
-        return no("the job stays on one node")
-    if not orders.choices:
-        return no(orders.why_not)
-    best = min(orders.choices, key=lambda choice: choice.hop_bytes)
-    return yes(f"{_change(best.off_node)} are predicted with the order {best.name}")
+        return "the job stays on one node"
+    if situation.shown("nodes") < 2:
+        return "the job runs on one node"
+    if situation.shown("other_node_share") == 0 and situation.shown("collective_calls") < 1:
+        return "no message leaves its node and no collective operation is called"
+    return ""
 
 
-def _change(share: float) -> str:
-    return f"{abs(1 - share):.0%} {'fewer' if share <= 1 else 'more'} bytes between nodes"
+def _consider_order(situation: Situation) -> Skip | Try:
+    """Rank orders that were planned; what lies between nodes may be waiting for others as well."""
+    orders = situation.rank_orders
+    reason = _stays_on_nodes(situation) or ("" if orders.choices else orders.why_not)
+    if reason:
+        return Skip(reason)
+    choices = sorted(orders.choices, key=lambda choice: choice.hop_bytes)
+    share = choices[0].off_node
+    more_or_less = f"{abs(1 - share):.0%} {'fewer' if share <= 1 else 'more'} bytes between nodes"
+    saved = situation.number("network_bound", 1.0) * max(0.0, 1 - share)
+    return Try(
+        tuple(choice.name for choice in orders.choices),
+        min(0.9, 0.5 + 0.5 * saved),  # half of what it is predicted to save
+        f"{more_or_less}, predicted from the messages of a recorded run",
+        tuple(choice.name for choice in choices),
+    )
 
 
-def _promise(situation: Situation) -> Promise:
-    """What lies between nodes may be waiting for others as well: half of what it is predicted to save."""
-    choices = sorted(situation.rank_orders.choices, key=lambda choice: choice.hop_bytes)
-    if not choices:
-        return Promise(0.0, "no other order is known")
-    best = choices[0]
-    behaviour = situation.observation.behaviour
-    bound = behaviour.numbers.get("network_bound", 1.0) if behaviour else 1.0
-    score = min(0.9, 0.5 + 0.5 * bound * max(0.0, 1 - best.off_node))
-    because = f"{_change(best.off_node)}, predicted from the messages of a recorded run"
-    return Promise(score, because, tuple(choice.name for choice in choices))
-
-
-def _spelling(value: str, situation: Situation) -> Spelling | None:
+def _set_order(value: str, situation: Situation) -> Spelling | None:
     orders = situation.rank_orders
     choice = orders.named(value)
     if choice is None or not orders.library or orders.family not in situation.mpi.abi_families[:1]:
@@ -54,17 +50,17 @@ def _spelling(value: str, situation: Situation) -> Spelling | None:
     )
 
 
-def _honour_applies(situation: Situation) -> Applicability:
-    if situation.nodes < 2:
-        return no("the job stays on one node")
+def _consider_honour(situation: Situation) -> Skip | Try:
+    if reason := _stays_on_nodes(situation):
+        return Skip(reason)
     if not situation.observation.can_call(*_TOPOLOGIES):
-        return no("the program makes no topology")
+        return Skip("the program makes no topology")
     if not situation.rank_orders.engine:
-        return no(situation.rank_orders.why_not or "no run of it was recorded")
-    return yes("the program can make topologies, whose ranks the libraries keep in their order")
+        return Skip(situation.rank_orders.why_not or "no run of it was recorded")
+    return Try(("yes",), 0.3, "neighbours that the program names come to one node")
 
 
-def _honour_spelling(_value: str, situation: Situation) -> Spelling | None:
+def _set_honour(_value: str, situation: Situation) -> Spelling | None:
     orders = situation.rank_orders
     if not orders.engine or orders.family not in situation.mpi.abi_families[:1]:
         return None
@@ -85,12 +81,9 @@ KNOBS = (
             "(Cray); MPICH_RANK_REORDER_METHOD in intro_mpi(3)"
         ),
         domain=Choice(_ORDERS),
-        values=_values,
-        applies=_applies,
-        promise=_promise,
-        spell=_spelling,
-        matters_when=_WHEN,
-        ceiling=("mpi_bound",),
+        consider=_consider_order,
+        settings=_set_order,
+        touches=("mpi_bound",),
         symptoms=_SYMPTOMS,
     ),
     Knob(
@@ -99,12 +92,9 @@ KNOBS = (
         why="Libraries ignore reorder=1, and the program has said who its neighbours are",
         source="MPICH issue 1654 (reorder ignored); Open MPI issues 11756, 8939 (reordered wrongly)",
         domain=Choice(("yes",)),
-        values=lambda _: ("yes",),
-        applies=_honour_applies,
-        promise=promising(0.3, "neighbours that the program names come to one node"),
-        spell=_honour_spelling,
-        matters_when=_WHEN,
-        ceiling=("mpi_bound",),
+        consider=_consider_honour,
+        settings=_set_honour,
+        touches=("mpi_bound",),
         symptoms=_SYMPTOMS,
     ),
 )

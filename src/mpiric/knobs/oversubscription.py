@@ -2,52 +2,39 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._declare import no, yes
-from mpiric.knobs._reading import in_force, is_on, is_oversubscribed, ranks_per_node
 from mpiric.model.job import Meaning
-from mpiric.model.knob import Applicability, Choice, Knob, Promise, ResultsEffect
+from mpiric.model.knob import Choice, Knob, ResultsEffect, Skip, Try
 from mpiric.model.situation import Situation
 
 
 def _waits_politely(situation: Situation) -> bool:
-    return any(is_on(situation, switch) for switch in situation.mpi.capabilities.waiting_switches)
+    return any(situation.is_on(switch) for switch in situation.mpi.capabilities.waiting_switches)
 
 
 def _yields_by_itself(situation: Situation) -> bool:
     """Return whether the library yields CPUs already because the launcher knows that they are shared."""
     can, job = situation.mpi.capabilities, situation.job
     allowed = any(segment.first(Meaning.OVERSUBSCRIBE) for segment in job.segments)
-    allowed = allowed or is_on(situation, "OMPI_MCA_rmaps_base_oversubscribe")
-    is_off = any(in_force(situation, switch) in ("0", "false") for switch in can.waiting_switches)
+    allowed = allowed or situation.is_on("OMPI_MCA_rmaps_base_oversubscribe")
+    is_off = any(situation.in_force(switch) in ("0", "false") for switch in can.waiting_switches)
     return can.yields_when_oversubscribed and allowed and not is_off
 
 
-def _values(situation: Situation) -> tuple[str, ...]:
-    if not is_oversubscribed(situation):
-        return ("spin",) if _waits_politely(situation) else ()
-    return ("yield", "sleep") if situation.mpi.capabilities.can_sleep else ("yield",)
-
-
-def _applies(situation: Situation) -> Applicability:
-    can = situation.mpi.capabilities
+def _consider(situation: Situation) -> Skip | Try:
+    can, polite = situation.mpi.capabilities, _waits_politely(situation)
     if "waiting" not in can.settings:
-        return no(f"{can.title} has no setting for it")
-    if ranks_per_node(situation) < 2 and not _waits_politely(situation):
-        return no("one rank on a node waits for nobody there")
-    if is_oversubscribed(situation):
-        return yes("more ranks than CPUs")
-    if _waits_politely(situation):
-        return yes("ranks are set to give their CPU away although each has its own")
-    return no("every rank has a CPU of its own and spins, which answers fastest")
-
-
-def _promise(situation: Situation) -> Promise:
-    if is_oversubscribed(situation) and _yields_by_itself(situation):
-        return Promise(0.15, "ranks give their CPU away already; how they do so may matter")
-    if is_oversubscribed(situation):
-        because = "more ranks than CPUs: a rank that spins keeps the one it waits for from running"
-        return Promise(1.0, because, _values(situation))
-    return Promise(0.8, "waiting politely costs time when every rank has a CPU", ("spin",))
+        return Skip(f"{can.title} has no setting for it")
+    if situation.ranks_per_node < 2 and not polite:
+        return Skip("one rank on a node waits for nobody there")
+    if not situation.is_oversubscribed:
+        if not polite:
+            return Skip("every rank has a CPU of its own and spins, which answers fastest")
+        return Try(("spin",), 0.8, "waiting politely costs time when every rank has a CPU", ("spin",))
+    values = ("yield", "sleep") if can.can_sleep else ("yield",)
+    if _yields_by_itself(situation):
+        return Try(values, 0.15, "ranks give their CPU away already; how they do so may matter")
+    because = "more ranks than CPUs: a rank that spins keeps the one it waits for from running"
+    return Try(values, 1.0, because, values)
 
 
 def _brings(value: str, situation: Situation) -> Mapping[str, str]:
@@ -72,9 +59,7 @@ KNOBS = (
             "Intel MPI Developer Reference"
         ),
         domain=Choice(("spin", "yield", "sleep")),
-        values=_values,
-        applies=_applies,
-        promise=_promise,
+        consider=_consider,
         results=ResultsEffect.CHECKED,
         brings=_brings,
         site_default=lambda value, _: value == "spin",  # where each rank has a CPU, waiting politely costs

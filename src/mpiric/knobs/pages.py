@@ -1,16 +1,13 @@
 """The size of the pages that memory comes in."""
 
-from mpiric.knobs._declare import no, yes
-from mpiric.knobs._reading import NO_C_LIBRARY, glibc_version, in_force, is_dynamic
 from mpiric.knobs.allocator import beside_another_allocator, faults_much
-from mpiric.model.knob import Applicability, Choice, Knob, Promise
-from mpiric.model.situation import Situation
+from mpiric.model.amount import size
+from mpiric.model.knob import Choice, Knob, Skip, Try
+from mpiric.model.situation import NO_C_LIBRARY, Situation
 from mpiric.model.spelling import Spelling
 
 _TUNABLE = "glibc.malloc.hugetlb"
-_BIG_BYTES = (
-    256 << 20
-)  # beyond what the second-level TLB of current CPUs covers with 4 KiB pages, many times over
+_BIG_BYTES = 256 << 20  # far more than the second-level TLB of current CPUs covers with 4 KiB pages
 
 _SETTINGS = {
     "transparent": Spelling(
@@ -24,46 +21,37 @@ _SETTINGS = {
 }
 
 
-def _values(situation: Situation) -> tuple[str, ...]:
-    pages = situation.machine.memory.pages
-    inherited = in_force(situation, "GLIBC_TUNABLES") or ""
-    fitting = []
-    if pages.transparent == "madvise" and f"{_TUNABLE}=1" not in inherited:
-        fitting.append("transparent")
-    needed = situation.observation.rss_peak_bytes * max(1, len(situation.observation.ranks))
-    if pages.huge_free * pages.huge_size_bytes >= max(needed, 1) and f"{_TUNABLE}=2" not in inherited:
-        fitting.append("reserved")
-    return tuple(fitting)
-
-
-def _applies(situation: Situation) -> Applicability:
-    pages = situation.machine.memory.pages
-    if glibc_version(situation) < (2, 35):
-        return no("the C library is not glibc 2.35 or later")
-    if situation.observation.ranks and not is_dynamic(situation):
-        return no(NO_C_LIBRARY)
+def _consider(situation: Situation) -> Skip | Try:
+    pages, seen = situation.machine.memory.pages, situation.observation
+    if situation.glibc_version < (2, 35):
+        return Skip("the C library is not glibc 2.35 or later")
+    if seen.ranks and not seen.is_dynamic:
+        return Skip(NO_C_LIBRARY)
     if pages.transparent == "always" and not pages.huge_free:
-        return no("the kernel hands out huge pages by itself and none are reserved")
+        return Skip("the kernel hands out huge pages by itself and none are reserved")
     if pages.transparent in ("never", "") and not pages.huge_free:
-        return no("the kernel has transparent huge pages switched off and none are reserved")
-    return yes("huge pages can be had for the asking")
-
-
-def _promise(situation: Situation) -> Promise:
-    observation = situation.observation
+        return Skip("the kernel has transparent huge pages switched off and none are reserved")
+    peak, faults = situation.shown("peak_bytes"), situation.shown("minor_faults_per_s")
+    if peak < 16 << 20 and faults < 1000:
+        return Skip(f"a rank holds {size(peak)} at most and takes {faults:,.0f} page faults a second")
+    inherited = situation.in_force("GLIBC_TUNABLES") or ""
+    values = []
+    if pages.transparent == "madvise" and f"{_TUNABLE}=1" not in inherited:
+        values.append("transparent")
+    needed = seen.rss_peak_bytes * max(1, len(seen.ranks))
+    if pages.huge_free * pages.huge_size_bytes >= max(needed, 1) and f"{_TUNABLE}=2" not in inherited:
+        values.append("reserved")
     if faults_much(situation):
-        because = f"{observation.minor_faults_per_s:,.0f} page faults a second and rank"
-        return Promise(0.8, because, ("transparent",))
-    if observation.rss_peak_bytes > _BIG_BYTES:
-        because = (
-            f"a rank holds {observation.rss_peak_bytes / 2**20:,.0f} MiB: scattered access misses the TLB"
-        )
-        return Promise(0.6, because, ("transparent",))
-    return Promise(0.1, "little memory and few page faults")
+        because = f"{seen.minor_faults_per_s:,.0f} page faults a second and rank"
+        return Try(tuple(values), 0.8, because, ("transparent",))
+    if seen.rss_peak_bytes > _BIG_BYTES:
+        because = f"a rank holds {seen.rss_peak_bytes / 2**20:,.0f} MiB: scattered access misses the TLB"
+        return Try(tuple(values), 0.6, because, ("transparent",))
+    return Try(tuple(values), 0.1, "little memory and few page faults")
 
 
-def _spell(value: str, situation: Situation) -> Spelling | None:
-    return _SETTINGS[value] if glibc_version(situation) >= (2, 35) else None
+def _set(value: str, situation: Situation) -> Spelling | None:
+    return _SETTINGS[value] if situation.glibc_version >= (2, 35) else None
 
 
 KNOBS = (
@@ -78,13 +66,10 @@ KNOBS = (
             "nothing"
         ),
         domain=Choice(tuple(_SETTINGS)),
-        values=_values,
-        applies=_applies,
-        promise=_promise,
-        spell=_spell,
+        consider=_consider,
+        settings=_set,
         idle_beside=beside_another_allocator,
-        matters_when=("peak_bytes >= 16777216 or minor_faults_per_s >= 1000",),
-        ceiling=("own_bound", "fault_bound"),
+        touches=("own_bound", "fault_bound"),
         symptoms=("minor_faults_per_s", "system_share", "huge_share"),
     ),
 )

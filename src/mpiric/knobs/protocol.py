@@ -1,11 +1,10 @@
 """How a message travels: eager or rendezvous, through how many buffers, copied and matched by whom."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from mpiric.knobs._declare import always, no, promising, yes
-from mpiric.knobs._reading import has_adapter, in_force, rank_count, ranks_per_node, uses_ucx
-from mpiric.knobs.transport import without_ucx
-from mpiric.model.knob import Applicability, Bytes, Choice, Count, Knob, parse_bytes
+from mpiric.knobs.transport import no_ucx, without_ucx
+from mpiric.model.amount import size
+from mpiric.model.knob import Bytes, Choice, Count, Knob, Skip, Try, parse_bytes
 from mpiric.model.situation import Situation
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -15,21 +14,24 @@ _BY_ADAPTER = "hardware"
 _PLAIN = "what it gains depends on the message sizes of the program"
 
 
-def _on_node(knob: str) -> Callable[[Situation], Applicability]:
-    def applies(situation: Situation) -> Applicability:
-        if ranks_per_node(situation) < 2:
-            return no("one rank on a node sends nothing there")
-        if knob not in situation.mpi.capabilities.settings:
-            return no("the library has no setting for it")
-        return yes("ranks on a node exchange messages")
-
-    return applies
+def _silent_on_node(knob: str, situation: Situation) -> str:
+    """Why a setting for messages on a node changes nothing, "" where it may."""
+    if situation.ranks_per_node < 2:
+        return "one rank on a node sends nothing there"
+    if knob not in situation.mpi.capabilities.settings:
+        return "the library has no setting for it"
+    return "" if situation.shown("node_message_bound") > 0 else "no message is sent on a node"
 
 
-def _between_nodes(situation: Situation) -> Applicability:
-    if situation.nodes < 2 or rank_count(situation) < 2:
-        return no("no messages between nodes")
-    return yes("messages travel between nodes")
+def _silent_between_nodes(situation: Situation) -> str:
+    if situation.nodes < 2 or situation.rank_count < 2:
+        return "no messages between nodes"
+    return "" if situation.shown("nodes") >= 2 else "the job runs on one node"
+
+
+def _consider_eager_node(situation: Situation) -> Skip | Try:
+    reason = _silent_on_node("eager-node", situation)
+    return Skip(reason) if reason else Try(("8KiB", "16KiB", "64KiB", "256KiB"), 0.3, _PLAIN)
 
 
 def _eager_node_brings(value: str, situation: Situation) -> Mapping[str, str]:
@@ -38,49 +40,58 @@ def _eager_node_brings(value: str, situation: Situation) -> Mapping[str, str]:
     Where the kernel copies messages from some size on, larger cells stay empty unless that moves too.
     """
     can, size = situation.mpi.capabilities, parse_bytes(value)
-    fitting = _CELLS_BYTES // rank_count(situation) // (size + 4 * _KIB)
+    fitting = _CELLS_BYTES // situation.rank_count // (size + 4 * _KIB)
     count = max(16, min(can.cells_per_rank, fitting))
     fewer = {"node-buffers": str(count)} if count < can.cells_per_rank else {}
     later = {"single-copy-threshold": value} if 0 < can.kernel_copy_from_bytes < size else {}
     return fewer | later
 
 
-def _threshold_applies(situation: Situation) -> Applicability:
+def _consider_threshold(situation: Situation) -> Skip | Try:
     if not situation.mpi.capabilities.has_single_copy_threshold:
-        return no("this version copies through buffers only")
-    return _on_node("single-copy-threshold")(situation)
+        return Skip("this version copies through buffers only")
+    reason = _silent_on_node("single-copy-threshold", situation)
+    return Skip(reason) if reason else Try(("4KiB", "32KiB", "128KiB", "1MiB"), 0.25, _PLAIN)
 
 
-def _copy_values(situation: Situation) -> tuple[str, ...]:
-    features = situation.machine.cpu.features
-    offered = situation.mpi.capabilities.memory_copies
-    return tuple(name for name in offered if name not in _NEEDED or _NEEDED[name] in features)
+def _consider_buffers(situation: Situation) -> Skip | Try:
+    can = situation.mpi.capabilities
+    if reason := _silent_on_node("node-buffers", situation):
+        return Skip(reason)
+    if (most := situation.shown("most_node_messages")) <= 32:
+        return Skip(f"a rank sends {most:,.0f} messages on its node at most")
+    current = situation.in_force(can.node_buffers_variable) or can.node_buffers
+    return Try(tuple(count for count in ("64", "128", "256") if count != current), 0.15, _PLAIN)
 
 
-def _matching_values(situation: Situation) -> tuple[str, ...]:
+def _consider_copy(situation: Situation) -> Skip | Try:
+    if reason := _silent_on_node("memory-copy", situation):
+        return Skip(reason)
+    if (largest := situation.shown("largest_node_message_bytes")) < 1024:
+        return Skip(f"no message on a node is larger than {size(largest)}")
+    offered, features = situation.mpi.capabilities.memory_copies, situation.machine.cpu.features
+    values = tuple(name for name in offered if _NEEDED.get(name) in (None, *features))
+    return Try(values, 0.15, _PLAIN)
+
+
+def _consider_eager_network(situation: Situation) -> Skip | Try:
+    reason = _silent_between_nodes(situation)
+    return Skip(reason) if reason else Try(("8KiB", "32KiB", "128KiB", "512KiB"), 0.35, _PLAIN)
+
+
+def _consider_zero_copy(situation: Situation) -> Skip | Try:
+    reason = no_ucx(situation)
+    return Skip(reason) if reason else Try(("4KiB", "16KiB", "64KiB", "512KiB"), 0.2, _PLAIN)
+
+
+def _consider_matching(situation: Situation) -> Skip | Try:
+    if reason := _silent_between_nodes(situation):
+        return Skip(reason)
     offered = situation.mpi.capabilities.matching
     values = [value for value in offered if value != _BY_ADAPTER]
-    if has_adapter(situation) and (uses_ucx(situation) or _BY_ADAPTER in offered):
+    if situation.has_adapter and (situation.uses_ucx or _BY_ADAPTER in offered):
         values.append(_BY_ADAPTER)  # UCX complains on stdout about settings of an adapter that is not there
-    return tuple(values)
-
-
-def _matching_applies(situation: Situation) -> Applicability:
-    if situation.nodes < 2:
-        return no("no messages between nodes")
-    if not _matching_values(situation):
-        return no("the library matches at one level only")
-    return yes("messages between nodes can be matched at several levels")
-
-
-def _zero_copy_applies(situation: Situation) -> Applicability:
-    return yes("the ranks load UCX") if uses_ucx(situation) else no("the ranks do not load UCX")
-
-
-def _buffers_values(situation: Situation) -> tuple[str, ...]:
-    can = situation.mpi.capabilities
-    current = in_force(situation, can.node_buffers_variable) or can.node_buffers
-    return tuple(count for count in ("64", "128", "256") if count != current)
+    return Try(tuple(values), 0.15, _PLAIN) if values else Skip("the library matches at one level only")
 
 
 KNOBS = (
@@ -93,12 +104,9 @@ KNOBS = (
             "(68 KiB in 4.0, 8 KiB in 5.0), I_MPI_SHM_CELL_FWD_SIZE as the libraries describe them"
         ),
         domain=Bytes(1 * _KIB, 1 * _MIB),
-        values=always("8KiB", "16KiB", "64KiB", "256KiB"),
-        applies=_on_node("eager-node"),
-        promise=promising(0.3, _PLAIN),
+        consider=_consider_eager_node,
         brings=_eager_node_brings,
-        matters_when=("node_message_bound > 0",),
-        ceiling=("node_message_bound",),
+        touches=("node_message_bound",),
         threshold_of="node",
         symptoms=("point_to_point_share",),
     ),
@@ -108,11 +116,8 @@ KNOBS = (
         why="The kernel's copy costs a call: cheap for large messages, dear for small ones",
         source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD in the manuals",
         domain=Bytes(1 * _KIB, 64 * _MIB),
-        values=always("4KiB", "32KiB", "128KiB", "1MiB"),
-        applies=_threshold_applies,
-        promise=promising(0.25, _PLAIN),
-        matters_when=("node_message_bound > 0",),
-        ceiling=("node_message_bound",),
+        consider=_consider_threshold,
+        touches=("node_message_bound",),
         threshold_of="node",
         symptoms=("point_to_point_share", "system_share"),
     ),
@@ -122,11 +127,8 @@ KNOBS = (
         why="Bursts of messages stop when buffers run out; more of them cost memory and cache",
         source="btl_sm_fbox_max, MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS, I_MPI_SHM_CELL_FWD_NUM",
         domain=Count(8, 1024),
-        values=_buffers_values,
-        applies=_on_node("node-buffers"),
-        promise=promising(0.15, _PLAIN),
-        matters_when=("node_message_bound > 0", "most_node_messages > 32"),
-        ceiling=("node_message_bound",),
+        consider=_consider_buffers,
+        touches=("node_message_bound",),
         symptoms=("point_to_point_share",),
     ),
     Knob(
@@ -139,11 +141,8 @@ KNOBS = (
             "FI_OFI_RXM_BUFFER_SIZE in fi_rxm(7), FI_CXI_RDZV_THRESHOLD in fi_cxi(7), MV2_IBA_EAGER_THRESHOLD"
         ),
         domain=Bytes(1 * _KIB, 16 * _MIB),
-        values=always("8KiB", "32KiB", "128KiB", "512KiB"),
-        applies=_between_nodes,
-        promise=promising(0.35, _PLAIN),
-        matters_when=("nodes >= 2",),
-        ceiling=("network_bound",),
+        consider=_consider_eager_network,
+        touches=("network_bound",),
         threshold_of="network",
         symptoms=("point_to_point_share",),
     ),
@@ -153,12 +152,9 @@ KNOBS = (
         why="Sending from the buffer saves a copy and costs its registration with the adapter",
         source="UCX_ZCOPY_THRESH in ucx_info -cf",
         domain=Bytes(1 * _KIB, 16 * _MIB),
-        values=always("4KiB", "16KiB", "64KiB", "512KiB"),
-        applies=_zero_copy_applies,
-        promise=promising(0.2, _PLAIN),
+        consider=_consider_zero_copy,
         idle_beside=without_ucx,
-        matters_when=("ucx_carries >= 1",),
-        ceiling=("ucx_bound",),
+        touches=("ucx_bound",),
         threshold_of="ucx",
         symptoms=("point_to_point_share",),
     ),
@@ -168,11 +164,8 @@ KNOBS = (
         why="Vector width and streaming stores suit some sizes, CPUs and clock limits better than others",
         source="I_MPI_SHM in the Intel MPI Developer Reference; btl_vader_memcpy_limit of Open MPI",
         domain=Choice(("avx512", "avx2", "sse", "memcpy", "memmove")),
-        values=_copy_values,
-        applies=_on_node("memory-copy"),
-        promise=promising(0.15, _PLAIN),
-        matters_when=("node_message_bound > 0", "largest_node_message_bytes >= 1024"),
-        ceiling=("node_message_bound",),
+        consider=_consider_copy,
+        touches=("node_message_bound",),
         symptoms=("point_to_point_share",),
     ),
     Knob(
@@ -181,11 +174,8 @@ KNOBS = (
         why="Adapter and provider match without the program's help; the library copes with long queues",
         source="MPIR_CVAR_CH4_OFI_ENABLE_TAGGED, UCX_RC_MLX5_TM_ENABLE in ucx_info -cf, fi_cxi(7)",
         domain=Choice(("provider", "library", "hardware")),
-        values=_matching_values,
-        applies=_matching_applies,
-        promise=promising(0.15, _PLAIN),
-        matters_when=("nodes >= 2",),
-        ceiling=("network_bound",),
+        consider=_consider_matching,
+        touches=("network_bound",),
         symptoms=("point_to_point_share", "late_receive_share"),
     ),
 )

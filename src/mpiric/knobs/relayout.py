@@ -7,11 +7,10 @@ undoes it.
 from collections import Counter
 from math import ceil, sqrt
 
-from mpiric.knobs._by_runtime import by_the_runtime, reachable
-from mpiric.knobs._declare import no
+from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
 from mpiric.model.file_rules import binary_size, parse_hdf5
-from mpiric.model.knob import Applicability, FilesEffect, Knob, Promise, Written
+from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
@@ -31,49 +30,42 @@ def _crowd(situation: Situation) -> tuple[FileTotal, ...]:
     return tuple(file for file in alone if directory_of(file) == fullest)
 
 
-def _spread_applies(situation: Situation) -> Applicability:
-    if not _crowd(situation):
-        return no(f"no directory is seen to get {_MANY_FILES} files of a rank each")
-    return reachable(situation)
-
-
-def _spread_values(situation: Situation) -> tuple[str, ...]:
+def _consider_spread(situation: Situation) -> Skip | Try:
     crowd = _crowd(situation)
-    others = [file for file in outputs(situation) if file not in crowd]
-    patterns = patterns_of(crowd, others) if crowd else None
+    if not crowd:
+        return Skip(f"no directory is seen to get {_MANY_FILES} files of a rank each")
+    if reason := no_runtime(situation):
+        return Skip(reason)
+    patterns = patterns_of(crowd, [file for file in outputs(situation) if file not in crowd])
     count = ceil(sqrt(len(crowd)))
-    return (write_spread(tuple(SpreadRule(pattern, count) for pattern in patterns)),) if patterns else ()
-
-
-def _spread_promise(situation: Situation) -> Promise:
-    system = output_system(situation)
+    values = (write_spread(tuple(SpreadRule(each, count) for each in patterns)),) if patterns else ()
+    system, because = output_system(situation), "many files are made in one directory"
     if system is not None and system.is_network:
-        return Promise(0.3, "many files are made in one directory, whose server makes one after the other")
-    return Promise(0.1, "many files are made in one directory")
+        return Try(values, 0.3, f"{because}, whose server makes one after the other")
+    return Try(values, 0.1, because)
 
 
-def _spell_spread(value: str, situation: Situation) -> Spelling | None:
+def _set_spread(value: str, situation: Situation) -> Spelling | None:
     rules = ";".join(f"{rule.pattern} {rule.subdirectories}" for rule in parse_spread(value))
     note = "files lie in mpiric-spread/NN below their directory: `mpiric gather DIRECTORY` puts them back"
     return by_the_runtime(situation, {"MPIRIC_SUBDIRECTORIES": rules}, note)
 
 
-def _hdf5_applies(situation: Situation) -> Applicability:
+def _consider_hdf5(situation: Situation) -> Skip | Try:
     if not situation.observation.loads("libhdf5"):
-        return no("the ranks load no HDF5")
+        return Skip("the ranks load no HDF5")
     if not any(file.interface == "mpi-io" for file in outputs(situation)):
-        return no("no file is seen to be written through MPI")
-    return reachable(situation)
-
-
-def _hdf5_values(situation: Situation) -> tuple[str, ...]:
+        return Skip("no file is seen to be written through MPI")
+    if reason := no_runtime(situation):
+        return Skip(reason)
     system = output_system(situation)
     stripes = system.default_layout.stripes if system and system.default_layout else ()
     size = binary_size(max(_LEAST_ALIGNMENT, stripes[0].size_bytes) if stripes else _LEAST_ALIGNMENT)
-    return (f"align={size},metadata=collective", f"align={size}", "metadata=collective")
+    values = (f"align={size},metadata=collective", f"align={size}", "metadata=collective")
+    return Try(values, 0.3, "the ranks write HDF5 files through MPI")
 
 
-def _spell_hdf5(value: str, situation: Situation) -> Spelling | None:
+def _set_hdf5(value: str, situation: Situation) -> Spelling | None:
     wanted = parse_hdf5(value)
     environment = {"MPIRIC_HDF5_ALIGNMENT_KIB": str(wanted.align_bytes >> 10)} if wanted.align_bytes else {}
     if wanted.collective_metadata:
@@ -89,13 +81,10 @@ KNOBS = (
         why="Entries of one directory are made one after the other, under its lock on one metadata server",
         source="NASA HECC, Lustre Best Practices: many files in a single directory",
         domain=Written("subdirectories by pattern of names: `restart.*:16;dump.*:4`", parse_spread),
-        values=_spread_values,
-        applies=_spread_applies,
-        promise=_spread_promise,
+        consider=_consider_spread,
         files=FilesEffect.RELAYOUT,
-        spell=_spell_spread,
-        matters_when=("io_bytes_written >= 1",),
-        ceiling=("io_bound", "unsafe_bound"),
+        settings=_set_spread,
+        touches=("io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
     Knob(
@@ -105,13 +94,10 @@ KNOBS = (
         source="HDF5 reference manual, H5Pset_alignment and H5Pset_coll_metadata_write; H5Tuner, SC13, "
         "https://doi.org/10.1145/2503210.2503278",
         domain=Written("`align=1MiB`, `metadata=collective`, or both with a comma between them", parse_hdf5),
-        values=_hdf5_values,
-        applies=_hdf5_applies,
-        promise=lambda _: Promise(0.3, "the ranks write HDF5 files through MPI"),
+        consider=_consider_hdf5,
         files=FilesEffect.RELAYOUT,
-        spell=_spell_hdf5,
-        matters_when=("collective_file_calls >= 1 or independent_file_calls >= 1",),
-        ceiling=("mpi_io_bound", "unsafe_bound"),
+        settings=_set_hdf5,
+        touches=("mpi_io_bound", "unsafe_bound"),
         symptoms=("io_share", "file_share"),
     ),
 )

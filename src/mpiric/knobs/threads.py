@@ -2,17 +2,7 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._declare import always, no, promising, yes
-from mpiric.knobs._reading import (
-    cpus_per_node,
-    in_force,
-    is_hybrid,
-    is_threaded,
-    rank_count,
-    ranks_per_node,
-    threads_per_rank,
-)
-from mpiric.model.knob import Applicability, Choice, Count, Knob, Promise, ResultsEffect
+from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import by_value, plain
@@ -31,74 +21,52 @@ _WAITS = {
 _OPENMP = "OpenMP API specification, chapter 'Environment Variables'"
 
 
-def _share(situation: Situation) -> int:
-    """CPUs of a node for each of its ranks."""
-    return max(1, cpus_per_node(situation) // ranks_per_node(situation))
-
-
-def _count_values(situation: Situation) -> tuple[str, ...]:
-    share = _share(situation)
-    worth = dict.fromkeys((share, max(1, share // 2), 1))
-    in_use = {str(threads_per_rank(situation))} if situation.observation.ranks else set()
-    ranks = situation.observation.ranks
-    if not in_force(situation, "OMP_NUM_THREADS") and ranks and all(len(r.cpus_allowed) == 1 for r in ranks):
+def _consider_count(situation: Situation) -> Skip | Try:
+    if not situation.is_threaded:
+        return Skip("the ranks load no OpenMP runtime and no threaded math library")
+    threads, share = situation.threads_per_rank, situation.cpus_per_rank
+    ranks, cpus = situation.ranks_per_node, situation.cpus_per_node
+    seen, is_requested = situation.observation.ranks, situation.in_force("OMP_NUM_THREADS")
+    in_use = {str(threads)} if seen else set()
+    if seen and not is_requested and all(len(rank.cpus_allowed) == 1 for rank in seen):
         in_use.add("1")  # runtimes start a thread for each CPU that the rank may use
-    return tuple(str(count) for count in worth if str(count) not in in_use)
-
-
-def _count_applies(situation: Situation) -> Applicability:
-    if not is_threaded(situation):
-        return no("the ranks load no OpenMP runtime and no threaded math library")
-    return yes("the ranks can run threads")
-
-
-def _count_promise(situation: Situation) -> Promise:
-    threads, share = threads_per_rank(situation), _share(situation)
-    if threads * ranks_per_node(situation) > cpus_per_node(situation):
-        because = f"{ranks_per_node(situation)} ranks × {threads} threads on {cpus_per_node(situation)} CPUs"
-        is_requested = in_force(situation, "OMP_NUM_THREADS") is not None  # threads only seen may sleep
-        return Promise(0.9 if is_requested else 0.6, because, (str(share),))
+    worth = map(str, dict.fromkeys((share, max(1, share // 2), 1)))
+    values = tuple(count for count in worth if count not in in_use)
+    if threads * ranks > cpus:
+        because = f"{ranks} ranks × {threads} threads on {cpus} CPUs"
+        prior = 0.6 if is_requested is None else 0.9  # threads only seen may sleep
+        return Try(values, prior, because, (str(share),))
     if threads < share:
-        return Promise(0.5, f"{threads} threads a rank, {share} CPUs for each", (str(share),))
-    return Promise(0.15, "threads fill the CPUs of their rank; fewer may do as well")
+        return Try(values, 0.5, f"{threads} threads a rank, {share} CPUs for each", (str(share),))
+    return Try(values, 0.15, "threads fill the CPUs of their rank; fewer may do as well")
 
 
 def _count_brings(value: str, situation: Situation) -> Mapping[str, str]:
     """Threads beyond the CPUs their rank is bound to would sit on one another: the rank gets as many."""
     if int(value) == 1:
         return {}
-    if int(value) * ranks_per_node(situation) <= cpus_per_node(situation):
+    if int(value) * situation.ranks_per_node <= situation.cpus_per_node:
         return {"threads-per-rank": value}
     narrow = any(len(rank.cpus_allowed) < int(value) for rank in situation.observation.ranks)
     return {"binding": "none"} if narrow else {}
 
 
-def _width_values(situation: Situation) -> tuple[str, ...]:
-    share = _share(situation)
-    return tuple(str(count) for count in dict.fromkeys((share, share // 2)) if count > 1)
-
-
-def _width_applies(situation: Situation) -> Applicability:
-    if not is_threaded(situation):
-        return no("the ranks run one thread each")
-    if _share(situation) < 2:
-        return no("there is one CPU for each rank")
-    return yes("each rank can have several CPUs of its own")
-
-
-def _width_promise(situation: Situation) -> Promise:
-    threads = threads_per_rank(situation)
-    narrow = any(len(rank.cpus_allowed) < threads for rank in situation.observation.ranks)
-    if narrow:
-        return Promise(
-            0.95, "several threads of a rank share the one CPU it is bound to", (str(_share(situation)),)
-        )
-    return Promise(0.4, "ranks with threads and CPUs of their own do not disturb each other")
+def _consider_width(situation: Situation) -> Skip | Try:
+    share = situation.cpus_per_rank
+    if not situation.is_threaded:
+        return Skip("the ranks run one thread each")
+    if share < 2:
+        return Skip("there is one CPU for each rank")
+    values = tuple(str(count) for count in dict.fromkeys((share, share // 2)) if count > 1)
+    threads = situation.threads_per_rank
+    if any(len(rank.cpus_allowed) < threads for rank in situation.observation.ranks):
+        return Try(values, 0.95, "several threads of a rank share the one CPU it is bound to", (str(share),))
+    return Try(values, 0.4, "ranks with threads and CPUs of their own do not disturb each other")
 
 
 def _own_cpus(situation: Situation) -> bool:
     """Whether no two ranks may run on one CPU: else places of all ranks start at the same core."""
-    if ranks_per_node(situation) == 1:
+    if situation.ranks_per_node == 1:
         return True
     if situation.nodes > 1 or not situation.observation.ranks:
         return False
@@ -106,28 +74,44 @@ def _own_cpus(situation: Situation) -> bool:
     return sum(map(len, sets)) == len(set().union(*sets))
 
 
-def _placing_applies(situation: Situation) -> Applicability:
-    if not is_hybrid(situation):
-        return no("the ranks load no OpenMP runtime")
-    if threads_per_rank(situation) < 2 and _share(situation) < 2:
-        return no("one thread a rank needs no place among others")
-    if not _own_cpus(situation):
-        return no("ranks share CPUs: the threads of all would be put on the same cores")
-    return yes("threads of a rank have CPUs of their own to be placed on")
+def _single_thread(situation: Situation) -> bool:
+    return situation.threads_per_rank < 2 and situation.cpus_per_rank < 2
 
 
-def _places_values(situation: Situation) -> tuple[str, ...]:
+def _not_placed(situation: Situation) -> str:
+    """Why threads are not placed one by one, "" where they can be."""
+    if not situation.is_hybrid:
+        return "the ranks load no OpenMP runtime"
+    if _single_thread(situation):
+        return "one thread a rank needs no place among others"
+    own = _own_cpus(situation)
+    return "" if own else "ranks share CPUs: the threads of all would be put on the same cores"
+
+
+def _consider_places(situation: Situation) -> Skip | Try:
+    if reason := _not_placed(situation):
+        return Skip(reason)
     topology = situation.machine.topology
     fits = (("cores", True), ("threads", topology.has_smt), ("sockets", len(topology.packages) > 1))
-    return tuple(unit for unit, possible in fits if possible)
+    values = tuple(unit for unit, possible in fits if possible)
+    return Try(values, 0.4, "threads are placed by the kernel unless they are bound")
 
 
-def _wait_applies(situation: Situation) -> Applicability:
-    if not is_hybrid(situation):
-        return no("no OpenMP runtime is loaded")
-    if threads_per_rank(situation) < 2 and _share(situation) < 2:
-        return no("one thread a rank waits for no others")
-    return yes("OpenMP threads wait at barriers")
+def _consider_bind(situation: Situation) -> Skip | Try:
+    if reason := _not_placed(situation):
+        return Skip(reason)
+    return Try(("close", "spread", "false"), 0.35, "threads of a rank share what the rank is bound to")
+
+
+def _consider_wait(situation: Situation) -> Skip | Try:
+    if not situation.is_hybrid:
+        return Skip("no OpenMP runtime is loaded")
+    if _single_thread(situation):
+        return Skip("one thread a rank waits for no others")
+    if situation.threads_per_rank * situation.ranks_per_node > situation.cpus_per_node:
+        because = "more threads than CPUs: spinning ones keep others from working"
+        return Try(tuple(_WAITS), 0.8, because, ("passive",))
+    return Try(tuple(_WAITS), 0.2, "between parallel regions threads spin for a while, then sleep")
 
 
 def _beside_one_thread(values: Mapping[str, str], _situation: Situation) -> bool:
@@ -135,39 +119,29 @@ def _beside_one_thread(values: Mapping[str, str], _situation: Situation) -> bool
     return values.get("omp-threads") == "1"
 
 
-def _wait_promise(situation: Situation) -> Promise:
-    if threads_per_rank(situation) * ranks_per_node(situation) > cpus_per_node(situation):
-        return Promise(0.8, "more threads than CPUs: spinning ones keep others from working", ("passive",))
-    return Promise(0.2, "between parallel regions threads spin for a while, then sleep")
-
-
-def _one_program(situation: Situation) -> Applicability:
+def _consider_ranks(situation: Situation) -> Skip | Try:
     if len(situation.job.segments) > 1:
-        return no("several programs in one launch")
-    return yes("the user allows another number")
-
-
-def _ranks_values(situation: Situation) -> tuple[str, ...]:
-    now, all_cpus = rank_count(situation), cpus_per_node(situation) * max(1, situation.nodes)
+        return Skip("several programs in one launch")
+    now, all_cpus = situation.rank_count, situation.cpus_per_node * max(1, situation.nodes)
     worth = dict.fromkeys((all_cpus, now // 2, now * 2, all_cpus // 2))
-    return tuple(str(count) for count in worth if 1 <= count <= all_cpus and count != now)
+    values = tuple(str(count) for count in worth if 1 <= count <= all_cpus and count != now)
+    return Try(values, 0.5, "ranks and threads can be traded for one another")
 
 
 def _ranks_brings(value: str, situation: Situation) -> Mapping[str, str]:
     """The CPUs a rank gains or loses go to its threads."""
-    if not is_threaded(situation):
+    if not situation.is_threaded:
         return {}
     per_node = -(-int(value) // max(1, situation.nodes))
-    return {"omp-threads": str(max(1, cpus_per_node(situation) // per_node))}
+    return {"omp-threads": str(max(1, situation.cpus_per_node // per_node))}
 
 
-def _nodes_values(situation: Situation) -> tuple[str, ...]:
+def _consider_nodes(situation: Situation) -> Skip | Try:
+    if situation.nodes < 2:
+        return Skip("the job has one node")
     worth = dict.fromkeys((situation.nodes // 2, situation.nodes // 4))
-    return tuple(str(count) for count in worth if count >= 1)
-
-
-def _nodes_applies(situation: Situation) -> Applicability:
-    return yes("fewer nodes may do") if situation.nodes > 1 else no("the job has one node")
+    values = tuple(str(count) for count in worth if count >= 1)
+    return Try(values, 0.3, "the network may cost more than the nodes bring")
 
 
 KNOBS = (
@@ -177,12 +151,10 @@ KNOBS = (
         why="Left alone, every rank starts a thread for each CPU of the machine; too few leave CPUs idle",
         source=f"{_OPENMP}; MKL, OpenBLAS and BLIS user guides on threading",
         domain=Count(1, 4096),
-        values=_count_values,
-        applies=_count_applies,
-        promise=_count_promise,
+        consider=_consider_count,
         results=ResultsEffect.CHECKED,
         brings=_count_brings,
-        spell=plain(*_COUNTS),
+        settings=plain(*_COUNTS),
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
@@ -191,9 +163,7 @@ KNOBS = (
         why="A rank bound to one core runs all its threads there, one after the other",
         source="mpirun(1) --map-by :PE=n, the Hydra manual -bind-to core:n, srun(1) --cpus-per-task",
         domain=Count(1, 4096),
-        values=_width_values,
-        applies=_width_applies,
-        promise=_width_promise,
+        consider=_consider_width,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
     Knob(
@@ -202,11 +172,9 @@ KNOBS = (
         why="A thread that stays keeps its caches and the memory it touched first",
         source=f"{_OPENMP}, OMP_PLACES",
         domain=Choice(("cores", "threads", "sockets")),
-        values=_places_values,
-        applies=_placing_applies,
-        promise=promising(0.4, "threads are placed by the kernel unless they are bound"),
+        consider=_consider_places,
         brings=lambda _value, _situation: {"omp-bind": "close"},
-        spell=plain("OMP_PLACES"),
+        settings=plain("OMP_PLACES"),
         idle_beside=_beside_one_thread,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
@@ -216,10 +184,8 @@ KNOBS = (
         why="Close threads share caches; spread ones have more memory bandwidth each",
         source=f"{_OPENMP}, OMP_PROC_BIND",
         domain=Choice(("close", "spread", "false")),
-        values=always("close", "spread", "false"),
-        applies=_placing_applies,
-        promise=promising(0.35, "threads of a rank share what the rank is bound to"),
-        spell=plain("OMP_PROC_BIND"),
+        consider=_consider_bind,
+        settings=plain("OMP_PROC_BIND"),
         idle_beside=_beside_one_thread,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
@@ -229,10 +195,8 @@ KNOBS = (
         why="Spinning threads answer at once; sleeping ones leave their CPU to others",
         source=f"{_OPENMP}, OMP_WAIT_POLICY; GOMP_SPINCOUNT in the libgomp manual, KMP_BLOCKTIME in Intel's",
         domain=Choice(tuple(_WAITS)),
-        values=always(*_WAITS),
-        applies=_wait_applies,
-        promise=_wait_promise,
-        spell=by_value(_WAITS),
+        consider=_consider_wait,
+        settings=by_value(_WAITS),
         idle_beside=_beside_one_thread,
         symptoms=("cpu_use", "involuntary_per_s"),
     ),
@@ -242,13 +206,11 @@ KNOBS = (
         why="The best split of the CPUs into ranks and threads depends on the program",
         source="measured by the search; the program decides whether another number is possible",
         domain=Count(1, 1 << 24),
-        values=_ranks_values,
-        applies=_one_program,
-        promise=promising(0.5, "ranks and threads can be traded for one another"),
+        consider=_consider_ranks,
         results=ResultsEffect.ROUNDING,
         only_when_asked="--vary-ranks",
         brings=_ranks_brings,
-        spell=lambda value, _: Spelling(ranks=int(value)),
+        settings=lambda value, _: Spelling(ranks=int(value)),
         symptoms=("parallel_efficiency",),
     ),
     Knob(
@@ -257,9 +219,7 @@ KNOBS = (
         why="Fewer nodes talk less over the network; more have more memory bandwidth",
         source="measured by the search",
         domain=Count(1, 1 << 20),
-        values=_nodes_values,
-        applies=_nodes_applies,
-        promise=promising(0.3, "the network may cost more than the nodes bring"),
+        consider=_consider_nodes,
         only_when_asked="--vary-nodes",
         symptoms=("off_node_share", "mpi_share"),
     ),

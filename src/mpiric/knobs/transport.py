@@ -2,25 +2,10 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs._declare import (
-    always,
-    no,
-    promising,
-    suits_every_program,
-    suits_every_program_between_nodes,
-    yes,
-)
-from mpiric.knobs._reading import (
-    first_in_force,
-    has_adapter,
-    in_force,
-    networks,
-    rank_count,
-    ranks_per_node,
-    uses_ucx,
-)
 from mpiric.knobs._shared_memory import shared_memory_is_off
-from mpiric.model.knob import Applicability, Choice, Knob, Name, Need, Promise, ResultsEffect
+from mpiric.knobs._site import suits_every_program, suits_every_program_between_nodes
+from mpiric.model.amount import size
+from mpiric.model.knob import Choice, Knob, Name, Need, ResultsEffect, Skip, Try
 from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
@@ -53,179 +38,160 @@ def _device(value: str) -> Need | None:
     return Need(f"device for {value} ({' or '.join(paths)})", paths) if paths else None
 
 
-def _node_values(situation: Situation) -> tuple[str, ...]:
-    values = ["shared-memory"] if shared_memory_is_off(situation) else []
-    if situation.nodes == 1 and situation.mpi.capabilities.has_node_only_transport:
-        values.append("shared-memory-only")
-    return tuple(values)
+def _consider_node_transport(situation: Situation) -> Skip | Try:
+    can, setting = situation.mpi.capabilities, shared_memory_is_off(situation)
+    if situation.ranks_per_node < 2:
+        return Skip("one rank on a node has nobody to talk to there")
+    if can.always_shares_memory:
+        return Skip("the library always uses shared memory on a node")
+    if situation.shown("node_ranks") < 2:
+        return Skip("each rank has a node of its own")
+    values = ("shared-memory",) if setting else ()
+    if situation.nodes == 1 and can.has_node_only_transport:
+        values = (*values, "shared-memory-only")
+    if setting:
+        return Try(values, 0.95, f"shared memory is switched off ({setting})", ("shared-memory",))
+    because = "networks that a job on one node never uses are opened and polled all the same"
+    return Try(values, 0.25, because)
 
 
-def _node_applies(situation: Situation) -> Applicability:
-    if ranks_per_node(situation) < 2:
-        return no("one rank on a node has nobody to talk to there")
-    if situation.mpi.capabilities.always_shares_memory:
-        return no("the library always uses shared memory on a node")
-    return yes("several ranks share a node")
-
-
-def _node_promise(situation: Situation) -> Promise:
-    if shared_memory_is_off(situation):
-        because = f"shared memory is switched off ({shared_memory_is_off(situation)})"
-        return Promise(0.95, because, ("shared-memory",))
-    return Promise(0.25, "networks that a job on one node never uses are opened and polled all the same")
-
-
-def _library_values(situation: Situation) -> tuple[str, ...]:
+def _consider_network_library(situation: Situation) -> Skip | Try:
     can = situation.mpi.capabilities
+    if situation.rank_count < 2:
+        return Skip("one rank sends no messages")
+    if can.network_libraries and not can.network_libraries_on_node and situation.nodes == 1:
+        return Skip(f"{can.title} uses the network module between nodes only")
     offered = can.network_libraries if situation.nodes > 1 else can.network_libraries_on_node
     forced = {
         library
         for library, (variable, value) in can.network_library_variables.items()
-        if in_force(situation, variable) == value
+        if situation.in_force(variable) == value
     }
-    return tuple(name for name in can.network_libraries if name in offered and name not in forced)
-
-
-def _library_applies(situation: Situation) -> Applicability:
-    if rank_count(situation) < 2:
-        return no("one rank sends no messages")
-    can = situation.mpi.capabilities
-    if can.network_libraries and not can.network_libraries_on_node and situation.nodes == 1:
-        return no(f"{can.title} uses the network module between nodes only")
-    if not _library_values(situation):
-        return no("the library has one transport layer only")
-    return yes("several libraries for messages are compiled in")
-
-
-def _library_promise(situation: Situation) -> Promise:
+    values = tuple(name for name in can.network_libraries if name in offered and name not in forced)
+    if not values:
+        return Skip("the library has one transport layer only")
     if situation.nodes > 1:
-        return Promise(0.6, "on a second network the library's own choice had 100 times the latency")
-    return Promise(0.2, "the libraries differ in latency and in how they copy on the node")
+        because = "on a second network the library's own choice had 100 times the latency"
+        return Try(values, 0.6, because)
+    return Try(values, 0.2, "the libraries differ in latency and in how they copy on the node")
 
 
-def _single_copy_values(situation: Situation) -> tuple[str, ...]:
+def _consider_single_copy(situation: Situation) -> Skip | Try:
     can = situation.mpi.capabilities
-    is_off = in_force(situation, can.single_copy_variable) == "none"
-    return ("cma", *can.single_copy) if is_off else can.single_copy
+    if situation.ranks_per_node < 2:
+        return Skip("one rank on a node copies to nobody there")
+    if situation.shown("node_message_bound") <= 0:
+        return Skip("no message is sent on a node")
+    if (largest := situation.shown("largest_node_message_bytes")) < 4096:
+        return Skip(f"no message on a node is larger than {size(largest)}")
+    is_off = situation.in_force(can.single_copy_variable) == "none"
+    values = ("cma", *can.single_copy) if is_off else can.single_copy
+    in_kernel = situation.observation.kernel_share
+    if in_kernel > 0.2:
+        return Try(values, 0.4, f"{in_kernel:.0%} of the time is spent in the kernel", ("none",))
+    because = "a matter of message sizes: the kernel's copy costs a call, the buffer's a second copy"
+    return Try(values, 0.2, because)
 
 
-def _single_copy_applies(situation: Situation) -> Applicability:
-    if ranks_per_node(situation) < 2:
-        return no("one rank on a node copies to nobody there")
-    return yes("large messages on the node can be copied once by the kernel or twice through a buffer")
-
-
-def _single_copy_promise(situation: Situation) -> Promise:
-    if situation.observation.kernel_share > 0.2:
-        because = f"{situation.observation.kernel_share:.0%} of the time is spent in the kernel"
-        return Promise(0.4, because, ("none",))
-    return Promise(
-        0.2, "a matter of message sizes: the kernel's copy costs a call, the buffer's a second copy"
-    )
-
-
-def _gpu_applies(situation: Situation) -> Applicability:
+def _consider_gpu_buffers(situation: Situation) -> Skip | Try:
     if not situation.mpi.capabilities.looks_for_gpu_buffers:
-        return no("the library looks for GPU buffers only on request")
+        return Skip("the library looks for GPU buffers only on request")
+    if not situation.machine.gpus:
+        return Skip("the machine has no GPU")
     if not situation.observation.ranks:
-        return no("what the program loads is unknown")
-    if any(situation.observation.loads(name) for name in _GPU_RUNTIMES):
-        return no("the program loads a GPU runtime")
-    return yes("the program loads no GPU runtime: asking whether a buffer is on a GPU is wasted")
+        return Skip("what the program loads is unknown")
+    if any(map(situation.observation.loads, _GPU_RUNTIMES)):
+        return Skip("the program loads a GPU runtime")
+    if (ranks := situation.shown("gpu_ranks", 0)) >= 1:
+        return Skip(f"{ranks:,.0f} ranks load the driver of a GPU")
+    because = "the program loads no GPU runtime: asking whether a buffer is on a GPU is wasted"
+    return Try(("off",), 0.1, because)
 
 
-def _interface_values(situation: Situation) -> tuple[str, ...]:
-    forced = first_in_force(situation, situation.mpi.capabilities.interface_variables)
-    by_itself = situation.observation.networks_used
-    return tuple(nic.name for nic in networks(situation) if nic.name != forced and (nic.name,) != by_itself)[
-        :4
-    ]
+def _on_one_node(situation: Situation) -> str:
+    if situation.nodes < 2:
+        return "the job stays on one node"
+    return "" if situation.shown("nodes") >= 2 else "the job runs on one node"
 
 
-def _interface_applies(situation: Situation) -> Applicability:
-    can = situation.mpi.capabilities
+def _consider_interface(situation: Situation) -> Skip | Try:
+    can, seen, networks = situation.mpi.capabilities, situation.observation, situation.machine.networks
     if can.has_one_network:
-        return no(f"{can.title} knows its network's adapters")
-    if situation.nodes < 2:
-        return no("the job stays on one node")
-    if len(networks(situation)) < 2:
-        return no("there is one network")
-    return yes("there are several networks")
+        return Skip(f"{can.title} knows its network's adapters")
+    if reason := _on_one_node(situation):
+        return Skip(reason)
+    if len(networks) < 2:
+        return Skip("there is one network")
+    names = [nic.name for nic in networks]
+    forced = situation.first_in_force(can.interface_variables)
+    values = tuple(name for name in names if name != forced and (name,) != seen.networks_used)[:4]
+    if measured := tuple(name for name in seen.networks if name in names)[:1]:
+        return Try(values, 0.9, f"plain TCP between two of the nodes is best over {measured[0]}", measured)
+    because = "on two networks the library's own choice had 100 times the latency"
+    return Try(values, 0.8, because, tuple(names[:1]))
 
 
-def _interface_promise(situation: Situation) -> Promise:
-    names = {nic.name for nic in networks(situation)}
-    if measured := tuple(name for name in situation.observation.networks if name in names):
-        return Promise(0.9, f"plain TCP between two of the nodes is best over {measured[0]}", measured[:1])
-    first = tuple(nic.name for nic in networks(situation)[:1])
-    return Promise(0.8, "on two networks the library's own choice had 100 times the latency", first)
+def _consider_host_names(situation: Situation) -> Skip | Try:
+    names = situation.host_names
+    if reason := _on_one_node(situation):
+        return Skip(reason)
+    if not names.others:
+        return Skip("the command names no hosts, or they have no names on another network")
+    best = tuple(name for name in situation.observation.networks if name in names.others)
+    own = names.network or "a network unknown here"
+    because = f"hosts are named on {own}: some libraries talk over the network of the names"
+    return Try(tuple(names.others)[:4], 0.3, because, best)
 
 
-def _names_applies(situation: Situation) -> Applicability:
-    if situation.nodes < 2:
-        return no("the job stays on one node")
-    if not situation.host_names.others:
-        return no("the command names no hosts, or they have no names on another network")
-    return yes(f"the hosts have names on {', '.join(situation.host_names.others)} too")
-
-
-def _names_promise(situation: Situation) -> Promise:
-    best = tuple(n for n in situation.observation.networks if n in situation.host_names.others)
-    own = situation.host_names.network or "a network unknown here"
-    return Promise(0.3, f"hosts are named on {own}: some libraries talk over the network of the names", best)
-
-
-def _provider_values(situation: Situation) -> tuple[str, ...]:
+def _consider_provider(situation: Situation) -> Skip | Try:
     can = situation.mpi.capabilities
-    kinds = {nic.kind for nic in networks(situation)}
+    forced = situation.first_in_force(can.provider_variables)
+    if can.has_one_network:
+        return Skip(f"the libfabric of {can.title} is made for its one network")
+    if not can.only_over_libfabric and "ofi" not in situation.mpi.transports:
+        return Skip("the library is built without libfabric")
+    if situation.nodes < 2 and not forced:
+        return Skip("the job stays on one node")
+    if situation.shown("nodes") < 2:
+        return Skip("the job runs on one node")
+    kinds = {nic.kind for nic in situation.machine.networks}
     fitting = ["psm2", "opx"] if "omni-path" in kinds else []
     fitting += ["verbs", "psm3", "mlx"] if kinds & {"infiniband", "roce"} else []
     fitting = [name for name in fitting if name not in _BROUGHT or name in can.own_providers]
-    forced = first_in_force(situation, can.provider_variables)
     used = (forced.split(";")[0], situation.observation.provider_used)
-    return tuple(name for name in (*fitting, "tcp") if name not in used)
+    values = tuple(name for name in (*fitting, "tcp") if name not in used)
+    if forced:
+        return Try(values, 0.6, "a provider is forced from outside; another may fit this network")
+    return Try(values, 0.4, "libfabric's choice is by its own order, not by measurement")
 
 
-def _provider_applies(situation: Situation) -> Applicability:
-    can = situation.mpi.capabilities
-    forced = first_in_force(situation, can.provider_variables)
-    if can.has_one_network:
-        return no(f"the libfabric of {can.title} is made for its one network")
-    if not can.only_over_libfabric and "ofi" not in situation.mpi.transports:
-        return no("the library is built without libfabric")
-    if situation.nodes < 2 and not forced:
-        return no("the job stays on one node")
-    return yes("messages between nodes go through libfabric")
+def no_ucx(situation: Situation) -> str:
+    """Why a setting of UCX changes nothing, "" where UCX may carry messages."""
+    if situation.rank_count < 2:
+        return "one rank sends no messages"
+    if not situation.uses_ucx:
+        return "the ranks do not load UCX"
+    behaviour = situation.observation.behaviour
+    if behaviour is None or situation.shown("ucx_carries") >= 1:
+        return ""
+    reason, carriers = "no message goes through UCX", behaviour.carriers
+    if "network" in carriers.ucx:
+        return f"{reason} (it serves messages between nodes)"
+    return f"{reason} (the library reports {carriers.transport})" if carriers.transport else reason
 
 
-def _provider_promise(situation: Situation) -> Promise:
-    if first_in_force(situation, situation.mpi.capabilities.provider_variables):
-        return Promise(0.6, "a provider is forced from outside; another may fit this network")
-    return Promise(0.4, "libfabric's choice is by its own order, not by measurement")
-
-
-def _ucx_values(situation: Situation) -> tuple[str, ...]:
-    values = ["all"] if in_force(situation, "UCX_TLS") not in (None, "all") else []
+def _consider_ucx(situation: Situation) -> Skip | Try:
+    if reason := no_ucx(situation):
+        return Skip(reason)
+    forced = situation.in_force("UCX_TLS")
+    values = ("all",) if forced not in (None, "all") else ()
     if situation.nodes == 1:
-        return (*values, "node")
-    if has_adapter(situation):
-        return (*values, "rc", "dc", "ud")
-    return (*values, "tcp")
-
-
-def _ucx_applies(situation: Situation) -> Applicability:
-    if rank_count(situation) < 2:
-        return no("one rank sends no messages")
-    if not uses_ucx(situation):
-        return no("the ranks do not load UCX")
-    return yes("the ranks load UCX")
-
-
-def _ucx_promise(situation: Situation) -> Promise:
-    forced = in_force(situation, "UCX_TLS")
+        values = (*values, "node")
+    else:
+        values = (*values, *(("rc", "dc", "ud") if situation.has_adapter else ("tcp",)))
     if forced not in (None, "all"):
-        return Promise(0.8, f"UCX is kept to {forced}", ("all",))
-    return Promise(0.3, "UCX picks by tables: reliable or unreliable connections, few or many peers")
+        return Try(values, 0.8, f"UCX is kept to {forced}", ("all",))
+    return Try(values, 0.3, "UCX picks by tables: reliable or unreliable connections, few or many peers")
 
 
 def _all_in_shared_memory(values: Mapping[str, str], _situation: Situation) -> bool:
@@ -248,13 +214,10 @@ KNOBS = (
             "libraries describe them; measured: two ranks, 8 bytes, 0.35 µs in shared memory"
         ),
         domain=Choice(("shared-memory", "shared-memory-only")),
-        values=_node_values,
-        applies=_node_applies,
-        promise=_node_promise,
+        consider=_consider_node_transport,
         results=ResultsEffect.CHECKED,
         site_default=lambda value, _: value != "shared-memory-only",
-        matters_when=("node_ranks >= 2",),
-        ceiling=("mpi_bound", "outside_bound"),
+        touches=("mpi_bound", "outside_bound"),
         helped_where=(("outside_bound", 0.95),),  # all 8 short ones of 12 under Open MPI 4.1: 1.05 to 1.7
         symptoms=("mpi_share", "point_to_point_share", "start_up_s"),
     ),
@@ -265,12 +228,10 @@ KNOBS = (
         source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
         domain=Choice(("own", "ucx", "ofi", "psm2")),
         needs=_device,
-        values=_library_values,
-        applies=_library_applies,
-        promise=_library_promise,
+        consider=_consider_network_library,
         site_default=suits_every_program_between_nodes,
         idle_beside=_all_in_shared_memory,
-        ceiling=("mpi_bound", "outside_bound"),
+        touches=("mpi_bound", "outside_bound"),
         symptoms=("mpi_share", "start_up_s"),
     ),
     Knob(
@@ -283,12 +244,9 @@ KNOBS = (
         ),
         domain=Choice(_MECHANISMS),
         needs=_device,
-        values=_single_copy_values,
-        applies=_single_copy_applies,
-        promise=_single_copy_promise,
+        consider=_consider_single_copy,
         site_default=suits_every_program,
-        matters_when=("node_message_bound > 0", "largest_node_message_bytes >= 4096"),
-        ceiling=("node_message_bound",),
+        touches=("node_message_bound",),
         symptoms=("point_to_point_share", "system_share"),
     ),
     Knob(
@@ -297,11 +255,8 @@ KNOBS = (
         why="The question costs time in every call; a program without GPU never needs the answer",
         source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
         domain=Choice(("off",)),
-        values=always("off"),
-        applies=_gpu_applies,
-        promise=promising(0.1, "a GPU runtime may be looked for in vain"),
-        matters_when=("gpu_ranks < 1",),
-        ceiling=("mpi_bound", "outside_bound"),
+        consider=_consider_gpu_buffers,
+        touches=("mpi_bound", "outside_bound"),
         symptoms=("mpi_share", "start_up_s"),
     ),
     Knob(
@@ -314,12 +269,9 @@ KNOBS = (
         ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
         needs=_interface,
-        values=_interface_values,
-        applies=_interface_applies,
-        promise=_interface_promise,
+        consider=_consider_interface,
         site_default=suits_every_program_between_nodes,
-        matters_when=("nodes >= 2",),
-        ceiling=("network_bound", "outside_bound"),
+        touches=("network_bound", "outside_bound"),
         symptoms=("mpi_share",),
     ),
     Knob(
@@ -332,11 +284,8 @@ KNOBS = (
         ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
         needs=_interface,
-        values=lambda situation: tuple(situation.host_names.others)[:4],
-        applies=_names_applies,
-        promise=_names_promise,
-        matters_when=("nodes >= 2",),
-        ceiling=("network_bound", "outside_bound"),
+        consider=_consider_host_names,
+        touches=("network_bound", "outside_bound"),
         symptoms=("mpi_share",),
     ),
     Knob(
@@ -346,12 +295,9 @@ KNOBS = (
         source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
         domain=Choice(_PROVIDERS),
         needs=_device,
-        values=_provider_values,
-        applies=_provider_applies,
-        promise=_provider_promise,
+        consider=_consider_provider,
         site_default=suits_every_program_between_nodes,
-        matters_when=("nodes >= 2",),
-        ceiling=("network_bound", "outside_bound"),
+        touches=("network_bound", "outside_bound"),
         symptoms=("mpi_share",),
     ),
     Knob(
@@ -361,13 +307,10 @@ KNOBS = (
         source="UCX documentation, 'Transports' in the FAQ (UCX_TLS); UCX issues 10049, 11091",
         domain=Choice(("all", "node", "tcp", "rc", "dc", "ud")),
         needs=_device,
-        values=_ucx_values,
-        applies=_ucx_applies,
-        promise=_ucx_promise,
+        consider=_consider_ucx,
         site_default=suits_every_program_between_nodes,
         idle_beside=without_ucx,
-        matters_when=("ucx_carries >= 1",),
-        ceiling=("ucx_bound",),
+        touches=("ucx_bound",),
         symptoms=("point_to_point_share", "mpi_share"),
     ),
 )

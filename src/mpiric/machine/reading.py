@@ -5,6 +5,7 @@ from mpiric.machine.cgroups import read_cgroup_limits
 from mpiric.machine.compilers import read_compilers
 from mpiric.machine.cpu import read_cpu
 from mpiric.machine.file_systems import read_file_systems
+from mpiric.machine.gpus import local_gpus
 from mpiric.machine.libraries import read_allocators, read_blas_libraries
 from mpiric.machine.limits import read_limits
 from mpiric.machine.memory import read_memory
@@ -40,5 +41,6 @@ def read_machine(host: Host, working_directory: str) -> Machine:
         scheduler=read_scheduler(host),
         preloads=read_allocators(host),
         blas_libraries=read_blas_libraries(host),
+        gpus=len(local_gpus(host)),
         container=read_container(host),
     )

@@ -32,12 +32,6 @@ def parse_condition(text: str) -> Condition:
     return Condition(number, sign, float(constant))
 
 
-@lru_cache
-def parse_alternatives(text: str) -> tuple[Condition, ...]:
-    """``peak_bytes >= 8e6 or minor_faults_per_s >= 1000``: conditions of which one is enough."""
-    return tuple(parse_condition(alternative) for alternative in text.split(" or "))
-
-
 class Quoted:
     """A number as people read it: ``%`` a share, ``n`` a count, ``b`` bytes, ``s`` seconds, ``x`` a ratio."""
 

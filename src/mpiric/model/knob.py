@@ -111,20 +111,21 @@ def worst_effect(effects: Iterable[FilesEffect]) -> FilesEffect:
 
 
 @dataclass(frozen=True)
-class Promise:
-    """How likely a knob is to help here: 0 (no sign of it) to 1 (the observation calls for it)."""
+class Skip:
+    """The answer of a knob that is not worth a run here."""
 
-    score: float
-    because: str
-    try_first: tuple[str, ...] = ()  # values in the order worth trying
+    reason: str  # a sentence without a capital and a full stop, as users see it
 
 
 @dataclass(frozen=True)
-class Applicability:
-    """Whether a knob can change anything for this job, and why (not)."""
+class Try:
+    """The answer of a knob that is worth a run."""
 
-    applies: bool
-    reason: str
+    values: tuple[str, ...]  # worth trying, in their natural order, without the one in force
+    prior: float  # how likely it helps, 0 to 1, where the time that it touches counts
+    because: str  # why it may help here
+    first: tuple[str, ...] = ()  # values that the facts call for, the best first
+    share: float = 1.0  # of the time, that it can touch at most; `knobs.consider` fills it in from `touches`
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,8 @@ _OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver", "collec
 class Knob:
     """One thing that can change without touching the source; declared once, in its family's file.
 
-    ``values`` lists what is worth trying in a situation, without the value in force already when that
-    is known; the empty configuration always stands for "as the user has it". ``spell`` is set only for
-    knobs that no MPI and no launcher has to spell (allocator, pages, threads).
+    ``consider`` is the only question asked about it; ask through `knobs.consider`, which adds what holds for
+    all knobs. ``settings`` renders a value; None for knobs that the launcher or the MPI library renders.
     """
 
     name: str
@@ -162,25 +162,20 @@ class Knob:
     why: str  # why it may help
     source: str  # the manual, paper or measurement that documents it
     domain: Domain
-    values: Callable[[Situation], tuple[str, ...]]
-    applies: Callable[[Situation], Applicability]
-    promise: Callable[[Situation], Promise]
+    consider: Callable[[Situation], Skip | Try]
+    settings: Spell | None = None
     results: ResultsEffect = ResultsEffect.NONE
     files: FilesEffect = FilesEffect.SAME
     only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
-    site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
-    spell: Spell | None = None
-    idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
-    needs: Needs | None = None  # value → what it names that other machines may not have
-    brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
-    # What recorded runs must show for it to matter; see `model.behaviour` for the numbers.
-    matters_when: tuple[str, ...] = ()  # conditions, all of which must hold; in each, alternatives by " or "
-    ceiling: tuple[str, ...] = ()  # bounds that add up to the share of the time it can touch; none: all of it
-    threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
-    symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
-    heavy: bool = False  # exchanges libraries under the program: a last resort where lighter settings serve
+    touches: tuple[str, ...] = ()  # bounds that add up to the share of the time it can touch; none: all of it
     # Bounds of a record, and how often the knob helped programs where that share of the time was high.
     helped_where: tuple[tuple[str, float], ...] = ()
+    brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
+    idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
+    needs: Needs | None = None  # value → what it names that other machines may not have
+    site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
+    threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
+    symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
     family: str = ""  # stem of the file in knobs/, which the registry fills in
 
     @property

@@ -180,6 +180,7 @@ class Machine:
     scheduler: str = ""  # "slurm" when commands of one are here, "" otherwise
     preloads: tuple[tuple[str, str], ...] = ()  # allocators found: ("jemalloc", path)
     blas_libraries: tuple[tuple[str, str], ...] = ()  # ("openblas", path of a libblas.so.3 of its own)
+    gpus: int = 0
     container: str = ""  # engine mpiric itself runs inside of, "" when none shows
 
     @property

@@ -1,13 +1,25 @@
 """Situation: all that a knob may look at; and Observation, what running the original showed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil, inf
 
 from mpiric.model.behaviour import Behaviour
-from mpiric.model.job import Job
+from mpiric.model.count import number_of
+from mpiric.model.job import Job, Meaning
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.rank_order import RankOrders
+
+NO_C_LIBRARY = "the program shows no C library: statically linked or setuid"
+_OFF = ("0", "no", "off", "false", "disable", "n")
+_OPENMP_RUNTIMES = tuple(
+    f"lib{name}{end}"  # of Python wheels the name goes on with a digest
+    for name in ("gomp", "omp", "iomp5", "omp5", "nvomp")
+    for end in ".-"
+)
+_THREADED_LIBRARIES = ("libopenblas", "libmkl_", "libblis", "libflexiblas")
 
 
 @dataclass(frozen=True)
@@ -157,9 +169,115 @@ class Situation:
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
     withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried
     rank_orders: RankOrders = field(default_factory=RankOrders)
+    least_share: float | None = None  # of the time, that a knob must be able to touch; None: a record rules
+    # nothing out
 
     @property
     def mpi_in_force(self) -> str:
         """Label of the MPI library, "" where the environment leads the program to it past its launcher."""
         own = next((each for each in self.others if each.library == self.mpi.library), None)
         return self.mpi.label if own is None or own.launcher == self.mpi.launcher else ""
+
+    @cached_property
+    def rank_count(self) -> int:
+        """Ranks of the job: as requested, or as many as were seen on this node; at least 1."""
+        return max(1, len(self.observation.ranks), self.job.ranks or 0)
+
+    @cached_property
+    def ranks_per_node(self) -> int:
+        """Ranks on the fullest node."""
+        return ceil(self.rank_count / max(1, self.nodes))
+
+    @cached_property
+    def cpus_per_node(self) -> int:
+        """CPUs one node gives to the job."""
+        return self.machine.usable_cpu_count
+
+    @cached_property
+    def is_oversubscribed(self) -> bool:
+        """Whether a node has more ranks than CPUs."""
+        return self.observation.oversubscribed or self.ranks_per_node > self.cpus_per_node
+
+    @cached_property
+    def is_hybrid(self) -> bool:
+        """Whether the ranks load an OpenMP runtime."""
+        return any(map(self.observation.loads, _OPENMP_RUNTIMES))
+
+    @cached_property
+    def is_threaded(self) -> bool:
+        """Whether the ranks load something that can start threads: OpenMP or a math library."""
+        return self.is_hybrid or any(map(self.observation.loads, _THREADED_LIBRARIES))
+
+    @cached_property
+    def threads_per_rank(self) -> int:
+        """Computing threads of a rank: as requested, else as seen running without the library's helpers."""
+        requested = number_of((self.in_force("OMP_NUM_THREADS") or "").split(",")[0])
+        seen = max((rank.threads for rank in self.observation.ranks), default=1)
+        return requested or max(1, seen - self.mpi.capabilities.helper_threads)
+
+    @cached_property
+    def cpus_per_rank(self) -> int:
+        """CPUs of a node for each of its ranks; at least 1."""
+        return max(1, self.cpus_per_node // self.ranks_per_node)
+
+    @cached_property
+    def uses_ucx(self) -> bool:
+        """Whether the ranks load UCX, wherever it came from."""
+        return self.observation.loads("libucp.") or self.observation.loads("libucp-")
+
+    @cached_property
+    def has_adapter(self) -> bool:
+        """Whether there is a network that needs no IP: InfiniBand, Omni-Path, Slingshot, RoCE."""
+        return any(not nic.is_ip for nic in self.machine.networks)
+
+    @cached_property
+    def glibc_version(self) -> tuple[int, ...]:
+        """(2, 36); empty when the C library is another one or unknown."""
+        name, _, version = self.machine.libc.partition(" ")
+        if name != "glibc":
+            return ()
+        return tuple(int(part) for part in version.split(".") if number_of(part, -1) >= 0)
+
+    @cached_property
+    def no_preload(self) -> str:
+        """Why a library of this machine cannot be put into the ranks, "" when it can."""
+        if self.job.container is not None:
+            return "the library of this machine need not fit inside a container"
+        return "" if self.observation.is_dynamic else f"{NO_C_LIBRARY}, a preload cannot reach it"
+
+    def in_force(self, variable: str) -> str | None:
+        """Value of a variable as the ranks see it: command line before environment; None when not set.
+
+        ``--mca NAME VALUE`` on the command line counts as ``OMPI_MCA_NAME``.
+        """
+        parameter = variable.removeprefix("OMPI_MCA_")
+        for segment in self.job.segments:
+            for option in segment.options:
+                if len(option.values) < 2:
+                    continue
+                name, value = option.values[:2]
+                is_parameter = option.meaning is Meaning.MPI_PARAMETER and name == parameter
+                if is_parameter or (option.meaning is Meaning.ENVIRONMENT and name == variable):
+                    return value
+        return self.inherited.get(variable, self.job.environment.get(variable))
+
+    def first_in_force(self, variables: Iterable[str]) -> str:
+        """Value of the first of these variables that is set to something, "" when none is."""
+        return next((value for name in variables if (value := self.in_force(name))), "")
+
+    def is_on(self, variable: str) -> bool:
+        """Whether a switch is set, and not to a word for off."""
+        value = self.in_force(variable)
+        return bool(value) and str(value).lower() not in _OFF
+
+    def number(self, name: str, unrecorded: float = 0.0) -> float:
+        """Number of the recorded run (see `model.behaviour`); ``unrecorded`` without it."""
+        behaviour = self.observation.behaviour
+        return behaviour.numbers.get(name, unrecorded) if behaviour else unrecorded
+
+    def shown(self, name: str, otherwise: float = inf) -> float:
+        """Number of the recorded run, 0 where it has none; ``otherwise`` where a record rules nothing out."""
+        behaviour = self.observation.behaviour
+        if behaviour is None or self.least_share is None:
+            return otherwise
+        return behaviour.numbers.get(name, 0.0)

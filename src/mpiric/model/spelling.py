@@ -2,6 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Weight(IntEnum):
+    """How much a setting interferes with a program: of two cures the lighter one is the answer."""
+
+    LIGHT = 0  # environment variables or options of the launcher
+    PRELOAD = 1  # a library that is loaded in front of the program's
+    LIBRARY = 2  # another MPI library of the same ABI
+    SHIM = 3  # another MPI library through a shim that translates its ABI
 
 
 @dataclass(frozen=True)
@@ -31,4 +41,10 @@ class Spelling:
     launcher_environment: Mapping[str, str] = field(default_factory=dict)  # read by mpiexec, not by ranks
     prepare: tuple[tuple[str, ...], ...] = ()  # commands in the working directory, before the launch
     files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, for ranks to read
+    exchanges_mpi: Weight | None = None  # LIBRARY or SHIM where the MPI library is exchanged
     note: str = ""  # what the user should know: cost, risk, what it relies on
+
+    @property
+    def weight(self) -> Weight:
+        """How much the setting interferes with the program."""
+        return self.exchanges_mpi or (Weight.PRELOAD if self.preload else Weight.LIGHT)

@@ -11,8 +11,9 @@ from mpiric.model.amount import seconds, share, size
 from mpiric.report._amounts import count
 
 
+@lru_cache
 def template(name: str) -> Template:
-    """A template, which may call the functions that print numbers."""
+    """A template, which may call the functions that print numbers; it is compiled once."""
     return _environment().from_string(template_text(name))
 
 

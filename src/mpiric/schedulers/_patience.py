@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -12,8 +12,8 @@ class Patience:
     first_s: float = 1.0
     longest_s: float = 15.0  # a server has thousands of users
     controller_s: float = 1800.0
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
 
     def attempts(self) -> Iterator[None]:
         """Yield once for each attempt, with growing pauses, until the patience ends."""

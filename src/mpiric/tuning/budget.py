@@ -11,7 +11,7 @@ class Budget:
 
     seconds: float | None = None
     runs: int | None = None
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     reserve_s: Callable[[], float] = lambda: 0.0  # of the seconds, what is kept for later at this moment
     runs_done: int = 0
     _started: float = field(init=False)

@@ -2,15 +2,11 @@
 
 from dataclasses import replace
 
+from tests.support.answers import values
 from tests.support.situations import BY_LABEL, machine, rank, situation
 
-from mpiric import knobs
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
-
-
-def values(knob: str, case: Situation) -> tuple[str, ...]:
-    return knobs.all_knobs()[knob].values(case)
 
 
 def seen(case: Situation, **of: object) -> Situation:

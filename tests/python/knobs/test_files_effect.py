@@ -6,29 +6,28 @@ import pytest
 from tests.support.situations import MPIS, situation
 
 from mpiric import knobs
-from mpiric.knobs._declare import always, promising, yes
-from mpiric.model.knob import Choice, FilesEffect, Knob, worst_effect
+from mpiric.model.knob import Choice, FilesEffect, Knob, Skip, Try, worst_effect
 from mpiric.model.situation import Allowed
 
 
 def knob(effect):
     return Knob(
-        name="buffers", sentence="", why="", source="", domain=Choice(("on",)), values=always("on"),
-        applies=lambda _: yes("always"), promise=promising(0.1, ""), files=effect,
+        name="buffers", sentence="", why="", source="", domain=Choice(("on",)), files=effect,
+        consider=lambda _: Try(("on",), 0.1, ""),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("effect", [FilesEffect.LATE, FilesEffect.RELAYOUT])
 def test_a_class_is_tried_only_where_it_is_allowed(effect):
     plain = situation(MPIS[0], ranks=4)
-    verdict = knobs.judge(knob(effect), plain)
-    assert (verdict.applies, verdict.reason) == (False, f"only tried with --allow-{effect.value}")
+    assert knobs.consider(knob(effect), plain) == Skip(f"only tried with --allow-{effect.value}")
     allowed = replace(plain, allowed=Allowed(**{effect.value: True}))
-    assert knobs.judge(knob(effect), allowed).applies
+    assert isinstance(knobs.consider(knob(effect), allowed), Try)
 
 
 def test_the_first_class_needs_no_permission():
-    assert knobs.judge(knob(FilesEffect.SAME), situation(MPIS[0], ranks=4)).applies
+    answer = knobs.consider(knob(FilesEffect.SAME), situation(MPIS[0], ranks=4))
+    assert isinstance(answer, Try)
 
 
 def test_the_class_of_an_answer_is_the_worst_of_its_knobs():

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.answers import skipped, values
 from tests.support.situations import BY_LABEL, MPIS, machine, mpi, situation
 
-from mpiric.knobs import all_knobs, applicable, judge, switched
+from mpiric.knobs import all_knobs, switched, to_try
 from mpiric.launchers import dialects
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Container
@@ -15,7 +16,7 @@ OTHERS = tuple(library for library in MPIS if library.label != "mpich-5.0.2")
 
 
 def spell(knob: str, value: str, case):
-    return all_knobs()[knob].spell(value, case)
+    return all_knobs()[knob].settings(value, case)
 
 
 def static(case):
@@ -25,7 +26,7 @@ def static(case):
 
 @pytest.mark.parametrize("knob", ["allocator", "malloc", "huge-pages"])
 def test_a_static_or_setuid_program_keeps_its_allocator(knob: str) -> None:
-    assert not judge(all_knobs()[knob], static(situation())).applies
+    assert "C library" in skipped(knob, static(situation()))
 
 
 def test_a_static_program_gets_no_preload_even_when_asked() -> None:
@@ -43,17 +44,17 @@ def test_an_allocator_that_is_not_installed_is_not_preloaded() -> None:
 def test_libraries_of_this_machine_stay_out_of_containers() -> None:
     case = situation(libraries=("/usr/lib/libblas.so.3",), others=OTHERS)
     case = replace(case, job=replace(case.job, container=CONTAINER))
-    assert not {"allocator", "blas"} & set(applicable(case))
+    assert not {"allocator", "blas"} & set(to_try(case))
 
 
 def test_in_a_container_the_launchers_mpi_can_take_the_place_of_the_images() -> None:
     case = situation(others=OTHERS)
     case = replace(case, job=replace(case.job, container=CONTAINER))
-    assert all_knobs()["mpi"].values(case) == ("host",)
+    assert values("mpi", case) == ("host",)
     spelled = spell("mpi", "host", case)
     assert (spelled.bound, spelled.launcher_words) == ((case.mpi.prefix,), ())
     older = replace(case, host_mpi=replace(case.mpi, refused="the image has glibc 2.28"))
-    assert "mpi" not in applicable(older)
+    assert "mpi" not in to_try(older)
     with pytest.raises(
         MismatchError, match=r"cannot take the place of the image's: the image has glibc 2.28"
     ):
@@ -164,27 +165,32 @@ def test_without_a_switch_the_situation_stays() -> None:
 
 def test_under_srun_the_library_is_not_switched() -> None:
     case = situation(others=OTHERS)
-    assert "mpi" not in applicable(replace(case, job=replace(case.job, launcher=dialects()["srun"].traits)))
+    assert "mpi" not in to_try(replace(case, job=replace(case.job, launcher=dialects()["srun"].traits)))
 
 
 def test_reserved_pages_are_offered_only_when_they_suffice_for_every_rank() -> None:
     few, many = (situation(on=machine(huge_free=pages)) for pages in (32, 64))
-    values = all_knobs()["huge-pages"].values
-    assert "reserved" not in values(few)
-    assert "reserved" in values(many)
+    assert "reserved" not in values("huge-pages", few)
+    assert "reserved" in values("huge-pages", many)
 
 
 @pytest.mark.parametrize(("policy", "offered"), [("madvise", True), ("always", False), ("never", False)])
 def test_transparent_pages_are_offered_where_asking_makes_the_difference(policy: str, offered: bool) -> None:
-    assert ("huge-pages" in applicable(situation(on=machine(thp=policy)))) is offered
+    assert ("huge-pages" in to_try(situation(on=machine(thp=policy)))) is offered
 
 
 def test_threads_of_ranks_that_share_cpus_are_not_placed() -> None:
     case = situation(on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",))
-    assert "omp-places" not in applicable(case)
+    assert "omp-places" not in to_try(case)
 
 
 def test_mpi_io_is_left_alone_until_it_is_seen() -> None:
     seen = situation(BY_LABEL["openmpi-4.1.4"], libraries=("/usr/lib/openmpi/mca_io_romio321.so",))
-    assert "mpi-io-library" not in applicable(situation(BY_LABEL["openmpi-4.1.4"]))
-    assert "mpi-io-library" in applicable(seen)
+    assert "mpi-io-library" not in to_try(situation(BY_LABEL["openmpi-4.1.4"]))
+    assert "mpi-io-library" in to_try(seen)
+
+
+def test_buffers_on_a_gpu_are_no_matter_where_the_machine_has_none() -> None:
+    mpich = BY_LABEL["mpich-5.0.2"]
+    assert skipped("gpu-buffers", situation(mpich)) == "the machine has no GPU"
+    assert not skipped("gpu-buffers", situation(mpich, on=replace(machine(), gpus=1)))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.answers import values
 from tests.support.situations import MPIS, situation
 from tests.support.written_files import lustre, output, writing
 
@@ -24,29 +25,29 @@ OWN = tuple(output(f"out/dump.{rank}", 1) for rank in range(16))
 
 
 def test_a_file_of_all_ranks_is_tried_over_all_targets_first():
-    assert LAYOUT.values(case(SHARED))[0] == "out/:allx1MiB"
+    assert values("layout", case(SHARED))[0] == "out/:allx1MiB"
 
 
 def test_a_file_of_each_rank_is_tried_on_one_target():
     wide = lustre(default_layout=FileLayout((Stripes(4, MIB),)))
-    assert LAYOUT.values(case(*OWN, system=wide))[0] == "out/:1x1MiB"
+    assert values("layout", case(*OWN, system=wide))[0] == "out/:1x1MiB"
 
 
 def test_files_of_few_ranks_share_all_targets():
     few = lustre(targets=8, default_layout=FileLayout((Stripes(1, MIB),)))
-    assert LAYOUT.values(case(*OWN[:4], system=few))[0] == "out/:2x1MiB"
+    assert values("layout", case(*OWN[:4], system=few))[0] == "out/:2x1MiB"
 
 
 def test_unlike_files_of_one_directory_get_layouts_by_name_from_the_runtime():
-    value = LAYOUT.values(case(SHARED, *OWN))[0]
+    value = values("layout", case(SHARED, *OWN))[0]
     assert value == "data.h*:allx1MiB;dump.*:1x1MiB"
-    spelling = LAYOUT.spell(value, case(SHARED, *OWN))
+    spelling = LAYOUT.settings(value, case(SHARED, *OWN))
     assert spelling.environment == {"MPIRIC_FILE_LAYOUTS": "data.h* -1x1048576;dump.* 1x1048576"}
     assert (spelling.prepare, spelling.preload) == ((), ("/opt/mpiric/libmpiric.so",))
 
 
 def test_a_directory_is_laid_out_by_commands_without_the_runtime():
-    spelling = LAYOUT.spell("out/:4x1MiB", case(SHARED))
+    spelling = LAYOUT.settings("out/:4x1MiB", case(SHARED))
     assert spelling.prepare == (
         ("mkdir", "-p", "out"),
         ("lfs", "setstripe", "-c", "4", "-S", "1048576", "out"),
@@ -56,12 +57,12 @@ def test_a_directory_is_laid_out_by_commands_without_the_runtime():
 
 def test_the_default_layout_is_no_candidate():
     everywhere = lustre(default_layout=FileLayout((Stripes(-1, MIB),)))
-    assert "out/:allx1MiB" not in LAYOUT.values(case(SHARED, system=everywhere))
+    assert "out/:allx1MiB" not in values("layout", case(SHARED, system=everywhere))
 
 
 def test_stripes_are_as_large_as_what_is_written_at_a_time():
     large = output("out/data.h5", 16, largest=3 * MIB + 1)
-    assert "out/:allx3136KiB" in LAYOUT.values(case(large))
+    assert "out/:allx3136KiB" in values("layout", case(large))
 
 
 @pytest.mark.parametrize(("nodes", "targets", "stripes"), [(1, 8, 8), (3, 8, 6), (4, 8, 8), (9, 8, 8)])
@@ -81,22 +82,20 @@ def test_t3pio_takes_a_multiple_of_the_nodes(nodes, targets, stripes):
     ],
 )
 def test_where_no_layout_can_be_set_the_reason_is_said(there, reason):
-    verdict = LAYOUT.applies(there)
-    assert not verdict.applies
-    assert reason in verdict.reason
+    assert reason in LAYOUT.consider(there).reason
 
 
 def test_names_that_cannot_be_written_have_no_rule_of_their_own():
-    assert LAYOUT.values(case(output("a b/data", 16))) == ()
+    assert values("layout", case(output("a b/data", 16))) == ()
     odd = output("out/new\nline", 16)
-    assert all("\n" not in value for value in LAYOUT.values(case(odd, *OWN)))
+    assert all("\n" not in value for value in values("layout", case(odd, *OWN)))
 
 
 @pytest.mark.parametrize("value", ["out/:99x1MiB", "out/:4x100KiB", "*.h5:4x1MiB+dirs9"])
 def test_what_the_file_system_does_not_take_is_not_spelled(value):
     if LAYOUT.domain.accepts(value):
-        assert LAYOUT.spell(value, case(SHARED)) is None
+        assert LAYOUT.settings(value, case(SHARED)) is None
 
 
 def test_on_another_file_system_a_layout_is_not_spelled():
-    assert LAYOUT.spell("out/:4x1MiB", case(SHARED, system=replace(lustre(), kind="nfs"))) is None
+    assert LAYOUT.settings("out/:4x1MiB", case(SHARED, system=replace(lustre(), kind="nfs"))) is None

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.answers import skipped, values
 from tests.support.situations import MPIS, situation
 from tests.support.written_files import lustre, output, writing
 
@@ -20,23 +21,21 @@ def case(*files):
 
 def test_files_of_a_rank_each_are_spread_over_as_many_directories_as_a_directory_has_files():
     there = case(*OWN, output("out/data.h5", 256))
-    assert SUBDIRECTORIES.values(there) == ("restart.*:16",)
-    spelling = SUBDIRECTORIES.spell("restart.*:16", there)
+    assert values("subdirectories", there) == ("restart.*:16",)
+    spelling = SUBDIRECTORIES.settings("restart.*:16", there)
     assert spelling.environment == {"MPIRIC_SUBDIRECTORIES": "restart.* 16"}
     assert "mpiric gather" in spelling.note
 
 
 @pytest.mark.parametrize("files", [OWN[:8], tuple(replace(file, ranks=2) for file in OWN), ()])
 def test_few_files_or_files_of_several_ranks_are_left_where_they_are(files):
-    verdict = SUBDIRECTORIES.applies(case(*files))
-    assert not verdict.applies
-    assert "no directory" in verdict.reason
+    assert "no directory" in SUBDIRECTORIES.consider(case(*files)).reason
 
 
 def test_it_is_tried_with_the_users_leave_only():
     there = case(*OWN)
-    assert not knobs.judge(SUBDIRECTORIES, there).applies
-    assert knobs.judge(SUBDIRECTORIES, replace(there, allowed=replace(there.allowed, relayout=True))).applies
+    assert skipped("subdirectories", there) == "only tried with --allow-relayout"
+    assert not skipped("subdirectories", replace(there, allowed=replace(there.allowed, relayout=True)))
 
 
 HDF5 = knobs.all_knobs()["hdf5"]
@@ -49,12 +48,12 @@ def with_hdf5(*files, system=None):
 
 def test_objects_of_hdf5_files_are_aligned_to_stripes():
     wide = lustre(default_layout=FileLayout((Stripes(4, 4 << 20),)))
-    assert HDF5.values(with_hdf5(system=wide))[0] == "align=4MiB,metadata=collective"
-    assert HDF5.spell("align=4MiB,metadata=collective", with_hdf5()).environment == {
+    assert values("hdf5", with_hdf5(system=wide))[0] == "align=4MiB,metadata=collective"
+    assert HDF5.settings("align=4MiB,metadata=collective", with_hdf5()).environment == {
         "MPIRIC_HDF5_ALIGNMENT_KIB": "4096",
         "MPIRIC_HDF5_COLLECTIVE_METADATA": "1",
     }
-    assert HDF5.spell("metadata=collective", with_hdf5()).environment == {
+    assert HDF5.settings("metadata=collective", with_hdf5()).environment == {
         "MPIRIC_HDF5_COLLECTIVE_METADATA": "1"
     }
 
@@ -64,7 +63,7 @@ def test_objects_of_hdf5_files_are_aligned_to_stripes():
     [(case(), "no HDF5"), (with_hdf5(*OWN), "through MPI")],
 )
 def test_only_files_of_parallel_hdf5_are_arranged(there, reason):
-    assert reason in HDF5.applies(there).reason
+    assert reason in HDF5.consider(there).reason
 
 
 @pytest.mark.parametrize(

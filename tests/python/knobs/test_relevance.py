@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.answers import LEAST, needless, values
 from tests.support.behaviours import (
     ALLREDUCE,
     BETWEEN_NODES,
@@ -17,26 +18,55 @@ from tests.support.behaviours import (
     messages,
 )
 from tests.support.records import cell, rank, record
-from tests.support.situations import BY_LABEL, situation
+from tests.support.situations import BY_LABEL, all_situations, situation
+from tests.support.written_files import output, writing
 
-from mpiric.knobs import all_knobs, distinct_values, why_not
+from mpiric.knobs import all_knobs, consider, distinct
 from mpiric.model.behaviour import Carriers
+from mpiric.model.knob import Try
+from mpiric.model.situation import EVERYTHING, HostNames
 from mpiric.profile.analyse import analyse
 from mpiric.profile.behaviour import behaviour_of
 
 KIB = 1 << 10
-LEAST = 0.01 / 1.01
 KNOBS = all_knobs().values()
 ALGORITHMS = {name for name in all_knobs() if name.endswith("-algorithm")}
 
 
+def files_of(case):
+    return case.observation.behaviour.files if case.observation.behaviour else ()
+
+
+def rich():
+    """Situations in which every knob applies in one of them, so that the record alone decides."""
+    libraries = ("/x/libucp.so.0", "/x/libhcoll.so.1", "/x/mca_io_ompio.so", "/x/libgomp.so.1")
+    for label in ("mpich-5.0.2", "openmpi-4.1.4", "intelmpi-2021.19"):
+        for nodes in (1, 2):
+            options = {"nodes": nodes, "ranks": 4, "libraries": libraries, "allowed": EVERYTHING}
+            names = HostNames("eth0", {"ib0": {"n1": "n1.ipoib"}})
+            yield situation(BY_LABEL[label], host_names=names, others=(BY_LABEL["mpich-4.0.2"],), **options)
+
+
 def dropped(shown):
-    return {knob.name for knob in KNOBS if why_not(knob, shown, LEAST)}
+    """Knobs that some situation would try and that no situation tries beside this record."""
+    tried, kept = set(), set()
+    for case in rich():
+        recorded = replace(doing(case, shown), least_share=LEAST)
+        for knob in KNOBS:
+            if isinstance(consider(knob, case), Try):
+                tried.add(knob.name)
+                kept |= {knob.name} if isinstance(consider(knob, recorded), Try) else set()
+    return tried - kept
 
 
 def sizes(name, shown, label="mpich-5.0.2", *, is_set=False):
-    knob, case = all_knobs()[name], doing(situation(BY_LABEL[label]), shown)
-    return distinct_values(knob, knob.values(case), case, is_set=is_set)
+    case = replace(doing(situation(BY_LABEL[label]), shown), least_share=LEAST)
+    return distinct_of(name, case, is_set=is_set)
+
+
+def distinct_of(name, case, *, is_set=False):
+    answer = distinct(all_knobs()[name], Try(values(name, situation()), 0.3, ""), case, is_set=is_set)
+    return answer.values if isinstance(answer, Try) else ()
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +81,9 @@ def numbers():
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
 def test_what_decides_on_a_knob_is_in_every_record_and_has_a_sentence(knob, numbers):
     nothing = behaviour(**dict.fromkeys(numbers, 0.0))
-    assert set(knob.ceiling) <= numbers
-    for text in knob.matters_when:
-        assert {alternative.split()[0] for alternative in text.split(" or ")} <= numbers
-    if knob.matters_when or knob.ceiling:
-        assert why_not(knob, nothing, LEAST)
+    assert set(knob.touches) <= numbers
+    for case in all_situations() if knob.touches else ():
+        assert needless(knob.name, case, replace(nothing, files=files_of(case)))
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
@@ -106,8 +134,11 @@ def test_an_algorithm_matters_only_for_what_is_called_and_takes_time():
 
 def test_a_layout_matters_where_the_time_goes_into_mpi_io_alone():
     written = {"io_bytes_written": 24e6, "io_bound": 0.0028, "mpi_io_bound": 0.8, "unsafe_bound": 0.0}
-    assert not why_not(all_knobs()["layout"], behaviour(**written), 0.01)
-    assert why_not(all_knobs()["layout"], behaviour(**{**written, "mpi_io_bound": 0.0}), 0.01)
+    case = writing(situation(BY_LABEL["mpich-5.0.2"], ranks=8, nodes=4), output("out/data", 8))
+    files = files_of(case)
+    assert not needless("layout", case, replace(behaviour(**written), files=files))
+    unwritten = behaviour(**{**written, "mpi_io_bound": 0.0})
+    assert needless("layout", case, replace(unwritten, files=files))
 
 
 def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
@@ -120,7 +151,6 @@ def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
     [
         ("alltoall-algorithm", COMPUTES, "the collective is not called"),
         ("allreduce-algorithm", HEAT, "0.4 % of a rank's time goes into MPI_Allreduce"),
-        ("eager-network", HEAT, "the job runs on one node"),
         ("malloc", ALLREDUCE, "0.15 % of a rank's time goes into the allocator and page faults"),
         ("allocator", COMPUTES, "0.2 % of a rank's time goes into the allocator and page faults"),
         ("mpi-io-library", COMPUTES, "no time goes into MPI-IO"),
@@ -133,12 +163,16 @@ def test_nothing_on_messages_is_left_where_ranks_only_reduce_in_shared_memory():
     ],
 )
 def test_the_reason_is_a_fact_of_the_record(knob, shown, why):
-    assert why_not(all_knobs()[knob], shown, LEAST) == why
+    libraries = ("/x/libucp.so.0", "/x/mca_io_ompio.so")
+    label = "mpich-5.0.2" if knob.endswith("-algorithm") else "openmpi-4.1.4"
+    case = situation(BY_LABEL[label], ranks=4, libraries=libraries, allowed=EVERYTHING)
+    assert needless(knob, case, shown) == why
 
 
 def test_a_number_that_is_not_a_time_drops_only_what_touches_nothing():
-    assert why_not(all_knobs()["allreduce-algorithm"], HEAT, 0.0) == ""
-    assert why_not(all_knobs()["mpi-io-library"], HEAT, 0.0)
+    case = situation(BY_LABEL["mpich-5.0.2"], ranks=4, allowed=EVERYTHING)
+    assert needless("allreduce-algorithm", case, HEAT, 0.0) == ""
+    assert needless("allgather-algorithm", case, HEAT, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -165,5 +199,4 @@ def test_sizes_that_parts_of_larger_messages_have_are_all_different():
 
 
 def test_without_a_record_every_size_is_left():
-    knob, case = all_knobs()["eager-node"], situation()
-    assert distinct_values(knob, knob.values(case), case, is_set=False) == knob.values(case)
+    assert distinct_of("eager-node", situation()) == values("eager-node", situation())

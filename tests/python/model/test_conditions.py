@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.model.conditions import parse_alternatives, parse_condition, quote
+from mpiric.model.conditions import parse_condition, quote
 
 
 @pytest.mark.parametrize(
@@ -11,12 +11,6 @@ from mpiric.model.conditions import parse_alternatives, parse_condition, quote
 )
 def test_a_condition_compares_one_number_and_takes_what_is_not_there_for_nothing(text, holds):
     assert parse_condition(text).holds({"nodes": 2}) is holds
-
-
-def test_one_of_several_alternatives_is_enough():
-    either = parse_alternatives("peak_bytes >= 8e6 or minor_faults_per_s >= 1000")
-    assert [each.number for each in either] == ["peak_bytes", "minor_faults_per_s"]
-    assert any(each.holds({"minor_faults_per_s": 2000.0}) for each in either)
 
 
 @pytest.mark.parametrize("text", ["nodes", "nodes is 2", "nodes >= many"])

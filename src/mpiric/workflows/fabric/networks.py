@@ -7,6 +7,7 @@ from mpiric.fabric.carriers import carriers
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import Moved, PairClass
+from mpiric.model.knob import Skip
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
 from mpiric.workflows.fabric.bench import fabric_bench
@@ -17,7 +18,7 @@ def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situa
 
     Nominal rates are no measure: those of tunnels, bridges and virtual functions are made up.
     """
-    if not knobs.judge(knobs.all_knobs()["network-interface"], situation).applies:
+    if isinstance(knobs.consider(knobs.all_knobs()["network-interface"], situation), Skip):
         return situation
     with fabric_bench(host) as bench:
         route, report = bench.probe_reporting(Configuration(), situation)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from mpiric import knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import TransportReport
+from mpiric.model.knob import Try
 from mpiric.model.situation import Situation
 from mpiric.workflows.launch.spelling import can_be_written, render
 
@@ -55,5 +56,5 @@ def _providers(situation: Situation, library: str, report: TransportReport) -> t
 
 
 def _values(name: str, situation: Situation) -> tuple[str, ...]:
-    knob = knobs.all_knobs()[name]
-    return knob.values(situation) if knobs.judge(knob, situation).applies else ()
+    answer = knobs.consider(knobs.all_knobs()[name], situation)
+    return answer.values if isinstance(answer, Try) else ()

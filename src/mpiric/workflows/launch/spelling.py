@@ -20,8 +20,8 @@ _SWITCHES = ("mpi", "launch-route")  # knobs that change in whose words the othe
 
 def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
     """How this value is written here: the knob's own way, else the launcher's, else the MPI library's."""
-    if knob.spell is not None:
-        return knob.spell(value, situation)
+    if knob.settings is not None:
+        return knob.settings(value, situation)
     by_launcher = launchers.spell(knob.name, value, situation)
     if by_launcher is not None:
         return by_launcher

@@ -154,7 +154,7 @@ def _ways_back(configuration: Configuration, situation: Situation) -> Iterator[s
     """What undoes each setting that leaves bytes of files elsewhere, or otherwise arranged."""
     for name, value in configuration.as_dict().items():
         knob = knobs.all_knobs()[name]
-        spelling = knob.spell(value, situation) if knob.spell else None
+        spelling = knob.settings(value, situation) if knob.settings else None
         if spelling is not None and knob.files is FilesEffect.RELAYOUT:
             yield f"{name}={value}: {spelling.note}"
 

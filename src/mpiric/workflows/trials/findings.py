@@ -19,23 +19,19 @@ def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple
     With a ``space`` nothing is suggested that is not in it.
     """
     suggested = []
-    for knob in knobs.applicable(situation).values():
-        promise = knobs.promise_of(knob, situation)
-        dimension = (
-            next((candidate for candidate in space.dimensions if candidate.knob == knob.name), None)
-            if space
-            else None
-        )
-        values = dimension.values if dimension else () if space else knob.values(situation)
-        first = [value for value in promise.try_first if value in values]
-        if promise.score < _WORTH_TELLING or not values or (promise.try_first and not first):
+    dimensions = {dimension.knob: dimension for dimension in space.dimensions} if space else {}
+    for name, answer in knobs.to_try(situation).items():
+        dimension, knob = dimensions.get(name), knobs.all_knobs()[name]
+        values = dimension.values if dimension else () if space else answer.values
+        first = [value for value in answer.first if value in values]
+        if answer.prior < _WORTH_TELLING or not values or (answer.first and not first):
             continue
         suggested.append(
             Finding(
-                id=f"{_SUGGESTION}{knob.name}",
-                says=f"{promise.because[:1].upper()}{promise.because[1:]}",
+                id=f"{_SUGGESTION}{name}",
+                says=f"{answer.because[:1].upper()}{answer.because[1:]}",
                 evidence=f"what can change: {knob.sentence[:1].lower()}{knob.sentence[1:]}",
-                fix=f"try {knob.name} = {' or '.join(first) or 'any'}",
+                fix=f"try {name} = {' or '.join(first) or 'any'}",
             )
         )
     foreign = mpis.foreign_settings(situation.inherited, situation.mpi)

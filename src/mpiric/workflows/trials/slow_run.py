@@ -19,7 +19,7 @@ class SlowRun:
 
     pair: MarkPair
     is_too_slow: Callable[[float], bool]  # of seconds per mark, when they are at least so many
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     was_stopped: bool = field(default=False, init=False)
     _since_s: float | None = field(default=None, init=False)
     _passed_s: float = field(default=0.0, init=False)

@@ -25,8 +25,8 @@ def in_order(space: SearchSpace, request: TuneRequest, situation: Situation) -> 
     dimensions = []
     for dimension in space.dimensions:
         likely = likelihood(dimension.knob, dimension.score, past)
-        ceiling = knobs.all_knobs()[dimension.knob].ceiling
-        bound = behaviour.bound(ceiling) if behaviour and ceiling else 1.0
+        touches = knobs.all_knobs()[dimension.knob].touches
+        bound = behaviour.bound(touches) if behaviour and touches else 1.0
         score = dimension.score if dimension.knob in request.advised else worth(likely, bound)
         dimensions.append(replace(dimension, score=score))
     return SearchSpace(tuple(dimensions))

@@ -11,6 +11,7 @@ from mpiric.model.trial import Trial
 from mpiric.tuning.blocks import Planned
 from mpiric.tuning.proof.proof import Unit
 from mpiric.tuning.proof.smallest import ProofPlan, prove_smallest
+from mpiric.workflows.launch.spelling import can_be_written
 from mpiric.workflows.tune.state import TuneState
 
 _PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
@@ -72,13 +73,24 @@ def _keep(state: TuneState, evidence: Evidence) -> None:
 
 
 def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:
-    """The settings of an answer, one in a unit with those that its value needs."""
+    """The settings of an answer, one in a unit with those that its value needs or that need it.
+
+    A setting that only the launcher or library of another setting can express is never left without that.
+    """
     values = answer.as_dict()
+    dependent = [
+        item for item in values.items() if not can_be_written(Configuration.of(dict([item])), situation)
+    ]
     units = [{name} for name in values]
     for name, value in values.items():
         knob = knobs.all_knobs()[name]
         brought = knob.brings(value, situation) if knob.brings else {}
         together = {name, *(other for other, needed in brought.items() if values.get(other) == needed)}
+        together |= {
+            other
+            for other, needed in dependent
+            if can_be_written(Configuration.of({name: value, other: needed}), situation)
+        }
         joined = [unit for unit in units if unit & together]
         units = [unit for unit in units if not unit & together] + [set().union(*joined)]
     return tuple(sorted(tuple(sorted(unit)) for unit in units))

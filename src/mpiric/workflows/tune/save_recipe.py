@@ -10,6 +10,7 @@ from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence
+from mpiric.model.knob import Try
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
 from mpiric.model.split_gain import SplitGain
@@ -86,8 +87,8 @@ def export_learned(
 def reason_for(name: str, situation: Situation) -> str:
     """Why a knob may help here, or helps in general."""
     knob = knobs.all_knobs()[name]
-    promise = knobs.promise_of(knob, situation)
-    return promise.because if promise.score >= 0.5 else knob.why
+    answer = knobs.consider(knob, situation)
+    return answer.because if isinstance(answer, Try) and answer.prior >= 0.5 else knob.why
 
 
 def _reason(name: str, value: str, state: TuneState) -> str:

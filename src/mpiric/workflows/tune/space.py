@@ -6,8 +6,9 @@ from dataclasses import replace
 from mpiric import knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.knob import Knob
+from mpiric.model.knob import Knob, Skip, Try
 from mpiric.model.situation import Situation
+from mpiric.model.spelling import Weight
 from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
 from mpiric.workflows.launch.spelling import can_be_written, spell
@@ -29,27 +30,18 @@ def check_names(names: Sequence[str]) -> None:
 
 def requested_space(request: TuneRequest, situation: Situation) -> SearchSpace:
     """The space that a tune's request leaves, of what can matter to the program."""
-    return space_of(
-        situation,
-        request.only,
-        request.without,
-        site=request.site,
-        advised=request.advised,
-        least_share=least_share(request),
-    )
+    recorded = replace(situation, least_share=least_share(request))
+    return space_of(recorded, request.only, request.without, site=request.site, advised=request.advised)
 
 
 def needless_knobs(request: TuneRequest, situation: Situation) -> tuple[CannotMatter, ...]:
-    """Knobs that would be tried but cannot matter to what the recorded program does, and why."""
-    least = least_share(request)
-    if least is None:
-        return ()
+    """Knobs that would be tried if it was not known what the recorded program does, and why they are not."""
+    recorded = replace(situation, least_share=least_share(request))
+    answers = _answers(recorded, request.only, request.without, site=request.site)
     return tuple(
-        CannotMatter(knob.name, why)
-        for knob in knobs.applicable(situation).values()
-        if _wanted(knob, request.only, request.without)
-        for why in [_needless(knob, situation, least, site=request.site)]
-        if why
+        CannotMatter(name, answer.reason)
+        for name, _ in _tried(_answers(situation, request.only, request.without, site=request.site))
+        if isinstance(answer := answers[name], Skip)
     )
 
 
@@ -71,24 +63,62 @@ def space_of(
     *,
     site: bool = False,
     advised: Sequence[str] = (),
-    least_share: float | None = None,
 ) -> SearchSpace:
-    """Every knob that applies to the job and that the user allows, with the values that can be written.
+    """Every knob that is worth a run and that the user allows, with the values that can be written.
 
-    ``advised`` are knobs that the advice on a record names: the search tries them first. With a
-    ``least_share``, knobs that cannot touch more of the time are left out, and of values that do the same
-    all but one.
+    ``advised`` are knobs that the advice on a record names: the search tries them first. What a record rules
+    out is left out where the situation has a ``least_share``.
     """
-    return SearchSpace(
-        tuple(
-            dimension
-            for knob in knobs.applicable(situation).values()
-            if _wanted(knob, only, without)
-            if least_share is None or not _needless(knob, situation, least_share, site=site)
-            for dimension in [_dimension(knob, situation, advised=advised, site=site, least=least_share)]
-            if dimension.values
+    dimensions = []
+    for name, answer in _tried(_answers(situation, only, without, site=site)):
+        spellings = [spell(knobs.all_knobs()[name], value, situation) for value in answer.values]
+        dimension = Dimension(
+            knob=name,
+            values=answer.values,
+            score=max(answer.prior, _ADVISED_SCORE) if name in advised else answer.prior,
+            try_first=tuple(value for value in answer.first if value in answer.values),
+            heavy=any(spelling and spelling.weight >= Weight.LIBRARY for spelling in spellings),
         )
-    )
+        dimensions.append(dimension)
+    return SearchSpace(tuple(dimensions))
+
+
+def _tried(answers: dict[str, Skip | Try]) -> list[tuple[str, Try]]:
+    """Knobs that are worth a run, the likeliest to help first."""
+    tried = [(name, answer) for name, answer in answers.items() if isinstance(answer, Try)]
+    return sorted(tried, key=lambda entry: -entry[1].prior)
+
+
+def _answers(
+    situation: Situation, only: Sequence[str], without: Sequence[str], *, site: bool
+) -> dict[str, Skip | Try]:
+    """The answer of each knob that the user wants, for the values that can be written here.
+
+    Where the situation has a ``least_share``, one of the values that do the same is left.
+    """
+    answers: dict[str, Skip | Try] = {}
+    for name, knob in knobs.all_knobs().items():
+        if not _wanted(knob, only, without):
+            continue
+        answer = answers[name] = knobs.consider(knob, situation)
+        if isinstance(answer, Skip):
+            continue
+        suits_site = knob.site_default or (lambda *_: False)
+        spellings = {
+            value: spelling
+            for value in answer.values
+            if (spelling := spell(knob, value, situation)) is not None
+            if not knobs.is_in_force(spelling, situation) and (not site or suits_site(value, situation))
+        }
+        if not spellings:
+            answers[name] = Skip("none of its values can be set here, or the one in force is the only one")
+            continue
+        variables = {variable for spelling in spellings.values() for variable in spelling.environment}
+        is_set = not variables.isdisjoint([*situation.job.environment, *situation.inherited])
+        answers[name] = knobs.distinct(
+            knob, replace(answer, values=tuple(spellings)), situation, is_set=is_set
+        )
+    return answers
 
 
 def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
@@ -100,14 +130,14 @@ def is_worth_a_run(configuration: Configuration, situation: Situation) -> bool:
 
 def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Option → knobs that would be tried if the user allowed by it what it names."""
-    tried = knobs.applicable(situation)
+    tried = knobs.to_try(situation)
     found: dict[str, tuple[str, ...]] = {}
     for name in ("rounding", "late", "relayout"):
         freer = replace(situation, allowed=replace(situation.allowed, **{name: True}))
         more = tuple(
-            knob.name
-            for knob in knobs.applicable(freer).values()
-            if knob.name not in tried and _wanted(knob, only, without)
+            knob
+            for knob in knobs.to_try(freer)
+            if knob not in tried and _wanted(knobs.all_knobs()[knob], only, without)
         )
         found |= {f"--allow-{name}": more} if more else {}
     return found
@@ -116,47 +146,3 @@ def withheld(situation: Situation, only: Sequence[str], without: Sequence[str]) 
 def _wanted(knob: Knob, only: Sequence[str], without: Sequence[str]) -> bool:
     names = knob.chosen_by
     return (not only or bool(names.intersection(only))) and names.isdisjoint(without)
-
-
-def _needless(knob: Knob, situation: Situation, least: float, *, site: bool) -> str:
-    """Why a knob with values cannot matter to what was recorded; "" where it can, or nothing was."""
-    behaviour = situation.observation.behaviour
-    values = _values(knob, situation, site=site)
-    if behaviour is None or not values:
-        return ""
-    if why := knobs.why_not(knob, behaviour, least):
-        return why
-    return "" if _distinct(knob, values, situation) else knobs.sizes_sent(knob, behaviour)
-
-
-def _values(knob: Knob, situation: Situation, *, site: bool) -> tuple[str, ...]:
-    suits_site = knob.site_default or (lambda *_: False)
-    return tuple(
-        value
-        for value in knob.values(situation)
-        if (spelling := spell(knob, value, situation)) is not None
-        if not knobs.is_in_force(spelling, situation) and (not site or suits_site(value, situation))
-    )
-
-
-def _distinct(knob: Knob, values: tuple[str, ...], situation: Situation) -> tuple[str, ...]:
-    written = [spelling for value in values if (spelling := spell(knob, value, situation)) is not None]
-    names = {name for spelling in written for name in spelling.environment}
-    is_set = not names.isdisjoint([*situation.job.environment, *situation.inherited])
-    return knobs.distinct_values(knob, values, situation, is_set=is_set)
-
-
-def _dimension(
-    knob: Knob, situation: Situation, *, advised: Sequence[str], site: bool, least: float | None
-) -> Dimension:
-    promise = knobs.promise_of(knob, situation)
-    values = _values(knob, situation, site=site)
-    if least is not None:
-        values = _distinct(knob, values, situation)
-    return Dimension(
-        knob=knob.name,
-        values=values,
-        score=max(promise.score, _ADVISED_SCORE) if knob.name in advised else promise.score,
-        try_first=tuple(value for value in promise.try_first if value in values),
-        heavy=knob.heavy,
-    )

@@ -93,9 +93,9 @@ def test_a_default_that_is_not_known_is_said_to_be() -> None:
 def test_a_setting_that_needs_mpi_does_not_apply_to_a_program_without_it() -> None:
     case = situation(MPICH, others=(OPEN_MPI,))
     without = replace(case, observation=replace(case.observation, uses_mpi=False))
-    assert [name for name, knob in knobs.applicable(case).items() if knob.needs_mpi]
-    assert not [name for name, knob in knobs.applicable(without).items() if knob.needs_mpi]
-    assert "malloc" in knobs.applicable(without)
+    assert [name for name in knobs.to_try(case) if knobs.all_knobs()[name].needs_mpi]
+    assert not [name for name in knobs.to_try(without) if knobs.all_knobs()[name].needs_mpi]
+    assert "malloc" in knobs.to_try(without)
 
 
 def test_by_another_route_the_other_knobs_are_options_of_its_launcher() -> None:

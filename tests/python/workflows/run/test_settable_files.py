@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.answers import values
 from tests.support.situations import BY_LABEL, MPIS, situation
 from tests.support.written_files import lustre, writing
 
@@ -79,9 +80,7 @@ def test_hints_that_need_none_are_set(value, mount):
 
 
 def test_no_hint_that_needs_locks_is_tried_where_none_hold():
-    from mpiric.knobs import all_knobs
-
-    tried = {locks: all_knobs()["mpi-io"].values(case(locks=locks)) for locks in ("none", "all nodes")}
+    tried = {locks: values("mpi-io", case(locks=locks)) for locks in ("none", "all nodes")}
     assert any(SIEVING in value for value in tried["all nodes"])
     assert tried["none"]
     assert not any(SIEVING in value for value in tried["none"])

@@ -1,12 +1,14 @@
 """What a tune proves: settings that must move together, shares in its result, runs that are stopped."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support.recorded_tune import RecordedTune
 from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
-from tests.support.situations import BY_LABEL, situation
+from tests.support.situations import BY_LABEL, machine, situation
 
+from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
@@ -43,6 +45,16 @@ def tune(tmp_path: Path) -> RecordedTune:
 )
 def test_a_setting_is_one_unit_with_those_that_its_value_needs(label, settings, units):
     assert units_of(Configuration.of(settings), situation(BY_LABEL[label])) == units
+
+
+def test_what_only_another_launcher_can_express_goes_with_it():
+    case = situation(BY_LABEL["mpich-5.0.2"], ranks=8, nodes=4, on=machine(2, 8))
+    srun = replace(case.job, dialect="srun", launcher=dialects()["srun"].traits, launcher_words=("srun",))
+    case = replace(case, job=srun)
+    by_mpirun = {"launch-route": "mpirun", "mapping": "spread-numa", "malloc": "keep-memory"}
+    assert units_of(Configuration.of(by_mpirun), case) == (("launch-route", "mapping"), ("malloc",))
+    by_both = {"launch-route": "mpirun", "mapping": "node-round-robin"}
+    assert units_of(Configuration.of(by_both), case) == (("launch-route",), ("mapping",))
 
 
 def test_each_setting_of_the_result_says_what_it_is_worth(tune):

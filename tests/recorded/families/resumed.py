@@ -1,0 +1,47 @@
+"""Tunes that are interrupted or whose log is cut, and go on."""
+
+from tests.recorded.case import Case, change, cut, tune
+from tests.recorded.program import INTERRUPTED, Effect
+
+FASTER = {"effects": {"binding": Effect(0.8)}}
+TUNE, RESUME = tune("--max-runs 40", "binding"), tune("--resume", "")
+BOTH = tune("--max-runs 45", "binding,huge-pages")
+
+
+def interrupted(run: int, line: str = TUNE) -> Case:
+    """Interrupted in a run, then resumed."""
+    return Case(
+        f"interrupted-in-run-{run}", [line, change(runs={}), RESUME], {**FASTER, "runs": {run: INTERRUPTED}}
+    )
+
+
+CASES = (
+    interrupted(1),
+    interrupted(3),
+    interrupted(8, BOTH),
+    interrupted(20),
+    Case(
+        "interrupted-json",
+        [tune("--json --max-runs 40", "binding")],
+        {**FASTER, "runs": {12: INTERRUPTED}},
+    ),
+    Case(
+        "interrupted-twice",
+        [BOTH, change(runs={14: INTERRUPTED}), RESUME, change(runs={}), RESUME],
+        {**FASTER, "runs": {6: INTERRUPTED}},
+    ),
+    *(Case(f"cut-after-{events}", [TUNE, cut(events, torn=30), RESUME], FASTER) for events in (1, 3, 9, 22)),
+    Case("cut-before-finished", [TUNE, cut(34), RESUME], FASTER),
+    Case("resume-finished", [TUNE, RESUME], FASTER),
+    Case("resume-nothing", [RESUME]),
+    Case(
+        "undecided-goes-on",
+        [tune("--max-runs 22", "binding"), tune("--resume --max-runs 80", "")],
+        {"effects": {"binding": Effect(0.93)}, "noise": 0.04},
+    ),
+    Case(
+        "program-got-faster",  # between the two days
+        [TUNE, cut(12), change(wall_s=9.0), RESUME],
+        FASTER,
+    ),
+)

@@ -1,0 +1,20 @@
+"""Every recorded case goes as it went when its expectation was stored."""
+
+from pathlib import Path
+
+import pytest
+from tests.recorded.case import play
+from tests.recorded.expectations import DIRECTORY, difference, path_of
+from tests.recorded.families import all_cases
+
+CASES = all_cases()
+
+
+@pytest.mark.parametrize("key", CASES, ids="/".join)
+def test_case_goes_as_recorded(key: tuple[str, str], tmp_path: Path) -> None:
+    found = difference(*key, play(CASES[key], tmp_path))
+    assert not found, f"\n{found}\n\nif this is meant: python -m tests.recorded --write {'/'.join(key)}"
+
+
+def test_every_expectation_belongs_to_a_case() -> None:
+    assert {path_of(*key) for key in CASES} == set(DIRECTORY.glob("*/*.txt"))

@@ -128,6 +128,38 @@ def test_the_default_store_is_the_owners_alone(people):
     assert tune.startswith(str(store))
 
 
+def test_a_default_store_that_others_could_read_or_write_is_closed(people):
+    store = people.owner.home / ".local/state/mpiric/tunes"
+    people.owner.python(STORE)
+    store.chmod(0o2775)
+    people.owner.python(STORE)
+    assert stat.S_IMODE(store.stat().st_mode) == 0o2700
+
+
+def test_a_store_that_the_user_named_keeps_its_mode(people):
+    project = people.machine.project
+    before = project.stat().st_mode
+    people.owner.python(STORE, project)
+    link = people.owner.home / ".local/state/mpiric/tunes"
+    people.owner.python(STORE, "elsewhere")
+    people.owner.run("mkdir", "-p", link.parent, check=True)
+    people.owner.run("ln", "-s", project, link, check=True)  # the default store, kept elsewhere
+    people.owner.python(STORE)
+    assert project.stat().st_mode == before
+
+
+def test_every_directory_below_the_default_store_is_private(people):
+    script = """
+from pathlib import Path
+from mpiric.tuning.store.store import default_store, make_directory
+for name in ("policies", "fabric-20260101", "runs/abc"):
+    make_directory(default_store() / name)
+"""
+    people.owner.python(f"import os; os.umask(0)\n{script}")
+    store = people.owner.home / ".local/state/mpiric/tunes"
+    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+
+
 def test_nobody_else_writes_into_a_tune_of_a_shared_store(people):
     script = f"import os; os.umask(0o002)\n{STORE}"
     tune = people.owner.python(script, people.machine.project).stdout.strip()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.packaged import own_command
+from mpiric.host.user_directories import has_relative_library_path
 
 PACKAGE = Path(__file__).parents[2] / "src/mpiric"
 MODULES = ("mpiric", "json", "click", "typing", "numpy", "profile", "signal", "usercustomize")
@@ -68,3 +69,53 @@ def test_every_python_is_started_in_isolation():
         if not (isinstance(words[1], ast.Constant) and words[1].value == "-I")
     ]  # fmt: skip
     assert not_isolated == []
+
+
+# Start in the user's directory: the keeper gives launches their files by relative paths too, and so does pip.
+STARTERS = ("subprocess.run", "subprocess.Popen")
+STARTED_HERE = {"host/processes/execution.py", "host/installation/wheels.py"}
+
+
+def test_every_command_says_in_which_directory_it_starts():
+    found, wrong = 0, []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "subprocess.run",
+                "subprocess.Popen",
+            ):
+                found += 1
+                if not {"cwd", "env"} <= {keyword.arg for keyword in node.keywords}:
+                    wrong.append(str(path.relative_to(PACKAGE)))
+    assert found > 5
+    assert set(wrong) == STARTED_HERE
+
+
+@pytest.mark.parametrize(
+    ("path", "is_relative"),
+    [
+        ("", False),
+        ("/lib", False),
+        ("/a:/b", False),
+        (":", True),
+        ("/a:", True),
+        ("a:/b", True),
+        ("/a;b", True),
+    ],
+)
+def test_a_library_path_that_names_the_working_directory_is_known(path, is_relative):
+    assert has_relative_library_path({"LD_LIBRARY_PATH": path}) == is_relative
+
+
+def test_libhwloc_of_the_working_directory_is_not_loaded(tmp_path):
+    for name in ("libhwloc.so", "libhwloc.so.15"):
+        (tmp_path / name).write_text("no library")
+    code = "from mpiric.host.facts.hwloc import export_xml; print(export_xml('', ()) is not None)"
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "LD_LIBRARY_PATH": path},
+            capture_output=True, text=True,
+        ).stdout
+        for path in ("", "/nowhere:")
+    ]  # fmt: skip
+    assert answers[0] == answers[1] != ""

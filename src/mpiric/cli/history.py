@@ -177,8 +177,9 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
             str(tune.summary.path),
         )
     for tune in chosen:
-        if tune.summary.damaged_lines:
-            say(f"{tune.summary.damaged_lines} damaged lines of {tune.summary.path / EVENTS} were skipped")
+        if damaged := tune.summary.damaged_lines:
+            lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
+            say(f"{lines} of {tune.summary.path / EVENTS} skipped")
     stdout_console().print(table if chosen else "no tunes yet; `mpiric tune -- CMD` makes one")
     return 0
 

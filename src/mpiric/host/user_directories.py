@@ -37,6 +37,12 @@ def probe_environment(
     return {name: value for name, value in merged.items() if value is not None}
 
 
+def has_relative_library_path(environ: Mapping[str, str]) -> bool:
+    """Return whether this process would load libraries from its working directory, by an empty entry too."""
+    path = environ.get("LD_LIBRARY_PATH", "")
+    return bool(path) and any(not entry.startswith("/") for entry in path.replace(";", ":").split(":"))
+
+
 def named_path(environ: Mapping[str, str], variable: str) -> Path | None:
     """The path in a variable of mpiric's own, None where it is unset or empty. Raises MpiricError."""
     text = environ.get(variable, "")

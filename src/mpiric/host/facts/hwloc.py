@@ -33,12 +33,20 @@ def export_xml(source: str, libraries: Sequence[str]) -> str | None:
     None when no libhwloc 2 can be loaded from the system or ``libraries``, or it rejects the source. Raises
     HwlocDiedError when it crashes over it.
     """
-    if not source and not redirections(os.environ):
+    # Imported here: the child that runs this file has no package.
+    from mpiric.host.user_directories import has_relative_library_path, probe_environment
+
+    if not source and not redirections(os.environ) and not has_relative_library_path(os.environ):
         return _export(source, libraries)
     command = [sys.executable, "-I", "-S", __file__, *libraries]
     try:
         done = subprocess.run(
-            command, input=source.encode(errors="replace"), capture_output=True, timeout=_PATIENCE_S
+            command,
+            input=source.encode(errors="replace"),
+            env=probe_environment(os.environ),
+            cwd="/",
+            capture_output=True,
+            timeout=_PATIENCE_S,
         )
     except subprocess.TimeoutExpired:
         raise HwlocDiedError(f"libhwloc did not end within {_PATIENCE_S:g} s") from None

@@ -37,7 +37,7 @@ def write_image(
     """
     with (
         writing(target, _ELSEWHERE),
-        tempfile.TemporaryDirectory(prefix=".mpiric-pack-", dir=target.parent) as work,
+        tempfile.TemporaryDirectory(prefix=".mpiric-pack-", dir=target.parent.absolute()) as work,
     ):
         root, image, whole = Path(work, "root"), Path(work, "image"), Path(work, "whole")
         unpacked_bytes = _stage(contents, root)
@@ -95,6 +95,7 @@ def _squash(root: Path, image: Path) -> None:
     done = subprocess.run(
         words,
         env=probe_environment(os.environ),
+        cwd="/",
         capture_output=True,
         text=True,
         timeout=_LIMIT_S,

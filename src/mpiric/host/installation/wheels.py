@@ -14,6 +14,7 @@ from installer.records import InvalidRecordEntry, RecordEntry
 from installer.sources import WheelFile
 from installer.utils import copyfileobj_with_hashing
 
+from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_package import WheelPart
 
@@ -58,7 +59,7 @@ def _run_pip(part: WheelPart, path: Path) -> None:
     try:
         done = subprocess.run(
             [*pip, *options],
-            env={**os.environ, "TMPDIR": str(scratch)},
+            env=probe_environment(os.environ, {"TMPDIR": str(scratch)}),  # PIP_FIND_LINKS may be relative
             capture_output=True,
             text=True,
             timeout=_FETCH_LIMIT_S,

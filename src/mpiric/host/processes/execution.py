@@ -21,6 +21,7 @@ from mpiric.host.processes.keeper import EARLY, MARK
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.host.processes.proc import carrying
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
@@ -118,6 +119,7 @@ class Runner:
         try:
             answer = self._ask(request, on_sample, early_end, root)
         except _KeeperLostError as lost:
+            leftovers.note(carrying(MARK, mark))
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
             self._forget()
             return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)

@@ -16,7 +16,8 @@ from mpiric.host.processes.keeper_launch import Files, NotStartedError, adopt_or
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.keeper_tree import Bell, Tree
 from mpiric.host.processes.leftovers import Leftovers
-from mpiric.host.processes.proc import signal_one
+from mpiric.host.processes.proc import carrying, descendants, signal_one
+from mpiric.host.processes.segments import Arrivals
 
 if TYPE_CHECKING:
     from mpiric.host.processes.keeper_messages import Message
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MARK = "MPIRIC_LAUNCH"  # in the environment of every process of a launch, so that strays can be found
 EARLY = "early"  # the launch was ended because no more of it is needed
 _TICK_S = 0.25  # how often the size of the output is looked at: two fstat calls
+_NOTE_EVERY_S = 0.05  # ranks make their shared memory one after the other
 _PATIENCE_S = 0.5  # for helpers of the launcher that end a little after it
 
 
@@ -75,8 +77,8 @@ class Keeper:
             files = Files(request["stdin"], request["stdout"], request["stderr"])
         except NotStartedError as error:
             return {"refused": str(error), "what": error.what, "errno": error.errno}
+        watch = Watch(self, request, files, Leftovers(request["environment"]))
         try:
-            watch = Watch(self, request, files, Leftovers(request["environment"]))
             pid, started_ns = start(request["argv"], request["environment"], request["directory"], files)
         except NotStartedError as error:
             return {"refused": str(error), "what": error.what, "errno": error.errno}
@@ -84,6 +86,7 @@ class Keeper:
             return watch.to_the_end(Tree(pid), started_ns)
         finally:
             files.close()
+            watch.arrivals.close()
 
 
 class Watch:
@@ -93,6 +96,9 @@ class Watch:
         self.keeper = keeper
         self.files = files
         self.leftovers = leftovers
+        self.arrivals = Arrivals()
+        self.note_ns: int | None = None  # when shared memory that has appeared is looked at
+        self.next_note_ns = 0  # the first is looked at at once
         self.mark = (MARK, request["environment"].get(MARK, ""))
         self.grace_s: float = request["grace_s"]
         self.output_limit_bytes: int = request["output_limit_bytes"]
@@ -113,6 +119,7 @@ class Watch:
         self.deadline_ns = started_ns + int(limit_s * 1e9) if limit_s is not None else None
         self.next_sample_ns = started_ns + int(self.sampler.first_s * 1e9) if self.sampler else None
         ended_ns = self._wait()
+        self._note()
         strays: list[str] = []
         if not self.ended:
             strays = self.tree.wait_for_helpers(self.keeper.bell, _PATIENCE_S)
@@ -144,10 +151,13 @@ class Watch:
         keeper, poller = self.keeper, select.poll()
         poller.register(keeper.bell.descriptor, select.POLLIN)
         poller.register(keeper.inbox.descriptor, select.POLLIN)
+        if self.arrivals.descriptor >= 0:
+            poller.register(self.arrivals.descriptor, select.POLLIN)
         tick_ns = self.started_ns + int(_TICK_S * 1e9)
         while True:
-            wake_ns = min(at for at in (tick_ns, self.deadline_ns, self.next_sample_ns) if at is not None)
-            ready = poller.poll(max(0.0, (wake_ns - time.monotonic_ns()) / 1e6))
+            times = (tick_ns, self.deadline_ns, self.next_sample_ns, self.note_ns)
+            wake_ns = min(at for at in times if at is not None)
+            ready = dict(poller.poll(max(0.0, (wake_ns - time.monotonic_ns()) / 1e6)))
             now_ns = time.monotonic_ns()  # before anything else: it may be the end of the measurement
             self.tree.reap()
             if self.tree.status is not None:
@@ -155,8 +165,9 @@ class Watch:
             heard = keeper.bell.hear()
             if heard & {signal.SIGTERM, signal.SIGHUP}:
                 keeper.told_to_go = True
-            if any(descriptor == keeper.inbox.descriptor for descriptor, _ in ready):
+            if keeper.inbox.descriptor in ready:
                 self._listen()
+            self._note_arrivals(now_ns, is_any=self.arrivals.descriptor in ready and self.arrivals.take())
             if keeper.told_to_go or keeper.inbox.closed:
                 self.ended = "interrupted"
             elif self.deadline_ns is not None and now_ns >= self.deadline_ns:
@@ -168,6 +179,19 @@ class Watch:
             if self.ended:
                 return now_ns
             self._sample(now_ns)
+
+    def _note_arrivals(self, now_ns: int, *, is_any: bool) -> None:
+        if is_any and self.note_ns is None:
+            self.note_ns = max(now_ns, self.next_note_ns)
+        if self.note_ns is not None and now_ns >= self.note_ns:
+            self.note_ns = None
+            self._note()
+
+    def _note(self) -> None:
+        """Note which shared memory is the launch's, while its processes show it."""
+        if not self.leftovers.note(descendants(os.getpid())):
+            self.leftovers.note(carrying(*self.mark))  # ranks that srun has started
+        self.next_note_ns = time.monotonic_ns() + int(_NOTE_EVERY_S * 1e9)
 
     def _grace(self) -> float:
         """Seconds between SIGTERM and SIGKILL; an impatient user makes them fewer."""

@@ -2,34 +2,26 @@
 
 TMPDIR stays the user's: another one would change the environment the program is measured in, could
 sit on another file system, and a longer path breaks the 107 bytes of Unix sockets. So what launchers and
-libraries leave is recognised by its name, and only where it cannot be anybody else's: a name that holds the
-number of a process of the launch; or, for names without one, a file of this user that appeared during the
-launch, has the form of an MPI library's own names, and whose maker is certainly gone.
+libraries leave is recognised, and only where it cannot be anybody else's: by a name that holds the number
+of a process of the launch, or because a process of the launch had it open or mapped. MPICH's topologies, and
+shared memory on nodes where mpiric does not run, are recognised by a name of a known form that appeared
+during the launch and whose maker is certainly gone.
 """
-# ruff: noqa: PTH108, PTH118, PTH208
+# ruff: noqa: PTH108, PTH118
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from mpiric.host.processes.proc import all_pids, is_alive, read_bytes, read_stat
+from mpiric.host.processes.segments import SHARED_MEMORY, FileNames, held_by, is_segment, own_files
 
-SHARED_MEMORY = "/dev/shm"  # noqa: S108
 _TEMPORARY = "/tmp"  # noqa: S108
 _SESSION_STEMS = ("ompi.", "prte.", "prtrn.", "prun.", "pmix", "openmpi-sessions-", "jf.", "dvm.", "pid.")
 
-# Names in /dev/shm: MPICH and Intel MPI, UCX, libfabric, PSM, then Open MPI, with host and user.
-_SEGMENT = re.compile(
-    r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|Intel_MPI_\w{6}"
-    r"|ucx_shm_posix_[0-9a-f]+|fi_shm_\S+|psm[23]_shm\.\S+"
-    r"|(?:vader|sm)_segment\.(?P<host>.+)\.(?P<uid>\d+)\.[0-9a-f]+\.\d+"
-    r"|osc_(?:sm|rdma)\.(?P<osc_host>.+)\.[0-9a-f]+(?:\.\d+)*)"
-)
 # MPICH's proxy exports the topology for its ranks and removes the file unless it is killed.
 _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
 _PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # names as the kernel cuts them
-
-Names = set[tuple[str, int]]  # (name, inode) of files of one directory
 
 
 class Leftovers:
@@ -38,8 +30,17 @@ class Leftovers:
     def __init__(self, environment: "dict[str, str]") -> None:
         names = ("TMPDIR", "TMP", "TEMP", "OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
         self._bases = {environment[name] for name in names if environment.get(name)} or {_TEMPORARY}
-        self._segments = _own_files(SHARED_MEMORY, _is_segment)
-        self._topologies = _own_files(_TEMPORARY, _is_topology)
+        self._segments = own_files(SHARED_MEMORY, is_segment)
+        self._topologies = own_files(_TEMPORARY, _is_topology)
+        self._is_seen = True  # processes of the launch are looked at while they live
+        self._held: FileNames = set()  # segments that they had open or mapped
+
+    def note(self, pids: Collection[int]) -> bool:
+        """Note the segments that processes of the launch hold; whether those are all that have appeared."""
+        unknown = own_files(SHARED_MEMORY, is_segment) - self._segments - self._held
+        held = held_by(pids, unknown)
+        self._held |= held
+        return held == unknown
 
     def remove(self, pids: set[int], above: Collection[int] = ()) -> None:
         """Remove what a failed launch left, once no process of it lives; ``pids`` were its own.
@@ -49,10 +50,12 @@ class Leftovers:
         dead = {pid for pid in pids if not is_alive(pid)}
         for base in self._bases:
             _remove_sessions(base, dead)
-        appeared = _own_files(SHARED_MEMORY, _is_segment) - self._segments
-        for name, _ in appeared - _in_use(appeared):
+        appeared = own_files(SHARED_MEMORY, is_segment) - self._segments
+        if self._is_seen:
+            appeared &= self._held
+        for name, _ in appeared - held_by(all_pids(), appeared):
             _unlink(os.path.join(SHARED_MEMORY, name))
-        exported = _own_files(_TEMPORARY, _is_topology) - self._topologies
+        exported = own_files(_TEMPORARY, _is_topology) - self._topologies
         if exported and not _has_living_proxy(above):
             for name, _ in exported:
                 _unlink(os.path.join(_TEMPORARY, name))
@@ -69,12 +72,13 @@ def remove_recent(since_s: float) -> None:
         pid = stat.parent
         above.add(pid)
     leftovers = Leftovers(dict(os.environ))
+    leftovers._is_seen = False
     leftovers._segments = _older(SHARED_MEMORY, leftovers._segments, since_s)
     leftovers._topologies = _older(_TEMPORARY, leftovers._topologies, since_s)
     leftovers.remove(set(_dead_makers(leftovers._bases, since_s)), above)
 
 
-def _older(directory: str, names: Names, since_s: float) -> Names:
+def _older(directory: str, names: FileNames, since_s: float) -> FileNames:
     """Return the names whose files have not been changed since then."""
     older = set()
     for name, inode in names:
@@ -100,64 +104,8 @@ def _dead_makers(bases: Iterable[str], since_s: float) -> Iterator[int]:
                 yield from (number for number in _numbers(entry.name) if not is_alive(number))
 
 
-def _is_segment(name: str) -> bool:
-    """Return whether an MPI library of this user on this host may have given a segment its name."""
-    form = _SEGMENT.fullmatch(name)
-    if form is None:
-        return False
-    host = form["host"] or form["osc_host"]
-    is_here = host is None or host.split(".")[0] == os.uname().nodename.split(".")[0]
-    return is_here and (form["uid"] is None or int(form["uid"]) == os.geteuid())
-
-
 def _is_topology(name: str) -> bool:
     return _TOPOLOGY.fullmatch(name) is not None
-
-
-def _own_files(directory: str, is_known: Callable[[str], bool]) -> Names:
-    """Regular files of this user in a directory whose names are of a known form."""
-    own, names = os.geteuid(), set()
-    try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if is_known(entry.name) and entry.is_file(follow_symlinks=False):
-                    status = entry.stat(follow_symlinks=False)
-                    if status.st_uid == own:
-                        names.add((entry.name, status.st_ino))
-    except OSError:
-        pass
-    return names
-
-
-def _in_use(segments: Names) -> Names:
-    """Segments that a living process has open or mapped.
-
-    Open files first: a process that closes its descriptor after mapping is then met by its mapping.
-    """
-    if not segments:
-        return set()
-    used: set[str] = set()
-    pids = all_pids()
-    for pid in pids:
-        used |= {path.removeprefix(SHARED_MEMORY + "/") for path in _open_segments(pid)}
-    mapped = b"\n".join(read_bytes(f"/proc/{pid}/maps") for pid in pids)
-    return {
-        (name, inode) for name, inode in segments if name in used or f"/{name}\n".encode() in mapped + b"\n"
-    }
-
-
-def _open_segments(pid: int) -> Iterator[str]:
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return
-    for name in names:
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115
-        except OSError:
-            continue  # closed meanwhile
-        if target.startswith(SHARED_MEMORY + "/"):
-            yield target
 
 
 def _has_living_proxy(above: Collection[int]) -> bool:

@@ -11,6 +11,7 @@ import os
 import pwd
 import re
 import secrets
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 from mpiric.host.files import is_file
-from mpiric.host.owned_files import open_own
+from mpiric.host.owned_files import open_directory, open_own
 from mpiric.host.secrets import masked
 from mpiric.host.user_directories import user_directory
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
@@ -29,6 +30,7 @@ from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
 from mpiric.tuning.store.lock import Lock
 
 EVENTS = "events.jsonl"
+_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -159,7 +161,7 @@ class Store:
 
 def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
     try:
-        _make_directory(path)
+        make_directory(path)
         lock = Lock.take(path / "lock")
     except OSError as error:
         raise _no_room(path.parent, error) from error
@@ -173,14 +175,27 @@ def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
     return log
 
 
-def _make_directory(path: Path) -> None:
-    """Make the directory of a tune: nobody else writes to it, and in the user's own store nobody reads it."""
+def make_directory(path: Path) -> None:
+    """Make a directory of a store: nobody else writes to it, and in the user's default store nobody reads it.
+
+    A default store of an earlier version, or of another umask, is closed. A store that the user has named
+    keeps its mode. Raises OSError.
+    """
     user_store = default_store()
-    if path.is_relative_to(user_store):
+    is_default = path.is_relative_to(user_store)
+    if is_default:
         user_store.parent.mkdir(parents=True, exist_ok=True)
         user_store.mkdir(mode=0o700, exist_ok=True)
+        with suppress(OSError):  # a link, or another user's: XDG_STATE_HOME may name a shared directory
+            descriptor = open_directory(user_store)
+            try:
+                mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+                if mode & _OF_OTHERS:
+                    os.fchmod(descriptor, mode & ~_OF_OTHERS)
+            finally:
+                os.close(descriptor)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode=0o700 if path.is_relative_to(user_store) else 0o755, exist_ok=True)
+    path.mkdir(mode=0o700 if is_default else 0o755, exist_ok=True)
 
 
 def _summary(path: Path) -> TuneSummary:

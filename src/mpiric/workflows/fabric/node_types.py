@@ -14,7 +14,7 @@ from mpiric.model.errors import MpiricError, writing
 from mpiric.model.json_text import parse_json
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettings, installed_batch_scheduler
-from mpiric.tuning.store.store import default_store
+from mpiric.tuning.store.store import default_store, make_directory
 from mpiric.workflows.fabric.fabric import FabricRequest
 
 _NODES = 2  # all that a pair needs
@@ -47,7 +47,7 @@ def examine_cluster(
     if not types:
         raise MpiricError(f"{scheduler.title} names no nodes", hint="--partition names another partition")
     with writing(directory, "set XDG_STATE_HOME"):
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         submitted = {
             _submit(
                 request,

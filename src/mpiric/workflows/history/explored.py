@@ -75,5 +75,6 @@ def explored_lines(series: Sequence[ExploredSeries]) -> Iterator[str]:
         unknown = f", {found.unknown} of which nothing is known" if found.unknown else ""
         state = found.ended_because or "goes on"
         yield f"  {ratio}{found.verdict.value}  ({found.blocks} blocks of two jobs{unknown}; {state})"
-        if each.ledger.damaged_lines:
-            yield f"  {each.ledger.damaged_lines} lines of {each.directory} are cut short and not counted"
+        if damaged := each.ledger.damaged_lines:
+            lines = "1 line" if damaged == 1 else f"{damaged} lines"
+            yield f"  {lines} of {each.directory} cut short and not counted"

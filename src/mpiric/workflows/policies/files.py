@@ -8,7 +8,7 @@ from pathlib import Path
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_directory, is_file, read_bounded
 from mpiric.host.user_directories import named_path
-from mpiric.model.errors import MismatchError, NoRoomError
+from mpiric.model.errors import MismatchError, NoRoomError, writing
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.tuning.files import write_whole
@@ -21,7 +21,7 @@ from mpiric.tuning.policy import (
     render_flat,
 )
 from mpiric.tuning.policy.disturbed import undisturbed
-from mpiric.tuning.store.store import default_store
+from mpiric.tuning.store.store import default_store, make_directory
 
 SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
 _MOST_BYTES = 64 << 20
@@ -113,6 +113,8 @@ def lay_out(policy: Policy, store: Path | None = None) -> str:
     text = render_flat(policy)
     path = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
     if not is_file(path):
+        with writing(path, "name another store"):
+            make_directory(path.parent)
         write_whole(path, text)
     return str(path.absolute())
 

@@ -17,6 +17,7 @@ from mpiric.model.situation import Situation
 from mpiric.profile.marks import read_marks
 from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.marks.later_pace import UNREACHED
+from mpiric.tuning.store.store import make_directory
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
 
@@ -58,7 +59,7 @@ def run_watched(
     carried = None
     if arming is not None:
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            make_directory(directory)
             carried = arming.spelling(directory)
         except OSError:
             carried = None

@@ -106,6 +106,25 @@ def interrupted(bench, eventually):
     return run
 
 
+def test_shared_memory_of_the_launch_is_removed_and_that_of_others_stays(bench, interrupted):
+    ours, other = (Path(f"/dev/shm/mpich_shm_{os.getpid():x}{kind}_0") for kind in "ab")
+    script = f"""
+import mmap, time
+with open({str(ours)!r}, "w+b", buffering=0) as file:
+    file.write(bytes(4096))
+    memory = mmap.mmap(file.fileno(), 4096)
+open({str(other)!r}, "w").close()  # as another launch would, before it is opened again
+open("ready", "w").close()
+time.sleep(600)
+"""
+    try:
+        interrupted(sys.executable, "-c", script)
+        assert [path.exists() for path in (ours, other)] == [False, True]
+    finally:
+        for path in (ours, other):
+            path.unlink(missing_ok=True)
+
+
 CLEANS_UP = "trap 'echo cleaned; exit 3' TERM; touch ready; while :; do sleep 0.05; done"
 
 

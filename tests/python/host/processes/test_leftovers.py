@@ -2,13 +2,16 @@
 
 import mmap
 import os
+import select
 import subprocess
+import sys
 import uuid
 from pathlib import Path
 
 import pytest
 
 from mpiric.host.processes.leftovers import Leftovers, remove_recent
+from mpiric.host.processes.segments import Arrivals
 
 SHARED = Path("/dev/shm")
 
@@ -46,11 +49,71 @@ def base(tmp_path: Path):
     return tmp_path, clean
 
 
-def test_a_segment_that_appeared_and_that_nobody_uses_is_removed(segment):
+@pytest.fixture(params=["open", "mapped"])
+def hold(request):
+    """Have another process make a file and hold it, open or mapped; returns the process when it does."""
+    processes = []
+    code = """
+import mmap, os, sys
+file = open(sys.argv[1], "w+b", buffering=0)
+file.write(bytes(4096))
+if sys.argv[2] == "mapped":
+    memory = mmap.mmap(file.fileno(), 4096)
+    file.close()
+    os.closerange(3, 100)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+    def start(path):
+        command = [sys.executable, "-c", code, path, request.param]
+        processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        assert processes[-1].stdout.readline() == b"held\n"
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.communicate(timeout=60)
+
+
+def test_only_segments_that_the_launch_held_are_removed(segment, hold):
+    leftovers, ours, foreign, nobodys = Leftovers({}), segment(), segment(), segment()
+    launch, other = hold(ours), hold(foreign)
+    assert not leftovers.note([launch.pid])
+    nobodys.write_bytes(b"x")  # as between making and opening it
+    for process in (launch, other):
+        process.communicate(timeout=60)
+    leftovers.remove({launch.pid})
+    assert [path.exists() for path in (ours, foreign, nobodys)] == [False, True, True]
+
+
+def test_a_segment_of_the_same_name_made_by_somebody_else_stays(segment, hold):
     leftovers, path = Leftovers({}), segment()
+    launch = hold(path)
+    assert leftovers.note([launch.pid])
+    launch.communicate(timeout=60)
+    keep_inode = path.open("rb")
+    path.unlink()
     path.write_bytes(b"x")
-    leftovers.remove(set())
-    assert not path.exists()
+    leftovers.remove({launch.pid})
+    keep_inode.close()
+    assert path.exists()
+
+
+def test_a_segment_that_another_process_still_holds_stays(segment, hold):
+    leftovers, path = Leftovers({}), segment()
+    launch = hold(path)
+    leftovers.note([launch.pid])
+    leftovers.remove({1})
+    assert path.exists()
+
+
+def test_new_segments_are_noticed(segment):
+    arrivals = Arrivals()
+    segment().touch()
+    assert select.select([arrivals.descriptor], [], [], 60)[0]
+    assert arrivals.take()
+    arrivals.close()
 
 
 def test_a_segment_that_was_there_before_stays(segment):

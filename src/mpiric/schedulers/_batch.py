@@ -21,10 +21,18 @@ from mpiric.schedulers._scheduler import Scheduler
 
 COMMAND_TIMEOUT_S = 30.0
 _BINDING = {  # dialect of a library's launcher → options that give each rank a number of adjacent cores
-    "hydra": ("-bind-to", "core:{}", "-map-by", "core:{}"),
-    "openmpi4": ("--map-by", "slot:PE={}", "--bind-to", "core"),
-    "openmpi5": ("--map-by", "slot:PE={}", "--bind-to", "core"),
+    "hydra": ("-bind-to", "core:{cores}", "-map-by", "core:{cores}"),
+    "intelmpi": ("-genv", "I_MPI_PIN_DOMAIN", "{threads}:compact"),
+    "openmpi4": ("--map-by", "slot:PE={cores}", "--bind-to", "core"),
+    "openmpi5": ("--map-by", "slot:PE={cores}", "--bind-to", "core"),
 }
+# A rank sees the GPU of its block of ranks, of those that the scheduler has given to the job on this node.
+_GPU_OF_RANK = (
+    'rank=${{MPI_LOCALRANKID:-$OMPI_COMM_WORLD_LOCAL_RANK}}; [ -z "$rank" ] || '
+    "for name in CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES ZE_AFFINITY_MASK; do "
+    'eval "list=\\${{$name:-{gpus}}}"; export "$name=$(echo "$list" | cut -d, -f$(({number} + 1)))"; '
+    'done; exec "$@"'
+)
 _NO_COMMAND = 127
 
 
@@ -34,6 +42,9 @@ class BatchScheduler(Scheduler):
     title = ""  # as its own manual writes it
     submitter = ""  # the command that submits
     launcher = ""  # the scheduler's own, which takes host lists in its syntax
+    library_launcher = (
+        ""  # the MPI library's, which finds the hosts of a job; for schedulers without their own
+    )
     directive = ""  # what its lines in a script begin with
     comments_beside = False  # whether a directive may be followed by a comment
     shell_lines: tuple[str, ...] = ()  # of sh, before a verb of mpiric runs in a job
@@ -81,12 +92,43 @@ class BatchScheduler(Scheduler):
         """Render a time limit."""
         return str(minutes)
 
-    def launch(self, layout: BatchLayout, shape: NodeShape, mpi: str, dialect: str = "") -> tuple[str, ...]:
+    def launch(
+        self,
+        layout: BatchLayout,
+        shape: NodeShape,
+        mpi: str,  # noqa: ARG002
+        dialect: str = "",
+    ) -> tuple[str, ...]:
         """Render the launcher's arguments that keep each rank on cores of its own.
 
-        ``dialect`` belongs to the MPI library's own launcher, "" when unknown.
+        ``dialect`` belongs to the MPI library's own launcher, "" when unknown: then that binds as it does.
         """
-        raise NotImplementedError
+        sizes = {"cores": layout.cores_per_rank, "threads": layout.cores_per_rank * shape.threads_per_core}
+        binding = (word.format(**sizes) for word in _BINDING.get(dialect, ()))
+        return (self.library_launcher, "-n", str(layout.ranks), *binding)
+
+    def around_program(self, layout: BatchLayout) -> tuple[str, ...]:
+        """Render the words before the program that give each rank its GPU where no option does."""
+        ranks, gpus = layout.ranks_per_node, layout.gpus_per_node
+        if not self.library_launcher or not gpus:
+            return ()
+        number = f"rank * {gpus} / {ranks}" if ranks > gpus else "rank"  # as `BatchLayout.gpu_of_rank`
+        code = _GPU_OF_RANK.format(gpus=",".join(map(str, range(gpus))), number=number)
+        return ("sh", "-c", code, "sh")
+
+    def unbound(self, layout: BatchLayout, dialect: str) -> str:
+        """Return a sentence on what the launch line does not bind as `mpiric place` would, else ""."""
+        if self.library_launcher and dialect not in _BINDING:
+            return (
+                "which MPI library the program uses is not known here: its launcher binds the ranks to cores "
+                "as it does by itself"
+            )
+        if layout.gpus_per_node:
+            return (
+                "the first GPUs of a node are taken to be nearest to its first cores: `mpiric place` on a "
+                "compute node shows whether they are"
+            )
+        return ""
 
     def process_managers(self, host: Host) -> tuple[str, ...]:  # noqa: ARG002
         """Values of ``--mpi`` that the scheduler's launcher has here; () where it does not tell."""
@@ -356,11 +398,6 @@ class BatchScheduler(Scheduler):
             f"{self.title}'s server has not answered for {patience.controller_s / 60:.0f} minutes",
             hint=f"see {self.server_hint}",
         )
-
-
-def library_binding(layout: BatchLayout, dialect: str) -> tuple[str, ...]:
-    """Options of a library's own launcher that bind each rank to its share of the node."""
-    return tuple(word.format(layout.cores_per_rank) for word in _BINDING.get(dialect, ()))
 
 
 def arguments(options: Sequence[str]) -> list[str]:

@@ -104,16 +104,34 @@ class Flux(BatchScheduler):
         dialect: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
         """Render flux run, each rank on cores of its own."""
-        sizes = (f"--nodes={layout.nodes}", f"--ntasks={layout.ranks}")
         pmi = (f"--setopt=pmi={mpi}",) if mpi else ()
-        cores = f"--cores-per-task={layout.cores_per_rank}"
         gpus_per_rank, remainder = divmod(layout.gpus_per_node, layout.ranks_per_node)
-        gpus = (
-            (f"--gpus-per-task={gpus_per_rank}", "--setopt=gpu-affinity=per-task")
-            if gpus_per_rank and not remainder
-            else ()
-        )
-        return ("flux", "run", *sizes, cores, *gpus, *pmi, "--setopt=cpu-affinity=per-task")
+        if layout.gpus_per_node and remainder and _fills_nodes(layout):
+            # Ranks share GPUs, or some stay idle: options for each node, which exclude those for each task.
+            per_node = (
+                f"--tasks-per-node={layout.ranks_per_node}",
+                f"--gpus-per-node={layout.gpus_per_node}",
+            )
+            gpus = f"--setopt=gpu-affinity=map:{';'.join(map(str, layout.gpu_of_rank))}"
+            sizes = (f"--nodes={layout.nodes}", *per_node, "--exclusive", gpus)
+        else:
+            sizes = (
+                f"--nodes={layout.nodes}",
+                f"--ntasks={layout.ranks}",
+                f"--cores-per-task={layout.cores_per_rank}",
+            )
+            if gpus_per_rank and not remainder:
+                sizes += (f"--gpus-per-task={gpus_per_rank}", "--setopt=gpu-affinity=per-task")
+        return ("flux", "run", *sizes, *pmi, "--setopt=cpu-affinity=per-task")
+
+    def unbound(self, layout: BatchLayout, dialect: str) -> str:
+        """Return a sentence where Flux cannot give the ranks of a partly filled node their GPUs."""
+        if layout.gpus_per_node % layout.ranks_per_node and not _fills_nodes(layout):
+            return (
+                f"Flux gives the ranks no GPUs: it takes one number of them for each rank or each node, and "
+                f"{layout.ranks} ranks do not fill {layout.nodes} nodes evenly"
+            )
+        return super().unbound(layout, dialect)
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
         """Render flux batch for one job."""
@@ -226,6 +244,10 @@ class Flux(BatchScheduler):
         if done.status != 0:
             raise self.refused(done, "flux resource")
         return [line.split() for line in done.stdout.splitlines() if line.strip()]
+
+
+def _fills_nodes(layout: BatchLayout) -> bool:
+    return layout.ranks == layout.nodes * layout.ranks_per_node
 
 
 def _hosts(resources: str) -> dict[str, int]:

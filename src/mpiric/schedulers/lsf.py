@@ -12,10 +12,10 @@ from math import inf
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
-from mpiric.model.batch import BatchLayout, NodeShape
+from mpiric.model.batch import NodeShape
 from mpiric.model.count import count_of, number_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, library_binding
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
 
@@ -39,6 +39,7 @@ class Lsf(BatchScheduler):
     name = "lsf"
     title = "LSF"
     submitter = "bsub"
+    library_launcher = "mpirun"  # finds the hosts by LSB_* variables
     directive = "#BSUB"
     fixed_options = ("-r",)  # begun again when a host fails
     element_variable = '$(if [ "${LSB_JOBINDEX:-0}" -gt 0 ]; then echo $((LSB_JOBINDEX - 1)); fi)'
@@ -85,16 +86,6 @@ class Lsf(BatchScheduler):
         if not option.startswith("-R"):
             return super().key(option)
         return frozenset(self.fields.get(f"-R {name}", name) for name in re.findall(r"(\w+)\[", option))
-
-    def launch(
-        self,
-        layout: BatchLayout,
-        shape: NodeShape,  # noqa: ARG002
-        mpi: str,  # noqa: ARG002
-        dialect: str = "",
-    ) -> tuple[str, ...]:
-        """Render the MPI library's own launcher, which finds the hosts by LSB_* variables."""
-        return ("mpirun", "-n", str(layout.ranks), *library_binding(layout, dialect))
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
         """Render bsub, which reads the lines of a script only from its standard input."""

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
-from mpiric.model.batch import BatchLayout, NodeShape
+from mpiric.model.batch import NodeShape
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
-from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments, library_binding
+from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._time_left import clock_s
 
@@ -33,6 +33,7 @@ class Pbs(BatchScheduler):
     name = "pbs"
     title = "PBS"
     submitter = "qsub"
+    library_launcher = "mpiexec"  # finds the hosts by PBS_NODEFILE
     directive = "#PBS"
     fixed_options = ("-V", "-r y", "-j oe")
     element_variable = "${PBS_ARRAY_INDEX-}"
@@ -82,16 +83,6 @@ class Pbs(BatchScheduler):
     def time_text(self, minutes: int) -> str:
         """Render hours, minutes and seconds."""
         return f"{minutes // 60:02}:{minutes % 60:02}:00"
-
-    def launch(
-        self,
-        layout: BatchLayout,
-        shape: NodeShape,  # noqa: ARG002
-        mpi: str,  # noqa: ARG002
-        dialect: str = "",
-    ) -> tuple[str, ...]:
-        """Render the MPI library's own launcher, which finds the hosts by PBS_NODEFILE."""
-        return ("mpiexec", "-n", str(layout.ranks), *library_binding(layout, dialect))
 
     def submission(self, script: str, settings: SubmitSettings) -> list[str]:
         """Render qsub. A range has two indices at least, so an array of one has a step beyond its end."""

@@ -1,8 +1,13 @@
 """`mpiric script` as a user calls it; Slurm is made to be absent."""
 
 import json
+import os
+import subprocess
 
 import pytest
+
+from mpiric.model.batch import BatchLayout, NodeShape
+from mpiric.schedulers import LayoutRequest, batch_scheduler, plan_layout
 
 
 @pytest.fixture
@@ -104,20 +109,66 @@ def test_a_size_said_twice_and_differently_is_an_error_that_names_both(script, o
     assert f"{option.partition('=')[0]} 2 and the command's own 4" in done.stderr
 
 
+FLUX_MAP = "--tasks-per-node=8 --gpus-per-node=4 --exclusive '--setopt=gpu-affinity=map:0;0;1;1;2;2;3;3'"
+
+
 @pytest.mark.parametrize(
     ("scheduler", "words"),
     [
         ("slurm", ("--gpus-per-node=4", "--gpu-bind=map_gpu:0,0,1,1,2,2,3,3", "--cpus-per-task=16")),
-        ("pbs", (":ngpus=4",)),
-        ("lsf", ('-gpu "num=4"',)),
-        ("flux", ("--cores-per-task=16",)),
+        ("pbs", (":ngpus=4", "CUDA_VISIBLE_DEVICES", "rank * 4 / 8")),
+        ("lsf", ('-gpu "num=4"', "CUDA_VISIBLE_DEVICES", "rank * 4 / 8")),
+        ("flux", (FLUX_MAP,)),
     ],
 )
 def test_gpus_are_asked_for_and_bound(script, scheduler, words):
-    text = script("--scheduler", scheduler, "--ranks-per-node=8", "--gpus-per-node=4", "--", "./app").stdout
-    assert all(word in text for word in words), text
+    done = script("--scheduler", scheduler, "--ranks-per-node=8", "--gpus-per-node=4", "--", "./app")
+    assert all(word in done.stdout for word in words), done.stdout
+    assert "`mpiric place`" in done.stderr or "not known here" in done.stderr
 
 
 def test_flux_binds_gpus_where_each_rank_has_some(script):
     text = script("--scheduler", "flux", "--ranks-per-node=2", "--gpus-per-node=4", "--", "./app").stdout
     assert "--gpus-per-task=2 --setopt=gpu-affinity=per-task" in text
+
+
+def test_flux_says_that_partly_filled_nodes_get_no_gpus(script):
+    sizes = ("--ranks=9", "--ranks-per-node=8", "--gpus-per-node=4")
+    assert "Flux gives the ranks no GPUs" in script("--scheduler", "flux", *sizes, "--", "./app").stderr
+
+
+@pytest.mark.parametrize(("ranks", "seen"), [(8, "0 0 1 1 2 2 3 3"), (2, "0 1"), (4, "0 1 2 3")])
+@pytest.mark.parametrize("given", ["", "4,5,6,7", "GPU-a,GPU-b,GPU-c,GPU-d"])
+@pytest.mark.parametrize("scheduler", ["pbs", "lsf"])
+def test_each_rank_sees_its_gpu_of_those_of_the_job(scheduler, given, ranks, seen):
+    layout = BatchLayout(1, ranks, ranks, 1, 1, gpus_per_node=4)
+    argv = batch_scheduler(scheduler).around_program(layout)
+    names = given.split(",") if given else ["0", "1", "2", "3"]
+
+    def gpu(**variables: str) -> str:
+        environment = {"PATH": os.environ["PATH"], **({"CUDA_VISIBLE_DEVICES": given} if given else {})}
+        line = [*argv, "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"]
+        return subprocess.run(line, env={**environment, **variables}, capture_output=True, text=True).stdout
+
+    expected = [f"{names[int(number)]}\n" for number in seen.split()]
+    assert [gpu(MPI_LOCALRANKID=str(rank)) for rank in range(ranks)] == expected
+    assert [gpu(OMPI_COMM_WORLD_LOCAL_RANK=str(rank)) for rank in range(ranks)] == expected
+    assert gpu() == f"{given}\n"  # a launcher without a number for the rank: nothing is narrowed
+
+
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    [
+        ("hydra", ("-bind-to", "core:4", "-map-by", "core:4")),
+        ("intelmpi", ("-genv", "I_MPI_PIN_DOMAIN", "8:compact")),
+        ("openmpi5", ("--map-by", "slot:PE=4", "--bind-to", "core")),
+    ],
+)
+@pytest.mark.parametrize(("scheduler", "launcher"), [("pbs", "mpiexec"), ("lsf", "mpirun")])
+def test_a_librarys_launcher_binds_ranks_to_equal_shares_of_a_half_filled_node(
+    scheduler, launcher, dialect, words
+):
+    shape = NodeShape(2, 8, 2)
+    layout = plan_layout(LayoutRequest(ranks=4, ranks_per_node=4), shape)
+    line = batch_scheduler(scheduler).launch(layout, shape, "", dialect)
+    assert line == (launcher, "-n", "4", *words)

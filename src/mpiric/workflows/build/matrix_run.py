@@ -1,6 +1,7 @@
 """One run of the matrix of `mpiric verify`: its launch line, its environment, how it ended."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.launchers import dialects
 from mpiric.model.job import Meaning
 from mpiric.model.translation import preloads
+from mpiric.workflows.launch.node_leftovers import cleaner
 
 _LEAST_S, _MOST_S = 60.0, 900.0  # of a run without --timeout
 _SLOWER = 100  # than natively on a quiet machine: QEMU, and slow networks
@@ -80,8 +82,13 @@ def run_once(run: MatrixRun) -> tuple[Finished, float]:
         launcher = _launcher(run, environment)
         limit = ["timeout", "-k", "5", str(run.limit_s)]
         start = time.monotonic()
+        begun_s = time.time()
         done = run.toolchain.run([*limit, *launcher, *program], environment=environment)
-        return done, time.monotonic() - start
+        elapsed_s = time.monotonic() - start
+        if run.hosts and done.status != 0:
+            clean = cleaner(sys.executable, begun_s)
+            run.toolchain.run([*limit, *launcher, *clean], environment=environment)
+        return done, elapsed_s
 
 
 def _launcher(run: MatrixRun, environment: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import random
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome
 from mpiric.workflows.fabric.probe import render_command, render_probe
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 
 _PROBE_LIMIT_S = 90.0
 _LINES = 3  # of a failure that are reported
@@ -29,8 +30,11 @@ _LINES = 3  # of a failure that are reported
 class FabricBench:
     """Runs launches of one situation; nothing of their output reaches the terminal."""
 
-    def __init__(self, runner: Runner, directory: Path, host: Host) -> None:
+    def __init__(
+        self, runner: Runner, directory: Path, host: Host, after_ended_run: Callable[[], None]
+    ) -> None:
         self._runner, self._directory, self._host = runner, directory, host
+        self._after_ended_run = after_ended_run
 
     def run_command(
         self, situation: Situation, directory: str, limit_s: float
@@ -98,6 +102,8 @@ class FabricBench:
         execution = self._runner.execute(
             launch, situation.job.environment, directory, out, err, limit_s, observe=True
         )
+        if execution.outcome is not Outcome.OK:
+            self._after_ended_run()
         if execution.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         texts = [path.read_text(errors="replace") if exists(path) else "" for path in (err, out)]
@@ -105,10 +111,14 @@ class FabricBench:
 
 
 @contextmanager
-def fabric_bench(host: Host) -> Iterator[FabricBench]:
-    """A bench with a directory of its own that is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="mpiric-") as directory, Runner() as runner:
-        yield FabricBench(runner, Path(directory), host)
+def fabric_bench(situation: Situation, host: Host) -> Iterator[FabricBench]:
+    """A bench with a directory of its own; that and what ended runs leave on the nodes are removed."""
+    with (
+        tempfile.TemporaryDirectory(prefix="mpiric-") as directory,
+        cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run,
+        Runner() as runner,
+    ):
+        yield FabricBench(runner, Path(directory), host, after_ended_run)
 
 
 def _reporting(situation: Situation) -> dict[str, str]:

@@ -38,7 +38,7 @@ def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> F
     """Run the command once with its libraries reporting, then the probe over every transport and network."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     situation = with_host_names(expected_situation(parsed, host, Allowed()), host)
-    with fabric_bench(host) as bench:
+    with fabric_bench(situation, host) as bench:
         command, limit_s = " ".join(request.argv[:4]), request.limit_s
         say(f"running {command} … for at most {limit_s:g} s, its libraries reporting their transports")
         report, situation = bench.run_command(situation, request.working_directory, limit_s)

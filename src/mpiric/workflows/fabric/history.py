@@ -46,7 +46,7 @@ def against_fabric(
     parsed = parse_job(argv, host, working_directory, dict(host.environ))
     situation = expected_situation(parsed, host, Allowed())
     probes: list[Probe] = []
-    with fabric_bench(host) as bench:
+    with fabric_bench(situation, host) as bench:
         for number in range(runs):
             say(f"measuring again, {number + 1} of {runs}")
             route = bench.probe(Configuration(), situation)

@@ -20,7 +20,7 @@ def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situa
     """
     if isinstance(knobs.consider(knobs.all_knobs()["network-interface"], situation), Skip):
         return situation
-    with fabric_bench(host) as bench:
+    with fabric_bench(situation, host) as bench:
         route, report = bench.probe_reporting(Configuration(), situation)
     if route.refused:
         narrator.say(f"networks are not measured: {route.refused}")

@@ -23,6 +23,7 @@ from mpiric.tuning.store.store import Store, TuneSummary
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of, result_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
@@ -76,6 +77,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     job = job_identity(parsed.job)
     with (
         store.create(name, f"history-{job}", request.argv, against=baseline.name) as record,
+        cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
         Runner() as runner,
         WorkingCopies(
             Path(request.working_directory),
@@ -85,6 +87,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     ):
         copies.depend_on(inputs_seen(parsed.job))
         trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
+        trials.after_ended_run = after_ended_run
         narrator.phase(f"Again, to compare with {baseline.name}")
         observed = observe(
             trials,

@@ -20,6 +20,7 @@ from mpiric.model.trial import Outcome
 from mpiric.placement import plan
 from mpiric.placement.memory_checks import touched_by_one
 from mpiric.placement.verification import Node, judge
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 
 _LAST_LINES = 5
@@ -60,9 +61,15 @@ def verify(
 
     launch = Launch(tuple(argv), working_directory)
     say(f"watching {' '.join(argv[:4])} … for at most {limit_s:g} s")
-    with tempfile.TemporaryDirectory(prefix="mpiric-") as place, Runner() as runner:
+    with (
+        tempfile.TemporaryDirectory(prefix="mpiric-") as place,
+        cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
+        Runner() as runner,
+    ):
         out, err = Path(place, "stdout"), Path(place, "stderr")
         done = runner.execute(launch, host.environ, working_directory, out, err, limit_s, on_sample=look)
+        if done.outcome is not Outcome.OK:
+            after_ended_run()
         last = "\n".join(err.read_text(errors="replace").splitlines()[-_LAST_LINES:]) if exists(err) else ""
     seen, others = _best_look(looks)
     if not seen:

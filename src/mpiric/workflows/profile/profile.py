@@ -22,6 +22,7 @@ from mpiric.profile.sites import name_sites
 from mpiric.tuning.marks.choice import choose_key, with_own_places
 from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.loadable import why_not_loadable
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.profile.layouts import with_layouts
 from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
@@ -95,18 +96,17 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     Raises AfterRunError for what fails when the program has ended.
     """
     prepared = prepare(request, host)
-    job = prepared.parsed.job
     if reason := _why_not(prepared, host):
-        return _unrecorded(prepared, request, reason)
+        return _unrecorded(prepared, request, reason, host)
     try:
         lock = lock_emptied(prepared.directory)
     except OSError as error:
         why_not = unwritable(prepared.directory, error)
         if error.errno not in FAILING:
             raise why_not from error
-        return _unrecorded(prepared, request, why_not)
+        return _unrecorded(prepared, request, why_not, host)
     try:
-        ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
+        ran = _run(prepared, request, host)
         with after_run(ran.status):
             return _read_profile(prepared, ran, request, host)
     finally:
@@ -122,11 +122,22 @@ def _why_not(prepared: PreparedProfile, host: Host) -> MpiricError | None:
     return MpiricError(f"nothing was recorded: {reason}") if reason else None
 
 
-def _unrecorded(prepared: PreparedProfile, request: ProfileRequest, why_not: MpiricError) -> Profiled:
-    """Run the command as it is, where nothing can be recorded."""
+def _run(prepared: PreparedProfile, request: ProfileRequest, host: Host) -> Ran:
+    """Run the command, and clean its nodes when it did not end by itself."""
     job = prepared.parsed.job
-    untouched = replace(prepared, launch=launchers.render(job, []))
-    ran = run_in_foreground(untouched.launch, job.environment, request.output, request.limit_s)
+    with cleaned_nodes(job, prepared.parsed.nodes, host) as after_ended_run:
+        ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
+        if ran.status or ran.was_ended:
+            after_ended_run()
+    return ran
+
+
+def _unrecorded(
+    prepared: PreparedProfile, request: ProfileRequest, why_not: MpiricError, host: Host
+) -> Profiled:
+    """Run the command as it is, where nothing can be recorded."""
+    untouched = replace(prepared, launch=launchers.render(prepared.parsed.job, []))
+    ran = _run(untouched, request, host)
     return Profiled(untouched, ran, None, None, why_not)
 
 

@@ -83,7 +83,7 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
         return None
     if turn is None:
         return None
-    return _run(turn, directory, applied, arming, prepared, say)
+    return _run(turn, directory, applied, arming, prepared, host, say)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,13 @@ def _after_the_end(now: Explored, say: Say) -> _Turn | None:
 
 
 def _run(
-    turn: _Turn, directory: Path, applied: AppliedRecipe, arming: Arming, prepared: PreparedRun, say: Say
+    turn: _Turn,
+    directory: Path,
+    applied: AppliedRecipe,
+    arming: Arming,
+    prepared: PreparedRun,
+    host: Host,
+    say: Say,
 ) -> int:
     configuration = prepared.configuration if turn.side is Side.RECIPE else Configuration()
     marks = Path(turn.job.directory) if turn.job else directory / secrets.token_hex(6)
@@ -150,6 +156,7 @@ def _run(
         prepared.environment,
         arming if turn.job else None,
         marks,
+        host,
         written_by_originals(applied.path.parent),
     )
     with after_run(watched.ran.status):

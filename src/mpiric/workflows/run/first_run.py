@@ -38,7 +38,7 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
     arming = arming_of(applied.recipe, applied.situation, host)
     written = written_by_originals(applied.path.parent)
     watched = run_watched(
-        prepared.configuration, applied.situation, prepared.environment, arming, directory, written
+        prepared.configuration, applied.situation, prepared.environment, arming, directory, host, written
     )
     with after_run(watched.ran.status):
         note_whole_run(applied, watched, say)

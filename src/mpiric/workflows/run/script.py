@@ -66,13 +66,19 @@ def script(request: ScriptRequest, host: Host) -> Script:
     shape = request.shape or site.shape or node_shape(scheduler, host, options.partition)
     named = bool(job.launcher_words)
     layout = plan_layout(with_sizes_of_line(request.layout, job), shape)
-    argv, sentence = request.argv, without_service(job, scheduler, host)
+    argv, sentence, unbound = request.argv, without_service(job, scheduler, host), ""
     if not named:
         service = rank_service(job, scheduler, request.mpi or site.mpi, host)
         argv = (*scheduler.launch(layout, shape, service.manager, service.dialect), *request.argv)
-        sentence = service.sentence
+        sentence, unbound = service.sentence, scheduler.unbound(layout, service.dialect)
         options = replace(options, environment={**service.environment, **options.environment})
     launch, words = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
+    around = () if named else scheduler.around_program(layout)
+    if around and launch.argv[-len(request.argv) :] == request.argv:
+        before = launch.argv[: -len(request.argv)]
+        launch = replace(launch, argv=(*before, *around, *request.argv))
+    elif around:
+        unbound = f"the recipe starts another program, whose ranks are given no GPU: {launch.argv[-1]}"
     reasons = {setting.name: f"{setting.knob}, from the recipe" for setting in launch.settings}
     by_option = [f"{s.name} ({reasons[s.name]})" for s in launch.settings if s.where == "command line"]
     own = "" if named else "each rank on cores of its own, neighbours in rank beside each other"
@@ -94,7 +100,7 @@ def script(request: ScriptRequest, host: Host) -> Script:
         shape,
         launch.argv,
         options.environment,
-        (*filter(None, [sentence]), *words),
+        (*filter(None, [sentence, unbound]), *words),
         checked,
         scheduler.title,
     )

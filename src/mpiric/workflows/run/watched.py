@@ -18,6 +18,7 @@ from mpiric.profile.marks import read_marks
 from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.marks.later_pace import UNREACHED
 from mpiric.tuning.store.store import make_directory
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.arming import Arming, runtime_with_marks
 
@@ -49,6 +50,7 @@ def run_watched(
     environment: Mapping[str, str],
     arming: Arming | None,
     directory: Path,
+    host: Host,
     written: Iterable[str] = (),
 ) -> WatchedRun:
     """Run it to its end in the foreground; its ranks write their marks into ``directory``, which then goes.
@@ -68,7 +70,10 @@ def run_watched(
     overhearing = Overhearing(watch.hear, through_launcher=bool(situation.job.launcher_words))
     begun_s = time.time()
     try:
-        ran = run_in_foreground(launch, environment, Output.STDOUT, overhearing=overhearing)
+        with cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run:
+            ran = run_in_foreground(launch, environment, Output.STDOUT, overhearing=overhearing)
+            if ran.status:
+                after_ended_run()
         nan = watch.end() or first_nan_of(Path(launch.working_directory), written, begun_s)
         return WatchedRun(ran, nan, marks_in(directory), carried is not None)
     finally:

@@ -14,6 +14,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.sampling import SweepPoint
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
@@ -86,11 +87,13 @@ def ask(
     job = replace(plan.job, segments=(replace(segment, program=program),))
     answer = Answer()
     setting = _setting(plan, points) if environment is None else Spelling(environment=environment)
-    try:
-        rows = run_launch(request, job, host, mpi, setting, limit_s)
-    except ProgramFailedError as error:
-        answer.failure = error
-        rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
+    with cleaned_nodes(job, len(set(plan.nodes)), host) as after_ended_run:
+        try:
+            rows = run_launch(request, job, host, mpi, setting, limit_s)
+        except ProgramFailedError as error:
+            after_ended_run()
+            answer.failure = error
+            rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
     for row in rows:
         fields = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
         point = by_word.get(":".join(fields))

@@ -15,13 +15,13 @@ from mpiric.tuning.store.events import TuneEvents
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.disputes import remove_rejected, withdraw_rejections
 from mpiric.workflows.trials.failure_cause import failure_cause_of
 from mpiric.workflows.trials.judge import OUTPUTS, Judge
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
-from mpiric.workflows.trials.node_leftovers import cleaned_nodes
 from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
@@ -87,7 +87,7 @@ def observed_tune(
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
-        stack.enter_context(cleaned_nodes(trials, parsed, host))
+        trials.after_ended_run = stack.enter_context(cleaned_nodes(parsed.job, parsed.nodes, host))
         narrator.phase("As it is")
         observed = observe(
             trials,

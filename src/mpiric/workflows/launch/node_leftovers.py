@@ -1,19 +1,18 @@
 """Remove what ended runs leave on the nodes where mpiric does not run: shared memory, launchers' files.
 
 The user's launch line starts the module that cleans the first node on every node of the job, when some runs
-have been ended and when the tune is over.
+have been ended and when no more follow.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.model.job import Job
 from mpiric.workflows.launch.on_nodes import runs_elsewhere, with_program
-from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.trials import Trials
 
 _EVERY = 8  # ended runs: each leaves some 10 MB of shared memory for each rank
 _LIMIT_S = 60.0
@@ -27,30 +26,33 @@ if next((os.environ[name] for name in names if name in os.environ), "0") == "0":
 """
 
 
+def cleaner(python: str, begun_s: float) -> tuple[str, ...]:
+    """Return the program that removes what runs since ``begun_s`` have left on the node where it runs."""
+    return (python, "-I", "-S", "-c", _CODE, str(Path(__file__).parents[3]), f"{begun_s:.3f}")
+
+
 @contextmanager
-def cleaned_nodes(trials: Trials, parsed: ParsedJob, host: Host) -> Iterator[None]:
-    """Clean the nodes of a job after its ended runs; nothing is done where all ranks run on this host."""
-    if not runs_elsewhere(parsed.job, parsed.nodes, host):
-        yield
-        return
+def cleaned_nodes(job: Job, nodes: int, host: Host) -> Iterator[Callable[[], None]]:
+    """Clean the nodes of a job after its ended runs; yield the function to call after each of those.
+
+    Nothing is done where all ranks run on this host.
+    """
     begun_s, ended = time.time(), 0  # nodes of a cluster agree on the time
+    elsewhere = runs_elsewhere(job, nodes, host)
 
     def clean() -> None:
-        package = str(Path(__file__).parents[3])
-        argv = (host.python, "-I", "-S", "-c", _CODE, package, f"{begun_s:.3f}")
-        launch = launchers.render(with_program(parsed.job, argv), [])
+        launch = launchers.render(with_program(job, cleaner(host.python, begun_s)), [])
         changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
         host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S)
 
     def after_ended_run() -> None:
         nonlocal ended
         ended += 1
-        if ended % _EVERY == 0:
+        if elsewhere and ended % _EVERY == 0:
             clean()
 
-    trials.after_ended_run = after_ended_run
     try:
-        yield
+        yield after_ended_run
     finally:
-        if ended % _EVERY:
+        if elsewhere and ended % _EVERY:
             clean()

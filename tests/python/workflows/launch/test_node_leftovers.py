@@ -1,12 +1,11 @@
 """The nodes of a job are cleaned after runs that did not end by themselves, and only then."""
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.host.host import Completed
-from mpiric.workflows.trials.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 
 
 @dataclass
@@ -23,11 +22,11 @@ class Recorder:
 
 
 def launched_after(runs: int, nodes: int = 2) -> list[tuple[str, ...]]:
-    host, trials = Recorder(), SimpleNamespace(after_ended_run=lambda: None)
-    parsed = SimpleNamespace(job=situation(BY_LABEL["mpich-5.0.2"], ranks=4).job, nodes=nodes)
-    with cleaned_nodes(trials, parsed, host):
+    host = Recorder()
+    job = situation(BY_LABEL["mpich-5.0.2"], ranks=4).job
+    with cleaned_nodes(job, nodes, host) as after_ended_run:
         for _ in range(runs):
-            trials.after_ended_run()
+            after_ended_run()
     return host.launched
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
+from mpiric.lab.lab import Lab
 from mpiric.workflows.launch.on_nodes import runs_elsewhere, with_program
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.trials import Trials
 
 _EVERY = 8  # ended runs: each leaves some 10 MB of shared memory for each rank
 _LIMIT_S = 60.0
@@ -28,7 +28,7 @@ if next((os.environ[name] for name in names if name in os.environ), "0") == "0":
 
 
 @contextmanager
-def cleaned_nodes(trials: Trials, parsed: ParsedJob, host: Host) -> Iterator[None]:
+def cleaned_nodes(lab: Lab, parsed: ParsedJob, host: Host) -> Iterator[None]:
     """Clean the nodes of a job after its ended runs; nothing is done where all ranks run on this host."""
     if not runs_elsewhere(parsed.job, parsed.nodes, host):
         yield
@@ -48,7 +48,7 @@ def cleaned_nodes(trials: Trials, parsed: ParsedJob, host: Host) -> Iterator[Non
         if ended % _EVERY == 0:
             clean()
 
-    trials.after_ended_run = after_ended_run
+    lab.after_ended_run = after_ended_run
     try:
         yield
     finally:

@@ -10,6 +10,10 @@ from benchmarks._programs import Bed
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.mark_judge import crossings
+from mpiric.lab.probes import BetweenMarkers
+from mpiric.lab.recording import read_recorded
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.execution import Execution
@@ -22,11 +26,8 @@ from mpiric.profile.pace import run_pace
 from mpiric.tuning.marks.choice import MarkChoice, choose_key, is_collective, with_own_places
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.arming import ArmedRun, Arming, runtime_with_marks
 from mpiric.workflows.trials.expected import expected_situation
-from mpiric.workflows.trials.mark_judge import crossings
-from mpiric.workflows.trials.recording import read_recorded, recorder_for
+from mpiric.workflows.trials.recorder import recorder_for, runtime_with_marks
 
 AS_IT_IS = Configuration()
 _FEWEST_CALLS = 16
@@ -134,7 +135,7 @@ class MarkedProgram:
         environment: Mapping[str, str] | None = None,
     ) -> Seen:
         """One run that carries marks, to the last of them or to its end; libraries ``behind`` the runtime."""
-        armed = ArmedRun(Arming(self.library, frozenset(), pair, ends=ends), self.place / "marks")
+        armed = BetweenMarkers(pair, ends, self.library, directory=self.place / "marks")
         self._empty(armed.directory)
         spelling = armed.spelling()
         carried = replace(

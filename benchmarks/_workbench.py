@@ -10,23 +10,24 @@ from benchmarks._programs import Bed
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.judge import Judge
+from mpiric.lab.lab import Lab
 from mpiric.model.configuration import Configuration
 from mpiric.model.narrator import Silence
+from mpiric.model.run import Run
 from mpiric.model.situation import Allowed, Situation
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.observe import observe
-from mpiric.workflows.trials.trials import Trials
 
 
 @dataclass(frozen=True)
 class Workbench:
     """One observed program; its output has been learned, so a wrong answer is rejected as in a tune."""
 
-    trials: Trials
+    lab: Lab
     situation: Situation
     originals: tuple[Trial, ...]
 
@@ -34,7 +35,7 @@ class Workbench:
         self, configuration: Configuration, phase: Phase, limit_s: float | None = None, pair: int = -1
     ) -> Trial:
         """One run."""
-        return self.trials.run(self.situation, configuration, phase, limit_s, pair).trial
+        return self.lab.measure(Run(configuration, phase, pair, limit_s))
 
 
 @contextmanager
@@ -49,7 +50,7 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         tune = stack.enter_context(Store(place / "store").create("benchmark", "benchmark", tuple(argv)))
         runner = stack.enter_context(Runner())
         copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
-        trials = Trials(runner, copies, tune, Judge(Objective()))
-        observed = observe(trials, parsed, host, Allowed(), Silence(), compare=True)
-        trials.watch_memory(observed.situation)
-        yield Workbench(trials, observed.situation, observed.originals)
+        lab = Lab(runner, copies, tune, Judge(Objective()))
+        observed = observe(lab, parsed, host, Allowed(), Silence(), compare=True)
+        lab.judge.limit_memory(observed.situation)
+        yield Workbench(lab, observed.situation, observed.originals)

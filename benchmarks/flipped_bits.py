@@ -23,11 +23,11 @@ from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import MarkedProgram, Seen, marked_program
 from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
+from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
 from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, learn_prefixes
-from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
 _SOURCE = Path(__file__).with_name("_flip.c")
 _COUNTS = struct.Struct("<4Q")  # of messages, results, flips, and when that was

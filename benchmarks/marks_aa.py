@@ -20,8 +20,8 @@ from benchmarks._statistics import upper_bound
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.marks import MarkPair
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.proof.proof import prove
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
@@ -112,7 +112,7 @@ def _row_of(program: str, proofs: Sequence[Row]) -> Row:
 
 
 def _proof(marked: MarkedProgram, pair: MarkPair, number: int) -> Evidence:
-    def trial(planned: Planned) -> Trial:
+    def trial(planned: Run) -> Trial:
         seen = marked.run(pair)
         step_s = seen.split.per_mark_s if seen.split else None
         outcome = seen.execution.outcome if step_s else Outcome.FAILED

@@ -20,8 +20,8 @@ from benchmarks._workbench import Workbench, workbench
 from mpiric.model.configuration import Configuration
 from mpiric.model.duration import parse_duration
 from mpiric.model.evidence import Verdict
+from mpiric.model.run import Run
 from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.proof.proof import prove
 
 _GOAL = 0.01
@@ -80,7 +80,7 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
     """One proof after the other, each in the log before the next begins."""
     made: list[dict[str, Any]] = []
 
-    def trial(run: Planned) -> Trial:
+    def trial(run: Run) -> Trial:
         return bench.run(Configuration(), Phase.PROOF, pair=run.pair)
 
     for number in numbers:

@@ -16,11 +16,12 @@ from tests.support.noise import NOISES, SimulatedProgram
 
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import prove
-from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
+from mpiric.tuning.proof.proof import Standing, prove
+from mpiric.tuning.proof.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01
@@ -79,13 +80,13 @@ def measure(given: Namespace) -> Result:
 
 def _verdict(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, one setting; whether something is claimed, and the share of runs stopped."""
-    return _is_claimed(prove(_program(noise, seed), _answer("a"), seed=seed).evidence), 0.0
+    return _is_claimed(drive(prove(Standing(_answer("a"), seed=seed)), _program(noise, seed)).evidence), 0.0
 
 
 def _stopped(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, of which the second run is stopped early."""
     program = _program(noise, seed, stop=_STOP_AT)
-    evidence = prove(program, _answer("a"), seed=seed, stops=True).evidence
+    evidence = drive(prove(Standing(_answer("a"), seed=seed, stops=True)), program).evidence
     return _is_claimed(evidence), len(evidence.stopped) / (2 * len(evidence.pairs))
 
 
@@ -124,7 +125,7 @@ def _cost(name: str, proofs: int) -> dict[str, Any]:
     runs, whole, kept, left = [], [], [], []
     for seed in range(proofs):
         alone = SimulatedProgram("lognormal", spread, seed, speedups)
-        prove(alone, answer, seed=seed)
+        drive(prove(Standing(answer, seed=seed)), alone)
         whole.append(len(alone.made))
         program = SimulatedProgram("lognormal", spread, seed, speedups)
         found = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())
@@ -158,18 +159,16 @@ def _smallest(
     program: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False
 ) -> Smallest:
     plan = ProofPlan(
-        program,
         lambda configuration: tuple((knob,) for knob, _ in configuration.items),
         StoppingRule(),
         Budget(),
         rounds=count(),
         recorded=lambda _: (),
         say=lambda _: None,
-        proved=lambda _: None,
         seed=seed,
         stops=stops,
     )
-    return prove_smallest(plan, answer)
+    return drive(SmallestAnswer(plan, answer).prove(), program)
 
 
 def _program(

@@ -20,13 +20,15 @@ from tests.support.landscapes import SHAPES, Landscape, landscape
 
 from benchmarks._report import Result, options, run, tell
 from benchmarks._search_trail import right_after
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
+from mpiric.model.run import Run
 from mpiric.model.trial import Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.smallest import ProofPlan, prove_smallest
+from mpiric.tuning.proof.smallest import ProofPlan, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
+from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.search import ProofCandidate, search
 from mpiric.workflows.tune.allowances import search_budget
 
@@ -135,11 +137,11 @@ def _searched(made: Landscape, budget: Budget, seed: int) -> tuple[ProofCandidat
     """The best candidate of a search, and after how many runs the search was right."""
     trials: list[Trial] = []
 
-    def measured(configuration: Configuration, limit_s: float) -> Trial:
-        trials.append(made.measure(configuration, limit_s))
+    def measured(run: Run) -> Trial:
+        trials.append(made.measure(run.configuration, inf if run.limit_s is None else run.limit_s))
         return trials[-1]
 
-    found = search(made.space, measured, budget, seed=seed)
+    found = drive(search(Evaluator(made.space, budget), seed), measured)
     best = found.candidates[0] if found.candidates else ProofCandidate(Configuration(), 1.0)
     return best, right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL)
 
@@ -168,26 +170,25 @@ def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
 def _proved(made: Landscape, found: ProofCandidate, budget: Budget, seed: int) -> Configuration:
     """What the proof leaves of a candidate, each setting a unit of its own."""
 
-    def measured(run: Planned) -> Trial:
+    def measured(run: Run) -> Trial:
         limit_s = inf if run.stop_at is None else run.stop_at
         trial = made.measure(run.configuration, limit_s)
         return replace(trial, phase=run.phase, pair=run.pair, replicate=run.replicate)
 
     plan = ProofPlan(
-        measured,
         units_of=lambda configuration: tuple((knob,) for knob, _ in configuration.items),
         rule=StoppingRule(),
         budget=budget,
         rounds=count(),
         recorded=lambda _: (),
         say=lambda _: None,
-        proved=lambda _: None,
         doubtful=found.doubtful,
         evident=found.evident,
         seed=seed,
     )
     answer = found.configuration
-    evidence = prove_smallest(plan, answer).proof.evidence if answer.items else None
+    proofs = SmallestAnswer(plan, answer)
+    evidence = drive(proofs.prove(), measured).proof.evidence if answer.items else None
     is_faster = evidence is not None and evidence.verdict is Verdict.FASTER
     return evidence.configuration if evidence is not None and is_faster else Configuration()
 

@@ -20,14 +20,17 @@ from benchmarks._report import Result, options, run, tell
 from benchmarks._search_trail import right_after
 from benchmarks._statistics import best_of, ratio
 from benchmarks._workbench import Workbench, workbench
+from mpiric.lab.lab import drive
+from mpiric.lab.render import can_be_written
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.confidence_sequence import centre
+from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.search import search
 from mpiric.tuning.search.space import SearchSpace
-from mpiric.workflows.launch.spelling import can_be_written
 from mpiric.workflows.tune.space import space_of
 
 _GOAL = 0.02
@@ -196,18 +199,18 @@ def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple[
     trials = list(seen)
     budget = Budget(runs=max(1, runs - len(seen)))
 
-    def try_out(configuration: Configuration, limit: float) -> Trial:
-        trials.append(bench.run(configuration, Phase.SEARCH, min(limit, limit_s(bench))))
+    def try_out(run: Run) -> Trial:
+        limit = limit_s(bench) if run.limit_s is None else min(run.limit_s, limit_s(bench))
+        trials.append(bench.run(run.configuration, run.phase, limit))
         return trials[-1]
 
-    found = search(
+    evaluator = Evaluator(
         space,
-        try_out,
         budget,
         seen,
-        seed=seed,
         feasible=lambda configuration: can_be_written(configuration, bench.situation),
     )
+    found = drive(search(evaluator, seed), try_out)
     best = found.candidates[0].configuration if found.candidates else Configuration()
     tell(f"search with {runs} runs: {best}")
     return best, trials

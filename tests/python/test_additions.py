@@ -12,6 +12,7 @@ from tests.support.slurm_host import SlurmHost
 
 from mpiric import knobs, launchers, mpis, schedulers
 from mpiric.host.host import Completed
+from mpiric.lab.render import render
 from mpiric.launchers._registry import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -21,7 +22,6 @@ from mpiric.mpis._describe import recognise
 from mpiric.mpis._implementation import implementations
 from mpiric.schedulers import JobRequest, SubmitSettings
 from mpiric.schedulers._registry import schedulers as all_schedulers
-from mpiric.workflows.launch.spelling import render
 
 ADDITIONS = Path(__file__).parents[1] / "data/additions"
 ROOMS = ((launchers, dialects), (mpis, implementations), (schedulers, all_schedulers))

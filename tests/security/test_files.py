@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from tests.support.users import USERS
 
-from mpiric.workflows.trials import judge
+from mpiric.lab import judge
 
 pytestmark = pytest.mark.requires(*USERS)
 

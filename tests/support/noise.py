@@ -5,8 +5,8 @@ from math import exp, prod, sqrt
 from random import Random
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import Planned
 
 Noise = Callable[[Random, float, int], float]
 
@@ -78,7 +78,7 @@ class SimulatedProgram:
         alone = prod(self.speedups.get(knob, 1.0) for knob in knobs)
         return alone * prod(factor for several, factor in self.together.items() if several <= knobs)
 
-    def __call__(self, run: Planned) -> Trial:
+    def __call__(self, run: Run) -> Trial:
         """One run."""
         seconds = self.noise(self.random, self.spread, len(self.made) + 1) / self.speedup(run.configuration)
         trial = Trial(

@@ -14,12 +14,12 @@ from tests.support.scripted_runner import Behaviour, ScriptedRunner
 
 from mpiric.host.processes import early_end
 from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.lab.recording import Recorded
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
 from mpiric.profile.analyse import analyse
 from mpiric.workflows.trials import learn_marks, run_recorded
-from mpiric.workflows.trials.recording import Recorded
 
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
 SEEN_STEPS = 400  # before the run that is recorded is ended

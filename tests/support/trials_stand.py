@@ -7,13 +7,14 @@ from tests.support.scripted_runner import ScriptedRunner
 from tests.support.situations import MPIS, situation
 
 from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.lab.failure_cause import LostAllocationError
+from mpiric.lab.judge import Judge
+from mpiric.lab.lab import Lab
 from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
 from mpiric.model.trial import Phase
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store
-from mpiric.workflows.trials.failure_cause import LostAllocationError
-from mpiric.workflows.trials.judge import Judge
-from mpiric.workflows.trials.trials import Trials
 
 ORIGINAL, BOUND = Configuration(), Configuration.of({"binding": "core"})
 SITUATION = situation(MPIS[0])
@@ -65,14 +66,15 @@ class Stand:
         self.log = Store(self.place / "store").create("app", "job", ("./app",))
         directories = Directories(self.place)
         judge = Judge(self.objective, self.check_command)
-        self.trials = Trials(self.runner, directories, self.log, judge, self.excuses)
+        self.lab = Lab(self.runner, directories, self.log, judge, self.excuses)
+        self.lab.situation = SITUATION
 
     def run(self, configuration=ORIGINAL, phase=Phase.SEARCH, **options):
-        return self.trials.run(SITUATION, configuration, phase, **options).trial
+        return self.lab.measure(Run(configuration, phase, **options))
 
     def learn(self, runs=2):
         originals = [self.run(phase=Phase.OBSERVE) for _ in range(runs)]
-        self.trials.judge.learn(originals, compare=True)
+        self.lab.judge.learn(originals, compare=True)
 
     @property
     def outcomes(self):

@@ -13,11 +13,11 @@ from mpiric import launchers
 from mpiric.algorithms.library import library_algorithms
 from mpiric.host.facts.local import LocalHost
 from mpiric.knobs import all_knobs
+from mpiric.lab.render import render, spell
 from mpiric.machine import read_machine
 from mpiric.model.configuration import Configuration
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
-from mpiric.workflows.launch.spelling import render, spell
 
 HERE = Path(__file__).parent
 FAMILIES = ("collectives", "io", "oversubscription", "protocol", "transport")

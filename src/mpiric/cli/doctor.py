@@ -113,8 +113,8 @@ def _tell(diagnosis: Diagnosis, *, as_json: bool) -> None:
     done = diagnosis.profiled
     if done.why_not is not None:
         say(f"{done.why_not.message}; what follows is not about the run")
-    elif done.ran.was_ended:
-        lasted = show_duration(done.ran.elapsed_s)
+    elif done.was_ended:
+        lasted = show_duration(done.trial.wall_s)
         say(f"ended after {lasted} (--limit); what follows is from that time")
     if as_json:
         print_json(_as_json(diagnosis))
@@ -124,15 +124,15 @@ def _tell(diagnosis: Diagnosis, *, as_json: bool) -> None:
 
 
 def _as_json(diagnosis: Diagnosis) -> dict[str, object]:
-    profile, ran = diagnosis.profiled.profile, diagnosis.profiled.ran
+    profiled = diagnosis.profiled
     return {
         "findings": [
             advice_json(each) if isinstance(each, Advice) else finding_json(each)
             for each in diagnosis.findings.values()
         ],
         "exit_status": diagnosis.status,
-        "ended_at_limit": ran.was_ended,
-        "elapsed_s": ran.elapsed_s,
-        "recorded": profile is not None,
-        "mpi_share": profile.mpi_share if profile else None,
+        "ended_at_limit": profiled.was_ended,
+        "elapsed_s": profiled.trial.wall_s,
+        "recorded": profiled.profile is not None,
+        "mpi_share": profiled.profile.mpi_share if profiled.profile else None,
     }

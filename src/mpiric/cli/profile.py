@@ -104,10 +104,9 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
     if given["submit"]:
         return _submitted(request)
     done = profile(request, LocalHost())
-    status = 0 if done.ran.was_ended else done.ran.status
-    with after_run(status):
-        if done.ran.was_ended:
-            say(f"ended after {show_duration(done.ran.elapsed_s)} (--for); what follows is from that time")
+    with after_run(done.status):
+        if done.was_ended:
+            say(f"ended after {show_duration(done.trial.wall_s)} (--for); what follows is from that time")
         if as_json:
             print_json(_as_json(done))
         if done.profile is None:
@@ -116,7 +115,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
         if not as_json and not given["quiet"]:
             print_profile(done.profile, letter_console(), page)
         sys.stdout.flush()
-    return status
+    return done.status
 
 
 def _as_json(done: Profiled) -> dict[str, Any]:
@@ -124,8 +123,8 @@ def _as_json(done: Profiled) -> dict[str, Any]:
         **(profile_json(done.profile) if done.profile else {}),
         "recorded": done.profile is not None,
         "directory": str(done.prepared.directory),
-        "exit_status": 0 if done.ran.was_ended else done.ran.status,
-        "ended_at_limit": done.ran.was_ended,
+        "exit_status": done.status,
+        "ended_at_limit": done.was_ended,
         **_pace(done),
     }
 

@@ -1,9 +1,11 @@
 """Trial: one execution of a Launch and what was measured."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.marks import RunMarks
+from mpiric.model.situation import RankSeen
 
 
 class Phase(str, Enum):
@@ -72,3 +74,8 @@ class Trial:
     safe_s: float | None = None  # from its start until all that it wrote was on the servers; None: not looked
     written_bytes: int = 0  # in files that it made or changed
     came_early: bool = False  # it was ended before its program was done, all being known by then
+    # Known to the process that made it, and not logged:
+    ranks: tuple[RankSeen, ...] = field(default=(), compare=False, repr=False)  # as seen from outside
+    marks: RunMarks | None = field(default=None, compare=False, repr=False)
+    took_s: float = field(default=0.0, compare=False)  # with all that surrounds it; 0: unknown
+    reruns: int = field(default=0, compare=False)  # further runs before it could be judged

@@ -113,7 +113,7 @@ class Flux(BatchScheduler):
                 f"--gpus-per-node={layout.gpus_per_node}",
             )
             gpus = f"--setopt=gpu-affinity=map:{';'.join(map(str, layout.gpu_of_rank))}"
-            sizes = (f"--nodes={layout.nodes}", *per_node, "--exclusive", gpus)
+            sizes: tuple[str, ...] = (f"--nodes={layout.nodes}", *per_node, "--exclusive", gpus)
         else:
             sizes = (
                 f"--nodes={layout.nodes}",

@@ -6,42 +6,30 @@ another hour may be slower as a whole; `levelled` takes that out as far as it is
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from math import exp, isfinite, log
 from statistics import fmean, median, variance
 
-from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A run to be made; those of one round of a proof (``pair``) stay in one block."""
-
-    configuration: Configuration
-    phase: Phase
-    pair: int = -1
-    limit_s: float | None = None
-    replicate: int = 0
-    stop_at: float | None = None  # objective from which on no more of the run need be known
-
-
-def deal(runs: Sequence[Planned], most: int, fewest_runs: int = 1) -> tuple[tuple[Planned, ...], ...]:
+def deal(runs: Sequence[Run], most: int, fewest_runs: int = 1) -> tuple[tuple[Run, ...], ...]:
     """Deal runs into at most ``most`` blocks of about one size, several only of ``fewest_runs`` each."""
     whole = [list(group) for _, group in groupby(enumerate(runs), lambda numbered: _unit(*numbered))]
     count = max(1, min(most, len(whole), len(runs) // max(1, fewest_runs)))
-    blocks: list[list[Planned]] = [[] for _ in range(count)]
+    blocks: list[list[Run]] = [[] for _ in range(count)]
     for at, unit in enumerate(whole):
         blocks[at * count // len(whole)] += [run for _, run in unit]
     return tuple(tuple(block) for block in blocks if block)
 
 
-def _unit(at: int, run: Planned) -> tuple[str, int]:
+def _unit(at: int, run: Run) -> tuple[str, int]:
     return ("pair", run.pair) if run.pair >= 0 else ("run", at)
 
 
-def left_of(block: Iterable[Planned], made: Iterable[Trial]) -> tuple[Planned, ...]:
+def left_of(block: Iterable[Run], made: Iterable[Trial]) -> tuple[Run, ...]:
     """Runs of a block that are still to be made after an interruption: of a proof's round all, or none."""
     done = [trial for trial in made if trial.outcome is not Outcome.INTERRUPTED]
     singles = Counter((trial.configuration, trial.phase) for trial in done if trial.pair < 0)

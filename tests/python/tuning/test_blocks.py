@@ -4,19 +4,20 @@ from statistics import fmean
 import pytest
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import Planned, deal, left_of, levelled
+from mpiric.tuning.blocks import deal, left_of, levelled
 
 A, B = Configuration.of({"a": "1"}), Configuration.of({"b": "1"})
 ORIGINAL = Configuration()
 
 
 def search(configuration):
-    return Planned(configuration, Phase.SEARCH)
+    return Run(configuration, Phase.SEARCH)
 
 
 def pair(number):
-    return [Planned(ORIGINAL, Phase.PROOF, number), Planned(A, Phase.PROOF, number)]
+    return [Run(ORIGINAL, Phase.PROOF, number), Run(A, Phase.PROOF, number)]
 
 
 def trial(configuration, seconds, block="", phase=Phase.SEARCH, outcome=Outcome.OK, pair=-1):

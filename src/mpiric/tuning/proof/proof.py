@@ -34,8 +34,8 @@ from statistics import mean
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
@@ -54,7 +54,6 @@ _LONG = 5  # pairs beyond the fewest
 ROOM = 1.2  # times the mean run of a round, for the next one
 FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
-Measure = Callable[[Planned], Trial]
 Unit = tuple[str, ...]  # knobs that are in the answer together or not at all
 Blocks = Mapping[Unit, Sequence[Block]]
 _Run = tuple[Configuration, int]  # and its replicate
@@ -71,83 +70,40 @@ class Proof:
     is_left: bool = False  # undecided, as a smaller answer is the better one to prove
 
 
-def prove(
-    measure: Measure,
-    answer: Configuration,
-    units: Sequence[Unit] = (),
-    rule: StoppingRule | None = None,
-    errors: Errors | None = None,
-    *,
-    seed: int = 0,
-    budget: Budget | None = None,
-    cost_s: float = 0.0,
-    recorded: Iterable[Trial] = (),
-    rounds: Iterator[int] | None = None,
-    stops: bool = False,
-    proved: Callable[[Evidence], None] = lambda _: None,
-    blocks: Blocks | None = None,
-    has_room: bool = True,
-    may_be_left: bool = False,
-    compares: bool = True,
-    slowest: float = 0.0,
-) -> Proof:
-    """Compare an answer with the original, and with itself without each of several units.
-
-    ``measure`` runs one trial and records it; ``recorded`` are trials of this answer's rounds from before an
-    interruption: what is complete of them counts. ``cost_s`` is what a run takes, as far as known.
-    ``rounds`` numbers the fresh ones. ``stops``: the objective is a time, so the second run of a pair may be
-    stopped. A budget ends the proof between two rounds.
-    ``proved`` hears of an answer that is faster after each round in which more is learned of its units.
-    ``blocks`` are those of the units in larger answers. ``has_room``: once the answer is proved, its
-    units leave as much of the budget as that took, for the proof of a smaller one, should one follow.
-    ``may_be_left``: the smaller one may begin before this answer is decided. ``compares``: whether it is
-    compared with the original at all, or a few rounds only tell which units the smaller answer has.
-    ``slowest`` is the largest objective of the original so far, by which runs without a unit are limited.
-    Raises ProgramFailedError when the original keeps failing.
-    """
-    rule, budget = rule or StoppingRule(), budget or Budget()
-    errors = errors or rule.errors(len(units))
-    standing = _Standing(answer, units, rule, errors, blocks or {}, has_room, may_be_left, compares)
-    last = standing.take_over(recorded)
-    rounds = rounds or count(last + 1)
-    run_s = 0.0
-    while not standing.is_over:
-        planned = standing.next_round(partial(budget.fits, cost_s))
-        if planned is None:
-            standing.run_out()
-            break
-        begun_s = budget.elapsed_s
-        trials = _make(measure, planned, answer, next(rounds), seed, stops=stops, slowest=slowest)
-        budget.spend(len(trials))
-        around_s = _around_s(budget.elapsed_s - begun_s, trials.values())
-        cost_s = ROOM * mean(trial.wall_s for trial in trials.values()) + around_s
-        if (ORIGINAL, 0) in trials:
-            pairs = [trial.wall_s for (_, number), trial in trials.items() if number != WITHOUT]
-            run_s = ROOM * mean(pairs) + around_s
-        standing.enter(trials)
-        if standing.claim.verdict is Verdict.FASTER:
-            proved(standing.evidence())
-    of_units = {unit.knobs: tuple(unit.blocks) for unit in standing.contributions}
-    return Proof(standing.evidence(), standing.rejected, run_s or cost_s, of_units, standing.is_left)
-
-
 @dataclass
-class _Standing:
-    """All that the rounds have shown so far."""
+class Standing:
+    """A proof: what it is asked to show, and all that its rounds have shown so far.
+
+    ``recorded`` are trials of this answer's rounds from before an interruption: what is complete of them
+    counts. ``rounds`` numbers the fresh ones. A budget ends the proof between two rounds. ``has_room``: once
+    the answer is proved, its units leave as much of the budget as that took, for the proof of a smaller one,
+    should one follow. ``compares``: whether the answer is compared with the baseline at all, or a few rounds
+    only tell which units the smaller answer has.
+    """
 
     answer: Configuration
-    units: Sequence[Unit]
-    rule: StoppingRule
-    errors: Errors
-    blocks: Blocks
-    has_room: bool
-    may_be_left: bool
-    compares: bool
-    failures: list[str] = field(default_factory=list)
-    rejected: str = ""
+    units: Sequence[Unit] = ()
+    rule: StoppingRule = field(default_factory=StoppingRule)
+    errors: Errors | None = None
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+    cost_s: float = 0.0  # of a run, as far as known
+    limit_s: float | None = None  # of each run
+    recorded: Iterable[Trial] = ()
+    rounds: Iterator[int] | None = None
+    stops: bool = False  # whether the objective is a time: the second run of a pair may be stopped
+    blocks: Blocks = field(default_factory=dict)  # of the units in larger answers
+    has_room: bool = True
+    may_be_left: bool = False  # whether the smaller answer may begin before this one is decided
+    compares: bool = True
+    slowest: float = 0.0  # largest objective of the baseline so far; limits runs without a unit
+    failures: list[str] = field(default_factory=list, init=False)
+    rejected: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        self.claim = PairedClaim(self.rule, self.errors.main)
+        self.errors = self.errors or self.rule.errors(len(self.units))
+        self.error = self.errors.main
+        self.claim = PairedClaim(self.rule, self.error)
         self.contributions = [
             Contribution(
                 unit,
@@ -183,7 +139,7 @@ class _Standing:
     def is_left(self) -> bool:
         """Whether pairs go on for long that a smaller answer would make better use of."""
         pairs = len(self.claim.pairs)
-        is_long = pairs > self.rule.fewest_pairs(self.errors.main) + _LONG
+        is_long = pairs > self.rule.fewest_pairs(self.error) + _LONG
         is_due = self.may_be_left and not self.claim.stopped_because and is_long
         return not self.compares or (is_due and self._is_for_smaller)
 
@@ -215,7 +171,7 @@ class _Standing:
     def _kept_runs(self) -> int:
         """Runs that units have to leave: of the fewest pairs, or of as many as the main claim took."""
         pairs = len(self.claim.pairs)
-        fewest = self.rule.fewest_pairs(self.errors.main)
+        fewest = self.rule.fewest_pairs(self.error)
         if not self.compares:
             return 2 * ceil(LOOK_LEAVES * fewest)
         if self.claim.stopped_because:
@@ -297,8 +253,8 @@ class _Standing:
 
     def evidence(self) -> Evidence:
         """All of it for whoever asks."""
-        claim = PairedClaim(self.rule, self.errors.main) if self.rejected else self.claim
-        low, high = claim.interval(self.errors.main)
+        claim = PairedClaim(self.rule, self.error) if self.rejected else self.claim
+        low, high = claim.interval(self.error)
         rejected = (self.rejected,) if self.rejected else ()
         return Evidence(
             configuration=self.answer,
@@ -311,7 +267,7 @@ class _Standing:
             minimum_effect=self.rule.minimum_effect,
             stopped_because=f"rejected: {self.rejected}" if self.rejected else self._stopped_because,
             failures=(*(f"the original: {reason}" for reason in self.failures), *rejected),
-            ci95=claim.interval(max(_ERROR_OF_95, self.errors.main)),
+            ci95=claim.interval(max(_ERROR_OF_95, self.error)),
             shares=tuple(
                 unit.share() for unit in self.contributions if claim.verdict is Verdict.FASTER or self.is_left
             ),
@@ -320,32 +276,41 @@ class _Standing:
         )
 
 
-def _make(
-    measure: Measure,
-    runs: Sequence[_Run],
-    answer: Configuration,
-    number: int,
-    seed: int,
-    *,
-    stops: bool,
-    slowest: float,
-) -> dict[_Run, Trial]:
-    """Make a round, in an order that only seed and number decide.
+def prove(standing: Standing) -> Plan[Proof]:
+    """Compare an answer with the baseline, and with itself without each of several units.
 
-    It ends where the answer fails, which is then rejected.
+    The order of a round's runs follows from seed and number alone; it ends where the answer fails, which is
+    then rejected. Raises ProgramFailedError when the baseline keeps failing.
     """
-    order = list(runs)
-    Random(f"mpiric proof {seed} {number}").shuffle(order)  # noqa: S311
-    trials: dict[_Run, Trial] = {}
-    for configuration, replicate in order:
-        stop_at = _stop_at(configuration, replicate, trials, slowest) if stops else None
-        run = Planned(configuration, Phase.PROOF, number, replicate=replicate, stop_at=stop_at)
-        trials[configuration, replicate] = trial = measure(run)
-        if trial.outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
-        if configuration == answer and replicate != WITHOUT and _bounds(trial) is None:
+    answer, budget, cost_s, run_s = standing.answer, standing.budget, standing.cost_s, 0.0
+    last = standing.take_over(standing.recorded)
+    rounds = standing.rounds or count(last + 1)
+    while not standing.is_over:
+        planned = standing.next_round(partial(budget.fits, cost_s))
+        if planned is None:
+            standing.run_out()
             break
-    return trials
+        begun_s, number = budget.elapsed_s, next(rounds)
+        Random(f"mpiric proof {standing.seed} {number}").shuffle(planned)  # noqa: S311
+        trials: dict[_Run, Trial] = {}
+        for configuration, replicate in planned:
+            stop_at = _stop_at(configuration, replicate, trials, standing.slowest) if standing.stops else None
+            trial = yield Run(configuration, Phase.PROOF, number, standing.limit_s, replicate, stop_at)
+            budget.spend(trial.reruns)
+            trials[configuration, replicate] = trial
+            if trial.outcome is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
+            if configuration == answer and replicate != WITHOUT and _bounds(trial) is None:
+                break
+        budget.spend(len(trials))
+        around_s = _around_s(budget.elapsed_s - begun_s, trials.values())
+        cost_s = ROOM * mean(trial.wall_s for trial in trials.values()) + around_s
+        if (ORIGINAL, 0) in trials:
+            pairs = [trial.wall_s for (_, replicate), trial in trials.items() if replicate != WITHOUT]
+            run_s = ROOM * mean(pairs) + around_s
+        standing.enter(trials)
+    of_units = {unit.knobs: tuple(unit.blocks) for unit in standing.contributions}
+    return Proof(standing.evidence(), standing.rejected, run_s or cost_s, of_units, standing.is_left)
 
 
 def _around_s(round_s: float, trials: Collection[Trial]) -> float:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
+from mpiric.model.run import Plan
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.proof import (
@@ -36,8 +37,8 @@ from mpiric.tuning.proof.proof import (
     LOOK_LEAVES,
     ROOM,
     STOP_AT,
-    Measure,
     Proof,
+    Standing,
     Unit,
     prove,
 )
@@ -51,14 +52,12 @@ _PRESELECTING = 2  # rounds: in one alone, what does nothing is the slowest of f
 class ProofPlan:
     """What the proofs of an answer and of smaller ones have in common."""
 
-    measure: Measure
     units_of: Callable[[Configuration], tuple[Unit, ...]]
     rule: StoppingRule
     budget: Budget
     rounds: Iterator[int]  # numbers of fresh rounds
     recorded: Callable[[Configuration], Iterable[Trial]]  # trials of an answer's rounds
     say: Callable[[str], None]
-    proved: Callable[[Evidence], None]  # hears of every answer that is proved faster, smaller and smaller
     seed: int = 0
     stops: bool = False  # whether the second run of a pair may be stopped
     run_s: float = 0.0  # of a run of the original, as far as known
@@ -67,6 +66,7 @@ class ProofPlan:
     evident: Sequence[str] = ()  # those whose settings it sees contribute beyond doubt
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
+    limit_s: float | None = None  # of each run
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,9 @@ class Smallest:
     dropped: tuple[str, ...] = ()  # knobs
 
 
-def prove_smallest(plan: ProofPlan, answer: Configuration) -> Smallest:
-    """Prove an answer, then without what is not shown to contribute, until all of it is."""
-    return _Sequence(plan, answer).run()
-
-
 @dataclass
-class _Sequence:
-    """Answers proved one after the other."""
+class SmallestAnswer:
+    """Proves an answer, then without what is not shown to contribute, until all of it is."""
 
     plan: ProofPlan
     first: Configuration
@@ -94,24 +89,36 @@ class _Sequence:
     left: bool = False  # an answer was left before it was decided
     rejected: list[tuple[Configuration, str]] = field(default_factory=list)
     blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict)
+    _standing_first: Standing | None = None
+    _proved: Evidence | None = None
 
-    def run(self) -> Smallest:
-        answer = self._preselected()
+    @property
+    def proved(self) -> Evidence | None:
+        """The smallest answer that is proved faster by now."""
+        first = self._standing_first
+        if self._proved is None and first is not None and first.claim.verdict is Verdict.FASTER:
+            return first.evidence()
+        return self._proved
+
+    def prove(self) -> Plan[Smallest]:
+        """Make the runs; what is ``proved`` until an interruption holds."""
+        answer = yield from self._preselected()
         self.units = len(self.plan.units_of(answer))
-        last = stands = self._prove(answer, self.plan.proved)
+        self._standing_first = self._standing(answer)
+        last = stands = yield from self._prove(self._standing_first)
         while last.is_left or last.evidence.verdict is Verdict.FASTER:
             self.left |= last.is_left
             if not last.is_left:
-                self.plan.proved(last.evidence)
+                self._proved = last.evidence
             missing = _superfluous(last, len(last.evidence.shares))
             answer = _less(last.evidence.configuration, [share.knobs for share in missing])
             if not missing or not self._can_be_proved(answer, last):
                 break
             names = _names(share.knobs for share in missing)
             self.plan.say(f"{names} not shown to contribute: proving it without")
-            smaller = self._prove(answer)
+            smaller = yield from self._prove(self._standing(answer))
             if not (smaller.is_left or _keeps_up(smaller, stands)):
-                smaller = self._bring_back(last, missing) or smaller
+                smaller = (yield from self._bring_back(last, missing)) or smaller
             if not (smaller.is_left or _keeps_up(smaller, stands)):
                 break
             last = smaller
@@ -119,7 +126,7 @@ class _Sequence:
         kept = stands.evidence.configuration.as_dict()
         return Smallest(stands, tuple(self.rejected), tuple(k for k, _ in self.first.items if k not in kept))
 
-    def _preselected(self) -> Configuration:
+    def _preselected(self) -> Plan[Configuration]:
         """What to prove where the runs are too few for the whole answer and a smaller one after it.
 
         Nothing is claimed before that, so that it takes nothing of the error.
@@ -133,19 +140,21 @@ class _Sequence:
         if is_proof_begun or not (recorded or looks):
             return answer
         plan.say("few runs are left: looking first at what settings are worth")
-        proof = prove(
-            plan.measure,
-            answer,
-            unsure,
-            plan.rule,
-            self._errors(len(units)),
-            seed=plan.seed,
-            budget=plan.budget,
-            recorded=recorded,
-            rounds=plan.rounds,
-            compares=False,
-            stops=plan.stops,
-            slowest=plan.slowest,
+        proof = yield from prove(
+            Standing(
+                answer,
+                unsure,
+                plan.rule,
+                self._errors(len(units)),
+                seed=plan.seed,
+                budget=plan.budget,
+                limit_s=plan.limit_s,
+                recorded=recorded,
+                rounds=plan.rounds,
+                compares=False,
+                stops=plan.stops,
+                slowest=plan.slowest,
+            )
         )
         if proof.rejected:
             return answer
@@ -176,7 +185,7 @@ class _Sequence:
         self.plan.say(f"{_names(missing)} not {how} to contribute: proving it without")
         return smaller
 
-    def _bring_back(self, larger: Proof, missing: list[Share]) -> Proof | None:
+    def _bring_back(self, larger: Proof, missing: list[Share]) -> Plan[Proof | None]:
         """Proof with the most useful of several that were dropped, once; None where that cannot be."""
         best = max(missing, key=lambda share: share.ratio)
         answer = _less(larger.evidence.configuration, [share.knobs for share in missing if share is not best])
@@ -185,13 +194,12 @@ class _Sequence:
             return None
         self.came_back, self.blocks = True, {}
         self.plan.say(f"something of that is needed: proving it with {_names([best.knobs])}")
-        return self._prove(answer)
+        return (yield from self._prove(self._standing(answer)))
 
-    def _prove(self, answer: Configuration, proved: Callable[[Evidence], None] = lambda _: None) -> Proof:
+    def _standing(self, answer: Configuration) -> Standing:
         plan = self.plan
         units = plan.units_of(answer)
-        proof = prove(
-            plan.measure,
+        return Standing(
             answer,
             units,
             plan.rule,
@@ -202,15 +210,18 @@ class _Sequence:
             recorded=plan.recorded(answer),
             rounds=plan.rounds,
             stops=plan.stops,
-            proved=proved,
+            limit_s=plan.limit_s,
             blocks=self.blocks,
             has_room=_has_room(plan, len(units)),
             may_be_left=not (self.left or self.came_back),
             slowest=plan.slowest,
         )
+
+    def _prove(self, standing: Standing) -> Plan[Proof]:
+        proof = yield from prove(standing)
         self.blocks.update(proof.blocks)
         if proof.rejected:
-            self.rejected.append((answer, proof.rejected))
+            self.rejected.append((standing.answer, proof.rejected))
         return proof
 
     def _errors(self, units: int) -> Errors:

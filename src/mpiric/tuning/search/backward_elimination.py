@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from math import log, sqrt
 from statistics import median
 
+from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
 from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.ranking import SHOWN, contributions, rank
@@ -23,7 +24,7 @@ _FEWEST, _MOST = 3, 10  # pairs of one comparison
 _SURE = 1.64 * 1.25  # standard deviations of a median, 1 chance in 20 at each look
 
 
-def eliminate_backward(evaluator: Evaluator) -> None:
+def eliminate_backward(evaluator: Evaluator) -> Plan[None]:
     """Name the smallest part of the winner that is not shown to be slower, in ``evaluator.minimal``."""
     ranked = rank(evaluator)
     if not ranked or not any(ranked[0].point):
@@ -35,11 +36,11 @@ def eliminate_backward(evaluator: Evaluator) -> None:
     for kept in range(start, len(order) + 1):
         part = _part(winner, order[:kept])
         evaluator.minimal = part  # unless it is shown to be slower
-        if kept == len(order) or _replaces(evaluator, part, winner):
+        if kept == len(order) or (yield from _replaces(evaluator, part, winner)):
             break
     for size in range(kept - 1, 0, -1):
         smaller = _part(winner, order[:size])
-        if not _replaces(evaluator, smaller, part):
+        if not (yield from _replaces(evaluator, smaller, part)):
             return
         evaluator.minimal = part = smaller
 
@@ -48,16 +49,16 @@ def _part(point: Point, kept: Sequence[int]) -> Point:
     return tuple(level if index in kept else 0 for index, level in enumerate(point))
 
 
-def _replaces(evaluator: Evaluator, part: Point, whole: Point) -> bool:
-    return evaluator.may_work(part) and _keeps_up(evaluator, part, whole)
-
-
-def _keeps_up(evaluator: Evaluator, part: Point, whole: Point) -> bool:
-    """Whether the part is not shown to be slower than the whole."""
+def _replaces(evaluator: Evaluator, part: Point, whole: Point) -> Plan[bool]:
+    """Whether the part works and is not shown to be slower than the whole."""
+    if not evaluator.may_work(part):
+        return False
     losses: list[float] = []
     while len(losses) < _MOST:
         turn = (part, whole) if len(losses) % 2 else (whole, part)
-        times = {point: _objective(evaluator.run(point)) for point in turn}
+        times: dict[Point, float | None] = {}
+        for point in turn:
+            times[point] = _objective((yield from evaluator.run(point)))
         of_part, of_whole = times[part], times[whole]
         if of_part is None or of_whole is None:
             return of_part is not None

@@ -1,4 +1,4 @@
-"""The evaluator: makes the runs of a search, limits their time, and remembers what they gave."""
+"""The evaluator: asks for the runs of a search, limits their time, and remembers what they gave."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -7,12 +7,11 @@ from math import inf, isfinite, log
 from statistics import median
 
 from mpiric.model.configuration import Configuration
+from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.effects import Effects
 from mpiric.tuning.search.space import Point, SearchSpace
-
-Measure = Callable[[Configuration, float], Trial]
 
 _CAP = 2.5  # a run longer than this multiple of the best is stopped
 _CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # time limit from the slowest run: factor, and slack
@@ -29,14 +28,16 @@ class OutOfBudgetError(Exception):
 
 @dataclass
 class Evaluator:
-    """Makes runs and keeps them all, in order; ``objective_is_time`` allows a slow run to be stopped early.
+    """Asks for runs and keeps them all, in order; ``objective_is_time`` allows to stop a slow run early.
 
-    ``feasible`` tells without a run what cannot even be written down. Runs that are ``known`` inform from the
-    start, and answer once when such a run is asked for; they cost nothing.
+    ``seen`` are logged trials: those of phase OBSERVE inform from the start, those of phase SEARCH are taken
+    instead of running again when the search comes to the same configuration (as runs, not as time). Runs that
+    are ``known`` were made ahead of the search, many at a time: all of them inform from the start, and answer
+    once when such a run is asked for; they cost nothing. ``feasible`` tells without a run what cannot even be
+    written down.
     """
 
     space: SearchSpace
-    measure: Measure
     budget: Budget
     seen: Iterable[Trial] = ()
     known: Sequence[Trial] = ()
@@ -44,6 +45,7 @@ class Evaluator:
     feasible: Callable[[Configuration], bool] = lambda _: True
     expected_s: float = 0.0  # of a run, before there is any
     corrected: Sequence[Trial] = ()  # earlier trials that turned out otherwise; it grows
+    stop_at: Callable[[], float | None] = lambda: None  # objective at which a run is of no use any more
     trials: list[Trial] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
     logs: list[float] = field(default_factory=list)
@@ -116,7 +118,7 @@ class Evaluator:
         """How often a point was measured to its end."""
         return 0 if point in self.stopped else self.points.count(point)
 
-    def run(self, point: Point) -> Trial:
+    def run(self, point: Point) -> Plan[Trial]:
         """Run a point once more. Raises OutOfBudgetError; a KeyboardInterrupt passes through."""
         configuration = self.space.configuration(point)
         if self._answers[configuration]:
@@ -124,7 +126,18 @@ class Evaluator:
         recorded = self._recorded[configuration]
         if self.budget.remaining_runs == 0 or (not recorded and not self.budget.fits(max(self.run_s, 1e-3))):
             raise OutOfBudgetError
-        trial = recorded.pop(0) if recorded else self._measured(configuration, point)
+        if recorded:
+            trial = recorded.pop(0)
+        else:
+            begun_s, limit_s = self.budget.elapsed_s, self._limit_s(point)
+            trial = yield Run(
+                configuration,
+                Phase.SEARCH,
+                limit_s=limit_s if isfinite(limit_s) else None,
+                stop_at=self.stop_at() if configuration else None,
+            )
+            self.budget.spend(trial.reruns)
+            self._around_s.append(max(0.0, self.budget.elapsed_s - begun_s - trial.wall_s))
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         self.budget.spend()
@@ -147,12 +160,6 @@ class Evaluator:
             self._fit = None
             if trial.outcome is not Outcome.INTERRUPTED:
                 self._enter(trial)
-
-    def _measured(self, configuration: Configuration, point: Point) -> Trial:
-        begun_s = self.budget.elapsed_s
-        trial = self.measure(configuration, self._limit_s(point))
-        self._around_s.append(max(0.0, self.budget.elapsed_s - begun_s - trial.wall_s))
-        return trial
 
     def may_work(self, point: Point) -> bool:
         """Whether a point can be written down and contains nothing that failed."""

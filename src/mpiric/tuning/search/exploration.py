@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 from random import Random
 
+from mpiric.model.run import Plan
 from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.improvement import expected_improvement
 from mpiric.tuning.search.ranking import live_levels, only_live, rank
@@ -20,7 +21,7 @@ _EACH = 4  # runs of each configuration of a small space that do as well
 _TPE_AFTER = 40  # runs that parzen estimators need before they know anything
 
 
-def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
+def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> Plan[None]:
     """Run until ``keep()`` runs are left, or no gain worth having is expected several times in a row.
 
     What promises most over the best is run, the best itself where that was measured less often (the leader
@@ -29,7 +30,7 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
     quiet = 0
     while evaluator.runs_left() > keep() and quiet < _PATIENCE:
         if evaluator.is_original_due():
-            evaluator.run(evaluator.original)
+            yield from evaluator.run(evaluator.original)
             continue
         step, best = len(evaluator.trials), rank(evaluator)[0].point
         slow = _hopeless(evaluator)
@@ -45,7 +46,7 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> None:
         knows = step >= min(_LEARNING, _EACH * evaluator.space.size)
         quiet = quiet + 1 if hoped[first] < _ENOUGH and knows else 0
         times = evaluator.runs_of(points[first])
-        evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
+        yield from evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
 
 
 def _hopeless(evaluator: Evaluator) -> set[tuple[int, int]]:

@@ -1,5 +1,6 @@
 """The end of a search with many runs: the finalists against each other."""
 
+from mpiric.model.run import Plan
 from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.ranking import WORTH, Ranked, rank
 from mpiric.tuning.search.space import Point
@@ -8,14 +9,14 @@ _FINALISTS = 4
 _CLOSE = 2.0  # standard deviations within which a point may still be the best
 
 
-def hold_finals(evaluator: Evaluator, runs: int) -> None:
+def hold_finals(evaluator: Evaluator, runs: int) -> Plan[None]:
     """Successive halving: all finalists and the original run once a round, then the worse half leaves."""
     finalists = _close_to_best(rank(evaluator))[:_FINALISTS]
     last = len(evaluator.trials) + runs
     first = True
     while len(finalists) > 1 and len(evaluator.trials) + len(finalists) <= last:
         for point in [evaluator.original, *finalists] if first and runs > 8 else finalists:
-            evaluator.run(point)
+            yield from evaluator.run(point)
         first = False
         order = [entry.point for entry in rank(evaluator) if entry.point in finalists]
         finalists = order[: max(2, (len(order) + 1) // 2)] if len(order) > 2 else order

@@ -1,5 +1,6 @@
 """Screening: one setting after the other on top of the best so far."""
 
+from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
 from mpiric.tuning.search.effects import UNPROMISING
 from mpiric.tuning.search.evaluator import Evaluator
@@ -11,7 +12,7 @@ _Level = tuple[int, int]  # index of a factor, and one of its levels
 _FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
 
 
-def screen(evaluator: Evaluator, runs: int) -> None:
+def screen(evaluator: Evaluator, runs: int) -> Plan[None]:
     """Try each level once while its share of ``runs`` lasts, best first by promise.
 
     What promises nothing comes after all that does, and ends when several in a row brought nothing. Heavy
@@ -22,25 +23,25 @@ def screen(evaluator: Evaluator, runs: int) -> None:
     for factor, level in likely:
         if len(evaluator.trials) >= last:
             return
-        _try(evaluator, factor, level)
+        yield from _try(evaluator, factor, level)
     fruitless = 0
     for factor, level in unlikely:
         if len(evaluator.trials) >= last or (likely and fruitless >= _FRUITLESS):
             break
-        _try(evaluator, factor, level)
+        yield from _try(evaluator, factor, level)
         fruitless = 0 if level in live_levels(evaluator)[factor] else fruitless + 1
     for factor, level in heavy:
         if len(evaluator.trials) >= last:
             return
-        _try(evaluator, factor, level)
+        yield from _try(evaluator, factor, level)
 
 
-def _try(evaluator: Evaluator, factor: int, level: int) -> None:
+def _try(evaluator: Evaluator, factor: int, level: int) -> Plan[None]:
     """Run the best so far with one level more, now and then the original before it."""
     if any(point[factor] == level for point in evaluator.points):
         return  # known from runs made ahead
     if evaluator.is_original_due():
-        evaluator.run(evaluator.original)
+        yield from evaluator.run(evaluator.original)
     base = (
         only_live(rank(evaluator)[0].point, live_levels(evaluator))
         if evaluator.points
@@ -49,9 +50,9 @@ def _try(evaluator: Evaluator, factor: int, level: int) -> None:
     point = _with(base, factor, level)
     if point == base or not evaluator.may_work(point):
         return
-    trial = evaluator.run(point)
+    trial = yield from evaluator.run(point)
     if trial.outcome is not Outcome.OK and any(base) and point in evaluator.failed:
-        _blame(evaluator, _with(evaluator.original, factor, level))
+        yield from _blame(evaluator, _with(evaluator.original, factor, level))
 
 
 def _levels(evaluator: Evaluator) -> tuple[list[_Level], list[_Level], list[_Level]]:
@@ -71,10 +72,10 @@ def _levels(evaluator: Evaluator) -> tuple[list[_Level], list[_Level], list[_Lev
     return split
 
 
-def _blame(evaluator: Evaluator, alone: Point) -> None:
+def _blame(evaluator: Evaluator, alone: Point) -> Plan[None]:
     """Find out whether a setting fails by itself or only together with the others."""
     if evaluator.may_work(alone) and alone not in evaluator.points and evaluator.runs_left() >= 10:
-        evaluator.run(alone)
+        yield from evaluator.run(alone)
 
 
 def _with(point: Point, factor: int, level: int) -> Point:

@@ -14,17 +14,18 @@ configuration that contains it. The decisions follow from the seed and the measu
 interrupted search repeats them from the recorded trials and goes on.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import exp
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
+from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.backward_elimination import eliminate_backward
-from mpiric.tuning.search.evaluator import Evaluator, Measure, OutOfBudgetError
+from mpiric.tuning.search.evaluator import Evaluator, OutOfBudgetError
 from mpiric.tuning.search.exploration import explore
 from mpiric.tuning.search.finals import hold_finals
 from mpiric.tuning.search.ranking import Ranked, contributions, rank, slimmest, without_heavy
@@ -57,69 +58,41 @@ class SearchResult:
     runs: int = 0
 
 
-def search(
-    space: SearchSpace,
-    measure: Measure,
-    budget: Budget,
-    seen: Iterable[Trial] = (),
-    *,
-    known: Sequence[Trial] = (),
-    seed: int = 0,
-    objective_is_time: bool = True,
-    feasible: Callable[[Configuration], bool] = lambda _: True,
-    expected_s: float = 0.0,
-    corrected: Sequence[Trial] = (),
-    least_gain: float = 0.0,
-) -> SearchResult:
-    """Look for faster configurations.
+def search(evaluator: Evaluator, seed: int = 0, least_gain: float = 0.0) -> Plan[SearchResult]:
+    """Look for faster configurations; what gains less than ``least_gain`` is no candidate.
 
-    ``measure(configuration, limit_s)`` runs and records one trial (phase SEARCH); the limit may be infinite.
-    ``seen`` are recorded trials: those of phase OBSERVE inform from the start, those of phase SEARCH are
-    taken instead of running again when the search comes to the same configuration (as runs, not as time).
-    ``known`` are runs that were made ahead of the search, many at a time: all of them inform from the start.
-    ``feasible`` says without a run whether a configuration can be written down at all, and ``expected_s`` how
-    long a run takes before there is any. ``corrected`` grows while the search goes on: earlier trials that
-    turned out otherwise, which replace what was known of them. What gains less than ``least_gain`` is no
-    candidate.
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
-    evaluator = Evaluator(
-        space, measure, budget, seen, known, objective_is_time, feasible, expected_s, corrected
-    )
     with suppress(OutOfBudgetError):
-        _baseline(evaluator)
-        if space.factors:
+        yield from _baseline(evaluator)
+        if evaluator.space.factors:
             first = len(evaluator.trials)
 
             def runs() -> int:  # of which more fit as they become quicker
                 return len(evaluator.trials) - first + evaluator.runs_left()
 
-            screen(evaluator, runs() - _finals_runs(runs()))
-            explore(evaluator, lambda: _finals_runs(runs()), seed)
+            yield from screen(evaluator, runs() - _finals_runs(runs()))
+            yield from explore(evaluator, lambda: _finals_runs(runs()), seed)
             if runs() >= _FEWEST_FOR_FINALS:
-                hold_finals(evaluator, _finals_runs(runs()) // 3)
-                eliminate_backward(evaluator)
+                yield from hold_finals(evaluator, _finals_runs(runs()) // 3)
+                yield from eliminate_backward(evaluator)
     return _result(evaluator, least_gain)
 
 
 def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
     """Result of recorded trials alone, without a run: after an interruption."""
-    evaluator = Evaluator(space, _never, Budget())
+    evaluator = Evaluator(space, Budget())
     evaluator.take(trials)
     return _result(evaluator)
 
 
-def _never(configuration: Configuration, limit_s: float) -> Trial:
-    raise AssertionError(f"no run is made here: {configuration}, {limit_s}")
-
-
-def _baseline(evaluator: Evaluator) -> None:
+def _baseline(evaluator: Evaluator) -> Plan[None]:
     """Run the original twice, to have something to compare with; more often where one was disturbed."""
     failures = 0
     while (runs := evaluator.runs_of(evaluator.original)) < 2 or (
         runs < _MOST_BASELINE and evaluator.is_original_disturbed()
     ):
-        trial = evaluator.run(evaluator.original)
+        trial = yield from evaluator.run(evaluator.original)
         failures += trial.outcome is not Outcome.OK
         if failures == _ORIGINAL_FAILURES:
             raise ProgramFailedError(

@@ -23,6 +23,7 @@ _LEFT_OUT = (
     "written_bytes",
     "ended_unix_s",
 )  # where they are as ever
+_NOT_LOGGED = ("ranks", "marks", "took_s", "reruns")
 _OPTIONAL: Mapping[str, object] = {
     name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
 }
@@ -159,7 +160,8 @@ def _event(line: bytes) -> Mapping[str, object]:
 def trial_to_json(trial: Trial) -> dict[str, object]:
     """JSON object of a trial, enums by their words."""
     words = {"phase": trial.phase.value, "outcome": trial.outcome.value}
-    document = {**vars(trial), **words, "configuration": trial.configuration.as_dict()}
+    logged = {name: value for name, value in vars(trial).items() if name not in _NOT_LOGGED}
+    document = {**logged, **words, "configuration": trial.configuration.as_dict()}
     for name, absent in _OPTIONAL.items():
         if document[name] == absent:
             del document[name]

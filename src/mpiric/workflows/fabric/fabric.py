@@ -7,6 +7,7 @@ from mpiric import knobs, mpis
 from mpiric.fabric.carriers import varying
 from mpiric.fabric.pairs import disturbed_times, pair_reports, warnings_of
 from mpiric.host.host import Host
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import Fabric
@@ -17,7 +18,6 @@ from mpiric.workflows.fabric.history import fabric_baseline
 from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.expected import expected_situation
 
 

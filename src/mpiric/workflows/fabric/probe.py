@@ -6,6 +6,7 @@ from dataclasses import replace
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.lab.render import completed, spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, Segment
@@ -13,7 +14,6 @@ from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.workflows.launch.interchange import ready_to_serve
-from mpiric.workflows.launch.spelling import completed, spellings
 
 _SIZES_BYTES = (8, 1024, 65536, 1048576)
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from mpiric import knobs
+from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Try
 from mpiric.model.situation import Situation
-from mpiric.workflows.launch.spelling import can_be_written, render
 
 _IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx": "ucx", "mtl ofi": "ofi"}
 

@@ -1,20 +1,24 @@
 """`mpiric history`: tunes and recipes over time; whether a program has become slower since one of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.judge import Judge
+from mpiric.lab.lab import Lab, drive
+from mpiric.lab.recording import RECORDS
 from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
+from mpiric.model.run import Plan, Run
 from mpiric.model.situation import EVERYTHING
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Outcome, Phase
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
@@ -25,12 +29,9 @@ from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
 from mpiric.workflows.trials.observe import observe
-from mpiric.workflows.trials.recording import RECORDS
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
-from mpiric.workflows.trials.trials import Trials
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,11 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         ) as copies,
     ):
         copies.depend_on(inputs_seen(parsed.job))
-        trials = Trials(runner, copies, record, Judge(parse_objective(baseline.objective)))
-        trials.after_ended_run = after_ended_run
+        lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
+        lab.after_ended_run = after_ended_run
         narrator.phase(f"Again, to compare with {baseline.name}")
         observed = observe(
-            trials,
+            lab,
             parsed,
             host,
             EVERYTHING,
@@ -99,15 +100,12 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
             records=record.path / RECORDS if baseline.marks else None,
             wishes=_wishes(baseline),
         )
-        if trials.arming is not None:
-            trials.arming = replace(trials.arming, phases=frozenset({Phase.HISTORY}))
-        situation = with_host_names(observed.situation, host)
-        now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
-        for pair in range(max(runs, 9)):
-            for configuration in now:  # in turn, so that a drift of the machine meets both
-                result = trials.run(situation, configuration, Phase.HISTORY, pair=pair)
-                narrator.trial(result.trial, None, float("inf"))
-                now[configuration].append(_value(result.trial))
+        lab.situation = with_host_names(observed.situation, host)
+        now = drive(
+            in_turn(dict.fromkeys((Configuration(), baseline.configuration)), max(runs, 9)),
+            lab.measure,
+            lambda trial: narrator.trial(trial, None, float("inf")),
+        )
         record.append("finished", {"result": {}})
     rule = (request.confidence, request.minimum_effect)
     return DayComparison(
@@ -151,7 +149,13 @@ def _wishes(baseline: Baseline) -> MarkWishes | None:
     return MarkWishes(WHOLE_RUNS * last_s, fixed=(pair, window, f"those of {baseline.name}"), required=True)
 
 
-def _value(trial: Trial) -> float:
-    if trial.outcome is not Outcome.OK or trial.objective is None:
-        raise MpiricError(f"a run failed: {trial.configuration}: {trial.reason}")
-    return trial.objective
+def in_turn(configurations: Iterable[Configuration], rounds: int) -> Plan[dict[Configuration, list[float]]]:
+    """Run each configuration once a round, so that a drift of the machine meets all; their objectives."""
+    objectives: dict[Configuration, list[float]] = {configuration: [] for configuration in configurations}
+    for number in range(rounds):
+        for configuration, values in objectives.items():
+            trial = yield Run(configuration, Phase.HISTORY, pair=number)
+            if trial.outcome is not Outcome.OK or trial.objective is None:
+                raise MpiricError(f"a run failed: {trial.configuration}: {trial.reason}")
+            values.append(trial.objective)
+    return objectives

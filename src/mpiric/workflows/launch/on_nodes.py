@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
+from mpiric.lab.render import spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 from mpiric.model.knob import Need
 from mpiric.model.situation import Situation
 from mpiric.schedulers import find_allocation
-from mpiric.workflows.launch.spelling import spellings
 
 _LOOK = r"""
 local=${MPI_LOCALRANKID:-${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-${PALS_LOCAL_RANKID:-0}}}}

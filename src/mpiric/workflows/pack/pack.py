@@ -9,11 +9,11 @@ from mpiric import __version__
 from mpiric.host.host import Host
 from mpiric.host.installation.images import best_format, write_image
 from mpiric.host.secrets import masked
+from mpiric.lab.render import render
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, Pack
 from mpiric.model.quoting import sh_command
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.pack.entry import PackEntry, entry_of
 from mpiric.workflows.pack.gather import gather
 from mpiric.workflows.pack.glibc import check_glibc

@@ -8,13 +8,13 @@ from pathlib import Path
 from mpiric import knobs, mpis
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.lab.render import spellings
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.pack import Content, ContentKind, LeftOut, SettingsNeed
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.workflows.launch.spelling import spellings
 from mpiric.workflows.pack.glibc import FLOOR
 from mpiric.workflows.run.run import AppliedRecipe
 

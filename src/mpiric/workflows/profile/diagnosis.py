@@ -49,7 +49,7 @@ class Diagnosis:
     @property
     def status(self) -> int:
         """The program's own; 0 when it ran well until it was ended at the limit."""
-        return 0 if self.profiled.ran.was_ended else self.profiled.ran.status
+        return self.profiled.status
 
     def among(self, wanted: frozenset[str]) -> tuple[str, ...]:
         """Ids of findings that are named, or whose room is: ``run``, ``placement``, ``settings``, ``any``."""

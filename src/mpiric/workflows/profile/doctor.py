@@ -35,7 +35,7 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
     with _directory(request) as directory:
         done = profile(replace(request, directory=directory), host)
     machine = done.prepared.parsed.machine
-    with after_run(done.ran.status):
+    with after_run(done.trial.exit_status):
         return Diagnosis(
             profiled=done,
             of_run=done.profile.advice if done.profile else (),

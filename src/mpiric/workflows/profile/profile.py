@@ -7,13 +7,19 @@ from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.host.processes.foreground import Ran, run_in_foreground
 from mpiric.host.secrets import masked
+from mpiric.lab.foreground import Foreground
+from mpiric.lab.probes import WholeRun
+from mpiric.lab.recording import Recorder, recorder_of
+from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch
 from mpiric.model.profile import NodeTopology, Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
+from mpiric.model.run import Run
+from mpiric.model.spelling import Spelling
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.pace import run_pace
@@ -30,7 +36,6 @@ from mpiric.workflows.profile.record_directory import FAILING, directory_of, loc
 from mpiric.workflows.profile.report import with_others
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.run.under_another import under_another, with_mpi
-from mpiric.workflows.trials.recording import recorder_of
 
 _FLUSH_S = 0.3  # for ranks to write out what they have buffered, before their run is ended
 
@@ -39,11 +44,15 @@ _FLUSH_S = 0.3  # for ranks to write out what they have buffered, before their r
 class PreparedProfile:
     """What will be run."""
 
-    launch: Launch
     parsed: ParsedJob
     directory: Path
-    library: str  # absolute path of the runtime, "" where this installation has none to load
+    recorder: Recorder | None  # None where this installation has no runtime to load
     why_not: MpiricError | None = None  # why it has none
+
+    @property
+    def launch(self) -> Launch:
+        """The command as it is run; as it is where nothing can be recorded."""
+        return _render(self.parsed, self.recorder.spelling(self.directory) if self.recorder else None)
 
 
 @dataclass(frozen=True)
@@ -51,10 +60,20 @@ class Profiled:
     """What came of it; without a record there is a sentence that says why."""
 
     prepared: PreparedProfile
-    ran: Ran
+    trial: Trial
     record: Record | None
     profile: Profile | None
     why_not: MpiricError | None = None
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether the program was ended at the limit."""
+        return self.trial.outcome is Outcome.TIMED_OUT
+
+    @property
+    def status(self) -> int:
+        """The program's own exit status; 0 when it ran well until it was ended at the limit."""
+        return 0 if self.was_ended else self.trial.exit_status
 
     @property
     def pace(self) -> tuple[str | None, tuple[tuple[int, float], ...]]:
@@ -85,9 +104,8 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
     try:
         recorder = recorder_of(parsed.job, family, options)
     except NotFoundError as error:
-        return PreparedProfile(launchers.render(parsed.job, []), parsed, directory, "", error)
-    spelled = [("profile", "on", recorder.spelling(directory))]
-    return PreparedProfile(launchers.render(parsed.job, spelled), parsed, directory, recorder.library)
+        return PreparedProfile(parsed, directory, None, error)
+    return PreparedProfile(parsed, directory, recorder)
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
@@ -96,58 +114,52 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     Raises AfterRunError for what fails when the program has ended.
     """
     prepared = prepare(request, host)
-    if reason := _why_not(prepared, host):
-        return _unrecorded(prepared, request, reason, host)
+    parsed = prepared.parsed
+    job, lock = parsed.job, None
+    run = Run(Configuration(), Phase.RECORD, limit_s=request.limit_s)
+    why_not = prepared.why_not
+    if prepared.recorder is not None and (reason := why_not_loadable(job, prepared.recorder.library, host)):
+        why_not = MpiricError(reason)
+    if why_not is not None:
+        why_not = MpiricError(f"nothing was recorded: {why_not.message}", hint=why_not.hint)
+    else:
+        try:
+            lock = lock_emptied(prepared.directory)
+        except OSError as error:
+            why_not = unwritable(prepared.directory, error)
+            if error.errno not in FAILING:
+                raise why_not from error
     try:
-        lock = lock_emptied(prepared.directory)
-    except OSError as error:
-        why_not = unwritable(prepared.directory, error)
-        if error.errno not in FAILING:
-            raise why_not from error
-        return _unrecorded(prepared, request, why_not, host)
-    try:
-        ran = _run(prepared, request, host)
-        with after_run(ran.status):
-            return _read_profile(prepared, ran, request, host)
+        probe = None if why_not else WholeRun(prepared.recorder, prepared.directory, keeps_files=True)
+        with cleaned_nodes(job, parsed.nodes, host) as after_ended_run:
+            lab = Foreground(
+                lambda _, spelling: _render(parsed, spelling),
+                job.environment,
+                request.output,
+                after_ended_run=after_ended_run,
+            )
+            trial = lab.measure(replace(run, probe=probe))
+        if why_not is not None:
+            return Profiled(replace(prepared, recorder=None), trial, None, None, why_not)
+        with after_run(trial.exit_status):
+            return _read_profile(prepared, trial, request, host)
     finally:
-        with suppress(OSError):
-            lock.release()
+        if lock is not None:
+            with suppress(OSError):
+                lock.release()
 
 
-def _why_not(prepared: PreparedProfile, host: Host) -> MpiricError | None:
-    """Why the ranks cannot be given the runtime; None where they can."""
-    if missing := prepared.why_not:
-        return MpiricError(f"nothing was recorded: {missing.message}", hint=missing.hint)
-    reason = why_not_loadable(prepared.parsed.job, prepared.library, host)
-    return MpiricError(f"nothing was recorded: {reason}") if reason else None
+def _render(parsed: ParsedJob, spelling: Spelling | None) -> Launch:
+    return launchers.render(parsed.job, [("profile", "on", spelling)] if spelling else [])
 
 
-def _run(prepared: PreparedProfile, request: ProfileRequest, host: Host) -> Ran:
-    """Run the command, and clean its nodes when it did not end by itself."""
-    job = prepared.parsed.job
-    with cleaned_nodes(job, prepared.parsed.nodes, host) as after_ended_run:
-        ran = run_in_foreground(prepared.launch, job.environment, request.output, request.limit_s)
-        if ran.status or ran.was_ended:
-            after_ended_run()
-    return ran
-
-
-def _unrecorded(
-    prepared: PreparedProfile, request: ProfileRequest, why_not: MpiricError, host: Host
-) -> Profiled:
-    """Run the command as it is, where nothing can be recorded."""
-    untouched = replace(prepared, launch=launchers.render(prepared.parsed.job, []))
-    ran = _run(untouched, request, host)
-    return Profiled(untouched, ran, None, None, why_not)
-
-
-def _read_profile(prepared: PreparedProfile, ran: Ran, request: ProfileRequest, host: Host) -> Profiled:
+def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileRequest, host: Host) -> Profiled:
     directory, machine = prepared.directory, prepared.parsed.machine
     merge_parts(directory)
     try:
         record = read_record(directory)
     except MpiricError as error:
-        return Profiled(prepared, ran, None, None, explain_missing_record(error, prepared.parsed, host))
+        return Profiled(prepared, trial, None, None, explain_missing_record(error, prepared.parsed, host))
     analysed = analyse(record, sh_command(masked(request.argv)))
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
     found = with_others(name_sites(analysed, host), directory)
@@ -156,4 +168,6 @@ def _read_profile(prepared: PreparedProfile, ran: Ran, request: ProfileRequest, 
         replace(each, commands=tuple(with_mpi(command, request.mpi) for command in each.commands))
         for each in found.advice
     )
-    return Profiled(prepared, ran, record, replace(found, shape=shape, advice=advice, asked_mpi=request.mpi))
+    return Profiled(
+        prepared, trial, record, replace(found, shape=shape, advice=advice, asked_mpi=request.mpi)
+    )

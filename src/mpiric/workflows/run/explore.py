@@ -8,11 +8,14 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
+from mpiric.lab.judge import written_by_originals
+from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.evidence import Verdict
 from mpiric.model.knob import ResultsEffect
 from mpiric.model.marks import MarkPair
+from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.explore.blocks import Assignment, assign
 from mpiric.tuning.explore.evidence import Explored, explored
@@ -38,9 +41,7 @@ from mpiric.workflows.run.explore_series import (
 from mpiric.workflows.run.first_run import is_first_whole_run, note_whole_run, write_down
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.run.time_left import near_its_limit
-from mpiric.workflows.run.watched import WatchedRun, arming_of, run_watched
-from mpiric.workflows.trials.arming import Arming
-from mpiric.workflows.trials.judge import written_by_originals
+from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
 
 Say = Callable[[str], None]
 
@@ -71,8 +72,8 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
     """
     applied = prepared.applied
     why = not_explored_because(prepared)
-    arming = arming_of(applied.recipe, applied.situation, host) if applied and not why else None
-    if applied is None or arming is None:
+    probe = probe_of(applied.recipe, applied.situation, host) if applied and not why else None
+    if applied is None or probe is None:
         say(f"not explored: {why or 'the ranks cannot be given a runtime that knows marks'}")
         return None
     directory = series_directory(store, applied.fingerprint, applied.recipe)
@@ -83,7 +84,7 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
         return None
     if turn is None:
         return None
-    return _run(turn, directory, applied, arming, prepared, host, say)
+    return _run(turn, directory, applied, probe, prepared, host, say)
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def _run(
     turn: _Turn,
     directory: Path,
     applied: AppliedRecipe,
-    arming: Arming,
+    probe: BetweenMarkers,
     prepared: PreparedRun,
     host: Host,
     say: Say,
@@ -154,17 +155,17 @@ def _run(
         configuration,
         applied.situation,
         prepared.environment,
-        arming if turn.job else None,
+        probe if turn.job else None,
         marks,
         host,
         written_by_originals(applied.path.parent),
     )
-    with after_run(watched.ran.status):
+    with after_run(watched.trial.exit_status):
         if turn.side is Side.RECIPE and is_first_whole_run(prepared):
             note_whole_run(applied, watched, say)
         if turn.job is not None:
             _enter_end(turn.job, directory, applied, watched, say)
-    return watched.ran.status
+    return watched.trial.exit_status
 
 
 def _enter_end(
@@ -172,10 +173,16 @@ def _enter_end(
 ) -> None:
     marks = applied.recipe.marks
     assert marks is not None
-    pace = pace_of(watched.marks, marks.pair)
+    pace = pace_of(watched.trial.marks, marks.pair)
     nan = "" if marks.prints_nan else watched.nan
-    end = JobEnd(watched.ran.status, watched.ran.was_asked_to_end, nan, watched.ran.elapsed_s, pace)
-    if watched.marks is None:
+    end = JobEnd(
+        watched.trial.exit_status,
+        watched.trial.outcome is Outcome.INTERRUPTED,
+        nan,
+        watched.trial.wall_s,
+        pace,
+    )
+    if watched.trial.marks is None:
         say("its ranks left no marks: the job counts as one of which nothing is known")
     with open_ledger(directory) as log:
         log.append("ended", end_fields(job.job, end))

@@ -16,6 +16,7 @@ from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.recipe import Fingerprint, Recipe
+from mpiric.profile.marks import read_marks
 from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.explore.blocks import Assignment
 from mpiric.tuning.explore.ledger import VERSION, ExploredJob, JobEnd, Ledger, end_fields, read_ledger
@@ -23,7 +24,6 @@ from mpiric.tuning.marks.later_pace import pace_of
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.lock import process_started
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog, default_store
-from mpiric.workflows.run.watched import marks_in
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
 
 _DIRECTORY = "explore"  # of the store
@@ -110,7 +110,10 @@ def settle(log: TuneLog, jobs: tuple[ExploredJob, ...], host: Host) -> None:
     for job in jobs:
         if job.end is None and _is_gone(job, host):
             job_directory = log.path / job.job  # not where the ledger says: somebody may have edited it
-            marks = marks_in(job_directory)
+            try:
+                marks = read_marks(job_directory)
+            except MpiricError:
+                marks = None
             pace = pace_of(marks, pair) if pair else None
             log.append("ended", end_fields(job.job, JobEnd(None, asked=True, pace=pace)))
             if marks is not None:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.lab.judge import written_by_originals
 from mpiric.model.errors import MpiricError, after_run
+from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.explore.evidence import has_failed
 from mpiric.tuning.explore.ledger import JobEnd
@@ -15,8 +17,7 @@ from mpiric.tuning.recipe_marks import write_whole_check
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
-from mpiric.workflows.run.watched import WatchedRun, arming_of, run_watched
-from mpiric.workflows.trials.judge import written_by_originals
+from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
 
 Say = Callable[[str], None]
 _DIRECTORY = "whole-runs"  # of the store
@@ -35,14 +36,14 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
     assert applied is not None
     say("its first whole run: exit status, NaN in the output and the pace of later steps are looked at")
     directory = (store or default_store()).absolute() / _DIRECTORY / secrets.token_hex(6)
-    arming = arming_of(applied.recipe, applied.situation, host)
+    probe = probe_of(applied.recipe, applied.situation, host)
     written = written_by_originals(applied.path.parent)
     watched = run_watched(
-        prepared.configuration, applied.situation, prepared.environment, arming, directory, host, written
+        prepared.configuration, applied.situation, prepared.environment, probe, directory, host, written
     )
-    with after_run(watched.ran.status):
+    with after_run(watched.trial.exit_status):
         note_whole_run(applied, watched, say)
-    return watched.ran.status
+    return watched.trial.exit_status
 
 
 def note_whole_run(applied: AppliedRecipe, watched: WatchedRun, say: Say) -> None:
@@ -71,8 +72,8 @@ def write_down(path: Path, check: WholeCheck, say: Say) -> None:
 
 def whole_check_of(applied: AppliedRecipe, watched: WatchedRun) -> WholeCheck | None:
     """What a run that had nothing to be compared with shows; None for one that shows nothing."""
-    end = JobEnd(watched.ran.status, watched.ran.was_asked_to_end)
-    if end.status and (not has_failed(end) or (watched.carried_marks and watched.marks is None)):
+    end = JobEnd(watched.trial.exit_status, watched.trial.outcome is Outcome.INTERRUPTED)
+    if end.status and (not has_failed(end) or (watched.carried_marks and watched.trial.marks is None)):
         return None
     if end.status:
         return WholeCheck(WholeVerdict.DIFFERS, f"it ended with status {end.status}")
@@ -81,5 +82,5 @@ def whole_check_of(applied: AppliedRecipe, watched: WatchedRun) -> WholeCheck | 
         return WholeCheck(WholeVerdict.DIFFERS, f"it printed a NaN: {watched.nan}")
     if marks is None:
         return WholeCheck(WholeVerdict.NO_REFERENCE)
-    later = against_forecast(pace_of(watched.marks, marks.pair), marks.pair, marks.per_mark_s[1])
+    later = against_forecast(pace_of(watched.trial.marks, marks.pair), marks.pair, marks.per_mark_s[1])
     return WholeCheck(WholeVerdict.NO_REFERENCE, later)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.rank_order import RankOrders
@@ -20,7 +21,6 @@ from mpiric.workflows.launch.fingerprints import of_mpi, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.on_nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.run.collectives import RunRequest

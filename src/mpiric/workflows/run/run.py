@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric import knobs, launchers
 from mpiric.host.host import Host
+from mpiric.lab.render import completed, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.knob import FilesEffect
@@ -17,7 +18,6 @@ from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
 from mpiric.workflows.launch.on_nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
-from mpiric.workflows.launch.spelling import completed, render
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
 from mpiric.workflows.run.file_warnings import file_warnings

@@ -18,6 +18,7 @@ from mpiric.model.allocation import End
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.run import Run
 from mpiric.model.trial import Phase
 from mpiric.schedulers import (
     LOG,
@@ -31,7 +32,7 @@ from mpiric.schedulers import (
     job_settings,
     name_of,
 )
-from mpiric.tuning.blocks import Planned, deal
+from mpiric.tuning.blocks import deal
 from mpiric.tuning.files import write_whole
 
 JOBS = "jobs"  # ids of the jobs of a submission, one a line
@@ -74,7 +75,7 @@ class ArrayRound:
         """How many blocks it has; round 0 has none."""
         return len(self._plan())
 
-    def plan(self, blocks: Sequence[Sequence[Planned]]) -> None:
+    def plan(self, blocks: Sequence[Sequence[Run]]) -> None:
         """Write what its elements do; blocks without runs are of work that plans itself."""
         document = [
             [
@@ -97,10 +98,10 @@ class ArrayRound:
             runs = [run for element in range(self.size) for run in self.block(element)]
             self.plan(deal(runs, count) if runs else [()] * count)
 
-    def block(self, element: int) -> tuple[Planned, ...]:
+    def block(self, element: int) -> tuple[Run, ...]:
         """Runs of one element."""
         return tuple(
-            Planned(
+            Run(
                 Configuration.of({str(knob): str(value) for knob, value in run["configuration"].items()}),
                 Phase(run["phase"]),
                 int(run["pair"]),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mpiric import knobs
+from mpiric.lab.recording import Recorded
 from mpiric.model.behaviour import Behaviour
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.profile.behaviour import behaviour_of, merged
-from mpiric.workflows.trials.recording import Recorded
 
 _DRIVER = re.compile(r"^(?:ufs|nfs|lustre|gpfs|panfs|daos|testfs):")
 _DEVICE = re.compile(r"MPICH Device:\s*(\S+)")

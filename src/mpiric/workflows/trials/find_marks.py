@@ -4,16 +4,21 @@ A first run shows what counts the program's steps (see `learn_marks`). Then runs
 original end at the mark that was chosen: it is one if all of them had done the same work.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 from mpiric.host.host import Host
+from mpiric.lab.lab import Lab
+from mpiric.lab.mark_judge import crossings
+from mpiric.lab.probes import between
+from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
+from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.marks.agreement import disagreement
@@ -21,11 +26,8 @@ from mpiric.tuning.marks.forecast import marks_of
 from mpiric.tuning.marks.repeatable import repeatable_hint
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
-from mpiric.workflows.trials.arming import Arming, runtime_with_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
-from mpiric.workflows.trials.mark_judge import crossings
-from mpiric.workflows.trials.recording import Recorded
-from mpiric.workflows.trials.trials import TrialResult, Trials
+from mpiric.workflows.trials.recorder import runtime_with_marks
 
 _ORIGINALS = 3  # that end at the mark
 _PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one
@@ -39,7 +41,6 @@ class FoundMarks:
     window: MarkWindow
     why: str
     originals: tuple[Trial, ...]
-    left: tuple[RunMarks, ...] = field(repr=False)  # what each of them left
     recorded: Recorded | None = None  # of the run that they were found in
     why_unrecorded: str = ""
 
@@ -52,14 +53,9 @@ class FoundMarks:
 
 
 def find_marks(
-    trials: Trials,
-    situation: Situation,
-    host: Host,
-    narrator: Narrator,
-    records: Path | None,
-    wishes: MarkWishes,
+    lab: Lab, host: Host, narrator: Narrator, records: Path | None, wishes: MarkWishes
 ) -> FoundMarks:
-    """Find the marks of a program and arm the trials with them. Raises NoMarksError.
+    """Find the marks of a program, at which the lab's runs end from now on. Raises NoMarksError.
 
     Those that are not fixed are looked for in a run that is recorded into ``records``.
     """
@@ -69,17 +65,17 @@ def find_marks(
         pair, window, why = wishes.fixed
     else:
         assert records is not None
-        learned = learn_marks(trials, situation, host, records, wishes)
+        learned = learn_marks(lab, host, records, wishes)
         pair, window, why = learned.pair, learned.window, learned.why
         recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
-    library = _library(pair, situation, host)
+    library = _library(pair, lab.situation, host)
     chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
-        trials.arming = Arming(library, frozenset({Phase.OBSERVE}), pair, ends=True)
-        results = _originals(trials, situation, narrator, window)
-        left = [result.marks for result in results if result.marks is not None]
+        lab.probes = {Phase.OBSERVE: between(pair, library, ends=True)}
+        originals = _originals(lab, narrator, window)
+        left = [trial.marks for trial in originals if trial.marks is not None]
         if different := disagreement([crossings(marks, pair) for marks in left]):
-            hint = repeatable_hint(program_name(situation.job))
+            hint = repeatable_hint(program_name(lab.situation.job))
             more = f" ({hint})" if hint else ""
             raise NoMarksError(f"its steps are not the same work in every run: {different}{more}")
         judged = choose_window(
@@ -91,10 +87,9 @@ def find_marks(
         length = pair.last - pair.first
         pair = replace(pair, first=judged.first, last=judged.first + length)
         window = replace(window, first=pair.first, last=pair.last)
-    originals = tuple(result.trial for result in results)
-    phases = frozenset({Phase.OBSERVE, Phase.SEARCH, Phase.PROOF})
-    trials.arming = Arming(library, phases, pair, ends=True)
-    return FoundMarks(pair, window, why, originals, tuple(left), recorded, why_unrecorded)
+    compared = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF, Phase.HISTORY)
+    lab.probes = dict.fromkeys(compared, between(pair, library, ends=True))
+    return FoundMarks(pair, window, why, tuple(originals), recorded, why_unrecorded)
 
 
 def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
@@ -107,22 +102,19 @@ def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
         raise NoMarksError(error.message) from error
 
 
-def _originals(
-    trials: Trials, situation: Situation, narrator: Narrator, window: MarkWindow
-) -> list[TrialResult]:
+def _originals(lab: Lab, narrator: Narrator, window: MarkWindow) -> list[Trial]:
     """Run the original to the mark a few times. Raises NoMarksError when a run does not end there."""
-    results: list[TrialResult] = []
+    originals: list[Trial] = []
     for _ in range(_ORIGINALS):
         limit_s = _PATIENCE * window.last_s + _SLACK_S
-        result = trials.run(situation, Configuration(), Phase.OBSERVE, limit_s, observe=True)
-        narrator.trial(result.trial, None, float("inf"))
-        trial = result.trial
+        trial = lab.measure(Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True))
+        narrator.trial(trial, None, float("inf"))
         if trial.outcome is not Outcome.OK:
             raise NoMarksError(f"a run that was to end at the mark {trial.reason or 'failed'}")
-        if why_not := _not_there(result):
+        if why_not := _not_there(trial):
             raise NoMarksError(why_not)
-        results.append(result)
-    return results
+        originals.append(trial)
+    return originals
 
 
 _FLAGS = {
@@ -133,9 +125,9 @@ _FLAGS = {
 }
 
 
-def _not_there(result: TrialResult) -> str:
+def _not_there(trial: Trial) -> str:
     """Why a run of the original is of no use for comparing others with it, "" where it is."""
-    marks, split = result.marks, result.trial.split
+    marks, split = trial.marks, trial.split
     if marks is None:
         return "its ranks left no marks"
     if marks.runs > 1:
@@ -148,7 +140,7 @@ def _not_there(result: TrialResult) -> str:
     absent = [rank.rank for rank in marks.ranks if rank.last is None]
     if len(absent) == len(marks.ranks):
         return f"a run ended before the mark, after {marks.ranks[0].calls} of such calls on rank 0"
-    if absent and not result.trial.came_early:
+    if absent and not trial.came_early:
         return f"rank {absent[0]} did not come to the mark, while others did"
     return "" if split is not None and split.per_mark_s is not None else "a run did not come to the mark"
 

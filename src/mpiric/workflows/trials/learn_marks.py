@@ -11,12 +11,16 @@ from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.lab.lab import Lab
+from mpiric.lab.output_follower import EVERY_S, OutputFollower
+from mpiric.lab.probes import WholeRun
+from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
-from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Run
+from mpiric.model.trial import Outcome, Phase
 from mpiric.profile.call_places import modules_of
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_file
@@ -26,12 +30,9 @@ from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
 from mpiric.tuning.marks.printed import choose_printed, printed_pace
 from mpiric.tuning.marks.relation import marks_per_line
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
-from mpiric.workflows.trials.arming import runtime_with_marks
-from mpiric.workflows.trials.output_follower import EVERY_S, OutputFollower
 from mpiric.workflows.trials.record_original import Recordings
-from mpiric.workflows.trials.recording import Recorded, recorder_for
-from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
-from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.trials.recorder import recorder_for, runtime_with_marks
+from mpiric.workflows.trials.run_recorded import recorded_by, recorded_run
 
 WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
 _LEAST_SEEN_S = 2.0
@@ -86,27 +87,31 @@ class _Found:
     window: MarkWindow | None = None
 
 
-def learn_marks(
-    trials: Trials, situation: Situation, host: Host, records: Path, wishes: MarkWishes
-) -> LearnedMarks:
+def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> LearnedMarks:
     """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
-    directory = records / f"steps-{trials.count + 1}"
+    directory = records / f"steps-{lab.count + 1}"
     try:
-        runtime_with_marks(situation, host)
+        runtime_with_marks(lab.situation, host)
         unloadable = ""
     except MpiricError as error:
         unloadable = error.message
     if unloadable and wishes.named and not wishes.named.key.is_printed:
         raise NoMarksError(f"the mark {wishes.named.text} cannot be seen: {unloadable}")
-    output = OutputFollower(trials.next_stdout)
+    output = OutputFollower(lab.next_stdout)
     watch = _Watch(None if unloadable else directory, output, wishes, time.monotonic())
-    trial = _run(trials, situation, host, watch)
+    early_end = EarlyEnd(watch.will_do, every_s=EVERY_S)
+    if unloadable:
+        run = Run(Configuration(), Phase.RECORD, probe=WholeRun(early_end=early_end))
+    else:
+        recorder = recorder_for(lab.situation, host)
+        run = recorded_run(Configuration(), recorder, directory, early_end=early_end)
+    trial = lab.measure(run)
     if trial.outcome is not Outcome.OK:
         raise NoMarksError(f"a run of it {trial.reason or 'failed'}")
     recorded, why = None, unloadable
     if not unloadable:
         try:
-            recorded = recorded_by(trial, situation, directory, trials.runs.ran_in)
+            recorded = recorded_by(trial, lab, directory)
         except MpiricError as error:
             why = error.message
     result = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
@@ -133,14 +138,6 @@ def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> I
         printed = watch.output.printed(watch.begun_s, time.monotonic())
         if sentence := marks_per_line(calls, first.seen_s, printed):
             yield sentence
-
-
-def _run(trials: Trials, situation: Situation, host: Host, watch: "_Watch") -> Trial:
-    early = EarlyEnd(watch.will_do, every_s=EVERY_S)
-    if watch.directory is None:
-        return trials.run(situation, Configuration(), Phase.RECORD, early_end=early).trial
-    recorder = recorder_for(situation, host)
-    return run_recorded(trials, situation, Configuration(), recorder, watch.directory, early_end=early)
 
 
 @dataclass

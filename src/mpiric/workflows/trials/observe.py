@@ -7,6 +7,9 @@ from statistics import median
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
+from mpiric.lab.lab import Lab
+from mpiric.lab.recording import Recorded
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
@@ -21,15 +24,12 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.behaviour import observed_behaviour
 from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_mpi
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
 from mpiric.workflows.trials.record_original import not_recorded, record_original
-from mpiric.workflows.trials.recording import Recorded
-from mpiric.workflows.trials.trials import Trials
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
@@ -51,7 +51,7 @@ class Observed:
 
 
 def observe(
-    trials: Trials,
+    lab: Lab,
     parsed: ParsedJob,
     host: Host,
     allowed: Allowed,
@@ -71,36 +71,36 @@ def observe(
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands, and
     MpiricError when the budget is over before its first run is.
     """
-    unknown = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
-    runs = OriginalRuns(trials, narrator, parsed.job.argv, budget)
+    lab.situation = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
+    runs = OriginalRuns(lab, narrator, parsed.job.argv, budget)
     if wishes is not None:
-        runs.untouched(unknown, after(wishes.long_s))
+        runs.untouched(after(wishes.long_s))
     else:
-        runs.to_the_end(unknown)
+        runs.to_the_end()
     required = wishes is not None and wishes.required
     is_long = not runs.whole or required
     ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
-        runs.untouched(unknown)  # a short run may end before all its ranks are seen
+        runs.untouched()  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
-    situation = situation_of(parsed, mpi, observation, allowed, host)
+    lab.situation = situation = situation_of(parsed, mpi, observation, allowed, host)
     marks_why = ""
     if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
-            found = find_marks(trials, situation, host, narrator, records, wishes)
-            return _at_marks(found, situation, trials, wishes, compare=compare)
+            found = find_marks(lab, host, narrator, records, wishes)
+            return _at_marks(found, lab, wishes, compare=compare)
         except NoMarksError as error:
             marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
             if required:
                 raise MpiricError(marks_why, hint=_WITHOUT_NAME if wishes.named else "") from error
-            trials.arming, trials.judge.at_mark = None, None
+            lab.probes, lab.judge.at_mark = {}, None
             runs.add(error.whole)
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             if not runs.whole:
-                runs.to_the_end(situation, marks_why)
-    _run_whole(runs, trials, situation, host, narrator, records)
+                runs.to_the_end(marks_why)
+    _run_whole(runs, host, records)
     situation = replace(situation, observation=_seen(runs, parsed, host))
     notes = runs.recorded.notes
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
@@ -110,29 +110,23 @@ def observe(
     behaviour = observed_behaviour(runs.recorded.recorded, situation)
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
     # With one run there is time for no other that would be compared with it.
-    trials.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
+    lab.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
+    lab.situation = situation
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
 
 
-def _run_whole(
-    runs: OriginalRuns,
-    trials: Trials,
-    situation: Situation,
-    host: Host,
-    narrator: Narrator,
-    records: Path | None,
-) -> None:
+def _run_whole(runs: OriginalRuns, host: Host, records: Path | None) -> None:
     """Make the runs to their end that the budget allows: untouched, recorded, and again if disturbed."""
     wanted = 2 if runs.whole[0].wall_s > _LONG_S else 3
     if runs.that_fit(wanted) and not runs.has_whole_untouched:
-        runs.untouched(situation)
+        runs.untouched()
     if records is not None:
-        runs.add(record_original(trials, situation, host, narrator, records, runs.that_fit(wanted)))
+        runs.add(record_original(runs.lab, host, runs.narrator, records, runs.that_fit(wanted)))
     while runs.that_fit(wanted):
-        runs.untouched(situation)
+        runs.untouched()
     for _ in range(DISTURBED_RUNS):
         if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
-            runs.untouched(situation)
+            runs.untouched()
 
 
 def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Path) -> bool:
@@ -142,19 +136,15 @@ def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Pa
     """
     if observation.mpi_names or runs.recorded.recorded or not runs.recorded.trials:
         return False
-    if any(
-        is_mpi_library(path) for seen_run in runs.seen for rank in seen_run.ranks for path in rank.libraries
-    ):
+    if any(is_mpi_library(path) for trial in runs.seen for rank in trial.ranks for path in rank.libraries):
         return False
     return not any(is_file(path) for path in records.rglob("*"))
 
 
-def _at_marks(
-    found: FoundMarks, situation: Situation, trials: Trials, wishes: MarkWishes, *, compare: bool
-) -> Observed:
+def _at_marks(found: FoundMarks, lab: Lab, wishes: MarkWishes, *, compare: bool) -> Observed:
     """What is known of a program whose runs end at a mark. Raises NoMarksError without an objective there."""
-    judge = trials.judge
-    judge.learn_at_mark(found.pair, list(zip(found.originals, found.left, strict=True)), compare=compare)
+    judge, situation = lab.judge, lab.situation
+    judge.learn_at_mark(found.pair, found.originals, compare=compare)
     if wishes.length_s is not None:
         judge.marks_of_length = found.marks_of_length(wishes.length_s)
     recorded = (found.recorded,) if found.recorded else ()
@@ -169,19 +159,20 @@ def _at_marks(
         originals = tuple(judge.valued(trial, launch, situation) for trial in found.originals)
     except MpiricError as error:
         raise NoMarksError(f"before the mark {error.message}") from error
+    lab.situation = situation
     notes = (not_recorded(found.why_unrecorded),) if found.why_unrecorded else ()
     return Observed(situation, originals, recorded, notes, marks=found)
 
 
 def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
-    fullest = max(reversed(runs.seen), key=lambda result: len(result.ranks))
+    fullest = max(reversed(runs.seen), key=lambda trial: len(trial.ranks))
     observation = Observation(
         wall_s=runs.wall_s,
         ranks=tuple(
             _preloadable(rank, parsed.job, host) for rank in fullest.ranks or expected_ranks(parsed, host)
         ),
-        ranks_s=fullest.trial.wall_s,
+        ranks_s=fullest.wall_s,
         cpus=parsed.machine.usable_cpu_count,
     )
     return with_mpi(observation, parsed.job, host)

@@ -7,14 +7,15 @@ from statistics import median_low
 
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.host.secrets import masked
+from mpiric.lab.lab import Lab
+from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.narrator import Narrator
-from mpiric.model.situation import Situation
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.workflows.trials.record_original import Recordings
-from mpiric.workflows.trials.trials import TrialResult, Trials
 
 _MORE_TIME = (
     "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for what counts its steps, "
@@ -30,11 +31,11 @@ DISTURBED_RUNS = 2  # more of them, where one was disturbed
 class OriginalRuns:
     """The runs so far; without a ``budget`` there is room for any."""
 
-    trials: Trials
+    lab: Lab
     narrator: Narrator
     argv: tuple[str, ...]
     budget: Budget | None
-    seen: list[TrialResult] = field(default_factory=list)  # untouched ones, whole or ended early
+    seen: list[Trial] = field(default_factory=list)  # untouched ones, whole or ended early
     recorded: Recordings = field(default_factory=Recordings)
 
     @property
@@ -55,7 +56,7 @@ class OriginalRuns:
         """
         if runs := self._untouched or self.recorded.trials:
             return median_low(trial.wall_s for trial in runs)
-        return max(result.trial.wall_s for result in self.seen)
+        return max(trial.wall_s for trial in self.seen)
 
     @property
     def is_disturbed(self) -> bool:
@@ -65,7 +66,7 @@ class OriginalRuns:
 
     @property
     def _untouched(self) -> list[Trial]:
-        return [result.trial for result in self.seen if not result.trial.came_early]
+        return [trial for trial in self.seen if not trial.came_early]
 
     def that_fit(self, wanted: int) -> int:
         """How many more the budget has room for, until there are as many whole ones as wanted."""
@@ -81,32 +82,33 @@ class OriginalRuns:
             (*mine.trials, *more.trials), (*mine.recorded, *more.recorded), (*mine.notes, *more.notes)
         )
 
-    def untouched(self, situation: Situation, early_end: EarlyEnd | None = None) -> Trial:
+    def untouched(self, early_end: EarlyEnd | None = None) -> Trial:
         """Make a run that is not recorded; repeat a run that fails after others have worked.
 
         Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
         """
         longest_s = max((trial.wall_s for trial in self.whole), default=None)
         limit_s = None if longest_s is None else _PATIENCE * longest_s + _SLACK_S
+        probe = WholeRun(early_end=early_end) if early_end else None
         for failures in range(1, _MOST_FAILURES + 1):
-            result = self.trials.run(
-                situation, Configuration(), Phase.OBSERVE, limit_s, observe=True, early_end=early_end
+            trial = self.lab.measure(
+                Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True, probe=probe)
             )
-            self.narrator.trial(result.trial, None, inf)
-            if result.trial.outcome is Outcome.OK:
+            self.narrator.trial(trial, None, inf)
+            if trial.outcome is Outcome.OK:
                 break
             if limit_s is None or failures == _MOST_FAILURES:
-                raise program_failed(self.argv, result.trial)
-        self.seen.append(result)
-        return result.trial
+                raise program_failed(self.argv, trial)
+        self.seen.append(trial)
+        return trial
 
-    def to_the_end(self, situation: Situation, marks_why: str = "") -> None:
+    def to_the_end(self, marks_why: str = "") -> None:
         """Make one for as long as the budget lasts. Raises MpiricError when it is over before the run is.
 
         ``marks_why`` says why runs cannot end at a mark.
         """
         left_s = inf if self.budget is None else self.budget.remaining_s
-        if left_s > 0 and not self.untouched(situation, None if left_s == inf else after(left_s)).came_early:
+        if left_s > 0 and not self.untouched(None if left_s == inf else after(left_s)).came_early:
             return
         assert self.budget is not None
         why = f", and runs cannot end at a mark: {marks_why}" if marks_why else ""

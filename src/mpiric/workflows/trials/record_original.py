@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.lab.lab import Lab
+from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
-from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Trial
-from mpiric.workflows.trials.recording import Recorded, recorder_for
-from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
-from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.trials.recorder import recorder_for
+from mpiric.workflows.trials.run_recorded import recorded_by, recorded_run
 
 _PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an untouched one
 
@@ -30,9 +30,7 @@ class Recordings:
     notes: tuple[str, ...] = ()
 
 
-def record_original(
-    trials: Trials, situation: Situation, host: Host, narrator: Narrator, records: Path, runs: int
-) -> Recordings:
+def record_original(lab: Lab, host: Host, narrator: Narrator, records: Path, runs: int) -> Recordings:
     """Run the original ``runs`` times recorded, each into a directory of its own in ``records``.
 
     The first run that leaves no record, or fails, is the last one: whether the program or the recording
@@ -41,16 +39,16 @@ def record_original(
     shutil.rmtree(records, ignore_errors=True)  # of an interrupted tune
     made: list[Trial] = []
     recorded: list[Recorded] = []
-    limit_s = _PATIENCE * situation.observation.wall_s + _SLACK_S
+    limit_s = _PATIENCE * lab.situation.observation.wall_s + _SLACK_S
     try:
-        recorder = recorder_for(situation, host)
+        recorder = recorder_for(lab.situation, host)
         for _ in range(runs):
-            directory = records / f"original-{trials.count + 1}"
-            trial = run_recorded(trials, situation, Configuration(), recorder, directory, limit_s)
+            directory = records / f"original-{lab.count + 1}"
+            trial = lab.measure(recorded_run(Configuration(), recorder, directory, limit_s))
             narrator.trial(trial, None, float("inf"))
             if trial.outcome is Outcome.OK:
                 made.append(trial)
-            recorded.append(recorded_by(trial, situation, directory, trials.runs.ran_in))
+            recorded.append(recorded_by(trial, lab, directory))
     except (MpiricError, OSError) as error:
         why = error.message if isinstance(error, MpiricError) else str(error.strerror)
         return Recordings(tuple(made), tuple(recorded), (not_recorded(why, len(recorded)),))

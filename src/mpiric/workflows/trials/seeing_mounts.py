@@ -8,11 +8,11 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import CopyPolicy
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.recording import Recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.schedulers import find_allocation
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.recording import Recorded
 
 
 def copy_policy(parsed: ParsedJob, host: Host, runner: Runner, *, in_place: bool) -> CopyPolicy:

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from statistics import median
 
 from mpiric.host.host import Host
+from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import parse_hints, parse_layouts, write_layout
 from mpiric.model.storage import FileLayout
@@ -13,7 +14,6 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import FileTimes
 from mpiric.profile.hints import Hints, read_hints
 from mpiric.storage import layouts_of
-from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.tune.state import TuneState
 
 InForce = dict[str, dict[str, tuple[str, str | None]]]

@@ -12,6 +12,7 @@ from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.host.secrets import masked
+from mpiric.lab.recording import RECORDS, read_recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.quoting import sh_command
@@ -31,8 +32,6 @@ from mpiric.workflows.submit.array_rounds import (
     was_cancelled,
 )
 from mpiric.workflows.trials.kept_marks import keep_marks
-from mpiric.workflows.trials.recording import RECORDS, read_recorded
-from mpiric.workflows.trials.trials import TrialSource
 from mpiric.workflows.tune.collectives import learn_collectives, with_learned
 from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
@@ -86,12 +85,10 @@ def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Ho
     """The runs of a block that are not made yet."""
     situation = with_learned(state.situation, array_round.submission, host)
     situation = with_planned_orders(situation, array_round.submission, host)
-    state.trials.watch_memory(situation)
+    state.situation = situation
+    state.lab.judge.limit_memory(situation)
     for run in left_of(array_round.block(element), state.log.read().trials):
-        result = state.trials.run(
-            situation, run.configuration, run.phase, run.limit_s, run.pair, run.replicate
-        )
-        state.narrator.trial(result.trial, None, float("inf"))
+        state.narrator.trial(state.lab.measure(run), None, float("inf"))
     array_round.finish(element)
 
 
@@ -107,10 +104,9 @@ def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host:
             return None
         _take_in(array_round, main)
         _learn(state, array_round, main, host)
-        trials = state.trials
         blocks = plan_round(state, array_round)
         if not blocks:
-            _observe_answer(state, trials, array_round, main, host)
+            _observe_answer(state, array_round, main, host)
             tuned = write_results(state, host, spent_s(main))
             if element is not None:
                 drop_after(array_round, host)
@@ -120,15 +116,13 @@ def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host:
     return None
 
 
-def _observe_answer(
-    state: TuneState, trials: TrialSource, array_round: ArrayRound, main: TuneLog, host: Host
-) -> None:
+def _observe_answer(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host) -> None:
     """Record the answer in this job, to be held against what the first one recorded of the command."""
     records = replace(array_round, number=0).directory(None) / RECORDS
     for directory in sorted(path for path in records.glob("*") if is_directory(path)):
         with suppress(MpiricError):  # no record, nothing to hold it against
             state.recorded = (read_recorded(directory, sh_command(masked(state.request.argv))),)
-    state.trials, state.budget = trials, budget_left(state)
+    state.is_planned, state.budget = False, budget_left(state)
     observe_answer(state, host)
     _take_in(array_round, main)
 

@@ -17,6 +17,7 @@ from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
+from mpiric.lab.other_program import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured
@@ -27,7 +28,6 @@ from mpiric.tuning.policy.flat import render_line
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys
 from mpiric.tuning.policy.together import over_sizes
 from mpiric.tuning.store.store import TuneLog
-from mpiric.workflows.launch.other_program import line_without_program
 from mpiric.workflows.policies.files import benchmark_file, learned_file
 from mpiric.workflows.sweep.directory import LOG
 from mpiric.workflows.sweep.explore import Effort, confirm, explore

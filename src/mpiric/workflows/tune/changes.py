@@ -1,10 +1,10 @@
 """The settings of a proved answer, each with its reason and its share of the gain."""
 
 from mpiric import knobs
+from mpiric.lab.render import completed, spellings
 from mpiric.model.evidence import Evidence
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import KnobChange
-from mpiric.workflows.launch.spelling import completed, spellings
 from mpiric.workflows.tune.save_recipe import reason_for
 
 

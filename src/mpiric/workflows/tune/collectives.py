@@ -7,6 +7,7 @@ from pathlib import Path
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.trial import Phase
 from mpiric.tuning.policy import condense
@@ -41,9 +42,10 @@ def learn_collectives(state: TuneState, host: Host) -> None:
         settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
         learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
         online = Configuration.of({_COLLECTIVES: "online"})
-        trial = state.trials.run(learning, online, Phase.SEARCH, _PATIENCE * wall_s + 10.0).trial
+        run = Run(online, Phase.SEARCH, limit_s=_PATIENCE * wall_s + 10.0, situation=learning)
+        trial = state.lab.measure(run)
         state.budget.spend(1)
-        state.report(trial)
+        state.show(trial)
         if state.marks is not None and not is_file(learned):
             state.note("nothing was learned of its collectives before the mark")
     job_s = request.spread.each_s if request.spread else inf

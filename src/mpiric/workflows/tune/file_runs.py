@@ -7,15 +7,14 @@ shows at the servers only.
 import re
 
 from mpiric import knobs
+from mpiric.lab.render import render
 from mpiric.model.amount import size
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Trial
 from mpiric.tuning.objective import TIMES
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
-from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.state import TuneState
 
 DEFAULT_SHARE = "5%"  # of what quota or disk leave
@@ -38,18 +37,18 @@ def begin_file_runs(state: TuneState) -> None:
 
     Inputs are then cold, unless the user wants them warm; no more is run than the allowed bytes.
     """
-    trials, request = state.trials, state.request
+    lab, request = state.lab, state.request
     acts = any(knobs.all_knobs()[dimension.knob].acts_on_files for dimension in state.space.dimensions)
     acts = acts or request.objective.text == "io"
-    if not acts or not isinstance(trials, Trials) or state.marks is not None:
+    if not acts or state.is_planned or state.marks is not None:
         return
-    trials.runs.cold = () if request.warm else inputs_seen(state.situation.job, state.recorded)
+    lab.runs.cold = () if request.warm else inputs_seen(state.situation.job, state.recorded)
     _bound_bytes(state)
-    if request.objective.text in TIMES and not trials.judge.until_safe:
-        trials.judge.until_safe = True
+    if request.objective.text in TIMES and not lab.judge.until_safe:
+        lab.judge.until_safe = True
         launch = render(Configuration(), state.situation)
         state.originals = tuple(
-            trials.judge.valued(trial, launch, state.situation) if trial.objective is not None else trial
+            lab.judge.valued(trial, launch, state.situation) if trial.objective is not None else trial
             for trial in state.originals
         )
 

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from functools import partial
-from math import isfinite
 from statistics import median
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.run import Plan
+from mpiric.model.trial import Outcome
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import TIMES
+from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.search import SearchResult, search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
@@ -23,7 +24,7 @@ _DISTURBED, _DISTURBED_SHARE = 2, 0.05  # disturbed runs and their share; the la
 _AHEAD = 0.95  # share of the original's objective; a lower one may be worth a proof
 
 
-def find_candidates(state: TuneState) -> list[Configuration]:
+def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     """Report what was noticed, then look for something faster; the candidates, best first."""
     request, situation, budget = state.request, state.situation, state.budget
     look_at_knobs(state)
@@ -34,55 +35,40 @@ def find_candidates(state: TuneState) -> list[Configuration]:
         state.narrator.say(shortfall)
     if request.site and not state.space.dimensions:
         state.note("nothing was tried: no setting that applies here would hold for every program (--site)")
-    state.narrator.phase(_heading(state))
+    needless = f", {len(state.cannot_matter)} cannot matter here" if state.cannot_matter else ""
+    state.narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply{needless}")
     for option, names in withheld(situation, request.only, request.without).items():
         state.note(f"not tried without {option}: {', '.join(names)}")
-    state.trials.watch_memory(situation)
+    if not state.is_planned:
+        state.lab.judge.limit_memory(situation)
     if earlier := kept_candidates(state):
         state.narrator.say("going on with the proof that its budget or an interruption had ended")
         state.candidates = {candidate.configuration: candidate for candidate in earlier}
         return list(state.candidates)
     is_between_marks = request.objective.text in TIMES and state.marks is not None
 
-    def search_with(allowance: Budget) -> SearchResult:
-        def measure(configuration: Configuration, limit_s: float) -> Trial:
-            before = state.trials.count
-            trial = state.trials.run(
-                situation,
-                configuration,
-                Phase.SEARCH,
-                limit_s if isfinite(limit_s) else None,
-                stop_at=_too_slow(state) if is_between_marks and configuration else None,
-            ).trial
-            allowance.spend(
-                state.trials.count - before - 1
-            )  # the original again, when an output was in doubt
-            state.searched.append(trial)
-            state.report(trial)
-            return trial
-
-        return search(
+    def search_with(allowance: Budget) -> Plan[SearchResult]:
+        evaluator = Evaluator(
             state.space,
-            measure,
             allowance,
             seen=() if state.known else [*state.originals, *state.earlier, *state.searched],
             known=state.known,
-            seed=request.seed,
             objective_is_time=request.objective.text in TIMES and state.marks is None,
             feasible=lambda configuration: is_worth_a_run(configuration, situation),
             expected_s=state.run_s,
-            corrected=state.trials.corrected,
-            least_gain=request.rule.minimum_effect,
+            corrected=() if state.is_planned else state.lab.corrected,
+            stop_at=lambda: _too_slow(state) if is_between_marks else None,
         )
+        return search(evaluator, request.seed, request.rule.minimum_effect)
 
     shared = partial(search_budget, budget, state.run_s, lambda: state.quickest_s, request.rule)
     allowance = shared()
-    result = search_with(allowance)
+    result = yield from search_with(allowance)
     budget.spend(runs := allowance.runs_done)
     if not result.candidates and not state.known and not_reached(state):
         # There is nothing to prove yet: the budget of the proof goes to configurations not yet tried.
         allowance = shared(keeps=partial(_is_ahead, state), replayed_runs=runs)
-        result = search_with(allowance)
+        result = yield from search_with(allowance)
         budget.spend(max(0, allowance.runs_done - runs))
     state.rejected.update(result.rejected)
     if result.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * result.runs):
@@ -121,11 +107,6 @@ def not_reached(state: TuneState) -> list[str]:
     """Knobs of the space that no run has set."""
     run = {name for trial in (*state.earlier, *state.searched) for name, _ in trial.configuration.items}
     return [dimension.knob for dimension in state.space.dimensions if dimension.knob not in run]
-
-
-def _heading(state: TuneState) -> str:
-    needless = f", {len(state.cannot_matter)} cannot matter here" if state.cannot_matter else ""
-    return f"Searching: {len(state.space.dimensions)} knobs apply{needless}"
 
 
 def look_at_knobs(state: TuneState) -> None:

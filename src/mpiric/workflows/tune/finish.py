@@ -7,16 +7,19 @@ from math import inf
 from pathlib import Path
 
 from mpiric.host.files import is_file
+from mpiric.lab.judge import Judge, kept_files, set_by
+from mpiric.lab.lab import Lab
+from mpiric.lab.probes import between
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
+from mpiric.model.marks import MarkPair
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
 from mpiric.tuning.marks.later_pace import UNREACHED, against_forecast, pace_of
-from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.arming import Arming
-from mpiric.workflows.trials.judge import Judge, kept_files, set_by
-from mpiric.workflows.trials.trials import TrialResult, Trials
+from mpiric.tuning.objective import Objective
 from mpiric.workflows.tune.reference import reference_output
 from mpiric.workflows.tune.state import TuneState
 
@@ -29,39 +32,38 @@ def finish(state: TuneState) -> None:
 
     These runs are not counted against the budget: how long they take is the program's own affair.
     """
-    request, trials = state.request, state.trials
+    request = state.request
     answer = next((each.configuration for each in state.evidence if each.verdict is Verdict.FASTER), None)
-    if not request.finish or answer is None or not isinstance(trials, Trials):
+    if not request.finish or answer is None:
         return
     if state.marks is None:
         state.note("--finish: every run went to its end already")
         return
     state.narrator.phase("Running the tuned command to its end")
-    with _whole_runs(trials, state):
-        state.whole = _check(state, trials, answer)
+    with _whole_runs(state.lab, state.marks.pair, state.request.objective):
+        state.whole = _check(state, answer)
     state.note(f"the whole run {state.whole.verdict.value}: {state.whole.why}")
 
 
 @contextmanager
-def _whole_runs(trials: Trials, state: TuneState) -> Iterator[None]:
+def _whole_runs(lab: Lab, pair: MarkPair, objective: Objective) -> Iterator[None]:
     """Runs go to their end, are judged here, and keep the times of all their marks."""
-    judge, arming = trials.judge, trials.arming
-    trials.judge = Judge(state.request.objective)
-    if isinstance(arming, Arming) and arming.pair is not None:
-        pair = replace(arming.pair, last=UNREACHED)
-        trials.arming = replace(arming, phases=frozenset({Phase.FINISH}), pair=pair, ends=False)
+    judge, probes = lab.judge, lab.probes
+    lab.judge = Judge(objective)
+    library = getattr(probes[Phase.PROOF], "library", "")
+    lab.probes = {Phase.FINISH: between(replace(pair, last=UNREACHED), library, ends=False)}
     try:
         yield
     finally:
-        trials.judge, trials.arming = judge, arming
+        lab.judge, lab.probes = judge, probes
 
 
-def _check(state: TuneState, trials: Trials, answer: Configuration) -> WholeCheck:
+def _check(state: TuneState, answer: Configuration) -> WholeCheck:
     originals: list[Trial] = []
     references: list[WholeOutput] = []
 
     def run_original() -> bool:
-        trial = _run(state, trials, Configuration(), None).trial
+        trial = _run(state, Configuration(), None)
         if trial.outcome is Outcome.OK:
             originals.append(trial)
             references.append(_output(trial))
@@ -70,8 +72,7 @@ def _check(state: TuneState, trials: Trials, answer: Configuration) -> WholeChec
     if state.request.reference is None and not run_original():
         return WholeCheck(why="the command as it is failed in its whole run")
     limit_s = _PATIENCE * originals[0].wall_s + _SLACK_S if originals else None
-    result = _run(state, trials, answer, limit_s)
-    tuned = result.trial
+    tuned = _run(state, answer, limit_s)
     if tuned.outcome is not Outcome.OK:
         return WholeCheck(WholeVerdict.DIFFERS, tuned.reason or tuned.outcome.value)
     found = _output(tuned)
@@ -82,15 +83,13 @@ def _check(state: TuneState, trials: Trials, answer: Configuration) -> WholeChec
         different = _disagreement(state, answer, references, found)
     if different:
         return WholeCheck(WholeVerdict.DIFFERS, different)
-    return WholeCheck(WholeVerdict.AGREES, _words(state, result, answer))
+    return WholeCheck(WholeVerdict.AGREES, _words(state, tuned, answer))
 
 
-def _run(
-    state: TuneState, trials: Trials, configuration: Configuration, limit_s: float | None
-) -> TrialResult:
-    result = trials.run(state.situation, configuration, Phase.FINISH, limit_s)
-    state.narrator.trial(result.trial, None, inf)
-    return result
+def _run(state: TuneState, configuration: Configuration, limit_s: float | None) -> Trial:
+    trial = state.lab.measure(Run(configuration, Phase.FINISH, limit_s=limit_s))
+    state.narrator.trial(trial, None, inf)
+    return trial
 
 
 def _output(trial: Trial) -> WholeOutput:
@@ -107,10 +106,10 @@ def _disagreement(
     return whole_disagreement(references, found, rounding=rounding, settings=settings)
 
 
-def _words(state: TuneState, result: TrialResult, answer: Configuration) -> str:
+def _words(state: TuneState, whole: Trial, answer: Configuration) -> str:
     """What was compared, and whether later steps kept the pace of those of the proof."""
     assert state.marks is not None
-    words = f"what it printed and wrote in {result.trial.wall_s:.3g} s is the original's"
+    words = f"what it printed and wrote in {whole.wall_s:.3g} s is the original's"
     pair = state.marks.pair
     tuned = [
         trial.split.per_mark_s
@@ -118,6 +117,6 @@ def _words(state: TuneState, result: TrialResult, answer: Configuration) -> str:
         if trial.configuration == answer and trial.split is not None and trial.split.per_mark_s
     ]
     later = (
-        against_forecast(pace_of(result.marks, pair), pair, sorted(tuned)[len(tuned) // 2]) if tuned else ""
+        against_forecast(pace_of(whole.marks, pair), pair, sorted(tuned)[len(tuned) // 2]) if tuned else ""
     )
     return f"{words}; {later}" if later else words

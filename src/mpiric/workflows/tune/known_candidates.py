@@ -2,7 +2,6 @@
 
 from mpiric.model.configuration import Configuration
 from mpiric.tuning.search.search import ProofCandidate
-from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.state import TuneState
 
 _EVENT = "searched"
@@ -19,13 +18,13 @@ def keep_candidates(state: TuneState) -> None:
         }
         for candidate in state.candidates.values()
     ]
-    if isinstance(state.trials, Trials):  # not while the rounds of an array are planned
+    if not state.is_planned:
         state.log.append(_EVENT, {"candidates": candidates})
 
 
 def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
     """Candidates that an earlier part of this tune had found; empty where it had not come to that."""
-    if not isinstance(state.trials, Trials):
+    if state.is_planned:
         return ()
     events = [event for event in state.log.read().events if event["event"] == _EVENT]
     candidates = events[-1].get("candidates") if events else None

@@ -12,29 +12,27 @@ from dataclasses import replace
 from random import Random
 from statistics import median
 
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import Planned, levelled
-from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.trials import TrialResult
+from mpiric.tuning.blocks import levelled
 
 
 class RoundFull(Exception):  # noqa: N818 - no error: planning has what it came for
     """Ends planning when a round has as many runs as it takes; never reaches the user."""
 
 
-class LookaheadTrials:
-    """Stands where `Trials` stands; runs nothing."""
+class Lookahead:
+    """Answers the runs of a plan as a lab does; runs nothing."""
 
     def __init__(self, made: Sequence[Trial], capacity: int, seed: int = 0) -> None:
         self.known = levelled(made)
-        self.planned: list[Planned] = []
-        self.count = len(made)
-        self.around_runs_s = self.run_s = 0.0  # it runs nothing
-        self.corrected: list[Trial] = []
+        self.planned: list[Run] = []
         self.passed_s = 0.0  # that the runs put down will take
+        self._count = len(made)
         self._capacity = capacity
         self._random = Random(f"mpiric round {seed} {len(made)}")  # noqa: S311
         self._objectives: dict[Configuration, list[float]] = defaultdict(list)
@@ -48,44 +46,26 @@ class LookaheadTrials:
         """Seconds, of those that the runs put down will take."""
         return self.passed_s
 
-    def took_s(self, trial: Trial) -> float:
-        """Seconds of one run, until its bytes were safe where that is known."""
-        return trial.safe_s or trial.wall_s
-
-    def run(
-        self,
-        situation: Situation,
-        configuration: Configuration,
-        phase: Phase,
-        limit_s: float | None = None,
-        pair: int = -1,
-        replicate: int = 0,
-        *,
-        stop_at: float | None = None,
-    ) -> TrialResult:
-        """Put it down; the answer is what is believed of it. Raises RoundFull."""
-        assert stop_at is None, "what a run is compared with is not known before it is made"
-        trial = Trial(configuration, phase, Outcome.REFUSED, 0.0, pair=pair, replicate=replicate)
-        try:
-            render(configuration, situation)
-        except MpiricError as error:
-            return TrialResult(replace(trial, reason=error.message))
-        if len(self.planned) >= self._capacity and (pair < 0 or pair != self.planned[-1].pair):
-            raise RoundFull
-        self.count += 1
-        self.planned.append(Planned(configuration, phase, pair, limit_s, replicate))
-        like = self._like(configuration)
-        wall_s = median(self._walls[like])
-        self.passed_s += wall_s
-        values = self._objectives[like]
-        # A proof's length follows from how much its runs scatter.
-        objective = self._random.choice(values) if phase is Phase.PROOF else median(values)
-        return TrialResult(
-            replace(trial, outcome=Outcome.OK, wall_s=wall_s, objective=objective, number=self.count), ()
+    def predict(self, run: Run, situation: Situation) -> Trial:
+        """Put a run down and return what is believed of it. Raises RoundFull."""
+        assert run.stop_at is None, "what a run is compared with is not known before it is made"
+        trial = Trial(
+            run.configuration, run.phase, Outcome.REFUSED, 0.0, pair=run.pair, replicate=run.replicate
         )
-
-    def watch_memory(self, situation: Situation) -> None:
-        """Nothing runs here."""
+        try:
+            render(run.configuration, situation)
+        except MpiricError as error:
+            return replace(trial, reason=error.message)
+        if len(self.planned) >= self._capacity and (run.pair < 0 or run.pair != self.planned[-1].pair):
+            raise RoundFull
+        self._count += 1
+        self.planned.append(run)
+        like = self._like(run.configuration)
+        wall_s, values = median(self._walls[like]), self._objectives[like]
+        self.passed_s += wall_s
+        # A proof's length follows from how much its runs scatter.
+        objective = self._random.choice(values) if run.phase is Phase.PROOF else median(values)
+        return replace(trial, outcome=Outcome.OK, wall_s=wall_s, objective=objective, number=self._count)
 
     def _like(self, configuration: Configuration) -> Configuration:
         """The configuration itself or the largest measured part of it, of several the fastest."""

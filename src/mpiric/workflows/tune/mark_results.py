@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiric.host.files import is_file
+from mpiric.lab.judge import kept_files
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Trial
 from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
@@ -13,7 +14,6 @@ from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
 from mpiric.tuning.recipe_marks import MOST_INPUTS
-from mpiric.workflows.trials.judge import kept_files
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.tune.mark_course import why_whole
 from mpiric.workflows.tune.state import TuneState
@@ -52,7 +52,15 @@ def marks_fields(
             f"its steps take {abs(growth):.0%} {'longer' if growth > 0 else 'less'} at the end of the "
             "observed time than at its beginning: later steps may gain differently; --after TIME looks there"
         )
-    for flag in sorted({flag for run in found.left for rank in run.ranks for flag in rank.flags}):
+    for flag in sorted(
+        {
+            flag
+            for trial in found.originals
+            if trial.marks
+            for rank in trial.marks.ranks
+            for flag in rank.flags
+        }
+    ):
         if words := _LIMITS.get(flag):
             state.note(words)
     is_forecast = scope_of(state) == FORECAST and state.request.objective.text == "wall"

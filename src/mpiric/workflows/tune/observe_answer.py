@@ -6,6 +6,7 @@ from dataclasses import replace
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import after
+from mpiric.lab.recording import RECORDS, Recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.symptom import RunTimes, SymptomChange
@@ -13,9 +14,8 @@ from mpiric.model.trial import Split
 from mpiric.model.tuned import Tuned
 from mpiric.profile.run_times import run_times
 from mpiric.profile.symptoms import symptom_changes
-from mpiric.workflows.trials.recording import RECORDS, Recorded, recorder_for
-from mpiric.workflows.trials.run_recorded import recorded_by, run_recorded
-from mpiric.workflows.trials.trials import Trials
+from mpiric.workflows.trials.recorder import recorder_for
+from mpiric.workflows.trials.run_recorded import recorded_by, recorded_run
 from mpiric.workflows.tune.answer_files import other_layouts
 from mpiric.workflows.tune.state import TuneState
 
@@ -25,22 +25,21 @@ _PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long
 def observe_answer(state: TuneState, host: Host) -> None:
     """Record the answer where it is proved faster and the command was recorded; a note where that fails."""
     proved = [each for each in state.evidence if each.verdict is Verdict.FASTER]
-    trials = state.trials
-    if not proved or not state.recorded or not isinstance(trials, Trials):
+    if not proved or not state.recorded:
         return
     if state.budget.remaining_runs == 0:
         state.note("what the answer has changed is not shown: no run was left to record it")
         return
     answer = max(proved, key=lambda each: each.low).configuration
-    directory = state.log.path / RECORDS / f"answer-{trials.count + 1}"
+    directory = state.log.path / RECORDS / f"answer-{state.lab.count + 1}"
     limit_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + _SLACK_S
     try:
         recorder = recorder_for(state.situation, host)
         early_end = after(state.situation.observation.wall_s) if state.marks else None
-        trial = run_recorded(trials, state.situation, answer, recorder, directory, limit_s, early_end)
+        trial = state.lab.measure(recorded_run(answer, recorder, directory, limit_s, early_end))
         state.budget.spend()
-        state.report(trial)
-        state.answered = recorded_by(trial, state.situation, directory, trials.runs.ran_in)
+        state.show(trial)
+        state.answered = recorded_by(trial, state.lab, directory)
         for sentence in other_layouts(answer, state.answered, host):
             state.note(sentence)
     except (MpiricError, OSError) as error:

@@ -1,19 +1,22 @@
 """The next round of a tune in rounds: search and proof gone through ahead of the runs they ask for."""
 
+from functools import partial
 from math import ceil
 
+from mpiric.lab.lab import drive
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.finding import Finding
 from mpiric.model.narrator import Silence
+from mpiric.model.run import Run
 from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.blocks import Planned, deal
+from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.tune.find_candidates import find_candidates, look_at_knobs
-from mpiric.workflows.tune.lookahead import LookaheadTrials, RoundFull
+from mpiric.workflows.tune.lookahead import Lookahead, RoundFull
 from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.state import TuneState
 
@@ -25,7 +28,7 @@ _SEARCH_SHARE = 0.65  # of what is left of the budget, for all rounds of the sea
 _LEARNING = "0-"  # blocks of round 0: their one run of the search is for learning, not for comparing
 
 
-def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Planned, ...], ...]:
+def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ...], ...]:
     """The blocks of the round after this one; none when nothing more is asked for."""
     spread = state.request.spread
     assert spread is not None
@@ -38,22 +41,23 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Planned
     each = _room(spread, state.run_s, len(state.originals))
     fewest = min(each, _FEWEST_RUNS)
     capacity = spread.jobs * min(each, max(fewest, ceil(share / spread.jobs)))
-    lookahead = LookaheadTrials(made, capacity, state.request.seed)
-    state.trials, state.known = lookahead, lookahead.known
+    lookahead = Lookahead(made, capacity, state.request.seed)
+    state.is_planned, state.known = True, lookahead.known
     left_runs = budget.runs if array_round.number < _MOST_ROUNDS else 0
     for_proof = Budget(budget.seconds, left_runs, clock=lookahead.clock)
     for_search = for_proof if searches else Budget(budget.seconds, 0, clock=lookahead.clock)
+    predict = partial(lookahead.predict, situation=state.situation)
     try:
         if chosen is None:
             state.budget, state.narrator = for_search, _Findings(array_round)
-            chosen = find_candidates(state)
+            chosen = drive(find_candidates(state), predict, state.report)
             if not lookahead.planned:
                 state.log.append("candidates", {"configurations": [each.as_dict() for each in chosen]})
         else:
             look_at_knobs(state)
         if not lookahead.planned:
             state.budget, state.narrator = for_proof, Silence()
-            prove_best(state, chosen)
+            drive(prove_best(state, chosen), predict, state.report)
     except RoundFull:
         pass
     return deal(lookahead.planned, spread.jobs, fewest) if lookahead.planned else ()

@@ -4,72 +4,52 @@ from dataclasses import replace
 from itertools import count
 
 from mpiric import knobs
+from mpiric.lab.render import can_be_written
 from mpiric.model.configuration import Configuration
-from mpiric.model.evidence import Evidence
+from mpiric.model.run import Plan
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.proof.proof import Unit
-from mpiric.tuning.proof.smallest import ProofPlan, prove_smallest
-from mpiric.workflows.launch.spelling import can_be_written
+from mpiric.tuning.proof.smallest import ProofPlan, SmallestAnswer
 from mpiric.workflows.tune.state import TuneState
 
 _PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
 
 
-def prove_best(state: TuneState, candidates: list[Configuration]) -> None:
+def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
     """Prove the best candidate; the next one only when that fails in a run of the proof."""
-    longest_s = _PATIENCE * max(trial.wall_s for trial in state.originals) + 5.0
-
-    def measure(run: Planned) -> Trial:
-        before = state.trials.count
-        trial = state.trials.run(
-            state.situation,
-            run.configuration,
-            run.phase,
-            longest_s,
-            run.pair,
-            run.replicate,
-            stop_at=run.stop_at,
-        ).trial
-        state.budget.spend(state.trials.count - before - 1)
-        state.report(trial)
-        return trial
-
-    plan = ProofPlan(
-        measure,
+    proofs = ProofPlan(
         lambda answer: units_of(answer, state.situation),
         state.request.rule,
         state.budget,
         rounds=count(1 + max((trial.pair for trial in state.earlier_proofs), default=-1)),
         recorded=state.recorded_rounds,
         say=state.narrator.phase,
-        proved=lambda evidence: _keep(state, evidence),
         is_rejected=lambda answer: answer in state.rejected,
         seed=state.request.seed,
         stops=state.request.objective.text == "wall" and not state.request.spread,
         run_s=state.run_s,
         slowest=max((trial.objective for trial in state.originals if trial.objective), default=0.0),
         answer_s=state.quickest_s,
+        limit_s=_PATIENCE * max(trial.wall_s for trial in state.originals) + 5.0,
     )
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))
         worth = f", and what each of {settings} settings is worth" if settings > 1 else ""
         state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{worth}")
         seen = state.candidates.get(candidate)
-        of_candidate = replace(plan, doubtful=seen.doubtful, evident=seen.evident) if seen else plan
-        found = prove_smallest(of_candidate, candidate)
+        of_candidate = replace(proofs, doubtful=seen.doubtful, evident=seen.evident) if seen else proofs
+        smallest = SmallestAnswer(of_candidate, candidate)
+        try:
+            found = yield from smallest.prove()
+        except KeyboardInterrupt:
+            state.evidence = (smallest.proved,) if smallest.proved else state.evidence
+            raise
         state.evidence = (found.proof.evidence,)
         state.rejected.update(found.rejected)
         if not found.proof.rejected:
             if found.dropped:
                 state.note(f"not shown to contribute, and left out: {', '.join(found.dropped)}")
             return
-
-
-def _keep(state: TuneState, evidence: Evidence) -> None:
-    """Should the tune be interrupted, this is proved already."""
-    state.evidence = (evidence,)
 
 
 def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric import mpis
 from mpiric.host.owned_files import write_whole
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import writing
 from mpiric.model.evidence import Evidence
@@ -13,7 +14,6 @@ from mpiric.model.job import Segment
 from mpiric.model.quoting import comment, parameter_value, sh_word, tcl_word, variable_name
 from mpiric.model.situation import Situation
 from mpiric.report.tuned_text import interval
-from mpiric.workflows.launch.spelling import render
 
 # Parameter files an MPI reads by itself: variable prefix → file name, and where it belongs below the prefix.
 _PARAMETER_FILES = {

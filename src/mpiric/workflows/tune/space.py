@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mpiric import knobs
+from mpiric.lab.render import can_be_written, spell
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.knob import Knob, Skip, Try
@@ -11,7 +12,6 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Weight
 from mpiric.model.tuned import CannotMatter
 from mpiric.tuning.search.space import Dimension, SearchSpace
-from mpiric.workflows.launch.spelling import can_be_written, spell
 from mpiric.workflows.tune.request import TuneRequest
 
 _OF_TIME = ("wall", "main", "core-hours")  # objectives of which shares of the time are shares

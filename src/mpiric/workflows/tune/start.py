@@ -8,6 +8,11 @@ from pathlib import Path
 from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.disputes import remove_rejected, withdraw_rejections
+from mpiric.lab.failure_cause import failure_cause_of
+from mpiric.lab.judge import OUTPUTS, Judge
+from mpiric.lab.lab import Lab
+from mpiric.lab.recording import RECORDS, keep_small
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
 from mpiric.tuning.budget import Budget
@@ -17,15 +22,10 @@ from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.disputes import remove_rejected, withdraw_rejections
-from mpiric.workflows.trials.failure_cause import failure_cause_of
-from mpiric.workflows.trials.judge import OUTPUTS, Judge
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.trials.observe import observe
-from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
-from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.trials.try_layouts import with_layouts_tried
 from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.mark_course import never_stopped, why_whole, wishes_of, wishes_of_round
@@ -86,11 +86,11 @@ def observed_tune(
         copies.depend_on(inputs_seen(parsed.job))
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
-        trials = Trials(runner, copies, log, judge, failure_cause_of(host), block)
-        trials.after_ended_run = stack.enter_context(cleaned_nodes(parsed.job, parsed.nodes, host))
+        lab = Lab(runner, copies, log, judge, failure_cause_of(host), block)
+        lab.after_ended_run = stack.enter_context(cleaned_nodes(parsed.job, parsed.nodes, host))
         narrator.phase("As it is")
         observed = observe(
-            trials,
+            lab,
             parsed,
             host,
             request.allowed,
@@ -102,22 +102,21 @@ def observed_tune(
         )
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
-        situation = with_layouts_tried(situation, host, in_place=request.in_place)
-        trials.judge.until_safe = request.objective.text == "io"
-        armed = () if observed.notes or observed.marks else arm(request, trials, situation, host, narrator)
+        lab.situation = with_layouts_tried(situation, host, in_place=request.in_place)
+        lab.judge.until_safe = request.objective.text == "io"
+        armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)
         originals = (*observed.originals, *armed)
         if observed.marks:
             keep_marks(log, observed.marks.pair, observed.marks.window, observed.marks.why)
             keep_objectives(log, observed.originals)
-        budget.spend(trials.count - len(earlier) if observed.marks else len(originals))
+        budget.spend(lab.count - len(earlier) if observed.marks else len(originals))
         yield TuneState(
             request,
             log,
-            trials,
+            lab,
             copies,
             budget,
             narrator,
-            situation,
             originals,
             run_s=observed.situation.observation.wall_s,
             earlier=earlier,

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from mpiric.host.isolation.working_copies import WorkingCopies
+from mpiric.lab.lab import Lab
+from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.finding import Finding
@@ -17,8 +19,6 @@ from mpiric.tuning.search.search import ProofCandidate
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.trials.find_marks import FoundMarks
-from mpiric.workflows.trials.recording import Recorded
-from mpiric.workflows.trials.trials import TrialSource
 from mpiric.workflows.tune.request import TuneRequest
 
 
@@ -32,11 +32,10 @@ class TuneState:
 
     request: TuneRequest
     log: TuneLog
-    trials: TrialSource
+    lab: Lab
     copies: WorkingCopies
     budget: Budget
     narrator: Narrator
-    situation: Situation
     originals: tuple[Trial, ...]  # runs of the command as it is, recorded ones among them
     run_s: float  # of a run of it, with all that surrounds the run
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
@@ -45,6 +44,7 @@ class TuneState:
     marks: FoundMarks | None = None  # at which runs end; None: they are whole
     marks_why: str = ""  # why they are whole
     known: tuple[Trial, ...] = ()  # those of an array's jobs, made comparable
+    is_planned: bool = False  # a round of an array is planned, and nothing runs
     space: SearchSpace = field(default_factory=SearchSpace)
     cannot_matter: tuple[CannotMatter, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -57,11 +57,26 @@ class TuneState:
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def situation(self) -> Situation:
+        """What is known of the job by now."""
+        return self.lab.situation
+
+    @situation.setter
+    def situation(self, situation: Situation) -> None:
+        self.lab.situation = situation
+
     def note(self, sentence: str) -> None:
         """Keep a sentence for the result."""
         self.notes.append(sentence)
 
     def report(self, trial: Trial) -> None:
+        """Keep and show a trial of the search or the proof that has ended."""
+        if trial.phase is Phase.SEARCH:
+            self.searched.append(trial)
+        self.show(trial)
+
+    def show(self, trial: Trial) -> None:
         """Show a trial that has ended."""
         values = [each.objective for each in self.searched if each.objective is not None]
         self.narrator.trial(trial, min(values, default=None), self.budget.remaining_s)
@@ -69,8 +84,8 @@ class TuneState:
     @property
     def quickest_s(self) -> float:
         """The quickest run of the search that counts, with what surrounds it; else infinite."""
-        took = (self.trials.took_s(trial) for trial in self.searched if trial.outcome is Outcome.OK)
-        return min(took, default=inf)
+        ended = (trial for trial in self.searched if trial.outcome is Outcome.OK)
+        return min((trial.took_s or trial.safe_s or trial.wall_s for trial in ended), default=inf)
 
     @property
     def earlier_proofs(self) -> tuple[Trial, ...]:

@@ -2,13 +2,15 @@
 
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
+from mpiric.lab.lab import drive
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.narrator import Narrator
+from mpiric.model.run import Plan
 from mpiric.model.tuned import Tuned
 from mpiric.workflows.fabric.networks import with_networks
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
@@ -19,6 +21,7 @@ from mpiric.workflows.tune.rank_orders import find_rank_orders
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import check_names, requested_space
 from mpiric.workflows.tune.start import observed_tune, open_log
+from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.write_results import write_results
 
 
@@ -32,17 +35,22 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
     ):
         state.situation = with_networks(state.situation, host, narrator)
         if state.marks is None:  # else runs before the marks were known were longer than any to come
-            state.run_s = state.trials.run_s or state.run_s
+            state.run_s = state.lab.run_s or state.run_s
         try:
             find_rank_orders(state, host)
             learn_collectives(state, host)
-            candidates = find_candidates(state)
-            prove_best(state, candidates)
+            drive(find_and_prove(state), state.lab.measure, state.report)
             observe_answer(state, host)
             finish(state)
         except KeyboardInterrupt:
             state.interrupted = True
         return write_results(state, host, state.budget.elapsed_s)
+
+
+def find_and_prove(state: TuneState) -> Plan[None]:
+    """Look for something faster, and prove it."""
+    candidates = yield from find_candidates(state)
+    yield from prove_best(state, candidates)
 
 
 def dry_run(request: TuneRequest, host: Host) -> list[str]:

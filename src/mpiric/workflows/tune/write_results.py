@@ -8,6 +8,8 @@ from statistics import median, median_low
 from mpiric import __version__, knobs
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
+from mpiric.lab.disputes import RejectedRun
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.duration import show_duration
 from mpiric.model.errors import MpiricError, writing
@@ -25,10 +27,7 @@ from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.search.search import best_so_far
 from mpiric.tuning.store.store import default_store
-from mpiric.workflows.launch.spelling import render
-from mpiric.workflows.trials.disputes import RejectedRun
 from mpiric.workflows.trials.findings import after_runs
-from mpiric.workflows.trials.trials import Trials
 from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints
 from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
@@ -103,7 +102,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         cannot_matter=state.cannot_matter,
         runs=len(trials),
         elapsed_s=elapsed_s,
-        around_runs_s=state.trials.around_runs_s,
+        around_runs_s=state.lab.around_runs_s,
         recipe=recipe,
         store=str(directory),
         interrupted=state.interrupted,
@@ -120,14 +119,12 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
 
 def _doubts(state: TuneState) -> list[str]:
     """Return doubts about the command: its failures, output that was not compared, and advice."""
-    trials = state.trials
-    if not isinstance(trials, Trials):
-        return []
-    uncompared = trials.judge.uncompared
+    lab = state.lab
+    uncompared = lab.judge.uncompared
     return [
-        *trials.reliability.of_command,
+        *lab.reliability.of_command,
         *([uncompared] if uncompared else []),
-        *(_question(state, place, runs) for place, runs in trials.judge.disputes.in_question().items()),
+        *(_question(state, place, runs) for place, runs in lab.judge.disputes.in_question().items()),
     ]
 
 
@@ -143,10 +140,9 @@ def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
 
 def _rejected(state: TuneState) -> tuple[Rejected, ...]:
     """Return the rejected configurations, without cleared and disputed ones."""
-    left_out = {trial.configuration for trial in state.trials.corrected if trial.outcome not in _REJECTED}
-    if isinstance(state.trials, Trials):
-        disputed = state.trials.judge.disputes.in_question()
-        left_out |= {run.trial.configuration for runs in disputed.values() for run in runs}
+    left_out = {trial.configuration for trial in state.lab.corrected if trial.outcome not in _REJECTED}
+    disputed = state.lab.judge.disputes.in_question()
+    left_out |= {run.trial.configuration for runs in disputed.values() for run in runs}
     return tuple(Rejected(what, why) for what, why in state.rejected.items() if what not in left_out)
 
 

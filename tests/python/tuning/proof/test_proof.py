@@ -7,14 +7,15 @@ from math import inf, isfinite
 
 import pytest
 from tests.support.noise import SimulatedProgram, stopped
+from tests.support.scripted_lab import prove
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Verdict
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import ORIGINAL, prove
+from mpiric.tuning.proof.proof import ORIGINAL
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 FAST = Configuration.of({"allocator": "jemalloc"})
@@ -33,7 +34,7 @@ class Script:
         self.asked: list[Trial] = []
         self.limits: list[float | None] = []
 
-    def __call__(self, run: Planned) -> Trial:
+    def __call__(self, run: Run) -> Trial:
         wall_s = self.times[run.configuration] * (1 + 0.001 * (len(self.asked) % 3))
         trial = Trial(
             run.configuration, Phase.PROOF, Outcome.OK, wall_s, wall_s, pair=run.pair, replicate=run.replicate
@@ -141,7 +142,7 @@ def test_a_candidate_rejected_before_the_interruption_stays_rejected() -> None:
 
 
 def test_an_interruption_passes_through() -> None:
-    def measure(run: Planned) -> Trial:
+    def measure(run: Run) -> Trial:
         return Trial(run.configuration, Phase.PROOF, Outcome.INTERRUPTED, 0.1, pair=run.pair)
 
     with pytest.raises(KeyboardInterrupt):
@@ -220,7 +221,7 @@ def test_a_unit_without_which_nothing_runs_is_needed() -> None:
     without = THREE.with_value("idle", None)
     script = program()
 
-    def measure(run: Planned) -> Trial:
+    def measure(run: Run) -> Trial:
         trial = script(run)
         if run.configuration == without:
             trial = replace(trial, outcome=Outcome.FAILED, objective=None, reason="exit status 1")

@@ -5,12 +5,13 @@ from statistics import median
 
 import pytest
 from tests.support.noise import NOISES, SimulatedProgram
+from tests.support.scripted_lab import prove
 
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import prove
-from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
+from mpiric.tuning.proof.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 pytestmark = pytest.mark.slow
@@ -35,21 +36,20 @@ def _false_verdicts(noise: str, proofs: int, rule: StoppingRule | None = None) -
 
 def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, stops: bool = False) -> Smallest:
     """The whole sequence of proofs of an answer, each of whose settings is a unit of its own."""
-    return prove_smallest(
+    plan = SmallestAnswer(
         ProofPlan(
-            measure,
             lambda configuration: tuple((knob,) for knob, _ in configuration.items),
             StoppingRule(),
             Budget(),
             count(),
             lambda _: (),
             lambda _: None,
-            lambda _: None,
             seed,
             stops,
         ),
         answer,
     )
+    return drive(plan.prove(), measure)
 
 
 @pytest.mark.parametrize("noise", NOISES)

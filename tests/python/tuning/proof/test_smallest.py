@@ -1,19 +1,20 @@
 """The smallest answer: what is not shown to contribute leaves it, what is missed comes back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
 import pytest
 from tests.support.noise import SimulatedProgram
 
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Trial
-from mpiric.tuning.blocks import Planned
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import Measure, Unit
-from mpiric.tuning.proof.smallest import ProofPlan, Smallest, prove_smallest
+from mpiric.tuning.proof.proof import Unit
+from mpiric.tuning.proof.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 
@@ -38,7 +39,7 @@ class Proved:
 
     def __init__(
         self,
-        measure: Measure,
+        measure: Callable[[Run], Trial],
         first: Configuration,
         budget: Budget | None = None,
         recorded: tuple[Trial, ...] = (),
@@ -48,17 +49,22 @@ class Proved:
         self.heard: list[Evidence] = []
         self.recorded = recorded
         plan = ProofPlan(
-            measure,
             each_alone,
             StoppingRule(),
             budget or Budget(),
             count(1 + max((trial.pair for trial in recorded), default=-1)),
             self.rounds_of,
             self.said.append,
-            self.heard.append,
             **how,
         )
-        self.found: Smallest = prove_smallest(plan, first)
+        smallest = SmallestAnswer(plan, first)
+
+        def hear(_: Trial) -> None:
+            if smallest.proved is not None:
+                self.heard.append(smallest.proved)
+
+        self.found: Smallest = drive(smallest.prove(), measure, hear)
+        self.heard.append(self.found.proof.evidence)
 
     def rounds_of(self, configuration: Configuration) -> list[Trial]:
         rounds = {t.pair for t in self.recorded if t.configuration == configuration and t.replicate >= 0}
@@ -241,7 +247,7 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stands() -> 
     script = program({"malloc": 1.5})
     failing = answer("malloc")
 
-    def measure(run: Planned) -> Trial:
+    def measure(run: Run) -> Trial:
         trial = script(run)
         if run.configuration == failing and run.replicate >= 0:
             return Trial(failing, run.phase, Outcome.FAILED, 1.0, reason="signal 11", pair=run.pair)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.scripted_lab import run_points
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
@@ -25,12 +26,11 @@ def test_a_rejection_that_is_withdrawn_excludes_nothing_any_more(outcome: Outcom
             made[-1] = replace(made[-1], outcome=outcome, objective=None, reason="why")
         return made[-1]
 
-    evaluator = Evaluator(SPACE, measure, Budget(), corrected=corrected)
+    evaluator = Evaluator(SPACE, Budget(), corrected=corrected)
     bound, both = SPACE.point(BOUND), SPACE.point(BOTH)
     assert bound is not None
     assert both is not None
-    evaluator.run(evaluator.original)
-    evaluator.run(bound)
+    run_points(evaluator, measure, [evaluator.original, bound])
     assert BOUND in dict(evaluator.rejected())
     assert evaluator.may_work(both) == (outcome is Outcome.TIMED_OUT)
     corrected.append(replace(made[-1], outcome=Outcome.OK, objective=0.5, reason=""))

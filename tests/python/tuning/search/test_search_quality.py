@@ -4,10 +4,10 @@ from statistics import median
 
 import pytest
 from tests.support.landscapes import SHAPES, landscape
+from tests.support.scripted_lab import search
 
 from mpiric.model.configuration import Configuration
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.search import search
 
 pytestmark = pytest.mark.slow
 

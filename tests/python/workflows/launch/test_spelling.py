@@ -7,10 +7,10 @@ import pytest
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric import knobs
+from mpiric.lab.render import can_be_written, completed, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import LaunchOption, Meaning
-from mpiric.workflows.launch.spelling import can_be_written, completed, render
 from mpiric.workflows.tune.site_defaults import site_variables
 
 

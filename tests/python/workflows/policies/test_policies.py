@@ -7,6 +7,7 @@ from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.knobs import all_knobs
+from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError
 from mpiric.model.evidence import Evidence, Verdict
@@ -16,7 +17,6 @@ from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Allowed, Tuner
 from mpiric.tuning.policy import read_flat
 from mpiric.tuning.recipe import parse_recipe, render_recipe
-from mpiric.workflows.launch.spelling import render
 from mpiric.workflows.policies.files import (
     check_mpi,
     check_writable,

@@ -7,9 +7,9 @@ from mpiric.host.host import Completed
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.run import Run
 from mpiric.model.trial import Phase
 from mpiric.schedulers import Submission, batch_scheduler, element_of, round_script
-from mpiric.tuning.blocks import Planned
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,
     drop_after,
@@ -20,7 +20,7 @@ from mpiric.workflows.submit.array_rounds import (
     was_cancelled,
 )
 
-RUN = Planned(Configuration.of({"pages": "huge"}), Phase.SEARCH, limit_s=3.5)
+RUN = Run(Configuration.of({"pages": "huge"}), Phase.SEARCH, limit_s=3.5)
 NOTHING = Completed(0, "", "")
 
 
@@ -61,7 +61,7 @@ def planned(place, count, runs=2):
 
 
 def test_a_plan_comes_back_as_it_was(tmp_path):
-    run = Planned(Configuration(), Phase.PROOF, pair=7)
+    run = Run(Configuration(), Phase.PROOF, pair=7)
     ArrayRound(tmp_path, 2).plan([[RUN], [run, run]])
     assert ArrayRound(tmp_path, 2).block(1) == (run, run)
     assert ArrayRound(tmp_path, 2).block(0) == (RUN,)

@@ -9,9 +9,9 @@ from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour
 
 from mpiric.host.host import Elf
 from mpiric.host.installation import native
+from mpiric.lab.recording import keep_small
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase
-from mpiric.workflows.trials.recording import keep_small
 
 SAMPLE = Path(__file__).parents[3] / "data/record/v2/record.mpiric"
 

@@ -12,18 +12,19 @@ from tests.support.situations import MPIS, machine, situation
 
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.overlay_mount import OverlayMount
+from mpiric.lab.judge import Judge
+from mpiric.lab.lab import Lab
+from mpiric.lab.recording import Recorded
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
 from mpiric.profile.analyse import analyse
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.parse_job import ParsedJob
-from mpiric.workflows.trials.judge import Judge
-from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.seeing_mounts import inputs_seen, sees_mounts
-from mpiric.workflows.trials.trials import Trials
 
 
 def parsed(line: str, dialect: str = "hydra", nodes: int = 1) -> ParsedJob:
@@ -88,28 +89,28 @@ class Mounting:
         self.copies = True
 
 
-def trials_of(runner: ScriptedRunner, directories: Mounting) -> Trials:
+def trials_of(runner: ScriptedRunner, directories: Mounting) -> Lab:
     log = Store(directories.place / "store").create("app", "job", ("./app",))
-    return Trials(runner, directories, log, Judge(Objective()))
+    lab = Lab(runner, directories, log, Judge(Objective()))
+    lab.situation = situation(MPIS[0])
+    return lab
 
 
 def test_a_first_run_that_fails_in_a_mount_is_made_again_in_a_copy(tmp_path):
     runner, directories = ScriptedRunner(nth={1: FAILS}), Mounting(tmp_path)
-    trial = trials_of(runner, directories).run(situation(MPIS[0]), Configuration(), Phase.OBSERVE).trial
+    trial = trials_of(runner, directories).measure(Run(Configuration(), Phase.OBSERVE))
     assert (trial.outcome, len(runner.launches), directories.copies) == (Outcome.OK, 2, True)
 
 
 def test_once_a_run_has_worked_in_a_mount_a_failure_is_the_configurations(tmp_path):
     runner, directories = ScriptedRunner(nth={2: FAILS}), Mounting(tmp_path)
     trials = trials_of(runner, directories)
-    outcomes = [trials.run(situation(MPIS[0]), Configuration(), Phase.SEARCH).trial.outcome for _ in range(2)]
+    outcomes = [trials.measure(Run(Configuration(), Phase.SEARCH)).outcome for _ in range(2)]
     assert outcomes == [Outcome.OK, Outcome.FAILED]
     assert not directories.copies
 
 
 def test_the_commands_own_failure_is_told_where_nothing_can_be_copied(tmp_path):
     runner = ScriptedRunner(original=replace(FAILS, stdout="no"), settings={"none": Behaviour()})
-    trial = trials_of(runner, Mounting(tmp_path, too_large=True)).run(
-        situation(MPIS[0]), Configuration(), Phase.OBSERVE
-    )
-    assert trial.trial.reason == FAILS.reason
+    trial = trials_of(runner, Mounting(tmp_path, too_large=True)).measure(Run(Configuration(), Phase.OBSERVE))
+    assert trial.reason == FAILS.reason

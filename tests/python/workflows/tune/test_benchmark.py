@@ -11,6 +11,7 @@ from tests.support.situations import MPIS, situation
 
 from mpiric import launchers
 from mpiric.host.facts.local import LocalHost
+from mpiric.lab.other_program import line_without_program
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Job, Segment
 from mpiric.model.narrator import Silence
@@ -19,7 +20,6 @@ from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.store.store import Store, TuneLog
-from mpiric.workflows.launch.other_program import line_without_program
 from mpiric.workflows.policies.files import all_learned, benchmark_file, learned_file, origins
 from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import plan as sweep_plan

@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 from tests.support.landscapes import SHAPES, landscape
+from tests.support.scripted_lab import prove, search
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import prove
-from mpiric.tuning.search.search import search
 from mpiric.workflows.tune import lookahead as module
-from mpiric.workflows.tune.lookahead import LookaheadTrials, RoundFull
+from mpiric.workflows.tune.lookahead import Lookahead, RoundFull
 
 ORIGINAL = Configuration()
 JOBS, ROUNDS, RUNS = 8, 4, 60
@@ -68,12 +68,12 @@ def searched(cluster):
     """The candidate that a search in rounds ends with."""
     for number in range(ROUNDS + 1):
         left = RUNS - sum(cluster.rounds)
-        plan = LookaheadTrials(cluster.trials, max(4, left // max(1, ROUNDS - number)))
+        plan = Lookahead(cluster.trials, max(4, left // max(1, ROUNDS - number)))
         try:
             found = search(
                 cluster.program.space,
-                lambda configuration, limit_s, plan=plan: (
-                    plan.run(None, configuration, Phase.SEARCH, limit_s).trial
+                lambda configuration, limit_s, plan=plan: plan.predict(
+                    Run(configuration, Phase.SEARCH, limit_s=limit_s), None
                 ),
                 Budget(runs=left if number < ROUNDS else 0, clock=plan.clock),
                 known=plan.known,
@@ -99,11 +99,13 @@ def test_a_round_is_put_down_without_running_anything():
     program = landscape(0, noise=0.01)
     cluster = Cluster(program, 0.0)
     runs = program.runs
-    plan = LookaheadTrials(cluster.trials, 10)
+    plan = Lookahead(cluster.trials, 10)
     with pytest.raises(RoundFull):
         search(
             program.space,
-            lambda configuration, limit_s: plan.run(None, configuration, Phase.SEARCH, limit_s).trial,
+            lambda configuration, limit_s: plan.predict(
+                Run(configuration, Phase.SEARCH, limit_s=limit_s), None
+            ),
             Budget(runs=40),
             known=plan.known,
         )
@@ -113,11 +115,11 @@ def test_a_round_is_put_down_without_running_anything():
 
 
 def proof(cluster, candidate, capacity, units=()):
-    plan = LookaheadTrials(cluster.trials, capacity)
+    plan = Lookahead(cluster.trials, capacity)
     proved = None
     with contextlib.suppress(RoundFull):
         proved = prove(
-            lambda run: plan.run(None, run.configuration, run.phase, 9.0, run.pair, run.replicate).trial,
+            lambda run: plan.predict(run, None),
             candidate,
             units,
             recorded=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
@@ -150,8 +152,8 @@ def test_a_configuration_that_cannot_be_written_down_is_refused_and_not_planned(
         raise MpiricError("no")
 
     monkeypatch.setattr(module, "render", refuse)
-    plan = LookaheadTrials([], 3)
-    assert plan.run(None, Configuration.of({"a": "1"}), Phase.SEARCH).trial.outcome is Outcome.REFUSED
+    plan = Lookahead([], 3)
+    assert plan.predict(Run(Configuration.of({"a": "1"}), Phase.SEARCH), None).outcome is Outcome.REFUSED
     assert plan.planned == []
 
 

@@ -4,9 +4,9 @@ from tests.support.scripted_runner import ScriptedRunner
 from tests.support.situations import MPIS, situation
 
 from mpiric.host.isolation.working_copies import CopyPolicy, TrialDirectory, WorkingCopies
+from mpiric.lab import directory_runs
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.workflows.trials import directory_runs
 
 
 def test_what_a_stopped_run_has_under_way_is_waited_for_where_files_are_tuned(monkeypatch, tmp_path):

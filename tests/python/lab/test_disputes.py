@@ -6,9 +6,9 @@ import pytest
 from tests.support.scripted_runner import Behaviour, ScriptedRunner
 from tests.support.trials_stand import BOUND, Stand
 
+from mpiric.lab.disputes import MANY, Disputes, RejectedRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.workflows.trials.disputes import MANY, Disputes, RejectedRun
 
 FREE = Configuration.of({"binding": "none"})
 
@@ -50,9 +50,9 @@ def test_a_rejection_is_withdrawn_when_an_original_differs_much_later(stand, in_
     trial = bench.run(BOUND)
     assert trial.outcome is Outcome.DIFFERENT
     bench.run()
-    assert bench.trials.corrected == []
+    assert bench.lab.corrected == []
     bench.run()
-    (cleared,) = bench.trials.corrected
+    (cleared,) = bench.lab.corrected
     assert (cleared.number, cleared.outcome, cleared.objective) == (trial.number, Outcome.OK, trial.wall_s)
     assert bench.log.read().trials[trial.number - 1].outcome is Outcome.OK
 
@@ -60,7 +60,7 @@ def test_a_rejection_is_withdrawn_when_an_original_differs_much_later(stand, in_
 def test_a_difference_that_no_original_shows_stays_a_rejection(stand):
     bench = stand(6, 5, 6, 5)
     assert [bench.run(BOUND).outcome for _ in range(2)] == [Outcome.DIFFERENT] * 2
-    assert bench.trials.corrected == []
+    assert bench.lab.corrected == []
 
 
 def test_many_settings_that_differ_at_one_place_are_in_question(tmp_path):
@@ -77,8 +77,8 @@ def test_lines_that_the_user_calls_no_results_are_not_compared(stand, tmp_path):
     import re
 
     bench = stand(6, 7)
-    bench.trials.judge.ignored = re.compile("^count")
-    bench.trials.judge.learn(bench.log.read().trials, compare=True)
+    bench.lab.judge.ignored = re.compile("^count")
+    bench.lab.judge.learn(bench.log.read().trials, compare=True)
     assert bench.run(BOUND).outcome is Outcome.OK
 
 
@@ -86,7 +86,7 @@ def test_what_varies_in_every_run_is_told(tmp_path):
     nth = {run: Behaviour(stdout=f"sum {run}.25\n") for run in range(1, 4)}
     bench = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
     bench.learn()
-    assert "was not compared" in bench.trials.judge.uncompared
+    assert "was not compared" in bench.lab.judge.uncompared
 
 
 def test_copies_of_rejected_files_lie_beside_the_output(stand, tmp_path):

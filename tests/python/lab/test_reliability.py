@@ -5,14 +5,14 @@ from tests.support.marks_files import marks_file
 from tests.support.scripted_runner import FAILS, Behaviour, ScriptedRunner
 from tests.support.trials_stand import BOUND, Stand
 
+from mpiric.lab.probes import BetweenMarkers
+from mpiric.lab.reliability import Reliability
 from mpiric.model.configuration import Configuration
 from mpiric.model.execution import Execution
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.marks import read_marks
-from mpiric.workflows.trials.arming import ArmedRun, Arming
-from mpiric.workflows.trials.reliability import Reliability
 
 HANGS = Behaviour(100.0)
 FREE = Configuration.of({"binding": "none"})
@@ -53,10 +53,10 @@ def test_rejections_are_withdrawn_when_the_original_fails_likewise(stand):
     bench = stand(settings={"binding=core": HANGS}, nth={4: HANGS})
     bench.run(BOUND, limit_s=50.0)
     bench.run()
-    assert bench.trials.corrected == []
+    assert bench.lab.corrected == []
     assert bench.run(limit_s=50.0).outcome is Outcome.TIMED_OUT
-    assert {trial.outcome for trial in bench.trials.corrected} == {Outcome.INTERRUPTED}
-    assert "did not end in 1 of 2 runs" in bench.trials.reliability.of_command[0]
+    assert {trial.outcome for trial in bench.lab.corrected} == {Outcome.INTERRUPTED}
+    assert "did not end in 1 of 2 runs" in bench.lab.reliability.of_command[0]
 
 
 def test_one_hang_in_five_runs_rejects_nothing(stand):
@@ -83,20 +83,18 @@ CROSSED = ((1.0, 10, 100), (2.0, 20, 200))
 
 @pytest.mark.parametrize("state", [1, 3])  # running when it was killed, or aborted
 def test_a_run_whose_marks_hold_the_whole_window_is_valid_whatever_its_launcher_says(tmp_path, state):
-    run = ArmedRun(Arming("lib.so", frozenset({Phase.SEARCH}), PAIR, ends=True), tmp_path)
+    run = BetweenMarkers(PAIR, ends=True, directory=tmp_path)
     marks_file(tmp_path, 0, state=state, crossings=CROSSED)
     assert not run.holds_window(read_marks(tmp_path))  # rank 1 is missing
     marks_file(tmp_path, 1, state=state, crossings=CROSSED)
     assert run.holds_window(read_marks(tmp_path))
     execution = Execution(Outcome.FAILED, 3.0, 137, "ended with exit status 137")
     assert run.marks(execution) is not None
-    assert not ArmedRun(Arming("lib.so", frozenset({Phase.SEARCH}), PAIR), tmp_path).holds_window(
-        read_marks(tmp_path)
-    )
+    assert not BetweenMarkers(PAIR, directory=tmp_path).holds_window(read_marks(tmp_path))
 
 
 def test_a_rank_that_did_not_come_to_the_last_mark_leaves_no_whole_window(tmp_path):
-    run = ArmedRun(Arming("lib.so", frozenset({Phase.SEARCH}), PAIR, ends=True), tmp_path)
+    run = BetweenMarkers(PAIR, ends=True, directory=tmp_path)
     marks_file(tmp_path, 0, state=1, crossings=CROSSED)
     marks_file(tmp_path, 1, state=1)
     assert not run.holds_window(read_marks(tmp_path))
@@ -108,7 +106,7 @@ def test_an_original_that_hangs_in_a_pair_is_not_taken_for_a_slow_one(stand):
         bench.run()
     hung = bench.run(limit_s=500.0, stop_at=20.0)
     assert (hung.outcome, hung.at_least) == (Outcome.TIMED_OUT, None)
-    assert bench.trials.reliability.of_command
+    assert bench.lab.reliability.of_command
 
 
 def test_an_original_that_usually_takes_longer_than_its_pair_is_stopped(stand):

@@ -14,11 +14,13 @@ from mpiric.host.files import exists, is_file
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
+from mpiric.lab.disputes import Disputes, RejectedRun
+from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
-from mpiric.model.marks import MarkPair, RunMarks
+from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.spread import in_own_places
@@ -27,8 +29,6 @@ from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectati
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.marks.forecast import forecast_s
 from mpiric.tuning.objective import Objective, value_of
-from mpiric.workflows.trials.disputes import Disputes, RejectedRun
-from mpiric.workflows.trials.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 
 OUTPUTS = "outputs"  # directory of a tune that holds what its runs printed
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
@@ -68,12 +68,14 @@ class Judge:
             self._kept = [kept_files(trial) for trial in originals]
             self._written = learn_files(self._kept, ignored=self.ignored)
 
-    def learn_at_mark(
-        self, pair: MarkPair, originals: Sequence[tuple[Trial, RunMarks]], *, compare: bool
-    ) -> None:
+    def learn_at_mark(self, pair: MarkPair, originals: Sequence[Trial], *, compare: bool) -> None:
         """Require that every later run comes to its last mark as these runs did, which ended there."""
         self._compares = compare
-        stopped = [_stopped(trial, marks) for trial, marks in originals]
+        stopped = [
+            StoppedOriginal(trial.marks, Path(trial.stdout), kept_files(trial))
+            for trial in originals
+            if trial.marks is not None
+        ]
         self.at_mark = learn_at_mark(pair, stopped, self.ignored)
 
     @property
@@ -109,51 +111,60 @@ class Judge:
         trial: Trial,
         launch: Launch,
         situation: Situation,
-        ranks: tuple[RankSeen, ...],
         directory: TrialDirectory,
-        marks: RunMarks | None = None,
     ) -> Trial:
         """The trial of a run that ended well with its objective, or with what is wrong with it."""
         if trial.phase is Phase.FINISH or (trial.phase in _LEARNED_FROM and not trial.configuration):
             _keep_files(trial, directory)
-        if complaint := self._complaint(trial, directory, situation, set_by(launch), marks):
+        if complaint := self._complaint(trial, directory, situation, set_by(launch)):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
-                cleared = self._cleared(trial, launch, situation, ranks, directory)
-                self._dispute(cleared, reason, directory, set_by(launch), marks)
+                files = in_own_places(directory.written())
+                self.disputes.add(
+                    RejectedRun(
+                        self._valued(trial, launch, situation, directory),
+                        reason.place,
+                        Path(trial.stdout),
+                        files,
+                        set_by(launch),
+                        trial.marks,
+                    )
+                )
             return replace(trial, outcome=outcome, reason=str(reason))
-        time_s = self._time_s(trial)
-        if time_s is None and trial.phase in _LEARNED_FROM:
+        if self._time_s(trial) is None and trial.phase in _LEARNED_FROM:
             return trial  # it teaches what is printed; what is compared carries marks
+        return self._valued(trial, launch, situation, directory)
+
+    def _valued(self, trial: Trial, launch: Launch, situation: Situation, directory: TrialDirectory) -> Trial:
+        """The trial with its objective, failed where it shows none."""
         try:
-            objective = self._value(trial, _known(time_s), launch, situation, ranks, directory)
+            return replace(trial, objective=self._value(trial, launch, situation, directory))
         except MpiricError as error:
             return replace(trial, outcome=Outcome.FAILED, reason=error.message)
-        return replace(trial, objective=objective)
 
     def valued(self, trial: Trial, launch: Launch, situation: Situation) -> Trial:
         """An original that ended at the mark before it was known what counts, with its objective.
 
         Raises MpiricError where it shows none before the mark.
         """
-        value = self._value(trial, _known(self._time_s(trial)), launch, situation, ())
-        return replace(trial, objective=value)
+        return replace(trial, objective=self._value(replace(trial, ranks=()), launch, situation))
 
     def _value(
         self,
         trial: Trial,
-        time_s: float,
         launch: Launch,
         situation: Situation,
-        ranks: tuple[RankSeen, ...],
         directory: TrialDirectory | None = None,
     ) -> float:
+        time_s = self._time_s(trial)
+        if time_s is None:
+            raise MpiricError("left nothing from which its time can be told")
         if self.at_mark is not None and self.objective.pattern:
             self.at_mark.cut(Path(trial.stdout))
         return value_of(
             self.objective,
             time_s,
-            cores_used(launch, situation, ranks),
+            cores_used(launch, situation, trial.ranks),
             Path(trial.stdout),
             directory.path if directory else Path(situation.job.working_directory),
             situation.job.environment,
@@ -180,33 +191,6 @@ class Judge:
             return split.per_mark_s
         return (split.start_from_s or 0.0) + self.marks_of_length * split.per_mark_s
 
-    def _cleared(
-        self,
-        trial: Trial,
-        launch: Launch,
-        situation: Situation,
-        ranks: tuple[RankSeen, ...],
-        directory: TrialDirectory,
-    ) -> Trial:
-        """A rejected trial as it is if its rejection is withdrawn."""
-        try:
-            value = self._value(trial, _known(self._time_s(trial)), launch, situation, ranks, directory)
-        except MpiricError as error:
-            return replace(trial, outcome=Outcome.FAILED, reason=error.message)
-        return replace(trial, objective=value)
-
-    def _dispute(
-        self,
-        trial: Trial,
-        difference: Disagreement,
-        directory: TrialDirectory,
-        settings: tuple[str, ...],
-        marks: RunMarks | None,
-    ) -> None:
-        files = in_own_places(directory.written())
-        run = RejectedRun(trial, difference.place, Path(trial.stdout), files, settings, marks)
-        self.disputes.add(run)
-
     def _disagreement(self, run: RejectedRun) -> Disagreement | None:
         """Return the disagreement of a run with all recorded runs of the original."""
         options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
@@ -227,7 +211,6 @@ class Judge:
         directory: TrialDirectory,
         situation: Situation,
         settings: tuple[str, ...],
-        marks: RunMarks | None,
     ) -> tuple[Outcome, str | Disagreement] | None:
         if self._rss_limit_bytes and trial.rss_peak_bytes > self._rss_limit_bytes:
             grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
@@ -235,7 +218,7 @@ class Judge:
         if self.at_mark is not None and trial.phase is Phase.RECORD:
             return None  # it is ended anywhere, for what it shows until then
         if self.at_mark is not None:
-            different = self._different_at_mark(self.at_mark, trial, directory, settings, marks)
+            different = self._different_at_mark(self.at_mark, trial, directory, settings)
             return (Outcome.DIFFERENT, different) if different else None
         difference = self._difference(trial, directory, settings)
         if difference is not None:
@@ -250,9 +233,9 @@ class Judge:
         trial: Trial,
         directory: TrialDirectory,
         settings: tuple[str, ...],
-        marks: RunMarks | None,
     ) -> str | Disagreement | None:
         """What differs at the mark; a run of the original that came there only teaches."""
+        marks = trial.marks
         if other_work := at_mark.other_work(marks):
             return f"other work than the original's: {other_work}"
         assert marks is not None
@@ -322,12 +305,6 @@ def _rearranges(values: Mapping[str, str]) -> bool:
     return any(known[name].files is FilesEffect.RELAYOUT for name in values if name in known)
 
 
-def _known(time_s: float | None) -> float:
-    if time_s is None:
-        raise MpiricError("left nothing from which its time can be told")
-    return time_s
-
-
 def set_by(launch: Launch) -> tuple[str, ...]:
     """Environment variables that a launch sets, wherever it writes them."""
     named = {*launch.environment, *launch.unset, *(setting.name for setting in launch.settings)}
@@ -348,10 +325,6 @@ def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]
     count = len(ranks) or len(situation.observation.ranks) or situation.job.ranks or 1
     threads = {**situation.job.environment, **launch.environment}.get("OMP_NUM_THREADS", "").split(",")[0]
     return max(1, min(cores, count * max(1, count_of(threads))))
-
-
-def _stopped(trial: Trial, marks: RunMarks) -> StoppedOriginal:
-    return StoppedOriginal(marks, Path(trial.stdout), kept_files(trial))
 
 
 def kept_files(trial: Trial) -> Path:

@@ -7,12 +7,13 @@ import pytest
 from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour, ScriptedRunner
 from tests.support.trials_stand import BOUND, SITUATION, Directories, Excuses, Stand
 
+from mpiric.lab.failure_cause import LostAllocationError
+from mpiric.lab.judge import Judge
+from mpiric.lab.lab import Lab
 from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.objective import Objective, parse_objective
-from mpiric.workflows.trials.failure_cause import LostAllocationError
-from mpiric.workflows.trials.judge import Judge
-from mpiric.workflows.trials.trials import Trials
 
 
 @pytest.fixture
@@ -119,5 +120,6 @@ def test_an_interrupted_run_is_noted_before_the_interruption_passes(stand):
 def test_trials_are_numbered_on_from_those_of_the_store(stand):
     made = stand()
     made.run()
-    again = Trials(made.runner, Directories(made.place / "store"), made.log, Judge(Objective()))
-    assert again.run(SITUATION, BOUND, Phase.SEARCH).trial.number == 2
+    again = Lab(made.runner, Directories(made.place / "store"), made.log, Judge(Objective()))
+    again.situation = SITUATION
+    assert again.measure(Run(BOUND, Phase.SEARCH)).number == 2

@@ -5,14 +5,14 @@ from tests.support.replay_host import Recording, ReplayHost
 from tests.support.slurm_host import AWAY, SlurmHost
 
 from mpiric.host.host import TIMED_OUT, Completed
-from mpiric.model.allocation import AllocatedHost, Allocation
-from mpiric.schedulers import Patience, batch_scheduler
-from mpiric.workflows.trials.failure_cause import (
+from mpiric.lab.failure_cause import (
     AllocationHosts,
     LocalMachine,
     LostAllocationError,
     failure_cause_of,
 )
+from mpiric.model.allocation import AllocatedHost, Allocation
+from mpiric.schedulers import Patience, batch_scheduler
 
 TWO = Allocation("slurm", "7", (AllocatedHost("n1", 2), AllocatedHost("n2", 2)))
 FINE = Completed(0, "n1|allocated\nn2|mixed\n", "")

@@ -4,9 +4,9 @@ import pytest
 from tests.support.marks_files import marks_file
 from tests.support.paces import key
 
+from mpiric.lab.probes import SlowRun
 from mpiric.model.marks import MarkPair
 from mpiric.profile.marks import read_marks
-from mpiric.workflows.trials.slow_run import SlowRun
 
 FIRST_ALONE = ((2.0, 50, 500), (-5.0, 0, 0))  # the last mark is at the zero of the clock: not reached
 

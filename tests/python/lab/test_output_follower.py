@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from mpiric.lab.output_follower import OutputFollower, PairFollower
 from mpiric.model.marks import MarkPair, MarksState
 from mpiric.model.pace import MarkKey
-from mpiric.workflows.trials.output_follower import OutputFollower, PairFollower
 
 
 @pytest.fixture

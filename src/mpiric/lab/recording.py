@@ -5,23 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mpiric import mpis
 from mpiric.host.files import is_directory
-from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
 from mpiric.model.record import Record
-from mpiric.model.situation import Observation, Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.translation import family_above
 from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
-from mpiric.workflows.launch.loadable import why_not_loadable
-from mpiric.workflows.launch.parse_job import program_path
 
 RECORDS = "records"  # directory of a tune that holds those of its runs
 _RUNTIME, _ALLOCATOR = "libmpiric.so", "libmpiric-allocator.so"
@@ -74,29 +68,6 @@ def _counting() -> tuple[str, ...]:
         return (native_part(_ALLOCATOR),)
     except NotFoundError:
         return ()
-
-
-def recorder_for(situation: Situation, host: Host) -> Recorder:
-    """The recorder for a program whose ranks were seen. Raises MpiricError where nothing can be loaded."""
-    if reason := unrecordable(situation.observation):
-        raise MpiricError(reason)
-    path = program_path(situation.job, host)
-    family = (mpis.abi_of_program(host, path) if path else None) or family_above(situation.mpi)
-    if family is None:
-        raise MpiricError("no runtime fits an MPI library that is not known")
-    recorder = recorder_of(situation.job, family)
-    if reason := why_not_loadable(situation.job, recorder.library, host):
-        raise MpiricError(reason)
-    return recorder
-
-
-def unrecordable(observation: Observation) -> str:
-    """Why nothing can be loaded into the ranks that were seen, "" where it can."""
-    if not observation.ranks:
-        return "no rank was seen"
-    if observation.is_dynamic:
-        return ""
-    return "the program shows no C library (statically linked or setuid), so that nothing can be loaded"
 
 
 def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded:

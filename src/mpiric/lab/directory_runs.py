@@ -12,12 +12,12 @@ from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.preparing import leads_out, make_ready
+from mpiric.lab.durability import cool, make_durable
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Trial
-from mpiric.workflows.trials.durability import cool, make_durable
 
 
 class LaunchRunner(Protocol):
@@ -70,14 +70,16 @@ class DirectoryRuns:
         self,
         launch: Launch,
         environment: Mapping[str, str],
-        stdout: str,
-        stderr: str,
+        stem: Path,
         limit_s: float | None,
         *,
         observe: bool,
         early_end: EarlyEnd | None,
     ) -> tuple[TrialDirectory, Execution]:
-        """Run a launch in a directory of its own; again in a copy when the first one in a mount fails."""
+        """Run a launch in a directory of its own; again in a copy when the first one in a mount fails.
+
+        Its output goes into files that begin with ``stem``.
+        """
         if self._changed_more:
             self._directories.renew()
         directory = self._directories.fresh()
@@ -89,17 +91,15 @@ class DirectoryRuns:
             launch,
             environment,
             directory.path,
-            stdout,
-            stderr,
+            str(stem.with_suffix(".stdout")),
+            str(stem.with_suffix(".stderr")),
             limit_s,
             observe=observe,
             early_end=early_end,
             mount=directory.mount,
         )
         if directory.mount is not None and not self._mounts_work and self._gives_up_mounts(execution):
-            return self.execute(
-                launch, environment, stdout, stderr, limit_s, observe=observe, early_end=early_end
-            )
+            return self.execute(launch, environment, stem, limit_s, observe=observe, early_end=early_end)
         return directory, execution
 
     def _not_ready(self, launch: Launch, environment: Mapping[str, str], directory: TrialDirectory) -> str:

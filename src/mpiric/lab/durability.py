@@ -8,10 +8,10 @@ from mpiric.host.files import exists
 from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.captured import CommandLate, run_captured
+from mpiric.lab.other_program import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.quoting import sh_command
-from mpiric.workflows.launch.other_program import line_without_program
 
 _SMALL_BYTES = 1 << 20  # less than this is not worth a launch on all nodes
 _LIMIT_S = 600.0

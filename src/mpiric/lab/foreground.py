@@ -1,0 +1,44 @@
+"""Foreground: the lab whose runs are the user's own; terminal, signals and exit status are the program's."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mpiric.host.processes.foreground import Output, run_in_foreground
+from mpiric.host.processes.overhearing import Overhearing
+from mpiric.lab.probes import Probe
+from mpiric.model.configuration import Configuration
+from mpiric.model.execution import Execution
+from mpiric.model.launch import Launch
+from mpiric.model.run import Run
+from mpiric.model.spelling import Spelling
+from mpiric.model.trial import Outcome, Trial
+
+
+@dataclass(frozen=True)
+class Foreground:
+    """Makes runs in the user's directory; judges nothing, and logs nothing."""
+
+    render: Callable[[Configuration, Spelling | None], Launch]
+    environment: Mapping[str, str]  # what launches are started on top of
+    output: Output = Output.STDOUT
+    overhearing: Overhearing | None = None  # of its one run
+    after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself, or failed
+
+    def measure(self, run: Run) -> Trial:
+        """Make a run. Raises NotFoundError when it cannot be started.
+
+        The exit status is as a shell has it. A run that was ended at its limit is TIMED_OUT, one that was
+        asked to end by a signal from outside is INTERRUPTED.
+        """
+        probe = run.probe if isinstance(run.probe, Probe) else Probe()
+        launch = self.render(run.configuration, probe.spelling())
+        ran = run_in_foreground(launch, self.environment, self.output, run.limit_s, self.overhearing)
+        outcome = Outcome.FAILED if ran.status else Outcome.OK
+        if ran.was_ended or ran.was_asked_to_end:
+            outcome = Outcome.TIMED_OUT if ran.was_ended else Outcome.INTERRUPTED
+        if outcome is not Outcome.OK:
+            self.after_ended_run()
+        marks = probe.marks(Execution(outcome, ran.elapsed_s, ran.status))
+        return Trial(
+            run.configuration, run.phase, outcome, ran.elapsed_s, exit_status=ran.status, marks=marks
+        )

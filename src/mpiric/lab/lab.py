@@ -1,0 +1,293 @@
+"""Lab: makes runs of one job, one at a time, and has each judged before its time counts."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import partial
+from math import inf
+from pathlib import Path
+from statistics import mean
+
+from mpiric.lab.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
+from mpiric.lab.failure_cause import FailureCause, LocalMachine, LostAllocationError
+from mpiric.lab.filled_memory import on_filled_memory
+from mpiric.lab.judge import OUTPUTS, Judge
+from mpiric.lab.probes import Probe, started_unix_s
+from mpiric.lab.reliability import FAILURES, Reliability
+from mpiric.lab.render import render
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.run import Plan, Result, Run
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.tuning.store.events import AMENDED
+from mpiric.tuning.store.store import TuneLog
+
+_MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
+_LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the baseline
+_LOOKED_AT = (*_LEARNED_FROM, Phase.FINISH)  # whose ranks and step markers are returned
+_PATIENCE = 3.0  # factor of the longest run so far, above which a run of the baseline hangs
+
+
+class Lab:
+    """Makes, judges and logs runs; every trial is in the log before anybody sees it."""
+
+    situation: Situation  # of the job, as far as it is known; to be set before the first run
+
+    def __init__(
+        self,
+        runner: LaunchRunner,
+        directories: DirectorySource,
+        log: TuneLog,
+        judge: Judge,
+        failure_cause: FailureCause | None = None,
+        block: str = "",
+    ) -> None:
+        self.judge = judge
+        self.probes: dict[Phase, Probe] = {}  # how runs of a phase are measured; absent: as whole runs
+        self.runs = DirectoryRuns(runner, directories)
+        self.log = log
+        self._failure_cause, self._block = failure_cause or LocalMachine(), block
+        self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
+        self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
+        self._excuses_left = _MOST_EXCUSES
+        self._whole_s: list[float] = []  # of runs that nobody stopped, with all that surrounds them
+        self.corrected: list[Trial] = []  # earlier trials that turned out otherwise, as they are now
+        self.reliability = Reliability()
+        self._failed: list[Trial] = []  # rejected for a failure
+        self._longest_s = 0.0  # longest run of the baseline so far
+        earlier = log.read().trials
+        self.count = len(earlier)
+        for trial in earlier:
+            self.reliability.enter(trial)
+        self._outputs = log.path / OUTPUTS
+        self._outputs.mkdir(mode=0o700, exist_ok=True)
+
+    def measure(self, run: Run) -> Trial:
+        """Make a run; its time is the objective, unless something is wrong with it.
+
+        A failure is repeated before it counts against a configuration, as the program may fail by itself; a
+        difference of the output only counts when the baseline, run once more, still prints the same. With
+        ``stop_at`` a run is of use even when it was stopped.
+
+        Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
+        after logging the trial.
+        """
+        before = self.count
+        is_whole = self.judge.at_mark is None
+        if (
+            is_whole
+            and not run.configuration
+            and run.stop_at is not None
+            and run.stop_at > self._longest_s > 0
+        ):
+            # It usually ends before: where it does not, it hangs, and is not slow.
+            hangs_s = max(run.stop_at, _PATIENCE * self._longest_s)
+            limit_s = hangs_s if run.limit_s is None else min(run.limit_s, hangs_s)
+            run = replace(run, stop_at=None, limit_s=limit_s)
+        if self.reliability.is_known(Outcome.TIMED_OUT):
+            run = replace(run, stop_at=None)
+        failed: list[Trial] = []
+        while True:
+            trial = self._attempt(run)
+            if trial is None:
+                continue  # a host or the scheduler failed, not the run
+            self.reliability.enter(trial)
+            if trial.outcome not in FAILURES or trial.at_least is not None:
+                break
+            failed.append(trial)
+            is_repeated = bool(run.configuration) and run.probe is None
+            if not is_repeated or not self.reliability.is_to_repeat(trial, len(failed)):
+                break
+        trial = self._weighed(trial, failed)
+        if trial.number in self.judge.disputes.runs and self.judge.expectation:
+            trial = self._doubted(trial)
+        return replace(trial, reruns=self.count - before - 1)
+
+    def _attempt(self, run: Run) -> Trial | None:
+        """Make one run and log it; return None if it is void because a host or the scheduler failed."""
+        self.count += 1
+        trial = Trial(
+            run.configuration,
+            run.phase,
+            Outcome.REFUSED,
+            0.0,
+            started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            number=self.count,
+            pair=run.pair,
+            replicate=run.replicate,
+            block=self._block,
+        )
+        situation, expected = run.situation or self.situation, self.judge.expectation
+        limit_s, stem = run.limit_s, self._outputs / str(trial.number)
+        if run.stop_at is not None and self.judge.at_mark is None:
+            limit_s = min(run.stop_at, inf if limit_s is None else limit_s)
+        probe = run.probe if isinstance(run.probe, Probe) else self.probes.get(run.phase, Probe())
+        probe = probe.begin(stem, None if run.stop_at is None else partial(self._is_above, run.stop_at))
+        try:
+            launch = render(run.configuration, situation, probe.spelling())
+        except MpiricError as error:
+            return self._noted(replace(trial, reason=error.message))
+
+        begun = time.monotonic()
+        early_end, environment = probe.early_end, situation.job.environment
+        directory, execution = self.runs.execute(
+            launch, environment, stem, limit_s, observe=run.observe, early_end=early_end
+        )
+        marks = probe.marks(execution)
+        trial = replace(
+            trial,
+            stdout=str(stem.with_suffix(".stdout")),
+            stderr=str(stem.with_suffix(".stderr")),
+            outcome=execution.outcome,
+            wall_s=execution.wall_s,
+            ended_unix_s=started_unix_s(execution) + execution.wall_s if execution.started_ns else 0.0,
+            exit_status=execution.exit_status,
+            reason=execution.reason,
+            rss_peak_bytes=execution.rss_peak_bytes,
+            split=probe.split(marks, execution),
+            came_early=execution.came_early,
+            ranks=execution.ranks,
+            marks=marks,
+        )
+        if run.stop_at is not None and (execution.outcome is Outcome.TIMED_OUT or probe.was_stopped):
+            stopped_after_s = execution.wall_s if limit_s is None else limit_s
+            split = probe.split(marks, execution, stopped_after_s)
+            trial = replace(
+                trial,
+                outcome=Outcome.TIMED_OUT,
+                reason=trial.reason or "stopped, as it was known to be much slower",
+                split=split,
+                at_least=stopped_after_s if self.judge.at_mark is None else self.judge.least(split),
+                came_early=False,
+            )
+        if trial.outcome is Outcome.FAILED and probe.holds_window(marks):
+            trial = replace(trial, outcome=Outcome.OK, reason="", came_early=True)
+        probe.remove()
+        trial = self.runs.make_durable(trial, situation, directory, read_back=self.judge.until_safe)
+        until_safe_s = max(0.0, time.monotonic() - begun - execution.wall_s)
+        if trial.outcome is Outcome.OK:
+            trial = self.judge.judge(trial, launch, situation, directory)
+        around_s = max(0.0, time.monotonic() - begun - execution.wall_s)
+        self.around_runs_s += around_s
+        keeps_copies = run.phase in _LEARNED_FROM and not run.configuration  # as no later run does
+        trial = replace(trial, took_s=execution.wall_s + (until_safe_s if keeps_copies else around_s))
+        if not execution.came_early and execution.outcome is not Outcome.TIMED_OUT:
+            self._whole_s.append(trial.took_s)
+
+        if trial.outcome is not Outcome.OK or early_end is not None:
+            self.after_ended_run()
+        if self._is_excused(trial):
+            return None
+        self._noted(trial)
+        if trial.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        is_of_use = trial.outcome is Outcome.OK or trial.at_least is not None
+        is_kept = run.phase is Phase.FINISH or (run.phase in _LEARNED_FROM and not run.configuration)
+        if is_of_use and not is_kept:
+            Path(trial.stdout).unlink(missing_ok=True)
+            Path(trial.stderr).unlink(missing_ok=True)
+        if expected and any(
+            new is not old for new, old in zip(self.judge.expectation, expected, strict=True)
+        ):
+            self._correct(self.judge.cleared())
+        return trial if run.phase in _LOOKED_AT else replace(trial, ranks=(), marks=None)
+
+    @property
+    def run_s(self) -> float:
+        """Seconds of a whole run so far with all that surrounds it, on average; 0 before the first."""
+        return mean(self._whole_s) if self._whole_s else 0.0
+
+    @property
+    def next_stdout(self) -> Path:
+        """Where the next run's output goes."""
+        return self._outputs / f"{self.count + 1}.stdout"
+
+    def _is_above(self, objective: float, per_mark_s: float) -> bool:
+        least = self.judge.least(Split(0.0, per_mark_s=per_mark_s))
+        return least is not None and least >= objective
+
+    def _is_excused(self, trial: Trial) -> bool:
+        """Whether the run is to be made again, because it was not the program that failed."""
+        if trial.outcome not in (Outcome.FAILED, Outcome.TIMED_OUT):
+            self._excuses_left = _MOST_EXCUSES
+            return False
+        try:
+            excuse = self._failure_cause.excuse(Path(trial.stderr)) if self._excuses_left else ""
+        except LostAllocationError as lost:
+            self._noted(replace(trial, outcome=Outcome.INTERRUPTED, reason=lost.message))
+            self._failure_cause.leave()
+            raise
+        if excuse:
+            self._excuses_left -= 1
+            self._noted(replace(trial, outcome=Outcome.INTERRUPTED, reason=excuse))
+        return bool(excuse)
+
+    def _weighed(self, trial: Trial, failed: list[Trial]) -> Trial:
+        """See whether failures are the command's own: then they count against no configuration."""
+        if not trial.configuration:
+            if trial.outcome is Outcome.OK and trial.phase is not Phase.RECORD:
+                self._longest_s = max(self._longest_s, trial.wall_s)
+            for failure in failed:
+                alike = [earlier for earlier in self._failed if earlier.outcome is failure.outcome]
+                self._failed = [earlier for earlier in self._failed if earlier.outcome is not failure.outcome]
+                self._correct([_withdrawn(earlier) for earlier in alike])
+            return trial
+        if not failed:
+            return trial
+        if trial.outcome not in FAILURES and not self.reliability.is_unreliable(failed[-1]):
+            self._correct([_withdrawn(earlier) for earlier in failed])
+            return trial
+        if trial.outcome not in FAILURES:
+            reason = self.reliability.sentence(failed[-1])
+            trial = replace(trial, outcome=failed[-1].outcome, reason=reason)
+            self._correct([replace(trial, objective=None)])
+        self._failed += [*failed, *([trial] if trial.number != failed[-1].number else [])]
+        return trial
+
+    def _correct(self, trials: list[Trial]) -> None:
+        """Log trials that turned out otherwise than they were logged."""
+        for trial in trials:
+            amended = {"objective": trial.objective, "outcome": trial.outcome.value, "reason": trial.reason}
+            self.log.append(AMENDED, {"number": trial.number, **amended})
+        self.corrected += trials
+
+    def _doubted(self, trial: Trial) -> Trial:
+        """Run the baseline again, before output counts against a configuration."""
+        if not self.judge.disputes.may_rerun(trial.number):
+            return trial
+        filled = None if self.judge.at_mark is None else on_filled_memory(self.situation)
+        self.measure(Run(Configuration(), Phase.OBSERVE, situation=filled))
+        return next((cleared for cleared in self.corrected if cleared.number == trial.number), trial)
+
+    def _noted(self, trial: Trial) -> Trial:
+        self.log.append_trial(trial)
+        return trial
+
+
+def _withdrawn(trial: Trial) -> Trial:
+    reason = f"the command {trial.reason} by itself at times"
+    return replace(trial, outcome=Outcome.INTERRUPTED, objective=None, reason=reason)
+
+
+def drive(
+    plan: Plan[Result], measure: Callable[[Run], Trial], report: Callable[[Trial], None] = lambda _: None
+) -> Result:
+    """Make the runs that a plan asks for, and return its result; ``report`` sees each trial.
+
+    An interruption is thrown into the plan, which may return what it has until then.
+    """
+    try:
+        run = next(plan)
+        while True:
+            try:
+                trial = measure(run)
+            except KeyboardInterrupt as interruption:
+                run = plan.throw(interruption)
+                continue
+            report(trial)
+            run = plan.send(trial)
+    except StopIteration as end:
+        result: Result = end.value
+        return result

@@ -1,0 +1,314 @@
+"""Probes: how a run is measured. Baseline and candidate carry the same one, or they could not be compared.
+
+Each says what it adds to the launch, when the run may end, and what it reads of it. A probe describes many
+runs; `begin` makes the one that belongs to a single run.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+from mpiric.host.owned_files import remove_tree
+from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.lab.output_follower import EVERY_S, PairFollower
+from mpiric.lab.recording import Recorder, read_recorded
+from mpiric.model.errors import MpiricError
+from mpiric.model.execution import Execution
+from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
+from mpiric.model.spelling import Spelling
+from mpiric.model.trial import Split
+from mpiric.profile.marks import read_first_rank, read_marks
+from mpiric.tuning.marks.split import split_of, split_of_stopped
+
+_PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun it
+
+IsTooSlow = Callable[[float], bool]  # whether a run of at least so many seconds per step is of no use
+
+
+class Probe:
+    """A run of which nothing but its own time is read: what the other probes change is overridden."""
+
+    early_end: "EarlyEnd | None" = None  # when the run may end before the program does; None: it is whole
+    was_stopped: bool = False  # whether it was too slow to be worth its end
+
+    def begin(self, stem: Path, is_too_slow: IsTooSlow | None = None) -> "Probe":  # noqa: ARG002
+        """Return the probe of the next run, whose files begin with ``stem``."""
+        return self
+
+    def spelling(self) -> Spelling | None:
+        """Return what the launch sets, and make the directories that the ranks write to."""
+        return None
+
+    def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002
+        """Read the step markers of a run that has ended; None where there are none."""
+        return None
+
+    def holds_window(self, marks: RunMarks | None) -> bool:  # noqa: ARG002
+        """Return whether all that the run was made for is known, whatever the status of its launcher."""
+        return False
+
+    def split(
+        self,
+        marks: RunMarks | None,  # noqa: ARG002
+        execution: Execution,  # noqa: ARG002
+        stopped_after_s: float | None = None,  # noqa: ARG002
+    ) -> Split | None:
+        """Return the times of the run's parts, or bounds of them if it was stopped; None if unknown."""
+        return None
+
+    def remove(self) -> None:
+        """Remove the files that are not needed any more."""
+
+
+@dataclass(frozen=True)
+class WholeRun(Probe):
+    """A run to its end, or to an early one; with a ``recorder`` its ranks record into ``directory``."""
+
+    recorder: Recorder | None = None
+    directory: Path = Path()
+    early_end: EarlyEnd | None = None
+    keeps_files: bool = False  # whether other files in the directory stay
+
+    def spelling(self) -> Spelling | None:
+        """Return the settings that make the ranks record."""
+        if self.recorder is None:
+            return None
+        if not self.keeps_files:
+            _make_empty(self.directory)
+        return self.recorder.spelling(self.directory.absolute())
+
+
+@dataclass(frozen=True)
+class FileTime(Probe):
+    """The time of the slowest rank in calls on files, from a record that is then removed."""
+
+    recorder: Recorder
+    directory: Path = Path()
+
+    def begin(self, stem: Path, is_too_slow: IsTooSlow | None = None) -> "FileTime":  # noqa: ARG002
+        """Return the probe of the next run."""
+        return replace(self, directory=stem.with_suffix(".marks"))
+
+    def spelling(self) -> Spelling:
+        """Return the settings that make the ranks record."""
+        _make_empty(self.directory)
+        return self.recorder.spelling(self.directory.absolute())
+
+    def split(
+        self,
+        marks: RunMarks | None,  # noqa: ARG002
+        execution: Execution,
+        stopped_after_s: float | None = None,
+    ) -> Split | None:
+        """Return the time in calls on files; None without a usable record, and for a run that was stopped."""
+        if stopped_after_s is not None:
+            return None
+        try:
+            recorded = read_recorded(self.directory, "", execution.wall_s)
+        except (MpiricError, OSError):
+            return None
+        return Split(0.0, io_s=max((rank.io_s for rank in recorded.profile.ranks), default=None))
+
+    def remove(self) -> None:
+        """Remove the record."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Markers(Probe):
+    """Two step markers, or without a ``pair`` the times of MPI_Init and MPI_Finalize."""
+
+    pair: MarkPair | None = None
+    ends: bool = False  # whether the run ends at the second marker
+    library: str = ""  # absolute path of the runtime
+    slow: "SlowRun | None" = None
+
+    @property
+    def was_stopped(self) -> bool:  # type: ignore[override]
+        """Whether it was too slow to be worth its end."""
+        return self.slow is not None and self.slow.was_stopped
+
+    def holds_window(self, marks: RunMarks | None) -> bool:
+        """Return whether every rank that counts has passed the last marker.
+
+        A launcher may kill the ranks, and say so in its status, while rank 0 is about to end the run.
+        """
+        if not self.ends or self.pair is None or marks is None:
+            return False
+        on_first = self.pair.on_rank_0_alone
+        counting = [rank for rank in marks.ranks if rank.rank == 0 or not on_first]
+        is_whole = bool(counting) and all(rank.first and rank.last for rank in counting)
+        return is_whole and (on_first or not marks.missing)
+
+    def split(
+        self, marks: RunMarks | None, execution: Execution, stopped_after_s: float | None = None
+    ) -> Split | None:
+        """Return start-up, main part and time per step, by the clock of the launch."""
+        if marks is None:
+            return None
+        started_s = started_unix_s(execution)
+        if stopped_after_s is None:
+            return split_of(marks, self.pair, started_s, execution.wall_s)
+        if self.slow is None:
+            return split_of_stopped(marks, None, started_s, stopped_after_s)
+        per_mark_s = self.slow.least_per_mark_s(marks.ranks)
+        if per_mark_s is None:
+            return None
+        return split_of_stopped(marks, (self.slow.pair, per_mark_s), started_s, execution.wall_s)
+
+    def _slow_run(self, is_too_slow: IsTooSlow | None) -> "SlowRun | None":
+        return SlowRun(self.pair, is_too_slow) if self.pair and self.ends and is_too_slow else None
+
+
+@dataclass(frozen=True)
+class BetweenMarkers(_Markers):
+    """Calls of MPI that the runtime counts in the ranks; they leave their markers in ``directory``."""
+
+    directory: Path = Path()
+
+    def begin(self, stem: Path, is_too_slow: IsTooSlow | None = None) -> "BetweenMarkers":
+        """Return the probe of the next run."""
+        return replace(self, directory=stem.with_suffix(".marks"), slow=self._slow_run(is_too_slow))
+
+    @property
+    def early_end(self) -> EarlyEnd | None:  # type: ignore[override]
+        """The moment at which the run may end: the runtime ends it itself."""
+        if not self.ends:
+            return None
+        return EarlyEnd(self._has_ended, _PATIENCE_S, ends_itself=True, is_hopeless=self._is_too_slow)
+
+    def spelling(self) -> Spelling:
+        """Return the settings of the runtime, with a directory that exists from the start."""
+        _make_empty(self.directory)
+        return self.settings()
+
+    def settings(self) -> Spelling:
+        """Return the settings of the runtime alone."""
+        environment = {"MPIRIC_MARK": self.pair.option if self.pair else ONLY_TIMES}
+        if self.ends:
+            environment["MPIRIC_MARK_END"] = "1"
+        if self.pair and self.pair.on_rank_0_alone:
+            environment["MPIRIC_MARK_RANKS"] = "first"
+        directories = {"MPIRIC_MARK_OUT": str(self.directory)}
+        return Spelling(environment, preload=(self.library,), directories=directories)
+
+    def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002
+        """Read what the ranks left."""
+        try:
+            return read_marks(self.directory)
+        except MpiricError:
+            return None
+
+    def remove(self) -> None:
+        """Remove what the ranks left."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _has_ended(self) -> bool:
+        first = read_first_rank(self.directory)
+        return first is not None and first.state is MarksState.ENDED
+
+    def _is_too_slow(self) -> bool:
+        return self.slow is not None and self.slow.look(read_first_rank(self.directory), self._ranks)
+
+    def _ranks(self) -> tuple[RankMarks, ...]:
+        try:
+            marks = read_marks(self.directory)
+        except MpiricError:
+            return ()
+        return () if marks.missing else marks.ranks
+
+
+@dataclass(frozen=True)
+class OutputLines(_Markers):
+    """Lines of the output: nothing is loaded into the ranks, and the keeper ends the run."""
+
+    follower: PairFollower | None = None
+
+    def begin(self, stem: Path, is_too_slow: IsTooSlow | None = None) -> "OutputLines":
+        """Return the probe of the next run."""
+        assert self.pair is not None
+        follower = PairFollower(stem.with_suffix(".stdout"), self.pair)
+        return replace(self, follower=follower, slow=self._slow_run(is_too_slow))
+
+    @property
+    def early_end(self) -> EarlyEnd:  # type: ignore[override]
+        """The moment at which the run may end; it is followed even where it does not end there."""
+        return EarlyEnd(self._has_ended, every_s=EVERY_S, is_hopeless=self._is_too_slow)
+
+    def marks(self, execution: Execution) -> RunMarks | None:
+        """Read when the lines came; the output is cut behind the last one."""
+        return self.follower.marks(execution.started_ns) if self.follower else None
+
+    def _has_ended(self) -> bool:
+        return self.follower is not None and self.follower.has_come() and self.ends
+
+    def _is_too_slow(self) -> bool:
+        if self.slow is None or self.follower is None:
+            return False
+        rank = self.follower.rank_so_far()
+        return self.slow.look(rank, lambda: (rank,))
+
+
+def between(pair: MarkPair, library: str, *, ends: bool) -> BetweenMarkers | OutputLines:
+    """Return the probe that sees these markers: calls of MPI, or lines of the output."""
+    kind = OutputLines if pair.key.is_printed else BetweenMarkers
+    return kind(pair, ends, library)
+
+
+@dataclass
+class SlowRun:
+    """Watches the pace of a run between its markers, which may be too slow already to be worth its end.
+
+    Time counts from the moment at which all counting ranks are seen behind the first marker: later than each
+    of them came there, by this host's clock alone. What has passed since is the least that each rank without
+    the last marker takes from one to the other.
+    """
+
+    pair: MarkPair
+    is_too_slow: IsTooSlow
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
+    was_stopped: bool = field(default=False, init=False)
+    _since_s: float | None = field(default=None, init=False)
+    _passed_s: float = field(default=0.0, init=False)
+
+    def look(self, first: RankMarks | None, all_ranks: Callable[[], Iterable[RankMarks]]) -> bool:
+        """Whether it is to be stopped now, from what rank 0 has left so far, and the others if need be."""
+        if first is None or first.first is None or first.last is not None:
+            return False
+        if self._since_s is None:
+            counting = [first] if self.pair.on_rank_0_alone else [*all_ranks()]
+            if counting and all(rank.first is not None for rank in counting):
+                self._since_s = self.clock()
+            return False
+        self._passed_s = self.clock() - self._since_s
+        self.was_stopped = self.was_stopped or self.is_too_slow(self._passed_s / self._marks)
+        return self.was_stopped
+
+    def least_per_mark_s(self, ranks: Iterable[RankMarks]) -> float | None:
+        """The least that the middle one of the ranks takes from mark to mark; None if nothing is known."""
+        if self._since_s is None or not self._passed_s:
+            return None
+        counting = [rank for rank in ranks if rank.rank == 0 or not self.pair.on_rank_0_alone]
+        spans = [
+            rank.last.at_s - rank.first.at_s if rank.first and rank.last else self._passed_s
+            for rank in counting
+        ]
+        return median(spans) / self._marks if spans else None
+
+    @property
+    def _marks(self) -> int:
+        return self.pair.last - self.pair.first
+
+
+def started_unix_s(execution: Execution) -> float:
+    """The time a launch was started, by the wall clock of this host."""
+    return time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
+
+
+def _make_empty(directory: Path) -> None:
+    """Make a directory of one run, without what a run has left that an interrupted tune did not note."""
+    remove_tree(directory)
+    directory.mkdir(parents=True)

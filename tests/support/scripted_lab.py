@@ -1,0 +1,58 @@
+"""Labs of a script: plans are driven without a machine, by functions that answer runs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+from typing import Any
+
+from mpiric.lab.lab import drive
+from mpiric.model.configuration import Configuration
+from mpiric.model.run import Run
+from mpiric.model.trial import Trial
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.proof.proof import Proof, Standing
+from mpiric.tuning.proof.proof import prove as prove_plan
+from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
+from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.tuning.search.search import SearchResult
+from mpiric.tuning.search.search import search as search_plan
+from mpiric.tuning.search.space import Point, SearchSpace
+
+Script = Callable[[Configuration, float], Trial]  # answers a configuration and its time limit
+
+
+def answering(script: Script) -> Callable[[Run], Trial]:
+    """A lab that looks at nothing but the configuration and the limit of a run."""
+    return lambda run: script(run.configuration, inf if run.limit_s is None else run.limit_s)
+
+
+def search(
+    space: SearchSpace,
+    script: Script,
+    budget: Budget,
+    seen: Iterable[Trial] = (),
+    *,
+    seed: int = 0,
+    least_gain: float = 0.0,
+    **options: Any,
+) -> SearchResult:
+    """A search whose runs a script answers; ``options`` are of the evaluator."""
+    evaluator = Evaluator(space, budget, seen, **options)
+    return drive(search_plan(evaluator, seed, least_gain), answering(script))
+
+
+def run_points(evaluator: Evaluator, script: Script, points: Iterable[Point]) -> None:
+    """Run points, one after the other."""
+    for point in points:
+        drive(evaluator.run(point), answering(script))
+
+
+def prove(
+    measure: Callable[[Run], Trial],
+    answer: Configuration,
+    units: Sequence[tuple[str, ...]] = (),
+    rule: StoppingRule | None = None,
+    errors: Errors | None = None,
+    **options: Any,
+) -> Proof:
+    """A proof whose runs a script answers; ``options`` are of its `Standing`."""
+    return drive(prove_plan(Standing(answer, units, rule or StoppingRule(), errors, **options)), measure)

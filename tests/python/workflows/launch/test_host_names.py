@@ -33,7 +33,7 @@ class Site(LocalHost):
         self.names = names
 
     def run(self, argv: Sequence[str], **_: object) -> Completed:
-        return Completed(0, " ".join(self.names.get(name, "-") for name in argv[3:]), "")
+        return Completed(0, " ".join(self.names.get(name, "-") for name in argv[4:]), "")
 
     def read_text(self, path: str) -> str | None:
         files = {"/proc/net/route": ROUTES, "/work/hosts": "kp001:2\nkp002:2\n"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.recorded.canonical import Names, call_text, launches_text, log_text, recipe_text
+from tests.recorded.canonical import Names, call_text, files_text, launches_text, log_text, recipe_text
 from tests.recorded.program import PATH, Program
 from tests.recorded.world import World, scripted
 
@@ -86,5 +86,6 @@ def play(case: Case, place: Path) -> str:
             launches_text(world.program.launches, names),
             *(log_text(path, names) for path in logs(place)),
             *(recipe_text(path, names) for path in recipes),
+            files_text(place, names),
         ]
     )

@@ -77,7 +77,6 @@ class Program:
     rank_count: int = 2
     rss_peak_bytes: int = 1 << 30
     step_s: float | None = None  # seconds of a step; None for a program without steps
-    prints_steps: bool = True
     varying_calls: bool = False  # whether the steps are other work in every run
     init_s: float = 0.5
     record: Record | None = None  # what a recorded run leaves; None: nothing that can be read

@@ -15,12 +15,12 @@ CASES = (
     Case(
         "close-candidates",
         [tune("--max-runs 60", "malloc")],
-        {"effects": {"malloc=MALLOC": Effect(0.9), "malloc=MALLOC_TOP": Effect(0.995)}},
+        {"effects": {"malloc=keep-memory": Effect(0.9), "malloc=keep-memory-padded": Effect(0.995)}},
     ),
     Case(
         "only-together",
         [tune("--max-runs 60", "binding,huge-pages")],
-        {"effects": {"binding": Effect(1.02), "binding+huge-pages": Effect(0.8)}},
+        {"effects": {"binding": Effect(0.998), "binding+huge-pages": Effect(0.8)}},
     ),
     Case("small-gain", [tune("--max-runs 60", "binding")], {"effects": {"binding": Effect(0.985)}}),
     Case(

@@ -73,7 +73,9 @@ def files_text(place: Path, names: Names) -> str:
     """Names of all files that are left, and the text of site defaults."""
     paths = [path for path in sorted(place.glob("**/*")) if path.is_file() and "native" not in path.parts]
     texts = [f"{names(str(path))}\n" for path in paths]
-    site = [f"=== {names(str(path))}\n{names(path.read_text())}\n" for path in paths if path.parent.name == "site"]
+    site = [
+        f"=== {names(str(path))}\n{names(path.read_text())}\n" for path in paths if path.parent.name == "site"
+    ]
     return "".join(["=== files\n", *texts, "\n", *site])
 
 

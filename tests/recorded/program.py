@@ -106,8 +106,10 @@ class Program:
         last_step = 0
         wall_s = self.wall_s * pace
         output = self.output(number) if effect.stdout is None else effect.stdout
-        if early_end is not None and self.step_s is not None and (mark or record_to):
-            last_step = int(mark.rpartition(",")[2]) if mark else RECORDED_STEPS
+        named = int(mark.rpartition(",")[2]) if "," in mark else RECORDED_STEPS if record_to else 0
+        if early_end is not None and self.step_s is not None and named * self.step_s < self.wall_s:
+            last_step = named
+        if last_step and self.step_s is not None:
             wall_s = self.init_s - effect.start_s + last_step * self.step_s * pace
             output = "".join(f"step {step} energy -1.5\n" for step in range(0, last_step, 100))
         wall_s = round(wall_s, 6)
@@ -125,7 +127,7 @@ class Program:
             Path(record_to, SCRIPTED_RECORD).touch()
         if "MPIRIC_MARK_OUT" in values and outcome is Outcome.OK:
             self._leave_marks(
-                clock, Path(values["MPIRIC_MARK_OUT"]), begun_s, wall_s, mark, pace, effect, number
+                clock, Path(values["MPIRIC_MARK_OUT"]), begun_s, wall_s, mark, last_step, pace, effect, number
             )
         for name, text in {**self.files(number), **effect.files}.items():
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -179,15 +181,26 @@ class Program:
         begun_s: float,
         wall_s: float,
         mark: str,
+        last_step: int,
         pace: float,
         effect: Effect,
         number: int,
     ) -> None:
         start_s = self.init_s - effect.start_s
         begun_unix_s = clock.unix_s(begun_s) + start_s - INIT_S
-        if not mark or self.step_s is None:
+        if not last_step or self.step_s is None:
+            whole_s = wall_s - start_s
+            step_s = (self.step_s or whole_s) * pace
+            times = key_pace(STEP, steps(int(whole_s / step_s), step_s, step_s))
             marks_file(
-                directory, world=1, state=2, begun_s=begun_unix_s, finalized_s=wall_s - start_s, whole=False
+                directory,
+                world=1,
+                state=2,
+                begun_s=begun_unix_s,
+                finalized_s=whole_s,
+                times_s=times.times_s if "," in mark else (),
+                stride=times.stride,
+                whole=False,
             )
             return
         if not effect.reaches_mark:

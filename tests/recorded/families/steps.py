@@ -21,7 +21,11 @@ CASES = (
     Case("start-up-saved", [TUNE], {**LONG, "init_s": 8.0, "effects": {"binding": Effect(start_s=6.0)}}),
     Case("named-mark", [tune(f"--budget 6m --mark {MARK}", "binding")], FASTER),
     Case("after-and-length", [tune("--budget 6m --after 5s --length 2h", "binding")], FASTER),
-    Case("to-the-end", [tune("--budget 1h --to-the-end --confidence 0.8", "binding")], {**FASTER, "wall_s": 200.0}),
+    Case(
+        "to-the-end",
+        [tune("--budget 1h --to-the-end --confidence 0.8", "binding")],
+        {**FASTER, "wall_s": 200.0},
+    ),
     Case("finish", [tune("--budget 6m --finish", "binding")], FASTER),
     Case(
         "finish-differs",
@@ -31,5 +35,9 @@ CASES = (
     Case("interrupted", [TUNE, change(runs={}), RESUME], {**FASTER, "runs": {12: INTERRUPTED}}),
     Case("interrupted-early", [TUNE, change(runs={}), RESUME], {**FASTER, "runs": {2: INTERRUPTED}}),
     Case("cut", [TUNE, cut(14), RESUME], FASTER),
-    Case("main-objective", [tune("--objective main --max-runs 40", "binding")], {"effects": {"binding": Effect(0.8)}}),
+    Case(
+        "main-objective",
+        [tune("--objective main --max-runs 40", "binding")],
+        {"effects": {"binding": Effect(0.8)}},
+    ),
 )

@@ -10,7 +10,7 @@ from tests.recorded.canonical import Names, call_text, files_text, launches_text
 from tests.recorded.program import PATH, Program
 from tests.recorded.world import World, scripted
 
-OPENMPI, MPICH = f"mpirun.openmpi -n 2 {PATH}", f"mpiexec.mpich -n 2 {PATH}"
+OPENMPI = f"mpirun.openmpi -n 2 {PATH}"
 
 Action = str | Callable[[World], None]  # a command line of mpiric, or something that happens to its files
 

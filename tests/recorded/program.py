@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.support.marks_files import INIT_S, doubles, marks_file
 from tests.support.paces import key, key_pace, steps
+from tests.support.records import cell, record, sent
 from tests.support.records import rank as recorded_rank
-from tests.support.records import record
 
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
@@ -79,7 +79,8 @@ class Program:
     step_s: float | None = None  # seconds of a step; None for a program without steps
     varying_calls: bool = False  # whether the steps are other work in every run
     init_s: float = 0.5
-    record: Record | None = None  # what a recorded run leaves; None: nothing that can be read
+    path: str = PATH  # of the executable
+    record: Record | None = field(default_factory=lambda: usual_record())  # None: nothing that can be read
     launches: list[Launch] = field(default_factory=list)
 
     def execute(
@@ -147,7 +148,7 @@ class Program:
         """The ranks as they are seen from outside: free to run on both cores."""
         libraries = LIBRARIES[self.library]
         return tuple(
-            RankSeen(number, PATH, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, self.rss_peak_bytes, 0, libraries)
+            RankSeen(number, self.path, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, self.rss_peak_bytes, 0, libraries)
             for number in range(self.rank_count)
         )
 
@@ -240,6 +241,22 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         """Let time pass."""
         self.now_s += seconds
+
+
+def usual_record() -> Record:
+    """Record of two ranks that compute, exchange halos and reduce for ten seconds."""
+    cells = (
+        cell("MPI_Init", 1, 0, 0.2),
+        cell("MPI_Send", 2000, 2000 << 13, 0.3, size_bin=14),
+        cell("MPI_Recv", 2000, 2000 << 13, 0.5, size_bin=14, waited_s=0.2),
+        cell("MPI_Allreduce", 4000, 4000 << 3, 1.2, size_bin=4, waited_s=0.4),
+    )
+    return record(
+        *(
+            recorded_rank(number, 9.8, *cells, peers=(sent(1 - number, 2000, 2000 << 13),))
+            for number in (0, 1)
+        )
+    )
 
 
 def stepping_record(step_s: float) -> Record:

@@ -213,7 +213,14 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
         paths = (Path(directory), Path(stdout_path), Path(stderr_path))
         return world.program.execute(world.clock, launch, *paths, limit_s, early_end)
 
+    def become(_: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        changed = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+        gone = [name for name in os.environ if name not in environment]
+        print(f"becomes {list(argv)} with {changed} without {gone}")
+        raise SystemExit(0)
+
     patch.setattr(Runner, "execute", execute)
+    patch.setattr(os, "execvpe", become)
     patch.setattr(Runner, "can_mount", lambda *_: False)
 
 

@@ -10,6 +10,17 @@ CASES = (
         [tune("--max-runs 70 --seed 3")],
         {"effects": {"binding": Effect(0.85), "huge-pages": Effect(0.9)}},
     ),
+    Case(
+        "not-recorded",
+        [tune("--max-runs 40", "binding")],
+        {"record": None, "effects": {"binding": Effect(0.8)}},
+    ),
+    Case(
+        "without-runtime",
+        [tune("--max-runs 40", "binding")],
+        {"effects": {"binding": Effect(0.8)}},
+        {"has_runtime": False},
+    ),
     Case("no-gain", [tune("--max-runs 20")]),
     Case("slower", [tune("--max-runs 25", "binding,huge-pages")], {"effects": {"binding": Effect(1.2)}}),
     Case(

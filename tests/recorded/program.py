@@ -148,7 +148,9 @@ class Program:
         """The ranks as they are seen from outside: free to run on both cores."""
         libraries = LIBRARIES[self.library]
         return tuple(
-            RankSeen(number, self.path, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, self.rss_peak_bytes, 0, libraries)
+            RankSeen(
+                number, self.path, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, self.rss_peak_bytes, 0, libraries
+            )
             for number in range(self.rank_count)
         )
 

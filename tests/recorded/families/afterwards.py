@@ -13,7 +13,12 @@ EXPLORE = f"run --recipe then.toml --explore -- {OPENMPI}"
 CASES = (
     Case(
         "run",
-        [TUNE, f"run -- {OPENMPI}", f"run --dry-run -- {OPENMPI}", f"run --json --recipe then.toml -- {OPENMPI}"],
+        [
+            TUNE,
+            f"run -- {OPENMPI}",
+            f"run --dry-run -- {OPENMPI}",
+            f"run --json --recipe then.toml -- {OPENMPI}",
+        ],
         FASTER,
     ),
     Case("history", [TUNE, "history", "history --json", f"history -- {OPENMPI}"], FASTER),
@@ -21,7 +26,11 @@ CASES = (
     Case("slower-now", [TUNE, change(wall_s=11.0), AGAINST], FASTER),
     Case("faster-now", [TUNE, change(wall_s=9.0), AGAINST.replace("--against", "--json --against")], FASTER),
     Case("fails-now", [TUNE, change(runs={34: FAILS}), AGAINST], FASTER),
-    Case("looser-rule", [TUNE, change(wall_s=10.2), AGAINST.replace("--", "--minimum-effect 0.05 --", 1)], FASTER),
+    Case(
+        "looser-rule",
+        [TUNE, change(wall_s=10.2), AGAINST.replace("--", "--minimum-effect 0.05 --", 1)],
+        FASTER,
+    ),
     Case("steps-as-then", [TUNE_STEPS, AGAINST], STEPS),
     Case("steps-slower-now", [TUNE_STEPS, change(step_s=0.06, wall_s=72.0), AGAINST], STEPS),
     Case("explored", [TUNE_STEPS, *[EXPLORE] * 6, "history --explore", "history --explore --json"], STEPS),

@@ -23,7 +23,11 @@ CASES = (
     ),
     Case(
         "intel-mpi",
-        [tune("--max-runs 40", "binding", f"{PREFIXES}/intelmpi-2021.19/bin/mpiexec.hydra -n 2 {OTHER_PATH}")],
+        [
+            tune(
+                "--max-runs 40", "binding", f"{PREFIXES}/intelmpi-2021.19/bin/mpiexec.hydra -n 2 {OTHER_PATH}"
+            )
+        ],
         {**FASTER, **OF_MPICH},
     ),
     Case(

@@ -56,6 +56,10 @@ class Scripted(ReplayHost):
         super().__init__(recording)
         self.answers = answers
 
+    def which(self, name: str, **options: Any) -> str | None:
+        """Path of a command that the case answers, else of the recording."""
+        return f"/usr/bin/{name}" if name in self.answers else super().which(name, **options)
+
     def run(self, argv: Sequence[str], **options: Any) -> Completed:
         """Answer of the case, else of the recording."""
         answer = self.answers.get(Path(argv[0]).name)
@@ -80,7 +84,7 @@ class World:
     program: Program
     machine: Path = MACHINE
     environment: Mapping[str, str] = field(default_factory=dict)
-    answers: Mapping[str, Callable[..., Completed]] = field(default_factory=dict)
+    answers: dict[str, Callable[..., Completed]] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     has_runtime: bool = True
 

@@ -52,7 +52,7 @@ _RUNTIMES = ("openmpi", "mpich", "standard")
 class Scripted(ReplayHost):
     """A recorded machine; commands that ``answers`` knows, by their first word, are answered by the case."""
 
-    def __init__(self, recording: Recording, answers: Mapping[str, Callable[..., Completed]]) -> None:
+    def __init__(self, recording: Recording, answers: Mapping[str, Callable[..., Completed | None]]) -> None:
         super().__init__(recording)
         self.answers = answers
 
@@ -61,9 +61,9 @@ class Scripted(ReplayHost):
         return f"/usr/bin/{name}" if name in self.answers else super().which(name, **options)
 
     def run(self, argv: Sequence[str], **options: Any) -> Completed:
-        """Answer of the case, else of the recording."""
-        answer = self.answers.get(Path(argv[0]).name)
-        return answer(argv, **options) if answer else super().run(argv, **options)
+        """Answer of the case, else, or where that is None, of the recording."""
+        answer = self.answers.get(Path(argv[0]).name, lambda *_, **__: None)(argv, **options)
+        return super().run(argv, **options) if answer is None else answer
 
 
 @dataclass
@@ -84,7 +84,7 @@ class World:
     program: Program
     machine: Path = MACHINE
     environment: Mapping[str, str] = field(default_factory=dict)
-    answers: dict[str, Callable[..., Completed]] = field(default_factory=dict)
+    answers: dict[str, Callable[..., Completed | None]] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     has_runtime: bool = True
 

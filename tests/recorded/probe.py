@@ -26,13 +26,17 @@ def with_probe(seconds_of: Mapping[str, float], *, wrong: str = "", fails: str =
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(b"")
 
-        def answer(argv: Sequence[str], *, environment: Mapping[str, str | None] | None = None, **_: Any) -> Completed | None:
+        def answer(
+            argv: Sequence[str], *, environment: Mapping[str, str | None] | None = None, **_: Any
+        ) -> Completed | None:
             if argv[-1] == "identity":
                 return Completed(0, '{"host": "n1"}\n' * 2, "")
             if not any(Path(word).name == "probe-collectives" for word in argv):
                 return None
             chosen = {
-                value for name, value in (environment or {}).items() if value and any(part in name for part in _CHOICES)
+                value
+                for name, value in (environment or {}).items()
+                if value and any(part in name for part in _CHOICES)
             }
             first = next(index for index, word in enumerate(argv) if word.endswith("probe-collectives"))
             rows = []
@@ -44,9 +48,14 @@ def with_probe(seconds_of: Mapping[str, float], *, wrong: str = "", fails: str =
                 median_s = round(median_s * (1 + 0.004 * random.random()), 12)
                 rows.append(
                     {
-                        **{"collective": collective, "ranks": int(ranks), "per_node": int(per_node)},
-                        **{"bytes": int(size), "calls": 900, "median_s": median_s},
-                        **{"low_s": median_s * 0.99, "high_s": median_s * 1.01},
+                        "collective": collective,
+                        "ranks": int(ranks),
+                        "per_node": int(per_node),
+                        "bytes": int(size),
+                        "calls": 900,
+                        "median_s": median_s,
+                        "low_s": median_s * 0.99,
+                        "high_s": median_s * 1.01,
                         **({"wrong": 2} if wrong in chosen else {}),
                     }
                 )

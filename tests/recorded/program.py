@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support.marks_files import INIT_S, doubles, marks_file
 from tests.support.paces import key, key_pace, steps
-from tests.support.records import cell, record, sent
+from tests.support.records import WORLD, cell, file, record, sent
 from tests.support.records import rank as recorded_rank
 
 from mpiric.model.execution import Execution
@@ -80,7 +80,8 @@ class Program:
     varying_calls: bool = False  # whether the steps are other work in every run
     init_s: float = 0.5
     path: str = PATH  # of the executable
-    record: Record | None = field(default_factory=lambda: usual_record())  # None: nothing that can be read
+    # What a recorded run leaves, or a function of the factor of its time; None: nothing that can be read.
+    record: Record | Callable[[float], Record] | None = field(default_factory=lambda: usual_record())
     launches: list[Launch] = field(default_factory=list)
 
     def execute(
@@ -125,7 +126,7 @@ class Program:
             wall_s, came_early = self._until_due(clock, early_end, wall_s)
         clock.now_s = begun_s + wall_s + 0.1
         if record_to and self.record is not None:
-            Path(record_to, SCRIPTED_RECORD).touch()
+            Path(record_to, SCRIPTED_RECORD).write_text(repr(round(pace, 6)))
         if "MPIRIC_MARK_OUT" in values and outcome is Outcome.OK:
             self._leave_marks(
                 clock, Path(values["MPIRIC_MARK_OUT"]), begun_s, wall_s, mark, last_step, pace, effect, number
@@ -257,6 +258,42 @@ def usual_record() -> Record:
         *(
             recorded_rank(number, 9.8, *cells, peers=(sent(1 - number, 2000, 2000 << 13),))
             for number in (0, 1)
+        )
+    )
+
+
+def writing_record(pace: float) -> Record:
+    """Record of two ranks that write a checkpoint together through MPI-IO, half of their time."""
+    cells = (cell("MPI_Init", 1, 0, 0.2), cell("MPI_Allreduce", 400, 400 << 3, 0.2, size_bin=4))
+    output = file(
+        "checkpoint.dat",
+        interface="posix",
+        processes=1,
+        opens=1,
+        writes=64,
+        bytes_written=64 << 20,
+        write_s=5.0 * pace,
+        sequential=63,
+    )
+    return record(*(recorded_rank(number, 9.8 * pace, *cells, files=(output,)) for number in (0, 1)))
+
+
+def traffic_record() -> Record:
+    """Record of four ranks on two hosts, of which the first and the last talk to each other."""
+    cells = (cell("MPI_Init", 1, 0, 0.2), cell("MPI_Send", 2000, 2000 << 16, 3.0, size_bin=17))
+    world = replace(WORLD, size=4)
+    partners = {0: 3, 3: 0, 1: 2, 2: 1}
+    return record(
+        *(
+            recorded_rank(
+                number,
+                9.8,
+                *cells,
+                peers=(sent(partner, 2000, 2000 << 16),),
+                communicators=(replace(world, rank=number),),
+                facts={"host": f"n{1 + number // 2}", "affinity": str(number % 2)},
+            )
+            for number, partner in sorted(partners.items())
         )
     )
 

@@ -111,5 +111,3 @@ def with_slurm(*lost: str) -> Any:
             world.answers[command] = getattr(slurm, command)
 
     return act
-
-

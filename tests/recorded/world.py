@@ -246,8 +246,12 @@ def _record_reader_of(world: World) -> Callable[[Path | str], Record]:
     read_real = read.read_record
 
     def read_record(path: Path | str) -> Record:
-        is_scripted = Path(path, SCRIPTED_RECORD).exists() and world.program.record is not None
-        return world.program.record if is_scripted else read_real(path)
+        scripted_file, scripted_record = Path(path, SCRIPTED_RECORD), world.program.record
+        if scripted_record is None or not scripted_file.exists():
+            return read_real(path)
+        if callable(scripted_record):
+            return scripted_record(float(scripted_file.read_text()))
+        return scripted_record
 
     return read_record
 

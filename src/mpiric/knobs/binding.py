@@ -2,6 +2,7 @@
 
 from mpiric.knobs._declare import no, suits_every_program, yes
 from mpiric.knobs._reading import cpus_per_node, is_hybrid, is_oversubscribed, rank_count, threads_per_rank
+from mpiric.knobs.libraries import binding_in_force
 from mpiric.model.knob import Applicability, Choice, Knob, Promise
 from mpiric.model.situation import Situation
 
@@ -25,8 +26,16 @@ def _binding_values(situation: Situation) -> tuple[str, ...]:
     if is_oversubscribed(situation):
         return () if situation.observation.unbound else ("none",)
     levels = _levels_here(situation) if situation.observation.unbound else (*_levels_here(situation), "none")
-    in_use = _level_in_use(situation)
+    in_use = (*_level_in_use(situation), _documented_level(situation))
     return tuple(level for level in levels if level not in in_use)
+
+
+def _documented_level(situation: Situation) -> str:
+    """Return the level of the library's own launcher where ranks are on nodes that were not looked at."""
+    is_seen = situation.nodes == 1 and situation.observation.ranks
+    if is_seen or situation.observation.unbound or situation.job.dialect != situation.mpi.dialect:
+        return ""
+    return binding_in_force(situation.mpi, situation)
 
 
 def _level_in_use(situation: Situation) -> tuple[str, ...]:
@@ -78,14 +87,23 @@ def _mapping_values(situation: Situation) -> tuple[str, ...]:
         ("compact", len(topology.numa_nodes) > 1 or situation.nodes > 1),
         ("node-round-robin", situation.nodes > 1),
     )
-    return tuple(order for order, possible in several if possible)
+    in_use = _order_in_use(situation)
+    return tuple(order for order, possible in several if possible and order != in_use)
+
+
+def _order_in_use(situation: Situation) -> str:
+    """Return the order in which the library's launcher fills nodes by itself, "" where it is unknown."""
+    if not situation.mpi.capabilities.maps_as_it_binds or situation.job.dialect != situation.mpi.dialect:
+        return ""
+    orders = {"none": "compact", "core": "compact", "numa": "spread-numa", "package": "spread-package"}
+    return orders.get(binding_in_force(situation.mpi, situation), "")
 
 
 def _mapping_applies(situation: Situation) -> Applicability:
     if rank_count(situation) < 2:
         return no("one rank has no neighbours")
     if not _mapping_values(situation):
-        return no("one node with one memory domain: every order is the same")
+        return no("one node with one memory domain, or no order that the launcher does not use by itself")
     return yes("ranks can sit in several memory domains or nodes")
 
 

@@ -25,7 +25,8 @@ def _yields_by_itself(situation: Situation) -> bool:
 def _values(situation: Situation) -> tuple[str, ...]:
     if not is_oversubscribed(situation):
         return ("spin",) if _waits_politely(situation) else ()
-    return ("yield", "sleep") if situation.mpi.capabilities.can_sleep else ("yield",)
+    sleeps = ("sleep",) if situation.mpi.capabilities.can_sleep else ()
+    return sleeps if _yields_by_itself(situation) else ("yield", *sleeps)
 
 
 def _applies(situation: Situation) -> Applicability:
@@ -35,6 +36,8 @@ def _applies(situation: Situation) -> Applicability:
     if ranks_per_node(situation) < 2 and not _waits_politely(situation):
         return no("one rank on a node waits for nobody there")
     if is_oversubscribed(situation):
+        if not _values(situation):
+            return no("ranks give their CPU away by themselves, as the launcher knows that CPUs are shared")
         return yes("more ranks than CPUs")
     if _waits_politely(situation):
         return yes("ranks are set to give their CPU away although each has its own")

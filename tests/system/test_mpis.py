@@ -10,7 +10,7 @@ import pytest
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.native import library_under_name, native_part
 from mpiric.model.mpi_library import AbiFamily
-from mpiric.mpis import find_mpis
+from mpiric.mpis import defaults_of, find_mpis
 from mpiric.workflows.mpi import check
 
 HELLO = Path(__file__).parents[2] / "examples/hello.c"
@@ -55,6 +55,17 @@ def test_an_installed_mpi_compiles_and_runs_without_further_setting(name, mpi_pr
 
 def test_every_mpi_found_starts_one_world_of_two_talking_ranks(mpi):
     assert check(LocalHost(), mpi).problem == ""
+
+
+def test_every_library_reports_the_values_of_its_own_variables(mpi):
+    defaults = defaults_of(LocalHost(), mpi)
+    known = {
+        "mpich": ("MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS", "64"),
+        "openmpi": ("OMPI_MCA_btl_tcp_eager_limit", "65536"),
+        "intelmpi": ("I_MPI_DEBUG_COREDUMP", "0"),
+    }
+    name, value = known[mpi.implementation]
+    assert defaults[name] == value
 
 
 def test_the_probe_names_the_library_that_really_serves(probe, mpi):

@@ -64,13 +64,28 @@ def scaled(knob: Knob, answer: Try, situation: Situation) -> Skip | Try:
 
 
 def is_in_force(spelling: Spelling, situation: Situation) -> bool:
-    """Whether all that a spelling sets is variables that the user has set so already."""
+    """Whether all that a spelling sets is variables that have these values already.
+
+    The user has set them, or the library was seen to give them these values by itself.
+    """
     variables = spelling.environment
-    only_variables = replace(spelling, environment={}, note="") == Spelling()
+    only_variables = replace(spelling, environment={}, unset=(), note="") == Spelling()
+    defaults = situation.library_defaults
     return (
         bool(variables)
         and only_variables
-        and all(situation.in_force(name) == value for name, value in variables.items())
+        and all(situation.in_force(name) is None for name in spelling.unset)
+        and all(
+            _normal(situation.in_force(name) or defaults.get(name)) == _normal(value)
+            for name, value in variables.items()
+        )
+    )
+
+
+def _normal(value: str | None) -> str | None:
+    """Write a switch as the number that libraries take for it."""
+    return {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}.get(
+        (value or "").lower(), value
     )
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from mpiric.knobs._site import suits_every_program
+from mpiric.knobs.libraries import binding_in_force
 from mpiric.model.knob import Choice, Knob, Skip, Try
 from mpiric.model.situation import Situation
 
@@ -21,6 +22,14 @@ def _levels_here(situation: Situation) -> tuple[str, ...]:
     if situation.is_hybrid and situation.threads_per_rank > 1:
         return wide  # on one core, all threads of a rank would take turns
     return ("core", *(("hwthread",) if topology.has_smt else ()), *wide)
+
+
+def _documented_level(situation: Situation) -> str:
+    """Return the level of the library's own launcher where ranks are on nodes that were not looked at."""
+    is_seen = situation.nodes == 1 and situation.observation.ranks
+    if is_seen or situation.observation.unbound or situation.job.dialect != situation.mpi.dialect:
+        return ""
+    return binding_in_force(situation.mpi, situation)
 
 
 def _levels_in_use(situation: Situation) -> tuple[str, ...]:
@@ -47,14 +56,14 @@ def _consider_binding(situation: Situation) -> Skip | Try:
             return Skip("there are more ranks than CPUs, and no rank is bound")
         because = "more ranks than CPUs: a bound rank waits for its CPU while others idle"
         return Try(("none",), 0.7, because, ("none",))
-    in_use = _levels_in_use(situation)
+    in_use = (*_levels_in_use(situation), _documented_level(situation))
     values = tuple(level for level in levels if level not in in_use)
     if seen.unbound:
         if situation.rank_count > 1 and levels:
             because = "no rank is bound: the kernel moves them away from their caches"
             return Try(values, 0.9, because, levels[:1])
     else:
-        values = (*values, "none")
+        values = (*values, *(() if "none" in in_use else ("none",)))
     shared = Counter(rank.cpus_allowed for rank in seen.ranks)
     if any(count > len(cpus) for cpus, count in shared.items() if cpus):
         return Try(values, 0.95, "several ranks are bound to the same CPU", (*levels[:1], "none"))
@@ -73,13 +82,22 @@ def _consider_mapping(situation: Situation) -> Skip | Try:
         ("compact", len(topology.numa_nodes) > 1 or nodes > 1),
         ("node-round-robin", nodes > 1),
     )
-    values = tuple(order for order, possible in several if possible)
+    in_use = _order_in_use(situation)
+    values = tuple(order for order, possible in several if possible and order != in_use)
     if not values:
-        return Skip("one node with one memory domain: every order is the same")
+        return Skip("one node with one memory domain, or only the order that the launcher uses already")
     if situation.rank_count < situation.cpus_per_node * max(1, nodes):
         because = "fewer ranks than cores: spreading gives each more memory bandwidth and cache"
         return Try(values, 0.5, because)
     return Try(values, 0.3, "neighbouring ranks that talk much gain from sitting close")
+
+
+def _order_in_use(situation: Situation) -> str:
+    """Return the order in which the library's launcher fills nodes by itself, "" where it is unknown."""
+    if not situation.mpi.capabilities.maps_as_it_binds or situation.job.dialect != situation.mpi.dialect:
+        return ""
+    orders = {"none": "compact", "core": "compact", "numa": "spread-numa", "package": "spread-package"}
+    return orders.get(binding_in_force(situation.mpi, situation), "")
 
 
 KNOBS = (

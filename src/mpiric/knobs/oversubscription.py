@@ -32,7 +32,9 @@ def _consider(situation: Situation) -> Skip | Try:
         return Try(("spin",), 0.8, "waiting politely costs time when every rank has a CPU", ("spin",))
     values = ("yield", "sleep") if can.can_sleep else ("yield",)
     if _yields_by_itself(situation):
-        return Try(values, 0.15, "ranks give their CPU away already; how they do so may matter")
+        if not can.can_sleep:
+            return Skip("ranks give their CPU away by themselves, as the launcher knows that CPUs are shared")
+        return Try(("sleep",), 0.15, "ranks give their CPU away already; how they do so may matter")
     because = "more ranks than CPUs: a rank that spins keeps the one it waits for from running"
     return Try(values, 1.0, because, values)
 

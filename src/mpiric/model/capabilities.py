@@ -39,6 +39,7 @@ class Capabilities:
     # How ranks start and wait.
     binds_by_default: bool = True
     default_binding: tuple[str, str] = ("", "")  # values of `binding`: up to two ranks, more; "" not known
+    maps_as_it_binds: bool = False  # deals ranks out to the level that it binds them to
     can_sleep: bool = False  # while it waits, not only yield
     waiting_switches: tuple[str, ...] = ()  # variables by which ranks give their CPU away while they wait
     yields_when_oversubscribed: bool = False  # yields CPUs if the launcher allows oversubscription

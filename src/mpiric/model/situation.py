@@ -163,6 +163,7 @@ class Situation:
     allowed: Allowed = field(default_factory=Allowed)
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
+    library_defaults: Mapping[str, str] = field(default_factory=dict)  # variables of the library → its values
     tuner: Tuner = field(default_factory=Tuner)
     host_mpi: MpiLibrary | None = None  # the launcher's library as it serves the program of the job's image
     host_names: HostNames = field(default_factory=HostNames)

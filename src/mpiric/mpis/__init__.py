@@ -14,6 +14,7 @@ from mpiric.mpis._by_name import (
     packages,
     spell,
 )
+from mpiric.mpis._defaults import defaults_of
 from mpiric.mpis._describe import launcher_text
 from mpiric.mpis._discovery import find_mpis, mpi_of_launcher, mpi_of_library
 from mpiric.mpis._implementation import Exported, implementations, variable_beginnings, with_capabilities
@@ -33,6 +34,7 @@ __all__ = [
     "abi_of_program",
     "ask_connections",
     "connections",
+    "defaults_of",
     "embedded_defaults",
     "export",
     "export_files",

@@ -113,15 +113,15 @@ class Flux(BatchScheduler):
                 f"--gpus-per-node={layout.gpus_per_node}",
             )
             gpus = f"--setopt=gpu-affinity=map:{';'.join(map(str, layout.gpu_of_rank))}"
-            sizes: tuple[str, ...] = (f"--nodes={layout.nodes}", *per_node, "--exclusive", gpus)
+            sizes = [f"--nodes={layout.nodes}", *per_node, "--exclusive", gpus]
         else:
-            sizes = (
+            sizes = [
                 f"--nodes={layout.nodes}",
                 f"--ntasks={layout.ranks}",
                 f"--cores-per-task={layout.cores_per_rank}",
-            )
+            ]
             if gpus_per_rank and not remainder:
-                sizes += (f"--gpus-per-task={gpus_per_rank}", "--setopt=gpu-affinity=per-task")
+                sizes += [f"--gpus-per-task={gpus_per_rank}", "--setopt=gpu-affinity=per-task"]
         return ("flux", "run", *sizes, *pmi, "--setopt=cpu-affinity=per-task")
 
     def unbound(self, layout: BatchLayout, dialect: str) -> str:

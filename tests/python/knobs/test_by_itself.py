@@ -5,8 +5,12 @@ from dataclasses import replace
 from tests.support.answers import values
 from tests.support.situations import BY_LABEL, machine, rank, situation
 
+from mpiric import knobs
+from mpiric.model.job import LaunchOption, Meaning
 from mpiric.model.machine import Nic
 from mpiric.model.situation import Situation
+from mpiric.model.spelling import Spelling
+from mpiric.workflows.tune.space import space_of
 
 
 def seen(case: Situation, **of: object) -> Situation:
@@ -52,3 +56,61 @@ def test_the_number_of_threads_that_ranks_run_already() -> None:
     case = situation(BY_LABEL["mpich-5.0.2"])
     one = seen(case, ranks=tuple(rank(at, libraries=("/usr/lib/libgomp.so.1",)) for at in range(2)))
     assert "1" not in values("omp-threads", one)
+
+
+def on_several_nodes(label: str, ranks: int = 8, **of: object) -> Situation:
+    """Bound ranks on nodes of which none was looked at."""
+    case = situation(BY_LABEL[label], ranks=ranks, on=machine(2, 8), nodes=2, **of)
+    return seen(case, ranks=())
+
+
+def test_the_level_that_a_library_is_documented_to_bind_to() -> None:
+    assert "numa" not in values("binding", on_several_nodes("openmpi-5.0.11"))
+    assert "package" not in values("binding", on_several_nodes("openmpi-4.1.4"))
+    assert "core" not in values("binding", on_several_nodes("openmpi-4.1.4", ranks=2))
+    line = (LaunchOption(("--bind-to", "core"), Meaning.BINDING, ("core",)),)
+    assert "package" in values("binding", on_several_nodes("openmpi-4.1.4", options=line))
+
+
+def test_the_order_in_which_a_library_is_documented_to_fill_nodes() -> None:
+    assert "spread-numa" not in values("mapping", on_several_nodes("openmpi-5.0.11"))
+    assert "spread-package" not in values("mapping", on_several_nodes("openmpi-4.1.4"))
+    assert "compact" in values("mapping", on_several_nodes("openmpi-4.1.4"))
+    assert "spread-package" in values("mapping", on_several_nodes("mpich-5.0.2"))
+
+
+def tried(knob: str, case: Situation) -> tuple[str, ...]:
+    return next((each.values for each in space_of(case).dimensions if each.knob == knob), ())
+
+
+def test_a_size_that_the_library_reports_as_its_own() -> None:
+    case = situation(BY_LABEL["mpich-4.0.2"])
+    own = {"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": "69632", "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE": "69632"}
+    assert "64KiB" in tried("eager-node", case)
+    assert "64KiB" not in tried("eager-node", replace(case, library_defaults=own))
+    other = dict.fromkeys(own, "16384")
+    assert "64KiB" in tried("eager-node", replace(case, library_defaults=own, inherited=other))
+
+
+def test_a_value_that_the_environment_sets_already() -> None:
+    case = situation(BY_LABEL["openmpi-5.0.11"], nodes=2)
+    spelled = {"OMPI_MCA_pml": "ob1"}
+    assert "own" in tried("network-library", case)
+    assert "own" not in tried("network-library", replace(case, inherited=spelled))
+    assert "own" not in tried("network-library", replace(case, library_defaults=spelled))
+
+
+def test_switches_are_equal_in_words_and_numbers() -> None:
+    spelling = Spelling(environment={"OMPI_MCA_mpi_yield_when_idle": "0"})
+    case = replace(situation(), library_defaults={"OMPI_MCA_mpi_yield_when_idle": "false"})
+    assert knobs.is_in_force(spelling, case)
+    assert not knobs.is_in_force(
+        replace(spelling, unset=("UCX_TLS",)), replace(case, inherited={"UCX_TLS": "tcp"})
+    )
+
+
+def test_open_mpi_yields_by_itself_where_it_knows_that_cpus_are_shared() -> None:
+    line = (LaunchOption(("--oversubscribe",), Meaning.OVERSUBSCRIBE),)
+    for label, rest in (("openmpi-4.1.4", ()), ("openmpi-5.0.11", ("sleep",))):
+        assert "yield" in values("waiting", situation(BY_LABEL[label], ranks=4))
+        assert values("waiting", situation(BY_LABEL[label], ranks=4, options=line)) == rest

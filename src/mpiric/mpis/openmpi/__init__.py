@@ -50,6 +50,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
     number = major(version)
     return Capabilities(
         default_binding=("core", "numa" if number >= 5 else "package"),
+        maps_as_it_binds=True,
         can_sleep=number >= 5,
         waiting_switches=("OMPI_MCA_mpi_yield_when_idle",),
         yields_when_oversubscribed=True,

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
@@ -102,6 +104,7 @@ def observed_tune(
         )
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
+        situation = replace(situation, library_defaults=mpis.defaults_of(host, situation.mpi))
         lab.situation = with_layouts_tried(situation, host, in_place=request.in_place)
         lab.judge.until_safe = request.objective.text == "io"
         armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)

@@ -114,6 +114,8 @@ def _events(path: Path) -> Iterator[str]:
 def _short(event: Mapping[str, Any], name: str, value: Any) -> str:
     if name in _SAME and value is not None and value == event.get("wall_s"):
         return "wall_s"
+    if name == "process":
+        return "$PROCESS"
     if name in ("at", "started_at"):
         return _since_begin(str(value))
     text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) or " " in value else value

@@ -198,7 +198,7 @@ def _replace_host(world: World, patch: pytest.MonkeyPatch) -> None:
     for family in _RUNTIMES if world.has_runtime else ():
         library = world.place / "native" / family / "libmpiric.so"
         library.parent.mkdir(parents=True, exist_ok=True)
-        library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
+        library.write_bytes(b"\0MPIRIC_MARK_OUT\0MPIRIC_RANK_ORDER\0")
 
 
 def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:

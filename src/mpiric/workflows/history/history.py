@@ -16,7 +16,6 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
-from mpiric.model.situation import EVERYTHING
 from mpiric.plans.in_turn import in_turn
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
@@ -28,7 +27,7 @@ from mpiric.workflows.launch.fingerprints import job_identity, program_name
 from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
-from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 
 
@@ -86,16 +85,9 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         copies.depend_on(inputs_seen(parsed.job))
         lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
         narrator.phase(f"Again, to compare with {baseline.name}")
-        observed = observe(
-            lab,
-            parsed,
-            host,
-            EVERYTHING,
-            narrator,
-            compare=False,
-            records=record.path / RECORDS if baseline.marks else None,
-            wishes=_wishes(baseline),
-        )
+        records = record.path / RECORDS if baseline.marks else None
+        how = Observing(records=records, wishes=_wishes(baseline))
+        observed = observe(lab, parsed, host, narrator, how)
         lab.situation = with_host_names(observed.situation, host)
         now = drive(
             in_turn(dict.fromkeys((Configuration(), baseline.configuration)), max(runs, 9)),

@@ -19,7 +19,7 @@ from mpiric.model.situation import Situation
 from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.marks.later_pace import UNREACHED
-from mpiric.workflows.trials.recorder import runtime_with_marks
+from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
-from mpiric.workflows.trials.record_original import not_recorded, record_original
+from mpiric.workflows.trials.recorded_runs import not_recorded, record_original
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"

@@ -27,7 +27,7 @@ from mpiric.tuning.marks.choice import MarkChoice, choose_key, is_collective, wi
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
-from mpiric.workflows.trials.recorder import recorder_for, runtime_with_marks
+from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
 
 AS_IT_IS = Configuration()
 _FEWEST_CALLS = 16

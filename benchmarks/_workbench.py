@@ -20,7 +20,7 @@ from mpiric.model.trial import Phase, Trial
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.store.store import Store
 from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.observe import Observing, observe
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,6 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         runner = stack.enter_context(Runner())
         copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
         lab = Lab(runner, copies, tune, Judge(Objective()))
-        observed = observe(lab, parsed, host, Allowed(), Silence(), compare=True)
+        observed = observe(lab, parsed, host, Silence(), Observing(Allowed(), compare=True))
         lab.judge.limit_memory(observed.situation)
         yield Workbench(lab, observed.situation, observed.originals)

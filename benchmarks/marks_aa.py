@@ -22,7 +22,7 @@ from mpiric.model.evidence import Evidence
 from mpiric.model.marks import MarkPair
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.proof.proof import prove
+from mpiric.plans.prove import prove
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01

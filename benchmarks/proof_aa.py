@@ -22,7 +22,7 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Phase, Trial
-from mpiric.tuning.proof.proof import prove
+from mpiric.plans.prove import prove
 
 _GOAL = 0.01
 _WORKS = {"heat3d": (96, 10), "pingpong": (20000,), "malloc_churn": (6,)}  # sub-second, each noisy in its way

@@ -19,9 +19,9 @@ from benchmarks._statistics import upper_bound
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
+from mpiric.plans.prove import Standing, prove
+from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import Standing, prove
-from mpiric.tuning.proof.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01

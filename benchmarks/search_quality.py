@@ -25,11 +25,11 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.search import ProofCandidate, search
+from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.smallest import ProofPlan, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.search import ProofCandidate, search
 from mpiric.workflows.tune.allowances import search_budget
 
 _GOAL = 0.02  # loss of a right answer

@@ -26,10 +26,10 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.search import search
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.confidence_sequence import centre
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.search import search
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.tune.space import space_of
 

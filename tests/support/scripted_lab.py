@@ -8,13 +8,13 @@ from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.prove import Proof, Standing
+from mpiric.plans.prove import prove as prove_plan
+from mpiric.plans.search import SearchResult
+from mpiric.plans.search import search as search_plan
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import Proof, Standing
-from mpiric.tuning.proof.proof import prove as prove_plan
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.search import SearchResult
-from mpiric.tuning.search.search import search as search_plan
 from mpiric.tuning.search.space import Point, SearchSpace
 
 Script = Callable[[Configuration, float], Trial]  # answers a configuration and its time limit

@@ -19,7 +19,7 @@ from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
 from mpiric.profile.analyse import analyse
-from mpiric.workflows.trials import learn_marks, run_recorded
+from mpiric.workflows.trials import learn_marks, recorded_runs
 
 STEP = key("MPI_Allreduce", "lmp+0x48f2", ranks=2)
 SEEN_STEPS = 400  # before the run that is recorded is ended
@@ -85,7 +85,7 @@ class SteppingRunner(ScriptedRunner):
 
     def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Have the product read this runner's clock, and what its recorded runs leave."""
-        monkeypatch.setattr(run_recorded, "read_recorded", self.recorded)
+        monkeypatch.setattr(recorded_runs, "read_recorded", self.recorded)
         for module in (early_end, learn_marks):
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=self.clock))
 

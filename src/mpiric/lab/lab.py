@@ -11,13 +11,13 @@ from statistics import mean
 
 from mpiric.lab.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
 from mpiric.lab.failure_cause import FailureCause, LocalMachine, LostAllocationError
-from mpiric.lab.filled_memory import on_filled_memory
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.reliability import FAILURES, Reliability
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
+from mpiric.model.merge_spellings import TUNABLES_VARIABLE
 from mpiric.model.run import Plan, Result, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
@@ -27,6 +27,7 @@ from mpiric.tuning.store.store import TuneLog
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the baseline
 _LOOKED_AT = (*_LEARNED_FROM, Phase.FINISH)  # whose ranks and step markers are returned
+_FILLED = "glibc.malloc.perturb=85"
 _PATIENCE = 3.0  # factor of the longest run so far, above which a run of the baseline hangs
 
 
@@ -269,6 +270,18 @@ class Lab:
 def _withdrawn(trial: Trial) -> Trial:
     reason = f"the command {trial.reason} by itself at times"
     return replace(trial, outcome=Outcome.INTERRUPTED, objective=None, reason=reason)
+
+
+def on_filled_memory(situation: Situation) -> Situation:
+    """Return the situation with glibc filling what it allocates and frees; nothing else changes.
+
+    Fresh pages are zeros, and memory that an allocator gives out again is not. A program that sends rows with
+    corners that it never wrote sends other bytes under other allocators, and has computed nothing else.
+    """
+    environment = situation.job.environment
+    own = environment.get(TUNABLES_VARIABLE)
+    filled = {**environment, TUNABLES_VARIABLE: f"{own}:{_FILLED}" if own else _FILLED}
+    return replace(situation, job=replace(situation.job, environment=filled))
 
 
 def drive(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.support.situations import MPIS, situation
 
-from mpiric.lab.filled_memory import on_filled_memory
+from mpiric.lab.lab import on_filled_memory
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 from mpiric.workflows.build.answers import check_answers
 from mpiric.workflows.build.attempt import Attempt, BuildRequest, build_attempt
-from mpiric.workflows.build.speed import proved_fastest, time_interleaved
+from mpiric.workflows.build.speed import proved_fastest
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ def try_all(
             watch(f"checking the answers of {len(built)} programs")
             limit_s = check_answers(request, built, toolchain)
             right = [attempt for attempt in built if attempt.agrees]
-            time_interleaved(request, right, toolchain, limit_s, watch)
-            watch("proving the fastest by fresh pairs")
-            best, proof = proved_fastest(request, attempts, toolchain, limit_s)
+            watch(
+                f"timing {len(right)} programs in {request.repeats} rounds, then the fastest in fresh pairs"
+            )
+            best, proof = proved_fastest(request, right, toolchain, limit_s)
         else:
             best, proof = next(iter(built), None), ""
     return BuildAdvice(tuple(attempts), best, _targets(), proof)

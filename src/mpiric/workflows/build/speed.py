@@ -1,61 +1,46 @@
 """Which attempt of `mpiric build` is the fastest, proved by fresh pairs of runs."""
 
-import math
-import random
-import statistics
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
 
 from mpiric.host.toolchain import Toolchain
-from mpiric.tuning.proof.confidence_sequence import centre, median_interval
+from mpiric.lab.lab import drive
+from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Verdict
+from mpiric.model.run import Run
+from mpiric.model.trial import Outcome, Trial
+from mpiric.plans.fastest import BASELINE, fastest
 from mpiric.workflows.build.attempt import Attempt, BuildRequest, run_attempt
-
-WORTH_SAYING = 1.01  # a smaller gain is not recommended
-ERROR = 0.05  # of calling something faster that is not
-_FRESH = 6  # fresh pairs for each timed run of the choice, at most
-
-
-def time_interleaved(
-    request: BuildRequest,
-    right: Sequence[Attempt],
-    toolchain: Toolchain,
-    limit_s: float,
-    watch: Callable[[str], None],
-) -> None:
-    """Time the programs in rounds, each in random order, and rate them by their pairs with the first."""
-    for number in range(request.repeats):
-        watch(f"timing {len(right)} programs, round {number + 1} of {request.repeats}")
-        for attempt in random.sample(list(right), len(right)):
-            attempt.seconds.append(run_attempt(request, attempt, toolchain, limit_s)[1])
-    for attempt in right:
-        pairs = zip(right[0].seconds, attempt.seconds, strict=True)
-        attempt.ratio = statistics.median(first / own for first, own in pairs) if attempt.seconds else None
 
 
 def proved_fastest(
-    request: BuildRequest, attempts: Sequence[Attempt], toolchain: Toolchain, limit_s: float
+    request: BuildRequest, right: Sequence[Attempt], toolchain: Toolchain, limit_s: float
 ) -> tuple[Attempt | None, str]:
-    """The fastest right one when fresh pairs prove it, else the first; and what they showed.
+    """The fastest attempt where fresh pairs prove it, else the first, and a sentence; fills in the ratios."""
+    if not right:
+        return None, ""
+    attempts = {Configuration.of({"build": attempt.label}): attempt for attempt in right[1:]}
+    attempts = {BASELINE: right[0], **attempts}
 
-    The best of many looks better than it is, so the pairs that chose it do not count for it.
-    """
-    timed = [attempt for attempt in attempts if attempt.ratio is not None]
-    if not timed:
-        return next((attempt for attempt in attempts if attempt.agrees), None), ""
-    first, best = timed[0], max(timed, key=lambda attempt: attempt.ratio or 0.0)
-    if best is first:
-        return first, f"none was faster than {first.label}"
-    fresh: list[float] = []
-    low, high = 0.0, math.inf
-    while len(fresh) < _FRESH * request.repeats and low < WORTH_SAYING <= high:
-        seconds = {
-            a.label: run_attempt(request, a, toolchain, limit_s)[1] for a in random.sample([first, best], 2)
-        }
-        fresh.append(seconds[first.label] / seconds[best.label])
-        low, high = median_interval(fresh, ERROR)
-    best.ratio = centre(fresh)
-    if low >= WORTH_SAYING:
+    def measure(run: Run) -> Trial:
+        attempt = attempts[run.configuration]
+        done, seconds = run_attempt(request, attempt, toolchain, limit_s)
+        attempt.seconds.append(seconds)
+        trial = Trial(run.configuration, run.phase, Outcome.OK, seconds, seconds, pair=run.pair)
+        reason = f"ended with status {done.status}" if done.status else ""
+        return replace(trial, outcome=Outcome.FAILED, reason=reason) if reason else trial
+
+    found = drive(fastest([*attempts][1:], request.repeats, secrets.randbits(32)), measure)
+    for configuration, ratio in found.ratios.items():
+        attempts[configuration].ratio = ratio
+    first, evidence = right[0], found.evidence
+    if evidence is None:
+        return first, f"none was faster than {first.label}" if found.ratios else ""
+    best, pairs = attempts[evidence.configuration], len(evidence.pairs)
+    if evidence.verdict is Verdict.FASTER:
         return (
             best,
-            f"{best.label} is {best.ratio:.3f} times as fast as {first.label}: {len(fresh)} fresh pairs",
+            f"{best.label} is {evidence.ratio:.3f} times as fast as {first.label}: {pairs} fresh pairs",
         )
-    return first, f"no difference shown in {len(fresh)} fresh pairs between {first.label} and {best.label}"
+    return first, f"no difference shown in {pairs} fresh pairs between {first.label} and {best.label}"

@@ -1,6 +1,6 @@
 """`mpiric history`: tunes and recipes over time; whether a program has become slower since one of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
-from mpiric.model.run import Plan, Run
-from mpiric.model.situation import EVERYTHING
-from mpiric.model.trial import Outcome, Phase
+from mpiric.plans.in_turn import in_turn
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
 from mpiric.tuning.objective import parse_objective
@@ -30,7 +28,7 @@ from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
-from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 
 
@@ -90,16 +88,9 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
         lab.after_ended_run = after_ended_run
         narrator.phase(f"Again, to compare with {baseline.name}")
-        observed = observe(
-            lab,
-            parsed,
-            host,
-            EVERYTHING,
-            narrator,
-            compare=False,
-            records=record.path / RECORDS if baseline.marks else None,
-            wishes=_wishes(baseline),
-        )
+        records = record.path / RECORDS if baseline.marks else None
+        how = Observing(records=records, wishes=_wishes(baseline))
+        observed = observe(lab, parsed, host, narrator, how)
         lab.situation = with_host_names(observed.situation, host)
         now = drive(
             in_turn(dict.fromkeys((Configuration(), baseline.configuration)), max(runs, 9)),
@@ -147,15 +138,3 @@ def _wishes(baseline: Baseline) -> MarkWishes | None:
     pair, last_s = baseline.marks.pair, baseline.marks.last_s
     window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
     return MarkWishes(WHOLE_RUNS * last_s, fixed=(pair, window, f"those of {baseline.name}"), required=True)
-
-
-def in_turn(configurations: Iterable[Configuration], rounds: int) -> Plan[dict[Configuration, list[float]]]:
-    """Run each configuration once a round, so that a drift of the machine meets all; their objectives."""
-    objectives: dict[Configuration, list[float]] = {configuration: [] for configuration in configurations}
-    for number in range(rounds):
-        for configuration, values in objectives.items():
-            trial = yield Run(configuration, Phase.HISTORY, pair=number)
-            if trial.outcome is not Outcome.OK or trial.objective is None:
-                raise MpiricError(f"a run failed: {trial.configuration}: {trial.reason}")
-            values.append(trial.objective)
-    return objectives

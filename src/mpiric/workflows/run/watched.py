@@ -21,7 +21,7 @@ from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.marks.later_pace import UNREACHED
 from mpiric.tuning.store.store import make_directory
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.trials.recorder import runtime_with_marks
+from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from mpiric.tuning.marks.repeatable import repeatable_hint
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
-from mpiric.workflows.trials.recorder import runtime_with_marks
+from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
 _ORIGINALS = 3  # that end at the mark
 _PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one

@@ -30,9 +30,13 @@ from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
 from mpiric.tuning.marks.printed import choose_printed, printed_pace
 from mpiric.tuning.marks.relation import marks_per_line
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
-from mpiric.workflows.trials.record_original import Recordings
-from mpiric.workflows.trials.recorder import recorder_for, runtime_with_marks
-from mpiric.workflows.trials.run_recorded import recorded_by, recorded_run
+from mpiric.workflows.trials.recorded_runs import (
+    Recordings,
+    recorded_by,
+    recorded_run,
+    recorder_for,
+    runtime_with_marks,
+)
 
 WHOLE_RUNS = 40  # that fit into a budget: then runs are whole
 _LEAST_SEEN_S = 2.0

@@ -16,7 +16,7 @@ from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
-from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
+from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
 from mpiric.workflows.launch.parse_job import (
@@ -29,7 +29,7 @@ from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
-from mpiric.workflows.trials.record_original import not_recorded, record_original
+from mpiric.workflows.trials.recorded_runs import not_recorded, record_original
 
 _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
@@ -50,29 +50,28 @@ class Observed:
     marks_why: str = ""  # why it has none, though it is long
 
 
-def observe(
-    lab: Lab,
-    parsed: ParsedJob,
-    host: Host,
-    allowed: Allowed,
-    narrator: Narrator,
-    *,
-    compare: bool,
-    records: Path | None = None,
-    wishes: MarkWishes | None = None,
-    budget: Budget | None = None,
-) -> Observed:
+@dataclass(frozen=True)
+class Observing:
+    """How a job is observed."""
+
+    allowed: Allowed = EVERYTHING
+    compare: bool = False  # whether later runs have to print and write what these do
+    records: Path | None = None  # directory for records of its runs; None: they are not recorded
+    wishes: MarkWishes | None = None  # with them a long program runs to a step marker, where it has one
+    budget: Budget | None = None  # runs to the end are made for as long as it lasts; None: without limit
+
+
+def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Observing) -> Observed:
     """Run the original two or three times and learn from it what every other run is held against.
 
-    It runs untouched first, then with the recording runtime in its ranks, where it can be recorded: into
-    directories in ``records``; without that it is never recorded. With ``wishes`` a long program runs to a
-    mark instead of its end, where it has one. Runs to its end are made for as long as the ``budget`` lasts.
+    It runs untouched first, then with the recording runtime in its ranks, where it can be recorded.
 
     Raises ProgramFailedError, with the program's last words, when it does not work as it stands, and
     MpiricError when the budget is over before its first run is.
     """
+    allowed, records, wishes = how.allowed, how.records, how.wishes
     lab.situation = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
-    runs = OriginalRuns(lab, narrator, parsed.job.argv, budget)
+    runs = OriginalRuns(lab, narrator, parsed.job.argv, how.budget)
     if wishes is not None:
         runs.untouched(after(wishes.long_s))
     else:
@@ -90,7 +89,7 @@ def observe(
     if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
             found = find_marks(lab, host, narrator, records, wishes)
-            return _at_marks(found, lab, wishes, compare=compare)
+            return _at_marks(found, lab, wishes, compare=how.compare)
         except NoMarksError as error:
             marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
             if required:
@@ -110,7 +109,7 @@ def observe(
     behaviour = observed_behaviour(runs.recorded.recorded, situation)
     situation = replace(situation, observation=replace(situation.observation, behaviour=behaviour))
     # With one run there is time for no other that would be compared with it.
-    lab.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
+    lab.judge.learn(runs.whole, compare=how.compare and len(runs.whole) > 1)
     lab.situation = situation
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
 

@@ -15,7 +15,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.workflows.trials.record_original import Recordings
+from mpiric.workflows.trials.recorded_runs import Recordings
 
 _MORE_TIME = (
     "a larger --budget (a proof takes some twenty runs), a smaller input, --mark for what counts its steps, "

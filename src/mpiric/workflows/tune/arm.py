@@ -9,7 +9,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.workflows.trials.original_runs import program_failed
-from mpiric.workflows.trials.recorder import recorder_for, runtime_with_marks
+from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
 from mpiric.workflows.tune.request import TuneRequest
 
 _ORIGINALS = 2  # of the search for an objective that only armed runs have

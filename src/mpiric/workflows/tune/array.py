@@ -85,10 +85,10 @@ def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Ho
     """The runs of a block that are not made yet."""
     situation = with_learned(state.situation, array_round.submission, host)
     situation = with_planned_orders(situation, array_round.submission, host)
-    state.situation = situation
     state.lab.judge.limit_memory(situation)
     for run in left_of(array_round.block(element), state.log.read().trials):
-        state.narrator.trial(state.lab.measure(run), None, float("inf"))
+        trial = state.lab.measure(replace(run, situation=situation))
+        state.narrator.trial(trial, None, float("inf"))
     array_round.finish(element)
 
 

@@ -7,10 +7,10 @@ from statistics import median
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.search import SearchResult, search
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import TIMES
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.search import SearchResult, search
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
 from mpiric.workflows.tune.file_runs import begin_file_runs

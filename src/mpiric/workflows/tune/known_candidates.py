@@ -1,7 +1,7 @@
 """The candidates of a tune whose proof was begun: a tune that is resumed goes on with their proof."""
 
 from mpiric.model.configuration import Configuration
-from mpiric.tuning.search.search import ProofCandidate
+from mpiric.plans.search import ProofCandidate
 from mpiric.workflows.tune.state import TuneState
 
 _EVENT = "searched"

@@ -14,8 +14,7 @@ from mpiric.model.trial import Split
 from mpiric.model.tuned import Tuned
 from mpiric.profile.run_times import run_times
 from mpiric.profile.symptoms import symptom_changes
-from mpiric.workflows.trials.recorder import recorder_for
-from mpiric.workflows.trials.run_recorded import recorded_by, recorded_run
+from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
 from mpiric.workflows.tune.answer_files import other_layouts
 from mpiric.workflows.tune.state import TuneState
 

@@ -8,8 +8,8 @@ from mpiric.lab.render import can_be_written
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Plan
 from mpiric.model.situation import Situation
-from mpiric.tuning.proof.proof import Unit
-from mpiric.tuning.proof.smallest import ProofPlan, SmallestAnswer
+from mpiric.plans.prove import Unit
+from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.workflows.tune.state import TuneState
 
 _PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original

@@ -26,7 +26,7 @@ from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
-from mpiric.workflows.trials.observe import observe
+from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.try_layouts import with_layouts_tried
 from mpiric.workflows.tune.arm import arm
@@ -91,17 +91,14 @@ def observed_tune(
         lab = Lab(runner, copies, log, judge, failure_cause_of(host), block)
         lab.after_ended_run = stack.enter_context(cleaned_nodes(parsed.job, parsed.nodes, host))
         narrator.phase("As it is")
-        observed = observe(
-            lab,
-            parsed,
-            host,
+        how = Observing(
             request.allowed,
-            narrator,
             compare=request.compare_output,
             records=log.path / RECORDS if known is None else None,
             wishes=wishes,
             budget=None if never_stopped(request) else budget,
         )
+        observed = observe(lab, parsed, host, narrator, how)
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         situation = with_host_names(observed.situation, host)
         situation = replace(situation, library_defaults=mpis.defaults_of(host, situation.mpi))

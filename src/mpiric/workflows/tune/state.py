@@ -14,8 +14,8 @@ from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter
 from mpiric.model.whole_check import WholeCheck
+from mpiric.plans.search import ProofCandidate
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.search import ProofCandidate
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.trials.find_marks import FoundMarks

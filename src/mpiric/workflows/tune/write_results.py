@@ -21,11 +21,11 @@ from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
+from mpiric.plans.search import best_so_far
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
 from mpiric.tuning.marks.split_gain import paired_splits, split_gain
 from mpiric.tuning.objective import shown
-from mpiric.tuning.search.search import best_so_far
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.trials.findings import after_runs
 from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hints

@@ -23,13 +23,13 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
+from mpiric.plans.backward_elimination import eliminate_backward
+from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
+from mpiric.plans.exploration import explore
+from mpiric.plans.finals import hold_finals
+from mpiric.plans.ranking import Ranked, contributions, rank, slimmest, without_heavy
+from mpiric.plans.screening import screen
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.backward_elimination import eliminate_backward
-from mpiric.tuning.search.evaluator import Evaluator, OutOfBudgetError
-from mpiric.tuning.search.exploration import explore
-from mpiric.tuning.search.finals import hold_finals
-from mpiric.tuning.search.ranking import Ranked, contributions, rank, slimmest, without_heavy
-from mpiric.tuning.search.screening import screen
 from mpiric.tuning.search.space import SearchSpace
 
 _ORIGINAL_FAILURES = 3

@@ -1,8 +1,8 @@
 """The end of a search with many runs: the finalists against each other."""
 
 from mpiric.model.run import Plan
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.ranking import WORTH, Ranked, rank
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.ranking import WORTH, Ranked, rank
 from mpiric.tuning.search.space import Point
 
 _FINALISTS = 4

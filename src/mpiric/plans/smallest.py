@@ -31,8 +31,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.run import Plan
 from mpiric.model.trial import Trial
-from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import (
+from mpiric.plans.prove import (
     FEWEST_REPLICATES,
     LOOK_LEAVES,
     ROOM,
@@ -42,6 +41,7 @@ from mpiric.tuning.proof.proof import (
     Unit,
     prove,
 )
+from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 

@@ -2,9 +2,9 @@
 
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.space import Point
 
 _SHARE = 0.7  # of the runs; the rest looks for combinations

@@ -7,9 +7,9 @@ from math import prod
 from random import Random
 
 from mpiric.model.run import Plan
-from mpiric.tuning.search.evaluator import Evaluator
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.improvement import expected_improvement
-from mpiric.tuning.search.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.space import Point
 from mpiric.tuning.search.tpe import propose
 

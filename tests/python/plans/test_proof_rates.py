@@ -10,8 +10,8 @@ from tests.support.scripted_lab import prove
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
+from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 pytestmark = pytest.mark.slow

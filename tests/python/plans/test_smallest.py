@@ -12,9 +12,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Trial
+from mpiric.plans.prove import Unit
+from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import Unit
-from mpiric.tuning.proof.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 

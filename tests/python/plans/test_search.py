@@ -9,8 +9,8 @@ from tests.support.scripted_lab import search
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.search import SearchResult, best_so_far
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.search import SearchResult, best_so_far
 from mpiric.tuning.search.space import Dimension, SearchSpace
 
 THREE = SearchSpace(

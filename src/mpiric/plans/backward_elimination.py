@@ -15,8 +15,8 @@ from statistics import median
 
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
-from mpiric.tuning.search.evaluator import Evaluator
-from mpiric.tuning.search.ranking import SHOWN, contributions, rank
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.ranking import SHOWN, contributions, rank
 from mpiric.tuning.search.space import Point
 
 _LARGE = 0.05  # what the model believes to contribute more belongs to the part from the start

@@ -9,9 +9,9 @@ from tests.support.scripted_lab import Script, answering, run_points
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.backward_elimination import eliminate_backward
+from mpiric.plans.evaluator import Evaluator
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.backward_elimination import eliminate_backward
-from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.space import Dimension, Point, SearchSpace
 
 SPACE = SearchSpace(tuple(Dimension(name, ("on",), 0.3) for name in ("large", "small", "nothing", "none")))

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from mpiric.plans.evaluator import Evaluator
 from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.evaluator import Evaluator
 from mpiric.tuning.search.space import Point
 
 WORTH = 0.005  # a setting must contribute half a percent to stay while the search goes on

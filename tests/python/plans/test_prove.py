@@ -14,8 +14,8 @@ from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.prove import ORIGINAL
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.proof.proof import ORIGINAL
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 FAST = Configuration.of({"allocator": "jemalloc"})

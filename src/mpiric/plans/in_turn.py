@@ -1,0 +1,20 @@
+"""Configurations in turn, to compare them with runs of another day."""
+
+from collections.abc import Iterable
+
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError
+from mpiric.model.run import Plan, Run
+from mpiric.model.trial import Outcome, Phase
+
+
+def in_turn(configurations: Iterable[Configuration], rounds: int) -> Plan[dict[Configuration, list[float]]]:
+    """Run each configuration once a round, so that a drift of the machine meets all; their objectives."""
+    objectives: dict[Configuration, list[float]] = {configuration: [] for configuration in configurations}
+    for number in range(rounds):
+        for configuration, values in objectives.items():
+            trial = yield Run(configuration, Phase.HISTORY, pair=number)
+            if trial.outcome is not Outcome.OK or trial.objective is None:
+                raise MpiricError(f"a run failed: {trial.configuration}: {trial.reason}")
+            values.append(trial.objective)
+    return objectives

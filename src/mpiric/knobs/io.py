@@ -40,14 +40,6 @@ def _consider_implementation(situation: Situation) -> Skip | Try:
     return _try_mpi_io(situation, others)
 
 
-def _consider_collective_io(situation: Situation) -> Skip | Try:
-    if not situation.mpi.capabilities.collective_io:
-        return Skip("the library takes its hints from the program or a file only")
-    if not _does_mpi_io(situation):
-        return Skip("the ranks are not seen to do MPI-IO")
-    return _try_mpi_io(situation, situation.mpi.capabilities.collective_io)
-
-
 def _consider_driver(situation: Situation) -> Skip | Try:
     if not situation.mpi.capabilities.drivers_switch:
         return Skip("the library chooses its driver by the file system")
@@ -107,16 +99,6 @@ KNOBS = (
         domain=Choice(("native",)),
         consider=_consider_driver,
         touches=("mpi_io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
-    ),
-    Knob(
-        name="collective-io",
-        sentence="How collective reads and writes of a file are joined",
-        why="Few large requests by some ranks suit parallel file systems; a local disk needs none of it",
-        source="Open MPI docs, fcoll framework; MPICH_MPIIO_HINTS in Cray's intro_mpi(3), ROMIO user's guide",
-        domain=Choice(("vulcan", "dynamic_gen2", "individual", "buffered")),
-        consider=_consider_collective_io,
-        touches=("mpi_io_bound",),
         symptoms=("io_share", "file_share"),
     ),
 )

@@ -50,16 +50,6 @@ def _mkl_paths(situation: Situation) -> tuple[Fit, ...]:
     return (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
 
 
-def _blis_paths(situation: Situation) -> tuple[Fit, ...]:
-    is_amd = situation.machine.cpu.vendor == _AMD
-    return (
-        ("zen4", is_amd and _has(situation, "avx512f")),
-        ("zen3", is_amd and _has(situation, "avx2")),
-        ("skx", not is_amd and _has(situation, "avx512f")),
-        ("haswell", _has(situation, "avx2")),
-    )
-
-
 def _code_path_knob(
     name: str,
     texts: tuple[str, str, str],
@@ -324,18 +314,6 @@ KNOBS = (
         "MKL_ENABLE_INSTRUCTIONS",
         ("AVX512", "AVX2"),
         _mkl_paths,
-    ),
-    _code_path_knob(
-        "blis-arch",
-        (
-            "The CPU generation BLIS takes its kernels for",
-            "A BLIS that does not know a CPU falls back to generic kernels",
-            "BLIS documentation, HardwareSupport and BLIS_ARCH_TYPE",
-        ),
-        "libblis",
-        "BLIS_ARCH_TYPE",
-        ("zen4", "zen3", "zen2", "zen", "skx", "haswell"),
-        _blis_paths,
     ),
     Knob(
         name="blas",

@@ -165,7 +165,7 @@ def _consider_provider(situation: Situation) -> Skip | Try:
     return Try(values, 0.4, "libfabric's choice is by its own order, not by measurement")
 
 
-def no_ucx(situation: Situation) -> str:
+def _no_ucx(situation: Situation) -> str:
     """Why a setting of UCX changes nothing, "" where UCX may carry messages."""
     if situation.rank_count < 2:
         return "one rank sends no messages"
@@ -181,7 +181,7 @@ def no_ucx(situation: Situation) -> str:
 
 
 def _consider_ucx(situation: Situation) -> Skip | Try:
-    if reason := no_ucx(situation):
+    if reason := _no_ucx(situation):
         return Skip(reason)
     forced = situation.in_force("UCX_TLS")
     values = ("all",) if forced not in (None, "all") else ()

@@ -146,7 +146,7 @@ IdleBeside = Callable[[Mapping[str, str], Situation], bool]
 _OF_MPI_FAMILIES = frozenset(
     {"collectives", "inputs", "order", "oversubscription", "protocol", "relayout", "transport"}
 )
-_OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver", "collective-io"})
+_OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver"})
 
 
 @dataclass(frozen=True)

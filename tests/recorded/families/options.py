@@ -23,7 +23,10 @@ CASES = (
     Case("high-confidence", [tune("--confidence 0.9999 --max-runs 70", "binding")], FASTER),
     Case(
         "check-command",
-        [write("judge", "grep -q 42 $MPIRIC_STDOUT\n"), tune("--check 'sh judge' --max-runs 40", "binding,malloc")],
+        [
+            write("judge", "grep -q 42 $MPIRIC_STDOUT\n"),
+            tune("--check 'sh judge' --max-runs 40", "binding,malloc"),
+        ],
         {"effects": {"binding": Effect(0.8), "malloc": OTHER_OUTPUT}},
     ),
     Case("no-check", [tune("--no-check --max-runs 40", "binding")], {"effects": {"binding": OTHER_OUTPUT}}),

@@ -38,5 +38,7 @@ CASES = (
         [tune("--max-runs 40", "binding")],
         {"effects": {"binding": Effect(0.9)}, "runs": {6: Effect(1.8), 15: Effect(2.5), 16: Effect(0.6)}},
     ),
-    Case("short-runs", [tune("--budget 2m", "binding")], {"wall_s": 0.3, "effects": {"binding": Effect(0.7)}}),
+    Case(
+        "short-runs", [tune("--budget 2m", "binding")], {"wall_s": 0.3, "effects": {"binding": Effect(0.7)}}
+    ),
 )

@@ -68,6 +68,10 @@ KNOBS = (
         sentence="Which inputs rank 0 reads once for all nodes, digests checked, when MPI begins",
         why="Each rank that opens and reads a file asks the servers for the same bytes again",
         source="Slurm's sbcast(1); Frings et al., Spindle, ICS13, https://doi.org/10.1145/2464996.2465020",
+        evidence=(
+            "https://doi.org/10.1145/2464996.2465020: Spindle, loads of shared libraries by thousands of "
+            "ranks"
+        ),
         domain=Written("paths below the working directory: `in.data;tables/eos.bin`", parse_paths),
         consider=_consider_broadcast,
         settings=_set_broadcast,

@@ -30,7 +30,7 @@ KNOBS = (
             "(CHPC); "
             "Slurm MPI guide"
         ),
-        evidence="https://www.chpc.utah.edu: LAMMPS on 96 ranks, 41.0 s by mpirun and 64.2 s by srun, unbound",
+        evidence="https://www.chpc.utah.edu: LAMMPS on 96 ranks, 41.0 s by mpirun, 64.2 s by srun",
         domain=Choice(("mpirun", "srun")),
         consider=_consider_route,
         site_default=suits_every_program,

@@ -86,7 +86,7 @@ KNOBS = (
             "btl_vader_eager_limit and btl_sm_eager_limit (4 KiB), MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE "
             "(68 KiB in 4.0, 8 KiB in 5.0), I_MPI_SHM_CELL_FWD_SIZE as the libraries describe them"
         ),
-        evidence="benchmarks/results/answers.md: late receiver, 1.47 times as fast (and single-copy-threshold)",
+        evidence="benchmarks/results/answers.md: late receiver, 1.47 times, with single-copy-threshold",
         domain=Bytes(1 * _KIB, 1 * _MIB),
         consider=_consider_eager_node,
         brings=_eager_node_brings,

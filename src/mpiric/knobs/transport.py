@@ -132,9 +132,9 @@ def _consider_interface(situation: Situation) -> Skip | Try:
 
 
 def _consider_host_names(situation: Situation) -> Skip | Try:
-    names = situation.host_names
     if reason := _on_one_node(situation):
         return Skip(reason)
+    names = situation.host_names
     if not names.others:
         return Skip("the command names no hosts, or they have no names on another network")
     best = tuple(name for name in situation.observation.networks if name in names.others)

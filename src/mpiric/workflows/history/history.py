@@ -22,7 +22,6 @@ from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.store.store import Store, TuneSummary
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of, result_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.judge import Judge
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
@@ -98,7 +97,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         )
         if trials.arming is not None:
             trials.arming = replace(trials.arming, phases=frozenset({Phase.HISTORY}))
-        situation = with_host_names(observed.situation, host)
+        situation = observed.situation
         now: dict[Configuration, list[float]] = {Configuration(): [], baseline.configuration: []}
         for pair in range(max(runs, 9)):
             for configuration in now:  # in turn, so that a drift of the machine meets both

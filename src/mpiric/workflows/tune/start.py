@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -14,7 +16,6 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import TuneEvents
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.disputes import remove_rejected, withdraw_rejections
 from mpiric.workflows.trials.failure_cause import failure_cause_of
@@ -26,7 +27,7 @@ from mpiric.workflows.trials.observe import observe
 from mpiric.workflows.trials.recording import RECORDS, keep_small
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.trials import Trials
-from mpiric.workflows.trials.try_layouts import with_layouts_tried
+from mpiric.workflows.trials.try_layouts import layout_refusal
 from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.mark_course import never_stopped, why_whole, wishes_of, wishes_of_round
 from mpiric.workflows.tune.request import TuneRequest
@@ -101,8 +102,8 @@ def observed_tune(
             budget=None if never_stopped(request) else budget,
         )
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
-        situation = with_host_names(observed.situation, host)
-        situation = with_layouts_tried(situation, host, in_place=request.in_place)
+        try_layout = cache(partial(layout_refusal, observed.situation, host, in_place=request.in_place))
+        situation = replace(observed.situation, try_layout=try_layout)
         trials.judge.until_safe = request.objective.text == "io"
         armed = () if observed.notes or observed.marks else arm(request, trials, situation, host, narrator)
         originals = (*observed.originals, *armed)

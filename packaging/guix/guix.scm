@@ -35,7 +35,6 @@
           "python-installer"
           "python-jinja2"
           "python-numpy"
-          "python-optuna"
           "python-psutil"
           "python-pyelftools"
           "python-pyyaml"

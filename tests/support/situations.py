@@ -147,7 +147,7 @@ def situation(
         others=others,
         nodes=nodes,
         inherited=inherited or {},
-        host_names=host_names or HostNames(),
+        read_host_names=lambda: host_names or HostNames(),
         tuner=Tuner("/opt/mpiric/libmpiric.so", "/home/u/some.policy"),
     )
 

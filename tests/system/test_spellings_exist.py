@@ -29,7 +29,6 @@ NEEDS_ANOTHER_MACHINE = {
     "ofi-provider",
     "network-interface",
     "host-names",
-    "bootstrap",
     "launch-route",
     "nodes",
     "mpi",
@@ -38,7 +37,6 @@ NEEDS_ANOTHER_MACHINE = {
 NEEDS_ANOTHER_BUILD = {("network-library", "psm2"), ("single-copy", "xpmem"), ("single-copy", "knem")}
 NEEDS_ANOTHER_NETWORK = {
     ("network-library", "ofi"),
-    ("matching", "hardware"),
     *(("ucx-transports", word) for word in ("rc", "dc", "ud")),
 }
 

@@ -15,7 +15,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-UNUSED = {"ucx-transports", "zero-copy"}
+UNUSED = {"ucx-transports"}
 # Of collectives that neither program calls; where the program shows its symbols they do not even apply.
 ALGORITHMS = {"alltoall-algorithm", "allgather-algorithm", "gather-algorithm", "scatter-algorithm"}
 pytestmark = pytest.mark.requires("gcc", "mpi:mpich")
@@ -60,7 +60,7 @@ def test_a_heat_solver_on_one_node_is_not_tried_with_what_its_messages_never_mee
     found = tuned("heat3d/heat3d.c", 2, "224", "20")
     why = needless(found)
     assert UNUSED | {"eager-node"} <= set(why)
-    assert "UCX" in why["zero-copy"]
+    assert "UCX" in why["ucx-transports"]
     assert "392 KiB" in why["eager-node"]
     assert "malloc" not in why
     assert found["tried"]

@@ -80,6 +80,20 @@ def knob_lines(knob: Knob) -> Iterator[str]:
     yield ""
 
 
+def evidence_lines() -> Iterator[str]:
+    """What shows that each knob helps."""
+    yield "## Evidence"
+    yield "A program of mpiric's benchmarks or a public measurement in which the knob has helped."
+    yield ""
+    yield "| knob | shown by |"
+    yield "|---|---|"
+    for knob in all_knobs().values():
+        place, _, text = knob.evidence.partition(": ")
+        link = f"[{place.rpartition('/')[2]}](../../{place})" if place.startswith("benchmarks/") else place
+        yield f"| `{knob.name}` | {link}: {text} |"
+    yield ""
+
+
 def algorithm_lines() -> Iterator[str]:
     """Which algorithm each library has, one table a collective."""
     yield "## Algorithms of the collectives"
@@ -107,7 +121,7 @@ def render() -> str:
     for family, knobs in groupby(all_knobs().values(), lambda knob: knob.family):
         lines.append(f"## {family.capitalize()}")
         lines.extend(line for knob in knobs for line in knob_lines(knob))
-    return "\n".join([*lines, *algorithm_lines()]) + "\n"
+    return "\n".join([*lines, *evidence_lines(), *algorithm_lines()]) + "\n"
 
 
 def main() -> int:

@@ -36,14 +36,14 @@ def consider(situation: Situation) -> Skip | Try:
         return Skip("the working directory's file system has no layouts to set")
     if not system.is_writable:
         return Skip("the working directory is mounted read-only")
-    if reason := situation.withheld.get("layout"):
-        return Skip(reason)
     if (system.targets or 2) < 2:
         return Skip("the file system has one target")
     if not files:
         return Skip("no recorded run has made files below the working directory")
     if (written := situation.shown("io_bytes_written")) < 1e6:
         return Skip(f"{size(written)} are written to files")
+    if reason := situation.layout_refused:
+        return Skip(reason)
     values, default = _values(files, system, storage), system.default_layout
     shared = [file for file in files if file.ranks > 1]
     if default is not None and default.count == 1 and shared:

@@ -24,6 +24,17 @@ _MOST = 5  # values a whole-program search tries of one collective
 _WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "reduce": 0.15}
 
 
+# Programs and measurements in which another algorithm of one collective was faster.
+_EVIDENCE = {
+    "bcast": "benchmarks/results/answers.md: segmented broadcast, 1.24 and 1.64 times as fast",
+    "alltoall": "benchmarks/results/answers.md: bruck for large blocks, 1.1 to 1.44 times as fast",
+    "gather": "https://doi.org/10.1145/3149457.3149461: Hunold and Carpen-Amarie, HPC Asia 2018",
+    "scatter": "https://doi.org/10.1007/s10586-007-0012-0: Pjesivac-Grbovic et al., Cluster Computing 2007",
+    "barrier": "https://doi.org/10.1007/s10586-007-0012-0: Pjesivac-Grbovic et al., Cluster Computing 2007",
+}
+_OF_SEVERAL = "https://doi.org/10.1177/1094342005051521: Thakur, Rabenseifner and Gropp, IJHPCA 2005"
+
+
 def _offered(collective: str, situation: Situation) -> tuple[LibraryAlgorithm, ...]:
     return algorithms_of(situation.mpi.implementation, collective, version_numbers(situation.mpi.version))
 
@@ -103,6 +114,7 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
             "0.09 ms, "
             "Open MPI issue 8157"
         ),
+        evidence=_EVIDENCE.get(collective, _OF_SEVERAL),
         domain=Choice(names),
         consider=_consider_algorithm(collective),
         results=ResultsEffect.ROUNDING if collective in REDUCING else ResultsEffect.NONE,
@@ -197,6 +209,7 @@ KNOBS = (
             "spec/formats/policy.md; Intel's Autotuner reports 1.53x for Allreduce, 1.62x for Bcast and "
             "1.42x for Scatter over 0-4 MB, 96 ranks"
         ),
+        evidence="benchmarks/results/tuned_programs.md: a conjugate gradient, 1.22 and 1.11 times as fast",
         domain=Choice(("online", "policy", "exported", "library")),
         consider=_consider_tuner,
         results=ResultsEffect.CHECKED,  # reductions stay the library's unless rounding is allowed
@@ -213,6 +226,7 @@ KNOBS = (
             "MPIR_CVAR_<COLLECTIVE>_POSIX_INTRA_ALGORITHM, I_MPI_COLL_INTRANODE, MV2_USE_SHMEM_COLL; "
             "hcoll: Open MPI issues 9761, 10678"
         ),
+        evidence="https://www.icl.utk.edu/publications/export/tagged/1521: HAN, IEEE Cluster 2020",
         domain=Choice(("han", "adapt", "sm", "xhc", "tuned", "without-hcoll", "messages", "shared-memory")),
         consider=_consider_component,
         results=ResultsEffect.ROUNDING,

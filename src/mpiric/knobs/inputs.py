@@ -1,12 +1,12 @@
-"""Files that ranks only read: read once for all nodes, opened to read.
+"""Files that ranks only read: read once for all nodes.
 
 mpiric's runtime does it (`src/runtime/files`). Bytes are the same, metadata that the program asks of an open
 file are not all: tried with ``--allow-late`` only.
 """
 
 from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
-from mpiric.knobs._outputs import outputs, patterns_of, system_of
-from mpiric.model.file_rules import is_plain_directory, parse_paths, parse_patterns
+from mpiric.knobs._outputs import system_of
+from mpiric.model.file_rules import is_plain_directory, parse_paths
 from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
@@ -62,49 +62,21 @@ def _set_broadcast(value: str, situation: Situation) -> Spelling | None:
     return by_the_runtime(situation, {"MPIRIC_BROADCAST": ";".join(parse_paths(value))}, note)
 
 
-def _consider_opens(situation: Situation) -> Skip | Try:
-    files = [file for file in _read_only(situation) if "write" in file.opened]
-    if not files:
-        return Skip("no file is seen to be opened to write that is only read")
-    if reason := no_runtime(situation):
-        return Skip(reason)
-    if situation.shown("io_bytes_read") < 1:
-        return Skip("no file is read")
-    patterns = patterns_of(files, outputs(situation))
-    values = (";".join(patterns),) if patterns else ()
-    because = "files are opened to write that are only read"
-    if _lies_on_network(situation):
-        return Try(values, 0.3, f"{because}: ranks take one another's locks")
-    return Try(values, 0.05, because)
-
-
-def _set_opens(value: str, situation: Situation) -> Spelling | None:
-    return by_the_runtime(situation, {"MPIRIC_READ_ONLY": ";".join(parse_patterns(value))})
-
-
 KNOBS = (
     Knob(
         name="broadcast-inputs",
         sentence="Which inputs rank 0 reads once for all nodes, digests checked, when MPI begins",
         why="Each rank that opens and reads a file asks the servers for the same bytes again",
         source="Slurm's sbcast(1); Frings et al., Spindle, ICS13, https://doi.org/10.1145/2464996.2465020",
+        evidence=(
+            "https://doi.org/10.1145/2464996.2465020: Spindle, loads of shared libraries by thousands of "
+            "ranks"
+        ),
         domain=Written("paths below the working directory: `in.data;tables/eos.bin`", parse_paths),
         consider=_consider_broadcast,
         settings=_set_broadcast,
         files=FilesEffect.LATE,
         touches=("io_bound",),
         symptoms=("io_share", "file_share"),
-    ),
-    Knob(
-        name="read-only-opens",
-        sentence="Which files are opened to read that the program opens for both and only reads",
-        why="Opened to write, a file takes locks and intents that ranks which read it wait for",
-        source="NASA HECC, Lustre Best Practices: open as read-only; gfortran opens for both by default",
-        domain=Written("patterns of file names: `in.*;*.dat`", parse_patterns),
-        consider=_consider_opens,
-        settings=_set_opens,
-        files=FilesEffect.LATE,
-        touches=("io_bound",),
-        symptoms=("io_share",),
     ),
 )

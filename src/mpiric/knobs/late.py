@@ -1,8 +1,7 @@
 """Output that reaches files and the screen later: the same bytes in the same order, in fewer, larger writes.
 
-mpiric's runtime holds it back (`src/runtime/files/deferred`), or the runtime library of a Fortran compiler.
-What a killed run loses is at most the buffers, which each note says. All of it is tried with ``--allow-late``
-only.
+mpiric's runtime holds it back (`src/runtime/files/deferred`). What a killed run loses is at most the buffers,
+which each note says. All of it is tried with ``--allow-late`` only.
 """
 
 from collections.abc import Callable
@@ -10,15 +9,13 @@ from collections.abc import Callable
 from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import output_system
 from mpiric.model.amount import share, size
-from mpiric.model.knob import Bytes, Choice, FilesEffect, Knob, Skip, Try, parse_bytes
+from mpiric.model.knob import Bytes, FilesEffect, Knob, Skip, Try, parse_bytes
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _SIZES = Bytes(16 * _KIB, 64 * _MIB)
 _LATE_S = 0.2  # MPIRIC_LATE_MS
-_GFORTRAN = ("GFORTRAN_FORMATTED_BUFFER_SIZE", "GFORTRAN_UNFORMATTED_BUFFER_SIZE")
-_FORTRAN_LIBRARIES = ("libgfortran.", "libifcore")
 _WRITING = ("io_bound", "unsafe_bound")
 _LEAST_WRITTEN = 1e5  # bytes
 _SMALL = ("io_share", "small_io_share")
@@ -72,49 +69,13 @@ def _consider_write_behind(situation: Situation) -> Skip | Try:
     return _try_buffers(situation)
 
 
-def _consider_fortran(situation: Situation) -> Skip | Try:
-    if not any(map(situation.observation.loads, _FORTRAN_LIBRARIES)):
-        return Skip("the ranks load no runtime library of gfortran's or Intel Fortran's")
-    if situation.first_in_force((*_GFORTRAN, "FORT_BUFFERED")):
-        return Skip("the user has set the buffers of Fortran's units")
-    if reason := _written_little(situation):
-        return Skip(reason)
-    return _try_buffers(situation)
-
-
-def _consider_times(situation: Situation) -> Skip | Try:
-    system = output_system(situation)
-    if system is not None and not system.reads_change_times:
-        return Skip("the file system is mounted so that reading changes no access time")
-    if reason := no_runtime(situation):
-        return Skip(reason)
-    if situation.shown("io_bytes_read") < 1:
-        return Skip("no file is read")
-    prior = 0.15 if system is not None and system.is_network else 0.05
-    return Try(("off",), prior, "files are read where reads may set access times")
-
-
-def _set_times(_value: str, situation: Situation) -> Spelling | None:
-    note = "files that are read keep their access times: where old files are removed, they look unused"
-    return by_the_runtime(situation, {"MPIRIC_NO_ATIME": "1"}, note)
-
-
-def _set_fortran(value: str, situation: Situation) -> Spelling | None:
-    environment: dict[str, str] = {}
-    if situation.observation.loads("libgfortran."):
-        environment |= {name: str(parse_bytes(value)) for name in _GFORTRAN}
-    if situation.observation.loads("libifcore"):
-        environment |= {"FORT_BUFFERED": "true", "FORT_BLOCKSIZE": str(parse_bytes(value))}
-    note = f"a killed rank loses at most {value} of each unit that is open"
-    return Spelling(environment=environment, note=note) if environment else None
-
-
 KNOBS = (
     Knob(
         name="stdout-buffer",
         sentence="A buffer that gathers the lines of each rank's stdout, and sends them whole, in order",
         why="Line by line, output wakes the launcher's daemons for each; MPICH leaves stdout unbuffered",
         source="measured: 4 ranks of 100,000 lines under MPICH, 6.2 s line by line, 0.4 s in blocks",
+        evidence="benchmarks/results/io_programs.md: lines on stdout, 6.73 times as fast",
         domain=_SIZES,
         consider=_consider_stdout,
         files=FilesEffect.LATE,
@@ -127,6 +88,10 @@ KNOBS = (
         sentence="The buffer of streams that a program opens by fopen to write, unless it sets one itself",
         why="glibc writes 4 or 8 KiB at a time; a parallel file system wants requests of a MiB",
         source="setvbuf(3), glibc's manual 'Controlling Which Kind of Buffering'",
+        evidence=(
+            "https://github.com/biod/sambamba/issues/29: 4 s in write(2) by default, 2 s with a buffer of 1 "
+            "MiB"
+        ),
         domain=_SIZES,
         consider=_consider_stdio,
         files=FilesEffect.LATE,
@@ -139,37 +104,11 @@ KNOBS = (
         sentence="A buffer that joins small writes to a file that a process writes from begin to end",
         why="C++'s endl, unbuffered Fortran and scripts write line by line; uncached clients send each on",
         source="AMReX issue 4426: flushes moved by hand took a plot file from 30 minutes to 1 on 1024 nodes",
+        evidence="benchmarks/results/io_programs.md: C++ with endl, 2.55 times as fast",
         domain=_SIZES,
         consider=_consider_write_behind,
         files=FilesEffect.LATE,
         settings=_held_back("MPIRIC_WRITE_BEHIND_KIB", "of each file that it writes"),
-        touches=_WRITING,
-        symptoms=_SMALL,
-    ),
-    Knob(
-        name="access-times",
-        sentence="Whether reading a file sets when it was read",
-        why="Each first read of a file after a change sends an update to the metadata server",
-        source="open(2), O_NOATIME; mount(8), relatime",
-        domain=Choice(("off",)),
-        consider=_consider_times,
-        files=FilesEffect.LATE,
-        settings=_set_times,
-        touches=("io_bound",),
-        symptoms=("io_share",),
-    ),
-    Knob(
-        name="fortran-buffers",
-        sentence="The buffers of the units of Fortran programs built by gfortran or Intel's compilers",
-        why="gfortran writes 8 KiB of formatted output at a time, Intel Fortran each record by itself",
-        source=(
-            "measured: 40,000 small records, 196 writes by default, 5 with 1 MiB; gfortran manual 'Runtime', "
-            "Intel Fortran developer guide, FORT_BUFFERED"
-        ),
-        domain=Bytes(8 * _KIB, 64 * _MIB),
-        consider=_consider_fortran,
-        files=FilesEffect.LATE,
-        settings=_set_fortran,
         touches=_WRITING,
         symptoms=_SMALL,
     ),

@@ -20,15 +20,6 @@ def _consider_route(situation: Situation) -> Skip | Try:
     return Try(values, 0.2, "launchers place and bind ranks differently")
 
 
-def _consider_bootstrap(situation: Situation) -> Skip | Try:
-    if "bootstrap" not in situation.job.launcher.settings:
-        return Skip("the launcher chooses by itself")
-    if situation.nodes < 2:
-        return Skip("the job stays on one node")
-    values = ("slurm", "ssh") if _in_slurm(situation) else ("ssh",)
-    return Try(values, 0.1, "start-up counts in short programs only")
-
-
 KNOBS = (
     Knob(
         name="launch-route",
@@ -39,19 +30,10 @@ KNOBS = (
             "(CHPC); "
             "Slurm MPI guide"
         ),
+        evidence="https://www.chpc.utah.edu: LAMMPS on 96 ranks, 41.0 s by mpirun, 64.2 s by srun",
         domain=Choice(("mpirun", "srun")),
         consider=_consider_route,
         site_default=suits_every_program,
         symptoms=("mpi_share", "unbound_share"),
-    ),
-    Knob(
-        name="bootstrap",
-        sentence="How the launcher starts its helpers on other nodes",
-        why="ssh connects node by node; the scheduler's daemons are there already",
-        source="Hydra manual -bootstrap; I_MPI_HYDRA_BOOTSTRAP in the Intel MPI Developer Reference",
-        domain=Choice(("slurm", "ssh")),
-        consider=_consider_bootstrap,
-        site_default=suits_every_program,
-        touches=("outside_bound",),
     ),
 )

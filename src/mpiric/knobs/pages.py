@@ -65,6 +65,7 @@ KNOBS = (
             "'Memory Allocation Tunables', glibc.malloc.hugetlb (since 2.35); with none reserved, 2 does "
             "nothing"
         ),
+        evidence="benchmarks/results/answers.md: streams, 1.19 to 1.26 times as fast",
         domain=Choice(tuple(_SETTINGS)),
         consider=_consider,
         settings=_set,

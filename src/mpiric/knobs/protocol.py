@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from mpiric.knobs.transport import no_ucx, without_ucx
 from mpiric.model.amount import size
 from mpiric.model.knob import Bytes, Choice, Count, Knob, Skip, Try, parse_bytes
 from mpiric.model.situation import Situation
@@ -10,7 +9,6 @@ from mpiric.model.situation import Situation
 _KIB, _MIB = 1 << 10, 1 << 20
 _CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
 _NEEDED = {"avx512": "avx512f", "avx2": "avx2"}  # routine → feature of the CPU
-_BY_ADAPTER = "hardware"
 _PLAIN = "what it gains depends on the message sizes of the program"
 
 
@@ -79,21 +77,6 @@ def _consider_eager_network(situation: Situation) -> Skip | Try:
     return Skip(reason) if reason else Try(("8KiB", "32KiB", "128KiB", "512KiB"), 0.35, _PLAIN)
 
 
-def _consider_zero_copy(situation: Situation) -> Skip | Try:
-    reason = no_ucx(situation)
-    return Skip(reason) if reason else Try(("4KiB", "16KiB", "64KiB", "512KiB"), 0.2, _PLAIN)
-
-
-def _consider_matching(situation: Situation) -> Skip | Try:
-    if reason := _silent_between_nodes(situation):
-        return Skip(reason)
-    offered = situation.mpi.capabilities.matching
-    values = [value for value in offered if value != _BY_ADAPTER]
-    if situation.has_adapter and (situation.uses_ucx or _BY_ADAPTER in offered):
-        values.append(_BY_ADAPTER)  # UCX complains on stdout about settings of an adapter that is not there
-    return Try(tuple(values), 0.15, _PLAIN) if values else Skip("the library matches at one level only")
-
-
 KNOBS = (
     Knob(
         name="eager-node",
@@ -103,6 +86,7 @@ KNOBS = (
             "btl_vader_eager_limit and btl_sm_eager_limit (4 KiB), MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE "
             "(68 KiB in 4.0, 8 KiB in 5.0), I_MPI_SHM_CELL_FWD_SIZE as the libraries describe them"
         ),
+        evidence="benchmarks/results/answers.md: late receiver, 1.47 times, with single-copy-threshold",
         domain=Bytes(1 * _KIB, 1 * _MIB),
         consider=_consider_eager_node,
         brings=_eager_node_brings,
@@ -115,6 +99,7 @@ KNOBS = (
         sentence="Size from which a message on the node is copied straight out of the sender's memory",
         why="The kernel's copy costs a call: cheap for large messages, dear for small ones",
         source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD in the manuals",
+        evidence="benchmarks/results/answers.md: late receiver, 1.47 times as fast (and eager-node)",
         domain=Bytes(1 * _KIB, 64 * _MIB),
         consider=_consider_threshold,
         touches=("node_message_bound",),
@@ -126,6 +111,7 @@ KNOBS = (
         sentence="How many messages on the node may be under way before a sender has to wait",
         why="Bursts of messages stop when buffers run out; more of them cost memory and cache",
         source="btl_sm_fbox_max, MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS, I_MPI_SHM_CELL_FWD_NUM",
+        evidence="benchmarks/results/long_programs.md: LULESH, in an answer of 1.37 times",
         domain=Count(8, 1024),
         consider=_consider_buffers,
         touches=("node_message_bound",),
@@ -140,6 +126,10 @@ KNOBS = (
             "-cf, "
             "FI_OFI_RXM_BUFFER_SIZE in fi_rxm(7), FI_CXI_RDZV_THRESHOLD in fi_cxi(7), MV2_IBA_EAGER_THRESHOLD"
         ),
+        evidence=(
+            "https://github.com/openucx/ucx/issues/1832: 8.9 GB/s by default, 10.4 GB/s with "
+            "UCX_RNDV_THRESH=66000"
+        ),
         domain=Bytes(1 * _KIB, 16 * _MIB),
         consider=_consider_eager_network,
         touches=("network_bound",),
@@ -147,35 +137,14 @@ KNOBS = (
         symptoms=("point_to_point_share",),
     ),
     Knob(
-        name="zero-copy",
-        sentence="Size from which UCX sends from the program's own buffer",
-        why="Sending from the buffer saves a copy and costs its registration with the adapter",
-        source="UCX_ZCOPY_THRESH in ucx_info -cf",
-        domain=Bytes(1 * _KIB, 16 * _MIB),
-        consider=_consider_zero_copy,
-        idle_beside=without_ucx,
-        touches=("ucx_bound",),
-        threshold_of="ucx",
-        symptoms=("point_to_point_share",),
-    ),
-    Knob(
         name="memory-copy",
         sentence="The routine that copies messages through shared memory",
         why="Vector width and streaming stores suit some sizes, CPUs and clock limits better than others",
         source="I_MPI_SHM in the Intel MPI Developer Reference; btl_vader_memcpy_limit of Open MPI",
+        evidence="benchmarks/results/long_programs.md: LULESH, in an answer of 1.37 times",
         domain=Choice(("avx512", "avx2", "sse", "memcpy", "memmove")),
         consider=_consider_copy,
         touches=("node_message_bound",),
         symptoms=("point_to_point_share",),
-    ),
-    Knob(
-        name="matching",
-        sentence="Who matches messages between nodes to receives: library, provider or adapter",
-        why="Adapter and provider match without the program's help; the library copes with long queues",
-        source="MPIR_CVAR_CH4_OFI_ENABLE_TAGGED, UCX_RC_MLX5_TM_ENABLE in ucx_info -cf, fi_cxi(7)",
-        domain=Choice(("provider", "library", "hardware")),
-        consider=_consider_matching,
-        touches=("network_bound",),
-        symptoms=("point_to_point_share", "late_receive_share"),
     ),
 )

@@ -132,9 +132,9 @@ def _consider_interface(situation: Situation) -> Skip | Try:
 
 
 def _consider_host_names(situation: Situation) -> Skip | Try:
-    names = situation.host_names
     if reason := _on_one_node(situation):
         return Skip(reason)
+    names = situation.host_names
     if not names.others:
         return Skip("the command names no hosts, or they have no names on another network")
     best = tuple(name for name in situation.observation.networks if name in names.others)
@@ -165,7 +165,7 @@ def _consider_provider(situation: Situation) -> Skip | Try:
     return Try(values, 0.4, "libfabric's choice is by its own order, not by measurement")
 
 
-def no_ucx(situation: Situation) -> str:
+def _no_ucx(situation: Situation) -> str:
     """Why a setting of UCX changes nothing, "" where UCX may carry messages."""
     if situation.rank_count < 2:
         return "one rank sends no messages"
@@ -181,7 +181,7 @@ def no_ucx(situation: Situation) -> str:
 
 
 def _consider_ucx(situation: Situation) -> Skip | Try:
-    if reason := no_ucx(situation):
+    if reason := _no_ucx(situation):
         return Skip(reason)
     forced = situation.in_force("UCX_TLS")
     values = ("all",) if forced not in (None, "all") else ()
@@ -213,6 +213,7 @@ KNOBS = (
             "Open MPI FAQ on the sm and vader transports, MPIR_CVAR_NOLOCAL and I_MPI_FABRICS as the "
             "libraries describe them; measured: two ranks, 8 bytes, 0.35 µs in shared memory"
         ),
+        evidence="benchmarks/results/answers.md: start-up alone, 9.18 times as fast; loopback latency, 1.74",
         domain=Choice(("shared-memory", "shared-memory-only")),
         consider=_consider_node_transport,
         results=ResultsEffect.CHECKED,
@@ -226,6 +227,7 @@ KNOBS = (
         sentence="The library below MPI that carries messages: its own, UCX, libfabric or PSM",
         why="They choose networks, protocols and thresholds differently",
         source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
+        evidence="benchmarks/results/answers.md: late receiver, 1.35 to 1.41 times as fast by UCX",
         domain=Choice(("own", "ucx", "ofi", "psm2")),
         needs=_device,
         consider=_consider_network_library,
@@ -242,6 +244,7 @@ KNOBS = (
             "btl_vader_single_copy_mechanism and smsc in the Open MPI docs, MPIR_CVAR_CH4_CMA_ENABLE, "
             "I_MPI_SHM_CMA, MV2_SMP_USE_CMA, MPICH_SMP_SINGLE_COPY_MODE"
         ),
+        evidence="benchmarks/results/answers.md: two copies, 1.74 times as fast by CMA",
         domain=Choice(_MECHANISMS),
         needs=_device,
         consider=_consider_single_copy,
@@ -254,6 +257,7 @@ KNOBS = (
         sentence="Whether MPI asks of each buffer if it lies on a GPU",
         why="The question costs time in every call; a program without GPU never needs the answer",
         source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
+        evidence="https://github.com/pmodels/mpich/pull/5005: the question can be expensive",
         domain=Choice(("off",)),
         consider=_consider_gpu_buffers,
         touches=("mpi_bound", "outside_bound"),
@@ -266,6 +270,10 @@ KNOBS = (
         source=(
             "measured on two networks: MPICH took the one with 100 times the latency, Open MPI spread over "
             "both at 1/12 of the bandwidth; Open MPI issues 30, 10397, 12323, UCX issues 4929, 8740"
+        ),
+        evidence=(
+            "benchmarks/results/tuned_programs.md: LAMMPS, 5.04 times as fast in an answer with the other "
+            "network of the nodes"
         ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
         needs=_interface,
@@ -282,6 +290,10 @@ KNOBS = (
             "MPICH CH3, tcp_init.c: MPIR_CVAR_CH3_INTERFACE_HOSTNAME, set by hydra to the name it is given; "
             "site documentations that name nodes twice (kp001, kp001.ipoib)"
         ),
+        evidence=(
+            "benchmarks/results/tuned_programs.md: the same choice of a network, for libraries that follow "
+            "the names of the hosts"
+        ),
         domain=Name(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}"),
         needs=_interface,
         consider=_consider_host_names,
@@ -293,6 +305,10 @@ KNOBS = (
         sentence="The libfabric provider that carries messages between nodes",
         why="Providers of one network differ in latency, and one for another network is slow or fails",
         source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
+        evidence=(
+            "https://github.com/mercury-hpc/mercury/issues/485: psm3 in place of psm2, an order of magnitude "
+            "slower"
+        ),
         domain=Choice(_PROVIDERS),
         needs=_device,
         consider=_consider_provider,
@@ -305,6 +321,7 @@ KNOBS = (
         sentence="The transports UCX may use",
         why="Connections (rc) are fast for few peers, dynamic or unconnected ones (dc, ud) scale to many",
         source="UCX documentation, 'Transports' in the FAQ (UCX_TLS); UCX issues 10049, 11091",
+        evidence="https://github.com/openucx/ucx/issues/5740: 1.3 s by ud, 0.7 s by rc and dc",
         domain=Choice(("all", "node", "tcp", "rc", "dc", "ud")),
         needs=_device,
         consider=_consider_ucx,

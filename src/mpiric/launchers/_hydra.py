@@ -70,7 +70,6 @@ def _nodes(situation: Situation, value: str) -> Spelling:
 
 SPELLINGS: Mapping[str, Speller] = {
     "nodes": _nodes,
-    "bootstrap": lambda _situation, value: Spelling(options=(("-bootstrap", value),)),
 }
 
 # ``n1:4`` in lists and lines: HYDU_parse_hostfile.

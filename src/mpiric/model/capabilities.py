@@ -72,7 +72,6 @@ class Capabilities:
     interface_variables: tuple[str, ...] = ("FI_TCP_IFACE",)
     own_providers: tuple[str, ...] = ()  # of libfabric, that only this library brings
     provider_variables: tuple[str, ...] = ("FI_PROVIDER",)  # the one that wins first
-    matching: tuple[str, ...] = ()  # who can match messages, beside an adapter below UCX
     tcp_only: Mapping[str, str] = field(default_factory=dict)  # variables; {interface}, {netmod}
 
     # Components that come and go with versions.
@@ -89,4 +88,3 @@ class Capabilities:
     io_variable: str = ""  # chooses among them
     io_signs: tuple[str, ...] = ()  # variables that only users of MPI-IO set
     drivers_switch: str = ""  # variable without which all files go through the driver for NFS
-    collective_io: tuple[str, ...] = ()  # ways to join collective accesses of a file

@@ -146,7 +146,7 @@ IdleBeside = Callable[[Mapping[str, str], Situation], bool]
 _OF_MPI_FAMILIES = frozenset(
     {"collectives", "inputs", "order", "oversubscription", "protocol", "relayout", "transport"}
 )
-_OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver", "collective-io"})
+_OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver"})
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,7 @@ class Knob:
     sentence: str  # what it changes, for help and docs
     why: str  # why it may help
     source: str  # the manual, paper or measurement that documents it
+    evidence: str  # what shows that it helps: a file of benchmarks/results or a public measurement
     domain: Domain
     consider: Callable[[Situation], Skip | Try]
     settings: Spell | None = None

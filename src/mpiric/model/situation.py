@@ -1,6 +1,6 @@
 """Situation: all that a knob may look at; and Observation, what running the original showed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, inf
@@ -165,13 +165,30 @@ class Situation:
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
     library_defaults: Mapping[str, str] = field(default_factory=dict)  # variables of the library → its values
     tuner: Tuner = field(default_factory=Tuner)
-    host_mpi: MpiLibrary | None = None  # the launcher's library as it serves the program of the job's image
-    host_names: HostNames = field(default_factory=HostNames)
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
-    withheld: Mapping[str, str] = field(default_factory=dict)  # knob → why it cannot be set, as was tried
     rank_orders: RankOrders = field(default_factory=RankOrders)
     least_share: float | None = None  # of the time, that a knob must be able to touch; None: a record rules
     # nothing out
+
+    # Facts that take long to find: read when somebody asks. A reader keeps what it has found.
+    read_host_names: Callable[[], HostNames] = field(default=HostNames, compare=False, repr=False)
+    read_host_mpi: Callable[[], MpiLibrary | None] = field(default=lambda: None, compare=False, repr=False)
+    try_layout: Callable[[], str] = field(default=str, compare=False, repr=False)
+
+    @cached_property
+    def host_names(self) -> HostNames:
+        """Names of the hosts of the launch line."""
+        return self.read_host_names()
+
+    @cached_property
+    def host_mpi(self) -> MpiLibrary | None:
+        """The launcher's library as it serves the program of the job's image; None without an image."""
+        return self.read_host_mpi()
+
+    @cached_property
+    def layout_refused(self) -> str:
+        """Why no layout can be set where the job writes, as was tried; "" where one can."""
+        return self.try_layout()
 
     @property
     def mpi_in_force(self) -> str:

@@ -48,14 +48,9 @@ _SLEEP = {
 _NODE_TRANSPORT = {
     "shared-memory": Spelling(environment={"MPIR_CVAR_NOLOCAL": "0"}, unset=("UCX_TLS", "MPICH_NOLOCAL"))
 }
+
+
 # By libfabric's tagged interface, by active messages in MPICH, or by the adapter.
-_MATCHING = {
-    "hardware": _fabrics.HARDWARE_MATCHING,
-    "provider": {"MPIR_CVAR_CH4_OFI_ENABLE_TAGGED": "1"},
-    "library": {"MPIR_CVAR_CH4_OFI_ENABLE_TAGGED": "0"},
-}
-
-
 def _single_copy(mechanisms: tuple[str, ...]) -> Spell:
     """One mechanism switched on, or none of them."""
 
@@ -99,6 +94,5 @@ def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
         "eager-node": lambda value, _: _eager_node(value, f"MPIR_CVAR_CH4_{pack}", default),
         "eager-network": in_bytes(eager, *_fabrics.NETWORK_EAGER),
         "node-buffers": plain(NODE_BUFFERS),
-        "matching": by_value(_MATCHING),
         "collective-component": by_value({"shared-memory": _SHARED, "messages": _MESSAGES}),
     }

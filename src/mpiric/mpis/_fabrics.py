@@ -6,10 +6,7 @@ from mpiric.model.knob import Spell
 from mpiric.model.machine import IP_KINDS
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import by_value, in_bytes, word
-
-# Tag matching in the adapter: ConnectX-5 and later, reliable transports only.
-HARDWARE_MATCHING = {"UCX_RC_MLX5_TM_ENABLE": "y", "UCX_DC_MLX5_TM_ENABLE": "y"}
+from mpiric.model.spelling_forms import word
 
 UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # transports through shared memory
 
@@ -33,8 +30,6 @@ NETWORK_EAGER = ("UCX_RNDV_THRESH", "FI_OFI_RXM_BUFFER_SIZE")
 SPELLERS: Mapping[str, Spell] = {
     "ofi-provider": lambda value, _: Spelling(environment={"FI_PROVIDER": _OFI_PROVIDERS.get(value, value)}),
     "ucx-transports": word("UCX_TLS", _UCX_TRANSPORTS),
-    "zero-copy": in_bytes("UCX_ZCOPY_THRESH"),
-    "matching": by_value({"hardware": HARDWARE_MATCHING}),
 }
 
 

@@ -51,20 +51,10 @@ _SPELLERS: Mapping[str, Spell] = {
     "single-copy": word("MPICH_SMP_SINGLE_COPY_MODE", {"xpmem": "XPMEM", "cma": "CMA", "none": "NONE"}),
     "single-copy-threshold": in_bytes("MPICH_SMP_SINGLE_COPY_SIZE"),
     "collective-component": word("MPICH_SHARED_MEM_COLL_OPT", {"shared-memory": "1", "messages": "0"}),
-    # The cxi provider of libfabric has the limit: matching in the adapter up to it, rendezvous above.
+    # The cxi provider of libfabric has the limit: eager up to it, rendezvous above.
     "eager-network": in_bytes("FI_CXI_RDZV_THRESHOLD"),
-    "matching": word(
-        "FI_CXI_RX_MATCH_MODE", {"hardware": "hardware", "library": "software", "provider": "hybrid"}
-    ),
     "mpi-io": hint_speller(by_cray_variable),
     "gpu-buffers": word("MPICH_GPU_SUPPORT_ENABLED", {"off": "0"}),
-    "collective-io": word(
-        "MPICH_MPIIO_HINTS",
-        {
-            "buffered": "*:romio_cb_write=enable:romio_cb_read=enable",
-            "individual": "*:romio_cb_write=disable:romio_cb_read=disable",
-        },
-    ),
 }
 
 
@@ -75,11 +65,9 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         single_copy=("cma", "none"),
         looks_for_gpu_buffers=True,
         has_one_network=True,
-        matching=("provider", "library", "hardware"),
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
         mpi_io="romio",
         io_signs=("MPICH_MPIIO_HINTS", "MPICH_MPIIO_STATS", "MPICH_MPIIO_TIMERS"),
-        collective_io=("buffered", "individual"),
     )
 
 

@@ -11,14 +11,12 @@ from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.improvement import expected_improvement
 from mpiric.tuning.search.space import Point
-from mpiric.tuning.search.tpe import propose
 
 _ALL = 1500  # spaces up to this size are looked at whole
 _ENOUGH = 0.001  # a hoped-for gain below this is not worth a run
 _PATIENCE = 4
 _LEARNING = 30  # runs before the model may say that it knows enough
 _EACH = 4  # runs of each configuration of a small space that do as well
-_TPE_AFTER = 40  # runs that parzen estimators need before they know anything
 
 
 def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> Plan[None]:
@@ -61,7 +59,7 @@ def _hopeless(evaluator: Evaluator) -> set[tuple[int, int]]:
 
 
 def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:
-    """Points worth a look: all of a small space; else around the best, crossed, proposed and at random."""
+    """Points worth a look: all of a small space; else around the best, crossed and at random."""
     levels = live_levels(evaluator)
     if prod(map(len, levels)) <= _ALL:
         return [point for point in product(*levels) if evaluator.may_work(point)]
@@ -78,10 +76,6 @@ def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:
             index = random.randrange(len(levels))
             crossed[index] = random.choice(levels[index])
         found[tuple(crossed)] = None
-    if len(evaluator.points) >= _TPE_AFTER:
-        found.update(
-            dict.fromkeys(propose(evaluator.space, evaluator.points, evaluator.logs, seed + step, 8))
-        )
     return [
         point
         for point in dict.fromkeys(only_live(each, levels) for each in found)

@@ -3,7 +3,7 @@
 1. Screening: one setting after the other on top of the best so far, the most promising first. A setting that
    helps stays, so winners combine as they are found and interactions are met on the way.
 2. Model-based: expected improvement by what all runs together say (`effects`, `improvement`), among
-   neighbours of the best, combinations of good settings and Optuna's proposals (`tpe`). It runs anew
+   neighbours of the best and combinations of good settings. It runs anew
    whatever may still be the best, so that contenders are measured often and losers once.
 3. Finalists run interleaved with the original, the worse half leaving after each round.
 4. Backward elimination: the fewest settings that keep up with the winner in pairs (`backward_elimination`).

@@ -36,7 +36,7 @@ def test_a_cure_of_two_settings_needs_both() -> None:
 
 
 def test_what_no_cause_asks_for_is_superfluous() -> None:
-    assert score({**KEEP, "zero-copy": "4KiB"}, [MEMORY]).superfluous == ("zero-copy=4KiB",)
+    assert score({**KEEP, "memory-copy": "4KiB"}, [MEMORY]).superfluous == ("memory-copy=4KiB",)
 
 
 def test_a_second_cure_of_the_same_cause_is_superfluous() -> None:
@@ -91,16 +91,16 @@ def made_row(**more: object) -> dict:
     runs = {"original": [2.0] * 9, "known": [1.0] * 9, "this": [1.1] * 9, **causes_of_pair}
     trials = [
         Trial(Configuration(), Phase.OBSERVE, Outcome.OK, 2.0, 2.0),
-        Trial(Configuration.of({"zero-copy": "4KiB"}), Phase.SEARCH, Outcome.OK, 2.1, 2.1),
+        Trial(Configuration.of({"memory-copy": "4KiB"}), Phase.SEARCH, Outcome.OK, 2.1, 2.1),
     ]
-    answer = {"bcast-algorithm": "binomial", "zero-copy": "4KiB"}
+    answer = {"bcast-algorithm": "binomial", "memory-copy": "4KiB"}
     return row_of(pair, "mpich-5.0.2", "this", tuned(answer, **more), trials, runs)
 
 
 def test_a_row_compares_the_answer_with_the_causes() -> None:
     row = made_row()
     assert (row["found"], row["missed"], row["superfluous"]) == ("bcast", "eager", 1)
-    assert (row["right_after"], row["knobs_run"]) == (None, ("zero-copy",))
+    assert (row["right_after"], row["knobs_run"]) == (None, ("memory-copy",))
     assert row["loss"] == pytest.approx(0.1)
 
 
@@ -111,7 +111,7 @@ def test_keys_of_later_answers_are_kept() -> None:
 
 
 def test_what_a_proof_shows_is_not_superfluous_and_a_fast_answer_misses_nothing() -> None:
-    shown = {"zero-copy": {"shown": True}}
+    shown = {"memory-copy": {"shown": True}}
     ours, theirs = {**made_row(), "shares": shown}, {**made_row(), "tree": "baseline", "loss": 0.005}
     assert [(row["superfluous"], row["missed"]) for row in judged([ours, theirs])] == [
         (0, "eager"),

@@ -12,7 +12,7 @@ from mpiric.model.situation import Allowed
 
 def knob(effect):
     return Knob(
-        name="buffers", sentence="", why="", source="", domain=Choice(("on",)), files=effect,
+        name="buffers", sentence="", why="", source="", evidence="", domain=Choice(("on",)), files=effect,
         consider=lambda _: Try(("on",), 0.1, ""),
     )  # fmt: skip
 

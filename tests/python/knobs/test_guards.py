@@ -53,7 +53,8 @@ def test_in_a_container_the_launchers_mpi_can_take_the_place_of_the_images() -> 
     assert values("mpi", case) == ("host",)
     spelled = spell("mpi", "host", case)
     assert (spelled.bound, spelled.launcher_words) == ((case.mpi.prefix,), ())
-    older = replace(case, host_mpi=replace(case.mpi, refused="the image has glibc 2.28"))
+    refused = replace(case.mpi, refused="the image has glibc 2.28")
+    older = replace(case, read_host_mpi=lambda: refused)
     assert "mpi" not in to_try(older)
     with pytest.raises(
         MismatchError, match=r"cannot take the place of the image's: the image has glibc 2.28"
@@ -64,7 +65,7 @@ def test_in_a_container_the_launchers_mpi_can_take_the_place_of_the_images() -> 
 def test_for_an_images_program_of_another_abi_it_comes_with_its_stand_in() -> None:
     case = situation(others=OTHERS)
     ready = replace(case.mpi, stand_in="/data/stand-ins/any/libmpi.so.40")
-    case = replace(case, job=replace(case.job, container=CONTAINER), host_mpi=ready)
+    case = replace(case, job=replace(case.job, container=CONTAINER), read_host_mpi=lambda: ready)
     spelled = spell("mpi", "host", case)
     assert spelled.preload == (ready.stand_in,)
     assert spelled.bound == (case.mpi.prefix, "/data/stand-ins/any")
@@ -194,3 +195,13 @@ def test_buffers_on_a_gpu_are_no_matter_where_the_machine_has_none() -> None:
     mpich = BY_LABEL["mpich-5.0.2"]
     assert skipped("gpu-buffers", situation(mpich)) == "the machine has no GPU"
     assert not skipped("gpu-buffers", situation(mpich, on=replace(machine(), gpus=1)))
+
+
+def test_facts_that_take_long_to_find_are_read_only_where_they_matter() -> None:
+    def unasked() -> str:
+        raise AssertionError("nobody needs it")
+
+    plain = replace(situation(), read_host_names=unasked, read_host_mpi=unasked, try_layout=unasked)
+    assert "binding" in to_try(plain)
+    with pytest.raises(AssertionError):
+        to_try(replace(plain, nodes=2))

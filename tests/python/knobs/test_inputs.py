@@ -10,7 +10,7 @@ from tests.support.written_files import input_file, lustre, output, writing
 from mpiric import knobs
 
 MPICH = next(library for library in MPIS if library.label == "mpich-5.0.2")
-BROADCAST, OPENS = (knobs.all_knobs()[name] for name in ("broadcast-inputs", "read-only-opens"))
+BROADCAST = knobs.all_knobs()["broadcast-inputs"]
 
 
 def case(*files, **more):
@@ -48,16 +48,7 @@ def test_no_path_leads_out_of_the_working_directory(value):
     assert not BROADCAST.domain.accepts(value)
 
 
-def test_files_that_are_opened_for_both_and_only_read_are_opened_to_read():
-    both = ("read", "write")
-    there = case(input_file("table.1", 8, opened=both), input_file("in.data", 8), output("out.1", 8))
-    assert values("read-only-opens", there) == ("table.*",)
-    assert OPENS.settings("table.*", there).environment == {"MPIRIC_READ_ONLY": "table.*"}
-    assert not values("read-only-opens", case(input_file("in.data", 8)))
-
-
-def test_both_are_tried_with_the_users_leave_only():
-    there = case(input_file("in.data", 8, opened=("read", "write")))
-    for knob in (BROADCAST, OPENS):
-        assert skipped(knob.name, there) == "only tried with --allow-late"
-        assert not skipped(knob.name, replace(there, allowed=replace(there.allowed, late=True)))
+def test_it_is_tried_with_the_users_leave_only():
+    there = case(input_file("in.data", 8))
+    assert skipped("broadcast-inputs", there) == "only tried with --allow-late"
+    assert not skipped("broadcast-inputs", replace(there, allowed=replace(there.allowed, late=True)))

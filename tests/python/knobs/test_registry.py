@@ -1,5 +1,8 @@
 """Every knob of the registry, in every situation."""
 
+import re
+from pathlib import Path
+
 import pytest
 from tests.support.answers import values
 from tests.support.situations import MPIS, all_situations, situation
@@ -7,6 +10,7 @@ from tests.support.situations import MPIS, all_situations, situation
 from mpiric.knobs import all_knobs, check_configuration, consider, to_try
 from mpiric.model.knob import Knob, ResultsEffect, Skip, Try
 
+ROOT = Path(__file__).parents[3]
 SITUATIONS = tuple(all_situations())
 KNOBS = list(all_knobs().values())
 
@@ -46,6 +50,14 @@ def test_a_knob_says_what_why_and_from_where(knob: Knob) -> None:
     assert knob.sentence
     assert knob.why
     assert knob.source
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
+def test_a_knob_is_shown_to_help_by_a_benchmark_or_a_public_measurement(knob: Knob) -> None:
+    place, _, text = knob.evidence.partition(": ")
+    assert text
+    assert re.match(r"https?://", place) or (ROOT / place).is_file()
+    assert not place.startswith("benchmarks") or place.startswith("benchmarks/results/")
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)

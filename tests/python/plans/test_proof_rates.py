@@ -17,7 +17,7 @@ from mpiric.tuning.proof.stopping_rule import StoppingRule
 pytestmark = pytest.mark.slow
 
 TUNED = Configuration.of({"binding": "core"})
-THREE = Configuration.of({"binding": "core", "malloc": "keep-memory", "zero-copy": "on"})
+THREE = Configuration.of({"binding": "core", "malloc": "keep-memory", "eager-node": "on"})
 
 
 def _prove(
@@ -129,4 +129,4 @@ def test_a_setting_that_contributes_is_kept(share: float, spread: float, kept: f
     ]
     answers = [each.proof.evidence.configuration.as_dict() for each in found]
     assert sum("malloc" in answer for answer in answers) >= kept * 100
-    assert sum("zero-copy" in answer for answer in answers) <= 5
+    assert sum("eager-node" in answer for answer in answers) <= 5

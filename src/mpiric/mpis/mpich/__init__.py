@@ -49,7 +49,6 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         looks_for_gpu_buffers=True,
         mpi_io="romio",
         network_libraries=(*(("ucx",) if has_ucx else ()), "ofi") if has_ofi else (),
-        matching=("provider", "library") if has_ofi else (),
         tcp_only={
             "MPIR_CVAR_NOLOCAL": "1",
             "MPIR_CVAR_CH4_NETMOD": "{netmod}",

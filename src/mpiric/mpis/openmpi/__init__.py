@@ -85,7 +85,6 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         mpi_io="ompio",
         io_implementations=("ompio", "romio"),
         io_variable="OMPI_MCA_io",
-        collective_io=("vulcan", "dynamic_gen2", "individual"),
     )
 
 

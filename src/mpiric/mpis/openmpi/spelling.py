@@ -128,10 +128,6 @@ def _mpi_io_library(value: str, situation: Situation) -> Spelling | None:
     return _mca({"io": "ompio"}) if value == "ompio" else None
 
 
-def _collective_io(value: str, _situation: Situation) -> Spelling | None:
-    return None if value == "buffered" else _mca({"fcoll": value})
-
-
 SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
     "waiting": _waiting,
@@ -146,5 +142,4 @@ SPELLERS: Mapping[str, Spell] = {
     "collective-component": _collectives,
     "mpi-io": hint_speller(by_ompio_parameters),
     "mpi-io-library": _mpi_io_library,
-    "collective-io": _collective_io,
 }

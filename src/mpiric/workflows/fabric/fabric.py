@@ -16,7 +16,6 @@ from mpiric.workflows.fabric.bench import fabric_bench
 from mpiric.workflows.fabric.comparison import compare_with_default, measure_routes
 from mpiric.workflows.fabric.history import fabric_baseline
 from mpiric.workflows.launch.container_findings import container_findings
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
 
@@ -37,7 +36,7 @@ class FabricRequest:
 def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> Fabric:
     """Run the command once with its libraries reporting, then the probe over every transport and network."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
-    situation = with_host_names(expected_situation(parsed, host, Allowed()), host)
+    situation = expected_situation(parsed, host, Allowed())
     with fabric_bench(situation, host) as bench:
         command, limit_s = " ".join(request.argv[:4]), request.limit_s
         say(f"running {command} … for at most {limit_s:g} s, its libraries reporting their transports")

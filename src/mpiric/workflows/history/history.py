@@ -24,7 +24,6 @@ from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.tuning.store.store import Store, TuneSummary
 from mpiric.workflows.history.baseline import AgainstRequest, Baseline, baseline_of, result_of
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS, MarkWishes
@@ -91,7 +90,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         records = record.path / RECORDS if baseline.marks else None
         how = Observing(records=records, wishes=_wishes(baseline))
         observed = observe(lab, parsed, host, narrator, how)
-        lab.situation = with_host_names(observed.situation, host)
+        lab.situation = observed.situation
         now = drive(
             in_turn(dict.fromkeys((Configuration(), baseline.configuration)), max(runs, 9)),
             lab.measure,

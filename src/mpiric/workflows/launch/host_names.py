@@ -7,14 +7,14 @@ asking the resolver, and which network an address is on by the kernel's routes.
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.model.job import Job
 from mpiric.model.machine import Nic
-from mpiric.model.situation import HostNames, Situation
+from mpiric.model.situation import HostNames
 
 _WORDS = ("ipoib", "ib", "ib0", "opa", "hsn", "hsn0", "roce", "fast", "10g")
 _JOINS = ("{host}-{word}", "{host}.{word}", "{word}-{host}", "{host}{word}")
@@ -46,11 +46,6 @@ class Renaming:
         """The other name."""
         plain = name.removeprefix(self.less[0]).removesuffix(self.less[1])
         return f"{self.more[0]}{plain}{self.more[1]}"
-
-
-def with_host_names(situation: Situation, host: Host) -> Situation:
-    """Add the names for whoever sets or measures that knob: a resolver may take seconds to answer."""
-    return replace(situation, host_names=host_names(situation.job, situation.machine.nics, host))
 
 
 def host_names(job: Job, nics: Sequence[Nic], host: Host) -> HostNames:

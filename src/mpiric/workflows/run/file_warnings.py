@@ -9,7 +9,7 @@ from mpiric.model.situation import Situation
 from mpiric.workflows.launch.hint_file import hint_file_findings
 from mpiric.workflows.run.with_hint import with_hint
 
-_OF_MPI_IO = frozenset({"mpi-io", "mpi-io-library", "mpi-io-driver", "collective-io", "hdf5"})
+_OF_MPI_IO = frozenset({"mpi-io", "mpi-io-library", "mpi-io-driver", "hdf5"})
 
 
 def file_warnings(configuration: Configuration, situation: Situation, host: Host) -> Iterator[str]:

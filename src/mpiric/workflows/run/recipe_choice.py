@@ -7,7 +7,6 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.lab.render import render
-from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
@@ -18,7 +17,6 @@ from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.on_nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.mapping.orders import with_order, with_orders
@@ -58,11 +56,6 @@ def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
         lambda recipe: 0.0 if recipe.fingerprint.program.get("name") == name else None,
     )
     return [recipe for _, recipe in matches]
-
-
-def with_names(configuration: Configuration, situation: Situation, host: Host) -> Situation:
-    """Add the names of the hosts on other networks, where they are to be written."""
-    return with_host_names(situation, host) if "host-names" in configuration.as_dict() else situation
 
 
 def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
@@ -146,8 +139,7 @@ def fitting_recipe(
             continue
         try:
             usable, _ = without_missing(recipe.configuration, situation, host, launches=False)
-            named = with_names(usable, situation, host)
-            named = with_order_of(recipe, named, request.store, host)
+            named = with_order_of(recipe, situation, request.store, host)
             named = with_policy_of(recipe, named, request.store, host)
             render(settable(usable, situation)[0], named)
         except MpiricError as error:

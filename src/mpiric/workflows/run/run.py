@@ -26,7 +26,6 @@ from mpiric.workflows.run.recipe_choice import (
     named_recipe,
     other_library,
     situation_for,
-    with_names,
     with_order_of,
     with_policy_of,
 )
@@ -109,7 +108,6 @@ def _with_settings(
     if recipe is not None and not request.packs:
         configuration, more = without_missing(configuration, situation, host, launches=request.starts)
         sentences += more
-    situation = with_names(Configuration.of({**configuration.as_dict(), **request.values}), situation, host)
     situation = with_policy_of(recipe, situation, request.store, host)
     situation = with_order_of(recipe, situation, request.store, host)
     situation, order = _with_given_order(request, situation, host)

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from mpiric import mpis
 from mpiric.host.host import Host
-from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.host_mpi import host_mpi
+from mpiric.workflows.launch.host_names import host_names
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     libraries_of_program,
@@ -42,8 +43,7 @@ def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situa
 
     Raises NotFoundError when the MPI library only shows in a run (srun, scripts).
     """
-    observation = Observation(0.0, expected_ranks(parsed, host), parsed.machine.usable_cpu_count)
-    observation = with_mpi(observation, parsed.job, host)
+    observation = observation_of(expected_ranks(parsed, host), parsed, host)
     mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
     return situation_of(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
 
@@ -59,21 +59,24 @@ def expected_ranks(parsed: ParsedJob, host: Host) -> tuple[RankSeen, ...]:
     return (rank,) * (parsed.job.ranks or 1)
 
 
-def with_mpi(observation: Observation, job: Job, host: Host) -> Observation:
-    """Return the observation with the program's use of MPI, from its files outside of containers.
+def observation_of(
+    ranks: tuple[RankSeen, ...], parsed: ParsedJob, host: Host, wall_s: float = 0.0, ranks_s: float = 0.0
+) -> Observation:
+    """What the ranks show, and outside of containers how the program uses MPI, from its files.
 
     The files are the mapped files of the ranks and the executable's libraries: ranks may be seen late or not
     at all.
     """
-    if job.container is not None:
-        return observation
-    program = program_path(job, host)
+    seen = Observation(wall_s, ranks, parsed.machine.usable_cpu_count, ranks_s=ranks_s)
+    if parsed.job.container is not None:
+        return seen
+    program = program_path(parsed.job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
-    paths = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
+    paths = (path for rank in ranks for path in (rank.program, *rank.libraries))
     files = dict.fromkeys(path for path in (*paths, *linked) if path.startswith("/"))
     names = mpis.mpi_names(host, files)
     return replace(
-        observation,
+        seen,
         mpi_calls=mpis.mpi_calls(host, files),
         mpi_names=names,
         mpi_fixed=why_not_switchable(next(iter(files), ""), names, host),
@@ -91,6 +94,7 @@ def situation_of(
     parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, allowed: Allowed, host: Host
 ) -> Situation:
     """All that knobs may look at, of a job and what was observed of it."""
+    job, nics = parsed.job, parsed.machine.nics
     return Situation(
         machine=parsed.machine,
         job=parsed.job,
@@ -103,6 +107,7 @@ def situation_of(
         nodes=parsed.nodes,
         inherited=inherited_settings(parsed.job.environment),
         tuner=loadable(tuner_for(mpi), parsed.job, host),
-        host_mpi=host_mpi(parsed.job, mpi, host) if parsed.job.container else None,
         hint_directory=str(default_store().parent / "hints"),
+        read_host_names=cache(lambda: host_names(job, nics, host)),
+        read_host_mpi=cache(lambda: host_mpi(job, mpi, host) if job.container else None),
     )

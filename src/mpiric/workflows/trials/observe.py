@@ -25,7 +25,7 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.trials.behaviour import observed_behaviour
-from mpiric.workflows.trials.expected import expected_ranks, situation_of, with_mpi
+from mpiric.workflows.trials.expected import expected_ranks, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
@@ -166,15 +166,9 @@ def _at_marks(found: FoundMarks, lab: Lab, wishes: MarkWishes, *, compare: bool)
 def _seen(runs: OriginalRuns, parsed: ParsedJob, host: Host) -> Observation:
     """What untouched runs have shown: in recorded ones, the runtime would be among what the ranks load."""
     fullest = max(reversed(runs.seen), key=lambda trial: len(trial.ranks))
-    observation = Observation(
-        wall_s=runs.wall_s,
-        ranks=tuple(
-            _preloadable(rank, parsed.job, host) for rank in fullest.ranks or expected_ranks(parsed, host)
-        ),
-        ranks_s=fullest.wall_s,
-        cpus=parsed.machine.usable_cpu_count,
-    )
-    return with_mpi(observation, parsed.job, host)
+    ranks = fullest.ranks or expected_ranks(parsed, host)
+    ranks = tuple(_preloadable(rank, parsed.job, host) for rank in ranks)
+    return observation_of(ranks, parsed, host, runs.wall_s, fullest.wall_s)
 
 
 def _preloadable(rank: RankSeen, job: Job, host: Host) -> RankSeen:

@@ -1,7 +1,6 @@
 """Whether layouts can be set where the job writes: tried in an empty directory, and read back."""
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from mpiric import knobs
@@ -17,15 +16,15 @@ from mpiric.storage import Storage, read_mounts, read_storage, storages
 MIB = 1 << 20
 
 
-def with_layouts_tried(situation: Situation, host: Host, *, in_place: bool) -> Situation:
-    """The situation with the reason why no layout can be set, where there is one."""
+def layout_refusal(situation: Situation, host: Host, *, in_place: bool) -> str:
+    """Why no layout can be set where the job writes, "" where one can."""
     system = knobs.output_system(situation)
     storage = storages().get(system.kind) if system else None
-    if storage is None or storage.render is None or not knobs.outputs(situation):
-        return situation
-    why = "with --in-place the directory itself would keep the layout" if in_place else ""
-    why = why or _why_not(storage, situation, host)
-    return replace(situation, withheld={**situation.withheld, "layout": why}) if why else situation
+    if storage is None or storage.render is None:
+        return ""
+    if in_place:
+        return "with --in-place the directory itself would keep the layout"
+    return _why_not(storage, situation, host)
 
 
 def _why_not(storage: Storage, situation: Situation, host: Host) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 from mpiric import mpis
@@ -21,14 +22,13 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import TuneEvents
 from mpiric.tuning.store.store import Store, TuneLog
 from mpiric.workflows.launch.fingerprints import job_identity, program_name
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.trials.observe import Observing, observe
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
-from mpiric.workflows.trials.try_layouts import with_layouts_tried
+from mpiric.workflows.trials.try_layouts import layout_refusal
 from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.mark_course import never_stopped, why_whole, wishes_of, wishes_of_round
 from mpiric.workflows.tune.request import TuneRequest
@@ -100,9 +100,9 @@ def observed_tune(
         )
         observed = observe(lab, parsed, host, narrator, how)
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
-        situation = with_host_names(observed.situation, host)
-        situation = replace(situation, library_defaults=mpis.defaults_of(host, situation.mpi))
-        lab.situation = with_layouts_tried(situation, host, in_place=request.in_place)
+        try_layout = cache(partial(layout_refusal, observed.situation, host, in_place=request.in_place))
+        defaults = mpis.defaults_of(host, observed.situation.mpi)
+        lab.situation = replace(observed.situation, try_layout=try_layout, library_defaults=defaults)
         lab.judge.until_safe = request.objective.text == "io"
         armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)
         originals = (*observed.originals, *armed)

@@ -9,7 +9,6 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan
 from mpiric.model.tuned import Tuned
 from mpiric.workflows.fabric.networks import with_networks
-from mpiric.workflows.launch.host_names import with_host_names
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives
@@ -57,7 +56,7 @@ def dry_run(request: TuneRequest, host: Host) -> list[str]:
     """What a tune would run and try, without running anything."""
     check_names([*request.only, *request.without])
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
-    situation = with_host_names(expected_situation(parsed, host, request.allowed), host)
+    situation = expected_situation(parsed, host, request.allowed)
     lines = [f"as it is: {render(Configuration(), situation).shell_line()}"]
     for dimension in requested_space(request, situation).dimensions:
         for value in dimension.values:

@@ -81,7 +81,8 @@ def test_without_names_or_addresses_there_is_nothing_to_choose(line):
 def test_the_list_replaces_the_file_and_keeps_the_slots():
     host = site("{host}.ipoib")
     job = hydra("mpiexec -f hosts -n 4 ./app", host)
-    case = replace(situation(MPIS[1]), job=job, host_names=host_names(job, NICS, host))
+    names = host_names(job, NICS, host)
+    case = replace(situation(MPIS[1]), job=job, read_host_names=lambda: names)
     spelling = spell("host-names", "ib0", case)
     assert spelling is not None
     launch = render(job, [("host-names", "ib0", spelling)])

@@ -50,9 +50,9 @@ def test_settings_of_glibcs_allocator_are_not_tried_beside_another_one(knob: dic
         ({"node-transport": "shared-memory-only"}, 1, True),
         ({"node-transport": "shared-memory-only", "network-library": "own"}, 1, False),
         ({"node-transport": "shared-memory-only", "ucx-transports": "node"}, 1, False),
-        ({"network-library": "own", "zero-copy": "4KiB"}, 1, False),
-        ({"network-library": "own", "zero-copy": "4KiB"}, 2, True),
-        ({"network-library": "ucx", "zero-copy": "4KiB"}, 1, True),
+        ({"network-library": "own", "ucx-transports": "all"}, 1, False),
+        ({"network-library": "own", "ucx-transports": "all"}, 2, True),
+        ({"network-library": "ucx", "ucx-transports": "all"}, 1, True),
     ],
 )
 def test_what_ucx_would_do_is_not_tried_beside_what_leaves_it_nothing(

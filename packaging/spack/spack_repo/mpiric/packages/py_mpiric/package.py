@@ -30,7 +30,6 @@ class PyMpiric(PythonPackage):
     depends_on("py-installer@1.0:", type=("build", "run"))
     depends_on("py-jinja2@3.1:", type=("build", "run"))
     depends_on("py-numpy@1.23:", type=("build", "run"))
-    depends_on("py-optuna@4.0:", type=("build", "run"))
     depends_on("py-psutil@5.9:", type=("build", "run"))
     depends_on("py-pyelftools@0.29:", type=("build", "run"))
     depends_on("py-pyyaml@6.0:", type=("build", "run"))

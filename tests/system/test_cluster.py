@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import clean_environment
+from tests.lab import cluster
 from tests.lab.enter import command_line
 from tests.lab.plan import Network, host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
@@ -29,8 +30,8 @@ WRITE_RECIPE = """
 import json, sys
 from pathlib import Path
 from tests.support.proved_recipe import write_proved
-written, configuration, *line = sys.argv[1:]
-write_proved(Path(written), line, Path.cwd(), "MPI_Allreduce@*@2.0:10,50", json.loads(configuration))
+written, mark, configuration, *line = sys.argv[1:]
+write_proved(Path(written), line, Path.cwd(), mark, json.loads(configuration))
 """
 
 
@@ -54,12 +55,19 @@ class Cluster:
             timeout=PATIENCE_S,
         )
 
-    def recipe(self, name: str, values: dict[str, str], *line: str) -> Path:
-        """A recipe as a tune on this cluster would have saved it."""
+    def recipe(
+        self,
+        name: str,
+        values: dict[str, str],
+        *line: str,
+        mark: str = "MPI_Allreduce@*@2.0:10,50",
+        inside: tuple[str, ...] = (),
+    ) -> Path:
+        """A recipe as a tune on this cluster would have saved it, or one ``inside`` of a job."""
         path = self.home / "store" / name / f"{name}.recipe.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        argv = (sys.executable, "-c", WRITE_RECIPE, str(path), json.dumps(values), *line)
-        done = self.run(*argv, PYTHONPATH=str(Path(__file__).parents[2]))
+        argv = (sys.executable, "-c", WRITE_RECIPE, str(path), mark, json.dumps(values), *line)
+        done = self.run(*inside, *argv, PYTHONPATH=str(Path(__file__).parents[2]))
         assert done.returncode == 0, done.stderr
         return path
 
@@ -142,19 +150,22 @@ def test_a_pack_leaves_out_the_network_that_a_cluster_does_not_have(here, there)
     elsewhere = there.run(*ON_BOTH, "./app.pack")
     assert ranks_of(elsewhere) == BOTH
     assert "has no network interface fast0" in elsewhere.stderr
-    for cluster, names_it in ((here, False), (there, True)):
-        checked = cluster.run("./app.pack", MPIRIC_PACK="check")
+    for place, names_it in ((here, False), (there, True)):
+        checked = place.run("./app.pack", MPIRIC_PACK="check")
         assert checked.returncode == 0
         assert "starts here" in checked.stdout
         assert ("no network interface fast0" in checked.stderr) is names_it
 
 
 def test_a_job_script_starts_one_job_of_all_ranks(here):
-    written = here.run(MPIRIC, "script", "--nodes", "2", "--ranks", "2", "-o", "job.sh", "--", here.program)
+    assert "MpiDefault              = none" in here.run("scontrol", "show", "config").stdout
+    written = here.run(MPIRIC, "script", "--nodes", "2", "--ranks", "4", "-o", "job.sh", "--", here.program)
     assert written.returncode == 0, written.stderr
     submitted = here.run("sbatch", "--wait", "--output=job.log", "job.sh")
     assert submitted.returncode == 0, submitted.stderr
-    assert said((here.home / "job.log").read_text()) == BOTH
+    ranks = said((here.home / "job.log").read_text())
+    assert [(rank, size) for rank, size, _ in ranks] == [(rank, 4) for rank in range(4)]
+    assert {host for *_, host in ranks} == set(HOSTS)
 
 
 def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
@@ -167,26 +178,115 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
 
 
 def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):
-    code = """
-import subprocess, sys
-from types import SimpleNamespace
-from mpiric.host.facts.local import LocalHost
-from mpiric.workflows.launch.parse_job import parse_job
-from mpiric.workflows.trials.node_leftovers import cleaned_nodes
-host, trials = LocalHost(), SimpleNamespace()
-parsed = parse_job(tuple(sys.argv[1:]), host, "/", dict(host.environ))
-with cleaned_nodes(trials, parsed, host):
-    leave = "sleep 1; echo x > /dev/shm/mpich_shm_abcdef_$$; echo x > /tmp/hydra_hwloc_xmlfile_abcdef"
-    subprocess.run((*sys.argv[1:-1], "sh", "-c", leave), check=True)
-    trials.after_ended_run()
-"""
+    """A program in the place of one that is killed: it leaves on each node what MPI libraries leave."""
+    leaving = here.home / "leaving"
+    leaving.write_text(
+        "#!/bin/sh\nsleep 1\necho x > /dev/shm/mpich_shm_abcdef_$$\n"
+        'echo x > /tmp/hydra_hwloc_xmlfile_abcdef\nexec sleep "$1"\n'
+    )
+    leaving.chmod(0o755)
     for host in HOSTS:
         here.run("sh", "-c", "echo x > /dev/shm/mpich_shm_0123_1; sleep 1.1", host=host)
     before = {host: here.left_on(host) for host in HOSTS}
     assert all("/dev/shm/mpich_shm_0123_1" in names for names in before.values())
-    done = here.run(sys.executable, "-c", code, *ON_BOTH, here.program)
-    assert done.returncode == 0, done.stderr
-    assert {host: here.left_on(host) for host in HOSTS} == before
+    code = """
+import subprocess, sys
+from mpiric.host.facts.local import LocalHost
+from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.launch.parse_job import parse_job
+host = LocalHost()
+parsed = parse_job(tuple(sys.argv[1:]), host, "/", dict(host.environ))
+with cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run:
+    subprocess.run(sys.argv[1:], check=True)
+    after_ended_run()
+"""
+    line = (*ON_BOTH, str(leaving))
+    for command, status in (
+        ((*line, "0"), 0),  # shows that the program leaves something
+        ((sys.executable, "-c", code, *line, "0"), 0),
+        ((MPIRIC, "profile", "--for", "4s", "--", *line, "600"), None),
+        ((MPIRIC, "fabric", "--limit", "4", "--", *line, "600"), None),
+        ((MPIRIC, "place", "--verify", "--limit", "4", "--", *line, "600"), None),
+    ):
+        done = here.run(*command)
+        assert status is None or done.returncode == status, done.stderr
+        after = {host: here.left_on(host) for host in HOSTS}
+        if command[0] == line[0]:
+            assert all(len(after[host]) == len(before[host]) + 2 for host in HOSTS), after
+            for host in HOSTS:
+                here.run("sh", "-c", "rm /dev/shm/mpich_shm_abcdef_* /tmp/hydra_hwloc_*", host=host)
+        else:
+            assert after == before, (command, done.stderr)
+
+
+def loaded(modulefile: Path, environment: dict[str, str]) -> dict[str, str]:
+    """The environment with a modulefile loaded."""
+    environment = dict(environment)
+    for line in modulefile.read_text().splitlines():
+        words = [word.strip("{}") if word != "{;}" else ";" for word in line.split()]
+        if words[0] == "setenv":
+            environment[words[1]] = words[2]
+        elif words[0] in ("prepend-path", "append-path"):
+            separator = words[2] if words[1] == "-d" else ":"
+            name, value = words[-2:]
+            parts = list(filter(None, [environment.get(name)]))
+            parts.insert(0 if words[0] == "prepend-path" else len(parts), value)
+            environment[name] = separator.join(parts)
+    return environment
+
+
+BY_HYDRA = ("mpiexec", "-n", "2", "-ppn", "1", "-hosts", "n1,n2")
+BY_OPENMPI = ("mpirun", "-n", "2", "--host", "n1,n2")
+BY_SRUN = ("srun", "-N", "2", "-n", "2", "--mpi=pmi2")
+PMI2 = "/usr/lib/x86_64-linux-gnu/libpmi2.so.0"
+
+
+@pytest.mark.parametrize(
+    ("family", "library", "line", "more"),
+    [
+        pytest.param(
+            "mpich",
+            "openmpi-4.1",
+            ("mpirun.openmpi", *BY_OPENMPI[1:]),
+            {},
+            marks=pytest.mark.requires("mpirun.openmpi"),
+        ),
+        pytest.param("mpich", "openmpi-5", BY_OPENMPI, {}, marks=pytest.mark.requires("mpi:openmpi")),
+        pytest.param("openmpi", "mpich-5", BY_HYDRA, {}, marks=pytest.mark.requires("mpi:openmpi")),
+        pytest.param("openmpi", "mpich-5", BY_SRUN, {}, marks=pytest.mark.requires("mpi:openmpi")),
+        *(
+            pytest.param(
+                "openmpi",
+                "intelmpi",
+                line,
+                more,
+                marks=pytest.mark.requires("mpi:openmpi", "mpi:intelmpi"),
+            )
+            for line, more in ((BY_HYDRA, {}), (BY_SRUN, {"I_MPI_PMI_LIBRARY": PMI2}))
+        ),
+    ],
+)
+def test_the_modulefile_of_a_shim_serves_ranks_on_two_hosts(here, mpi_prefix, family, library, line, more):
+    place = here.home / f"{family}-by-{library}"
+    if not place.exists():
+        made = here.run(MPIRIC, "mpi", "stand-in", "--for", family, "--by", library, str(place))
+        assert made.returncode == 0, made.stderr
+    program = str(ranks_program(family, mpi_prefix, here.home))
+    (modulefile,) = (path for path in place.iterdir() if path.name.startswith(f"{family}-by-"))
+    plain = {**clean_environment(), "HOME": str(here.home), "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    environment = {**loaded(modulefile, plain), "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **more}
+    done = cluster.run(here.lab, "n1", [*line, program], environment, timeout=PATIENCE_S)
+    assert ranks_of(done) == BOTH, done.stderr
+
+
+def test_a_recipe_of_a_job_is_not_compared_with_runs_that_wait_for_allocations(here):
+    line = (*BY_SRUN, here.program)
+    job = ("salloc", "--quiet", "-N", "2", "-n", "2")
+    recipe = here.recipe("in-a-job", {"malloc": "keep-memory"}, *line, mark="", inside=job)
+    refused = here.run(MPIRIC, "history", "--against", str(recipe), "--", *line)
+    assert refused.returncode not in (0, 1)
+    assert "would wait for an allocation of its own" in refused.stderr
+    assert f"history --submit --against {recipe}" in refused.stderr
 
 
 def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):

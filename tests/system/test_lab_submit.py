@@ -1,8 +1,10 @@
 """`mpiric tune --submit` and `profile --submit` over real Slurm, through what befalls jobs on a cluster."""
 
 import json
+import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tests.lab.slurm.config import SlurmPlan
 from tests.support.login import PATIENCE_S, SRUN
 from tests.support.slurm_lab import NEEDS
 
+from mpiric import knobs
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import Patience, batch_scheduler
 
@@ -25,6 +28,7 @@ pytestmark = [
 ]
 PAIR = ("srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2")
 AT_MARKS = ("tune", "--submit", "--json", "--budget", "40s", "--try-all", "--only", "malloc")
+PAGES = {name for name, knob in knobs.all_knobs().items() if "pages" in knob.chosen_by}
 HOSTS = host_names("5")  # one more than a job takes
 SLURM = SlurmPlan()
 
@@ -57,9 +61,14 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     assert session.returncode == 130
     assert "was cancelled; what it measured is kept" in login.said
     before = login.trials()
-    again = login.tune("--max-runs", "5", "--resume")
+    # The hint holds no options: the store remembers them.
+    (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: go on with: "))
+    words = shlex.split(hint.removeprefix("hint: go on with: "))
+    assert not {"--budget", "--only", "--max-runs"} & set(words)
+    again = login.start(*words[1:])
     again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, login.said
+    assert {name for trial in login.trials() for name in trial["configuration"]} <= {"malloc", *PAGES}
     assert login.trials()[: len(before)] == before
     assert len(login.jobs()) == 2
 
@@ -72,6 +81,23 @@ def test_a_command_that_does_not_work_says_so_where_it_was_submitted(login):
         "no rank of the program was seen to load an MPI library" in login.said
         or "does not work" in login.said
     )
+
+
+def test_a_follower_says_at_once_that_the_job_is_being_ended(login, host):
+    """Slurm gives the processes of a cancelled job half a minute; these do not take the hint."""
+    deaf = ("sh", "-c", "trap '' TERM; echo up; sleep 300 & while :; do wait; done")
+    session = login.start("profile", "--submit", "-o", str(login.place / "record"), "--", *PAIR, *deaf)
+    until = time.monotonic() + PATIENCE_S
+    while "runs on" not in login.said or not (jobs := list(login.place.glob("**/jobs"))):
+        assert time.monotonic() < until, login.said
+        time.sleep(0.1)
+    QUEUE.cancel(host, jobs[0].read_text().split())
+    while "is being ended" not in login.said:
+        assert session.poll() is None, login.said
+        assert time.monotonic() < until, login.said
+        time.sleep(0.1)
+    session.communicate(timeout=PATIENCE_S)
+    assert session.returncode == 130
 
 
 def test_hours_of_steps_are_tuned_at_marks_in_a_job(login, mpi_prefix):

@@ -85,7 +85,7 @@ def run_once(run: MatrixRun) -> tuple[Finished, float]:
         begun_s = time.time()
         done = run.toolchain.run([*limit, *launcher, *program], environment=environment)
         elapsed_s = time.monotonic() - start
-        if run.hosts and done.status != 0:
+        if launcher and run.hosts and done.status != 0:
             clean = cleaner(sys.executable, begun_s)
             run.toolchain.run([*limit, *launcher, *clean], environment=environment)
         return done, elapsed_s

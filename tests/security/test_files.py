@@ -190,3 +190,57 @@ def test_copies_of_outputs_are_the_owners_alone(tmp_path):
     assert (kept_files / "inner/secret").read_text() == "of the program"
     for path in (kept_files, kept_files / "inner/secret"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+@pytest.mark.parametrize("name", ["options.json", "jobs", "log"])
+def test_a_link_among_the_files_of_a_sweep_or_a_job_is_not_written_through(people, private, name):
+    place = people.machine.project / "mpiric-sweep"
+    people.other.run("mkdir", "-m", "777", place, check=True)
+    people.other.run("ln", "-s", private, place / name, check=True)
+    script = """
+import sys
+from contextlib import suppress
+from pathlib import Path
+from mpiric.host.owned_files import append
+from mpiric.workflows.sweep.directory import keep_options, kept_options
+path = Path(sys.argv[1])
+if path.name == "options.json":
+    keep_options(path.parent, ["--collectives", "bcast"])
+    print(kept_options(path.parent) == ("--collectives", "bcast"))
+else:
+    try:
+        append(path, "a job\\n")
+    except OSError:
+        print(True)
+"""
+    assert people.owner.python(script, place / name).stdout == "True\n"
+
+
+def test_options_that_another_user_has_left_are_not_taken(people):
+    place = people.machine.project / "mpiric-sweep"
+    script = """
+import sys
+from pathlib import Path
+from mpiric.workflows.sweep.directory import kept_options
+print(kept_options(Path(sys.argv[1])))
+"""
+    people.other.run("mkdir", "-m", "777", place, check=True)
+    people.other.run("sh", "-c", f"echo '[\"--site\"]' > {place}/options.json", check=True)
+    assert people.owner.python(script, place).stdout == "()\n"
+
+
+def test_a_directory_in_which_others_write_holds_no_files_of_jobs(people):
+    place = people.machine.project / "mpiric-sweep"
+    script = (
+        "import sys; from mpiric.host.owned_files import why_open_to_others as why; print(why(sys.argv[1]))"
+    )
+    people.other.run("mkdir", place, check=True)
+    assert people.owner.python(script, place).stdout != "\n"
+    own = people.machine.project / "own"
+    people.owner.run("mkdir", "-m", "755", own, check=True)
+    assert people.owner.python(script, own).stdout == "\n"
+    people.owner.run("chmod", "775", own, check=True)
+    assert people.owner.python(script, own).stdout != "\n"
+    link = people.machine.project / "link"
+    people.other.run("ln", "-s", people.owner.home, link, check=True)
+    assert people.owner.python(script, link).stdout != "\n"

@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
 }
 """
 
-# The last word is started by two ranks where it is the name of a program; "" is the launch line alone.
+# Two ranks start the program behind "--"; "" is the launch line alone.
 TUNE = ("tune", "--store", "store", "--try-all", "--only")
 SHORT_VERBS = (
     ("machine",),
@@ -170,9 +170,9 @@ def check_names_after(people, mpi, verbs):
     before = people.machine.names()
     for *verb, last in verbs:
         words = [last]
-        if verb[0] == "verify":
+        if "verify" in verb:
             words = ["--mpi", mpi.label, owner.home / last]
-        elif (owner.home / last).exists() and verb[0] not in ("report", "map"):
+        elif verb[-1:] == ["--"]:
             words = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
         done = owner.mpiric(*verb, *words, env={**mpi.environment, **paths}, timeout=600)
         assert done.returncode == 0, (verb, done.stderr)

@@ -25,6 +25,7 @@ from mpiric.model.policy import Measured, Shape
 from mpiric.profile import darshan
 from mpiric.profile.read import read_record
 from mpiric.tuning.store.events import moment, read_log
+from mpiric.tuning.store.lock import Lock
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
 
@@ -176,7 +177,18 @@ def _store(place: Path, **events: list[dict]) -> Path:
 
 @pytest.mark.parametrize(
     "result",
-    [{"ratio": "0.9"}, {"ratio": float("nan")}, {"ratio": []}, [], "x", {"changes": ["x"]}, {"tried": 1}],
+    [
+        {"ratio": "0.9"},
+        {"ratio": float("nan")},
+        {"ratio": []},
+        [],
+        "x",
+        {"changes": ["x"]},
+        {"tried": 1},
+        {"verdict": ["faster"]},
+        {"ratio": 10**400},
+        {"elapsed_s": 10**400},
+    ],
 )
 def test_one_damaged_tune_does_not_hide_the_others(tmp_path, result):
     good = {
@@ -328,3 +340,17 @@ def test_a_record_that_is_a_fifo_is_refused(tmp_path):
     os.mkfifo(tmp_path / "record.mpiric")
     with pytest.raises(MpiricError, match="not a regular file"):
         read_record(tmp_path / "record.mpiric")
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-" + "9" * 20, str(2**64)])
+def test_integers_of_more_than_64_bits_are_no_json_of_ours(number):
+    with pytest.raises(ValueError, match="64-bit"):
+        parse_json(f'{{"wall_s": {number}}}')
+    assert parse_json(str(2**64 - 1)) == 2**64 - 1
+
+
+@pytest.mark.parametrize("owner", [{"pid": float("inf")}, {"pid": 1, "started": 10**400}, {"pid": []}, []])
+def test_a_damaged_lock_is_nobodys(tmp_path, owner):
+    text = json.dumps({"host": "n1", "pid": 1, "started": 1.0, **owner} if isinstance(owner, dict) else owner)
+    (tmp_path / "lock").write_text(text)
+    assert Lock.holder(tmp_path / "lock") == ""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mpiric.build.elf import ElfFile, is_elf
+from mpiric.model.json_text import parse_json
 
 SECTION_PREFIX = ".mpiric."
 _MAGIC = b"MPIRIC\x001"
@@ -64,7 +65,7 @@ def _unpack(raw: bytes) -> Iterator[Payload]:
             offset += 1
             continue
         offset += _HEADER.size
-        origin: Mapping[str, object] = json.loads(raw[offset : offset + words])
+        origin: Mapping[str, object] = parse_json(raw[offset : offset + words])
         offset += words
         yield Payload(origin_of(origin), raw[offset : offset + size])
         offset += size + -(_HEADER.size + words + size) % 8

@@ -52,6 +52,12 @@ def read_own(path: str | os.PathLike[str], most_bytes: int = _LONGEST, at: int |
         return file.read(most_bytes)
 
 
+def append(path: str | os.PathLike[str], text: str) -> None:
+    """Append to a file of this user's own, made where there is none. Raises OSError."""
+    with os.fdopen(open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "ab") as file:
+        file.write(text.encode())
+
+
 def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a file completely or not at all: a new file in the same directory, then renamed.
 
@@ -92,6 +98,20 @@ def is_own_directory(path: str | os.PathLike[str], *, private: bool = True) -> b
         return False
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     return is_own and (not private or _is_private(status))
+
+
+def why_open_to_others(directory: str | os.PathLike[str]) -> str:
+    """Why others may put files or links into a directory, or have put it there; "" when they may not.
+
+    A link of this user or of the system is followed.
+    """
+    try:
+        entry, status = os.lstat(directory), os.stat(directory)  # noqa: PTH116
+    except OSError as error:
+        return error.strerror or str(error)
+    if status.st_uid not in (0, os.geteuid()) or entry.st_uid not in (0, os.geteuid()):
+        return "it belongs to another user"
+    return "others can write into it" if status.st_mode & 0o022 else ""
 
 
 def remove_tree(path: str | os.PathLike[str]) -> None:

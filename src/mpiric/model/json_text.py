@@ -19,12 +19,12 @@ _LARGEST = 2**63 - 1
 def parse_json(data: bytes | str, *, constants: bool = True) -> Any:
     """Any JSON document. Raises ValueError for everything else, deep nesting included.
 
-    Lone surrogates become U+FFFD: text that holds one can be neither printed nor written. Without
-    ``constants`` NaN and Infinity are refused.
+    Lone surrogates become U+FFFD: text that holds one can be neither printed nor written. Integers have at
+    most 64 bits, so that each of them can become a float. Without ``constants`` NaN and Infinity are refused.
     """
     try:
         text = data if isinstance(data, str) else data.decode()
-        document = json.loads(text, parse_constant=None if constants else _refuse)
+        document = json.loads(text, parse_int=_integer, parse_constant=None if constants else _refuse)
         return _without_surrogates(document) if "\\ud" in text.lower() else document
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -60,6 +60,13 @@ def is_number(value: object) -> bool:
     return not isinstance(value, bool) and (
         (isinstance(value, int) and abs(value) <= _LARGEST) or (isinstance(value, float) and isfinite(value))
     )
+
+
+def _integer(digits: str) -> int:
+    number = int(digits)
+    if not -_LARGEST - 1 <= number < 1 << 64:
+        raise ValueError(f"{digits[:20]}… is not a 64-bit integer")
+    return number
 
 
 def _refuse(name: str) -> NoReturn:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -169,7 +169,7 @@ def _wait(process: subprocess.Popen[bytes], until: float | None, witness: _Group
     return was_asked_to_end
 
 
-def _as_the_shell_set_them(unblocked: set[int | signal.Signals]) -> None:
+def _as_the_shell_set_them(unblocked: Iterable[int]) -> None:
     """Unblock signals in the launcher; no handler of Python's may take one that comes before exec."""
     for number in _PASSED_ON:
         if callable(signal.getsignal(number)):

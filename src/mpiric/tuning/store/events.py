@@ -48,6 +48,7 @@ def _is_result(value: object) -> bool:
     ratio, changes = value.get("ratio"), value.get("changes", [])
     return (
         (ratio is None or is_number(ratio))
+        and isinstance(value.get("verdict") or "", str)
         and _is_text_map(value.get("configuration") or {})
         and _is_texts(value.get("tried", []))
         and isinstance(changes, list)

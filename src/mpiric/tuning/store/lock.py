@@ -11,6 +11,7 @@ import psutil
 
 from mpiric.host.owned_files import open_new
 from mpiric.model.errors import MpiricError
+from mpiric.model.json_text import parse_json
 
 # In a job of `--submit`: a name of which one job runs at a time. A job whose name begins another's only
 # runs when that one has ended.
@@ -53,7 +54,7 @@ class Lock:
         if text is None:
             return ""
         try:
-            owner = json.loads(text)
+            owner = parse_json(text, constants=False)
             host, pid, started = str(owner["host"]), int(owner["pid"]), float(owner["started"])
             submission = str(owner.get("submission", ""))
         except (ValueError, KeyError, TypeError):

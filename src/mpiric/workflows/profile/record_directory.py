@@ -33,7 +33,7 @@ def make_directory(request: ProfileRequest) -> Path:
     job = launchers.parse_command(request.argv, request.working_directory, {})
     directory = directory_of(request, job.program[0])
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(0o755, parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(directory, error) from error
     return directory
@@ -50,7 +50,7 @@ def lock_emptied(directory: Path) -> Lock:
 
     Raises MpiricError for a file that has the name of one of ours and that mpiric did not write.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(0o755, parents=True, exist_ok=True)
     earlier = [(path, pattern) for pattern in _OF_RECORDS for path in directory.glob(pattern)]
     for path, pattern in earlier:
         if not _is_of_record(path, pattern):

@@ -14,10 +14,12 @@ from typing import Any
 
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
+from mpiric.host.owned_files import append
 from mpiric.model.allocation import End
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
+from mpiric.model.json_text import parse_json
 from mpiric.model.run import Run
 from mpiric.model.trial import Phase
 from mpiric.schedulers import (
@@ -113,7 +115,7 @@ class ArrayRound:
 
     def _plan(self) -> list[list[dict[str, Any]]]:
         path = self.path / "plan.json"
-        plan: list[list[dict[str, Any]]] = json.loads(path.read_text("utf-8")) if is_file(path) else []
+        plan: list[list[dict[str, Any]]] = parse_json(path.read_bytes()) if is_file(path) else []
         return plan
 
     def directory(self, element: int | None) -> Path:
@@ -136,8 +138,7 @@ class ArrayRound:
     def tell(self, text: str) -> None:
         """Write a line for whoever follows the submission."""
         try:
-            with (self.submission / LOG).open("a", encoding="utf-8") as file:
-                file.write(f"  {text}\n")
+            append(self.submission / LOG, f"  {text}\n")
         except OSError:
             return  # the next one that writes there will say why
 
@@ -251,5 +252,4 @@ def known_jobs(submission: Path) -> tuple[str, ...]:
 
 
 def _remember(array_round: ArrayRound, ids: Sequence[str]) -> None:
-    with (array_round.submission / JOBS).open("a") as file:
-        file.write("".join(f"{job}\n" for job in ids))
+    append(array_round.submission / JOBS, "".join(f"{job}\n" for job in ids))

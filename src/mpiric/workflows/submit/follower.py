@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
+from mpiric.host.owned_files import append
 from mpiric.model.allocation import BatchJob, End
 from mpiric.model.count import number_of
 from mpiric.schedulers import (
@@ -83,8 +84,7 @@ class Follower:
         job = self.scheduler.submit(
             self.host, str(self.directory / SCRIPT), settings, self.reporting.patience
         )
-        with (self.directory / JOBS).open("a") as file:
-            file.write(f"{job}\n")
+        append(self.directory / JOBS, f"{job}\n")
         self.reporting.say(f"submitted as job {job}; it goes on when this is ended")
 
     def follow(self) -> BatchJob | None:

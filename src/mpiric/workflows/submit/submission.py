@@ -7,10 +7,11 @@ from pathlib import Path
 from mpiric import launchers
 from mpiric.host.files import exists
 from mpiric.host.host import Host
-from mpiric.host.owned_files import write_whole
+from mpiric.host.owned_files import why_open_to_others, write_whole
 from mpiric.host.packaged import own_command
 from mpiric.model.batch import Spread
-from mpiric.model.errors import NoRoomError
+from mpiric.model.errors import MismatchError, NoRoomError
+from mpiric.model.quoting import sh_word
 from mpiric.schedulers import (
     INPUT,
     SCRIPT,
@@ -43,7 +44,15 @@ class SubmitRequest:
 
 
 def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Host) -> Submission:
-    """Write what the jobs of a submission are started from. Raises NoRoomError."""
+    """Write what the jobs of a submission are started from.
+
+    Raises NoRoomError; MismatchError for a directory of others, where a scheduler would follow their links.
+    """
+    if reason := exists(request.directory) and why_open_to_others(request.directory):
+        raise MismatchError(
+            f"{request.directory} cannot hold the files of a job: {reason}",
+            hint=f"name another directory, or forbid it: chmod go-w {sh_word(str(request.directory))}",
+        )
     site = read_site_defaults(request.environment, None, host.read_text).options
     job = launchers.parse_command(request.argv, request.working_directory, {})
     seconds = min(request.spread.each_s, request.budget_s) if request.spread else request.budget_s

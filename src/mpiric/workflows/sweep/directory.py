@@ -5,8 +5,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mpiric.host.owned_files import is_own_directory, read_own, remove_tree
+from mpiric.host.owned_files import is_own_directory, read_own, remove_tree, write_whole
 from mpiric.model.errors import MpiricError, NoRoomError, writing
+from mpiric.model.json_text import parse_json
 from mpiric.schedulers import ROUNDS
 from mpiric.tuning.store.lock import Lock
 
@@ -17,7 +18,7 @@ _OPTIONS = "options.json"
 def make_directory(directory: Path, hint: str = "name another --out") -> None:
     """Make a directory to write into. Raises NoRoomError."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(0o755, parents=True, exist_ok=True)
     except OSError as error:
         raise NoRoomError(f"cannot make {directory}: {error.strerror}", hint=hint) from error
     if not os.access(directory, os.W_OK | os.X_OK):
@@ -28,13 +29,13 @@ def keep_options(directory: Path, arguments: Sequence[str]) -> None:
     """Record the options of a new sweep, for a later call that resumes it."""
     make_directory(directory)
     with writing(directory / _OPTIONS, "name another --out"):
-        (directory / _OPTIONS).write_text(json.dumps(list(arguments)) + "\n", encoding="utf-8")
+        write_whole(directory / _OPTIONS, (json.dumps(list(arguments)) + "\n").encode())
 
 
 def kept_options(directory: Path) -> tuple[str, ...]:
-    """The options of the sweep in a directory; () where none are kept."""
+    """The options of this user's sweep in a directory; () where none are kept."""
     try:
-        arguments = json.loads((directory / _OPTIONS).read_text(encoding="utf-8"))
+        arguments = parse_json(read_own(directory / _OPTIONS))
     except (OSError, ValueError):
         return ()
     return tuple(map(str, arguments)) if isinstance(arguments, list) else ()

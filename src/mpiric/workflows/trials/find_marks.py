@@ -4,6 +4,7 @@ A first run shows what counts the program's steps (see `learn_marks`). Then runs
 original end at the mark that was chosen: it is one if all of them had done the same work.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -16,6 +17,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.tuning.budget import Budget
 from mpiric.tuning.marks.agreement import disagreement
 from mpiric.tuning.marks.forecast import marks_of
 from mpiric.tuning.marks.repeatable import repeatable_hint
@@ -27,7 +29,8 @@ from mpiric.workflows.trials.mark_judge import crossings
 from mpiric.workflows.trials.recording import Recorded
 from mpiric.workflows.trials.trials import TrialResult, Trials
 
-_ORIGINALS = 3  # that end at the mark
+_ORIGINALS, _FEWEST = 3, 2  # that end at the mark; as many, and as few where these take long
+_SHARE = 0.5  # of the budget, that may be spent before other configurations are tried
 _PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one
 
 
@@ -58,11 +61,18 @@ def find_marks(
     narrator: Narrator,
     records: Path | None,
     wishes: MarkWishes,
+    budget: Budget | None = None,
 ) -> FoundMarks:
     """Find the marks of a program and arm the trials with them. Raises NoMarksError.
 
-    Those that are not fixed are looked for in a run that is recorded into ``records``.
+    Those that are not fixed are looked for in a run that is recorded into ``records``. Runs that are not
+    needed leave half of the ``budget`` to other configurations.
     """
+
+    def has_room(run_s: float) -> bool:
+        seconds = None if budget is None else budget.seconds
+        return seconds is None or budget is None or budget.elapsed_s + run_s <= _SHARE * seconds
+
     narrator.say("looking for what counts its steps")
     recorded, why_unrecorded = None, ""
     if wishes.fixed is not None:
@@ -76,7 +86,7 @@ def find_marks(
     chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
         trials.arming = Arming(library, frozenset({Phase.OBSERVE}), pair, ends=True)
-        results = _originals(trials, situation, narrator, window)
+        results = _originals(trials, situation, narrator, window, has_room)
         left = [result.marks for result in results if result.marks is not None]
         if different := disagreement([crossings(marks, pair) for marks in left]):
             hint = repeatable_hint(program_name(situation.job))
@@ -86,6 +96,8 @@ def find_marks(
             [_of_first_rank(marks, pair) for marks in left], wishes.budget_s, wishes.after_s
         )
         if chosen or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
+            break
+        if not has_room(_FEWEST * results[-1].trial.wall_s):
             break
         # All runs together show a transient that the first alone did not.
         length = pair.last - pair.first
@@ -108,7 +120,11 @@ def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
 
 
 def _originals(
-    trials: Trials, situation: Situation, narrator: Narrator, window: MarkWindow
+    trials: Trials,
+    situation: Situation,
+    narrator: Narrator,
+    window: MarkWindow,
+    has_room: Callable[[float], bool],
 ) -> list[TrialResult]:
     """Run the original to the mark a few times. Raises NoMarksError when a run does not end there."""
     results: list[TrialResult] = []
@@ -122,6 +138,8 @@ def _originals(
         if why_not := _not_there(result):
             raise NoMarksError(why_not)
         results.append(result)
+        if len(results) >= _FEWEST and not has_room(trial.wall_s):
+            break
     return results
 
 

@@ -39,6 +39,7 @@ _LOOK_EVERY_S = 0.5
 _CONFIRMED = 1.4  # times as long as until something was found that counts steps, it has to be seen
 _STEADY = 0.1  # growth of the steps below which no longer look is needed
 _LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
+_LOOK_SHARE = 0.15  # of the budget, after which the first counter that was found has to do
 _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
 
@@ -177,6 +178,8 @@ class _Watch:
         key = result.choice.key
         if self._seen_key != key:
             self._seen_key, self._seen_key_s = key, seen_s
+        if seen_s > max(least_s, _LOOK_SHARE * self.wishes.budget_s):
+            return True
         is_changing = abs(result.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
         return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing
 

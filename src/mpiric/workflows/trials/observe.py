@@ -35,6 +35,7 @@ _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
+_LATER_LOOKS = (3.0, 6.0)  # times the first one, where this ended before the ranks were up
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
@@ -73,13 +74,16 @@ def observe(
     """
     unknown = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
     runs = OriginalRuns(trials, narrator, parsed.job.argv, budget)
+    ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if wishes is not None:
         runs.untouched(unknown, after(wishes.long_s))
+        for times in _LATER_LOOKS:
+            if not runs.whole and parsed.job.launcher_words and not _are_up(runs.seen[-1].ranks, ranks, host):
+                runs.untouched(unknown, after(times * wishes.long_s))
     else:
         runs.to_the_end(unknown)
     required = wishes is not None and wishes.required
     is_long = not runs.whole or required
-    ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
         runs.untouched(unknown)  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
@@ -89,7 +93,7 @@ def observe(
     marks_why = ""
     if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
-            found = find_marks(trials, situation, host, narrator, records, wishes)
+            found = find_marks(trials, situation, host, narrator, records, wishes, budget)
             return _at_marks(found, situation, trials, wishes, compare=compare)
         except NoMarksError as error:
             marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
@@ -112,6 +116,21 @@ def observe(
     # With one run there is time for no other that would be compared with it.
     trials.judge.learn(runs.whole, compare=compare and len(runs.whole) > 1)
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
+
+
+def _are_up(seen: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
+    """Return whether ranks were seen as they run, and not the launcher before it became them.
+
+    Ranks on other nodes are not seen at all, which no later look would change.
+    """
+
+    def is_up(rank: RankSeen) -> bool:
+        if any("/libc.so" in path or "/libc-" in path for path in rank.libraries):
+            return True
+        elf = host.elf(rank.program)
+        return elf is not None and not elf.interpreter
+
+    return not seen or sum(rank.rank is not None and is_up(rank) for rank in seen) >= ranks
 
 
 def _run_whole(

@@ -40,6 +40,7 @@ _CONFIRMED = 1.4  # times as long as until something was found that counts steps
 _STEADY = 0.1  # growth of the steps below which no longer look is needed
 _LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
 _LOOK_SHARE = 0.15  # of the budget, after which the first counter that was found has to do
+_MOST = 0.5  # of a whole run, above which a run to the mark saves too little: whole ones show start and end
 _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
 
@@ -112,12 +113,24 @@ def learn_marks(
             why = error.message
     result = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
     if result.window is None or result.choice.key is None:
-        recordings = None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
-        raise NoMarksError(result.choice.why, recordings)
+        raise NoMarksError(result.choice.why, _whole(trial, recorded))
+    if is_most_of(result.window, trial) and wishes.named is None and not wishes.required:
+        until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
+        raise NoMarksError(until_s, _whole(trial, recorded))
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
     return LearnedMarks(pair, result.window, "; ".join(reasons), recorded, "" if recorded else why)
+
+
+def _whole(trial: Trial, recorded: Recorded | None) -> Recordings | None:
+    """Return the run that was looked at if it came to its end."""
+    return None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
+
+
+def is_most_of(window: MarkWindow, trial: Trial) -> bool:
+    """Return whether a run to the mark takes most of the whole run that was seen."""
+    return not trial.came_early and window.last_s > _MOST * trial.wall_s
 
 
 def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:

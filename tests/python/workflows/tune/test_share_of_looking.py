@@ -7,7 +7,9 @@ from tests.support.recorded_tune import RecordedTune, rank
 from tests.support.scripted_runner import Behaviour
 from tests.support.stepping_runner import SteppingRunner
 
-from mpiric.model.trial import Phase
+from mpiric.model.configuration import Configuration
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.tuning.marks.window import MarkWindow
 from mpiric.workflows.trials import learn_marks
 
 FASTER = {"binding": Behaviour(0.7)}
@@ -53,3 +55,12 @@ def test_whole_runs_of_the_original_leave_runs_to_the_search(tune, run_s, count)
     first = next(at for at, trial in enumerate(tune.trials) if trial.phase is Phase.SEARCH)
     assert sum(not trial.came_early for trial in tune.trials[:first]) == count
     assert tuned.tried
+
+
+@pytest.mark.parametrize(
+    ("last_s", "wall_s", "came_early", "most"),
+    [(4.0, 6.0, False, True), (2.0, 6.0, False, False), (4.0, 6.0, True, False)],
+)
+def test_a_run_to_the_mark_that_is_most_of_the_run_saves_nothing(last_s, wall_s, came_early, most):
+    trial = Trial(Configuration(), Phase.RECORD, Outcome.OK, wall_s, came_early=came_early)
+    assert learn_marks.is_most_of(MarkWindow(10, 20, last_s / 2, last_s), trial) is most

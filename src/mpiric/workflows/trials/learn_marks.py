@@ -21,7 +21,7 @@ from mpiric.profile.call_places import modules_of
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places, without_key
 from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
 from mpiric.tuning.marks.printed import choose_printed, printed_pace
 from mpiric.tuning.marks.relation import marks_per_line
@@ -86,6 +86,7 @@ class _Found:
 
     choice: MarkChoice
     window: MarkWindow | None = None
+    too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
 def learn_marks(
@@ -217,14 +218,21 @@ class _Watch:
         if pace is None:
             calls = _Found(MarkChoice(None, why, few_calls=True))
         else:
-            own = with_own_places(pace)
-            calls = self._judged(own, choose_key(own))
+            calls = self._counted(with_own_places(pace))
         if calls.choice.key is not None or not calls.choice.few_calls or not printed_too or named is not None:
             return calls
         printed = self._printed(None)
         if printed.window is not None:
             return printed
         return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.choice.why}"))
+
+    def _counted(self, pace: RunPace) -> _Found:
+        """Calls that count steps: those that come more often where the rarest ones do not count them."""
+        first = result = self._judged(pace, choose_key(pace))
+        while result.too_steep is not None:
+            pace = without_key(pace, result.too_steep)
+            result = self._judged(pace, choose_key(pace))
+        return result if result.window is not None else first
 
     def _printed(self, named: NamedMark | None) -> _Found:
         printed = self.output.printed(self.begun_s, time.monotonic())
@@ -248,7 +256,7 @@ class _Watch:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             change = f"{times:.3g} times longer" if times > 1 else f"{1 / times:.3g} times shorter"
             choice = replace(choice, key=None, why=f"the steps that {name} counts become {change}")
-            return _Found(choice)
+            return _Found(choice, too_steep=calls.key)
         if window is None:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"

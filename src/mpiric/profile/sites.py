@@ -67,15 +67,32 @@ def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
     lines = done.stdout.splitlines()
     if done.status != 0 or len(lines) != 2 * len(offsets):
         return {}
+    named = list(zip(offsets, lines[::2], lines[1::2], strict=True))
+    # Without line numbers the name is that of the symbol before, which may have ended long before the place.
+    unsure = [start + offset - 1 for offset, _, source in named if source.startswith("??")]
+    inside = _inside_functions(module, unsure, host) if unsure else set()
     names = {}
-    for offset, function, source in zip(offsets, lines[::2], lines[1::2], strict=True):
-        if function == "??":
+    for offset, function, source in named:
+        if function == "??" or (source.startswith("??") and start + offset - 1 not in inside):
             continue
         file, _, line = source.split(" ")[0].rpartition(":")
         short = module.rpartition("/")[2]
         where = f"{file.rpartition('/')[2]}:{line}" if not file.startswith("??") else f"{short}+{offset:#x}"
         names[f"{module}+{offset:#x}"] = f"{function} ({where})"
     return names
+
+
+def _inside_functions(module: str, addresses: list[int], host: Host) -> set[int]:
+    """Return the addresses that lie inside a function of the symbol tables."""
+    inside: set[int] = set()
+    for table in ([], ["-D"]):
+        done = host.run(["nm", "-S", "--defined-only", *table, module])
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if len(words) == 4 and words[2] in "tTwWi":
+                begin = int(words[0], 16)
+                inside.update(at for at in addresses if begin <= at < begin + int(words[1], 16))
+    return inside
 
 
 def _first_address(module: str, host: Host) -> int | None:

@@ -27,11 +27,14 @@ class Binutils:
     environ: dict[str, str] = field(default_factory=dict)
     asked: list[list[str]] = field(default_factory=list)
     source: str = "/src/app.c:42 (discriminator 3)"
+    size: int = 0x100  # of the function
 
     def run(self, argv, **_) -> Completed:
         self.asked.append(list(argv))
         if argv[0] == "readelf":
             return Completed(0, "  LOAD           0x000000 0x0000000000400000 0x0000000000400000 R\n", "")
+        if argv[0] == "nm":
+            return Completed(0, f"0000000000401200 {self.size:016x} T solve\n", "")
         return Completed(0, f"solve\n{self.source}\n", "")
 
 
@@ -55,6 +58,11 @@ def test_places_get_names_from_the_byte_before_the_return_address():
 def test_a_program_without_lines_has_functions():
     (use,) = name_sites(analyse(RECORD), Binutils(source="??:0")).sites
     assert use.place == "solve (app+0x1234)"
+
+
+def test_a_place_behind_the_end_of_a_function_is_not_named_after_it():
+    (use,) = name_sites(analyse(RECORD), Binutils(source="??:0", size=0x20)).sites
+    assert use.place == "/home/me/app+0x1234"
 
 
 def test_a_program_that_is_gone_leaves_places_as_they_are():

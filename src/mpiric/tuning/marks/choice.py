@@ -87,6 +87,14 @@ def with_own_places(pace: RunPace) -> RunPace:
     return merge_keys(pace, own_key)
 
 
+def without_key(pace: RunPace, key: MarkKey) -> RunPace:
+    """Return the same run without the calls of one key."""
+    ranks = tuple(
+        replace(rank, keys=tuple(each for each in rank.keys if each.key != key)) for rank in pace.ranks
+    )
+    return replace(pace, ranks=ranks)
+
+
 def own_key(key: MarkKey) -> MarkKey:
     """The key, without a place that lies in an MPI library."""
     return replace(key, place="") if key.place.startswith("libmpi") or not key.place else key

@@ -4,6 +4,7 @@ A first run shows what counts the program's steps (see `learn_marks`). Then runs
 original end at the mark that was chosen: it is one if all of them had done the same work.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -21,6 +22,7 @@ from mpiric.model.pace import KeyPace
 from mpiric.model.run import Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.tuning.budget import Budget
 from mpiric.tuning.marks.agreement import disagreement
 from mpiric.tuning.marks.forecast import marks_of
 from mpiric.tuning.marks.repeatable import repeatable_hint
@@ -29,7 +31,8 @@ from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
-_ORIGINALS = 3  # that end at the mark
+_ORIGINALS, _FEWEST = 3, 2  # that end at the mark; as many, and as few where these take long
+_SHARE = 0.5  # of the budget, that may be spent before other configurations are tried
 _PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one
 
 
@@ -53,12 +56,23 @@ class FoundMarks:
 
 
 def find_marks(
-    lab: Lab, host: Host, narrator: Narrator, records: Path | None, wishes: MarkWishes
+    lab: Lab,
+    host: Host,
+    narrator: Narrator,
+    records: Path | None,
+    wishes: MarkWishes,
+    budget: Budget | None = None,
 ) -> FoundMarks:
     """Find the marks of a program, at which the lab's runs end from now on. Raises NoMarksError.
 
-    Those that are not fixed are looked for in a run that is recorded into ``records``.
+    Those that are not fixed are looked for in a run that is recorded into ``records``. Runs that are not
+    needed leave half of the ``budget`` to other configurations.
     """
+
+    def has_room(run_s: float) -> bool:
+        seconds = None if budget is None else budget.seconds
+        return seconds is None or budget is None or budget.elapsed_s + run_s <= _SHARE * seconds
+
     narrator.say("looking for what counts its steps")
     recorded, why_unrecorded = None, ""
     if wishes.fixed is not None:
@@ -72,7 +86,7 @@ def find_marks(
     chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
         lab.probes = {Phase.OBSERVE: between(pair, library, ends=True)}
-        originals = _originals(lab, narrator, window)
+        originals = _originals(lab, narrator, window, has_room)
         left = [trial.marks for trial in originals if trial.marks is not None]
         if different := disagreement([crossings(marks, pair) for marks in left]):
             hint = repeatable_hint(program_name(lab.situation.job))
@@ -82,6 +96,8 @@ def find_marks(
             [_of_first_rank(marks, pair) for marks in left], wishes.budget_s, wishes.after_s
         )
         if chosen or judged is None or judged.first <= pair.first + (pair.last - pair.first) // 10:
+            break
+        if not has_room(_FEWEST * originals[-1].wall_s):
             break
         # All runs together show a transient that the first alone did not.
         length = pair.last - pair.first
@@ -102,7 +118,9 @@ def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
         raise NoMarksError(error.message) from error
 
 
-def _originals(lab: Lab, narrator: Narrator, window: MarkWindow) -> list[Trial]:
+def _originals(
+    lab: Lab, narrator: Narrator, window: MarkWindow, has_room: Callable[[float], bool]
+) -> list[Trial]:
     """Run the original to the mark a few times. Raises NoMarksError when a run does not end there."""
     originals: list[Trial] = []
     for _ in range(_ORIGINALS):
@@ -114,6 +132,8 @@ def _originals(lab: Lab, narrator: Narrator, window: MarkWindow) -> list[Trial]:
         if why_not := _not_there(trial):
             raise NoMarksError(why_not)
         originals.append(trial)
+        if len(originals) >= _FEWEST and not has_room(trial.wall_s):
+            break
     return originals
 
 

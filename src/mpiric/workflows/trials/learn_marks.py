@@ -20,12 +20,12 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.model.run import Run
-from mpiric.model.trial import Outcome, Phase
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.call_places import modules_of
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places, without_key
 from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
 from mpiric.tuning.marks.printed import choose_printed, printed_pace
 from mpiric.tuning.marks.relation import marks_per_line
@@ -44,6 +44,8 @@ _LOOK_EVERY_S = 0.5
 _CONFIRMED = 1.4  # times as long as until something was found that counts steps, it has to be seen
 _STEADY = 0.1  # growth of the steps below which no longer look is needed
 _LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
+_LOOK_SHARE = 0.15  # of the budget, after which the first counter that was found has to do
+_MOST = 0.5  # of a whole run, above which a run to the mark saves too little: whole ones show start and end
 _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
 
@@ -89,6 +91,7 @@ class _Found:
 
     choice: MarkChoice
     window: MarkWindow | None = None
+    too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
 def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> LearnedMarks:
@@ -120,12 +123,24 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Lear
             why = error.message
     result = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
     if result.window is None or result.choice.key is None:
-        recordings = None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
-        raise NoMarksError(result.choice.why, recordings)
+        raise NoMarksError(result.choice.why, _whole(trial, recorded))
+    if is_most_of(result.window, trial) and wishes.named is None and not wishes.required:
+        until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
+        raise NoMarksError(until_s, _whole(trial, recorded))
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
     return LearnedMarks(pair, result.window, "; ".join(reasons), recorded, "" if recorded else why)
+
+
+def _whole(trial: Trial, recorded: Recorded | None) -> Recordings | None:
+    """Return the run that was looked at if it came to its end."""
+    return None if trial.came_early else Recordings((trial,), (recorded,) if recorded else ())
+
+
+def is_most_of(window: MarkWindow, trial: Trial) -> bool:
+    """Return whether a run to the mark takes most of the whole run that was seen."""
+    return not trial.came_early and window.last_s > _MOST * trial.wall_s
 
 
 def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:
@@ -178,6 +193,8 @@ class _Watch:
         key = result.choice.key
         if self._seen_key != key:
             self._seen_key, self._seen_key_s = key, seen_s
+        if seen_s > max(least_s, _LOOK_SHARE * self.wishes.budget_s):
+            return True
         is_changing = abs(result.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
         return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing
 
@@ -202,14 +219,21 @@ class _Watch:
         if pace is None:
             calls = _Found(MarkChoice(None, why, few_calls=True))
         else:
-            own = with_own_places(pace)
-            calls = self._judged(own, choose_key(own))
+            calls = self._counted(with_own_places(pace))
         if calls.choice.key is not None or not calls.choice.few_calls or not printed_too or named is not None:
             return calls
         printed = self._printed(None)
         if printed.window is not None:
             return printed
         return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.choice.why}"))
+
+    def _counted(self, pace: RunPace) -> _Found:
+        """Calls that count steps: those that come more often where the rarest ones do not count them."""
+        first = result = self._judged(pace, choose_key(pace))
+        while result.too_steep is not None:
+            pace = without_key(pace, result.too_steep)
+            result = self._judged(pace, choose_key(pace))
+        return result if result.window is not None else first
 
     def _printed(self, named: NamedMark | None) -> _Found:
         printed = self.output.printed(self.begun_s, time.monotonic())
@@ -233,7 +257,7 @@ class _Watch:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             change = f"{times:.3g} times longer" if times > 1 else f"{1 / times:.3g} times shorter"
             choice = replace(choice, key=None, why=f"the steps that {name} counts become {change}")
-            return _Found(choice)
+            return _Found(choice, too_steep=calls.key)
         if window is None:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"

@@ -35,6 +35,7 @@ _UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
+_LATER_LOOKS = (3.0, 6.0)  # times the first one, where this ended before the ranks were up
 _LONG_S = 120.0  # a program that takes longer is looked at twice, not three times
 
 
@@ -72,13 +73,16 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     allowed, records, wishes = how.allowed, how.records, how.wishes
     lab.situation = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
     runs = OriginalRuns(lab, narrator, parsed.job.argv, how.budget)
+    ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if wishes is not None:
         runs.untouched(after(wishes.long_s))
+        for times in _LATER_LOOKS:
+            if not runs.whole and parsed.job.launcher_words and not _are_up(runs.seen[-1].ranks, ranks, host):
+                runs.untouched(after(times * wishes.long_s))
     else:
         runs.to_the_end()
     required = wishes is not None and wishes.required
     is_long = not runs.whole or required
-    ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
         runs.untouched()  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
@@ -88,7 +92,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     marks_why = ""
     if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
-            found = find_marks(lab, host, narrator, records, wishes)
+            found = find_marks(lab, host, narrator, records, wishes, how.budget)
             return _at_marks(found, lab, wishes, compare=how.compare)
         except NoMarksError as error:
             marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
@@ -112,6 +116,21 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     lab.judge.learn(runs.whole, compare=how.compare and len(runs.whole) > 1)
     lab.situation = situation
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
+
+
+def _are_up(seen: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
+    """Return whether ranks were seen as they run, and not the launcher before it became them.
+
+    Ranks on other nodes are not seen at all, which no later look would change.
+    """
+
+    def is_up(rank: RankSeen) -> bool:
+        if any("/libc.so" in path or "/libc-" in path for path in rank.libraries):
+            return True
+        elf = host.elf(rank.program)
+        return elf is not None and not elf.interpreter
+
+    return not seen or sum(rank.rank is not None and is_up(rank) for rank in seen) >= ranks
 
 
 def _run_whole(runs: OriginalRuns, host: Host, records: Path | None) -> None:

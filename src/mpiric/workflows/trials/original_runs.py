@@ -23,6 +23,8 @@ _MORE_TIME = (
 )
 _PATIENCE, _SLACK_S = 4.0, 5.0  # limit of a run: factor of the longest run before it, plus slack
 _MOST_FAILURES = 3  # failures in a row
+_FEWEST = 2  # whole runs that outputs are compared with; more may take no more than half of the budget
+_SHARE = 0.5
 _DISTURBED = 1.3  # times the quickest run: no program varies so much by itself
 DISTURBED_RUNS = 2  # more of them, where one was disturbed
 
@@ -69,11 +71,16 @@ class OriginalRuns:
         return [trial for trial in self.seen if not trial.came_early]
 
     def that_fit(self, wanted: int) -> int:
-        """How many more the budget has room for, until there are as many whole ones as wanted."""
+        """How many more the budget has room for, until there are as many whole ones as wanted.
+
+        Those that are not needed leave half of the budget to other configurations.
+        """
         missing = max(0, wanted - len(self.whole))
-        if self.budget is None or not missing:
+        if self.budget is None or self.budget.seconds is None or not missing:
             return missing
-        return min(missing, int(self.budget.remaining_s / max(self.wall_s, 1e-9)))
+        run_s, left_s = max(self.wall_s, 1e-9), self.budget.remaining_s
+        needed = min(max(0, _FEWEST - len(self.whole)), int(left_s / run_s))
+        return min(missing, max(needed, int((left_s - (1 - _SHARE) * self.budget.seconds) / run_s)))
 
     def add(self, more: Recordings) -> None:
         """Count recorded runs among them."""

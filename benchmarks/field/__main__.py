@@ -1,0 +1,101 @@
+"""Command line of `python -m benchmarks.field`."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from benchmarks import field
+from benchmarks._kept_rows import KeptRows, Row, offer_parts
+from benchmarks._programs import releases
+from benchmarks._report import Result, options, run, tell
+from benchmarks.field.measure import rows
+from benchmarks.field.programs import PACKAGES, PROGRAMS, FieldProgram
+from benchmarks.field.sources import SOURCES
+from mpiric.model.errors import NotFoundError
+
+COLUMNS = {
+    "program": "program",
+    "library": "library",
+    "budget": "budget",
+    "run_s": "run s",
+    "scope": "looked at",
+    "hand": "gain by hand",
+    "claimed": "gain claimed",
+    "proved": "proved",
+    "confirmed": "gain confirmed",
+    "confirmed_interval": "95 %",
+    "right_rejected": "right answers rejected",
+    "wrong_accepted": "wrong answers accepted",
+    "settings": "settings",
+    "heavier": "heavier than needed",
+    "budget_kept": "budget kept",
+    "tuned": "answer",
+}
+
+
+def main() -> int:
+    """Tune each program and compare with the expert's command."""
+    parser = options("field", (field.__doc__ or "").strip())
+    parser.add_argument("--only", action="append", help="only programs whose name contains this")
+    parser.add_argument(
+        "--budget", action="append", help="of each tune; may be given several times (default 60s)"
+    )
+    parser.add_argument("--long-budget", default="3m", help="the same for programs that run for an hour")
+    parser.add_argument("--confirm", type=float, default=60.0, metavar="SECONDS", help="of confirming runs")
+    parser.add_argument("--sources", type=Path, help="directory with checkouts; see --list")
+    parser.add_argument("--list", action="store_true", help="list programs, packages and repositories")
+    offer_parts(parser)
+    given = parser.parse_args()
+    if given.list:
+        _list()
+        return 0
+    return run("field", given, measure)
+
+
+def measure(given: Namespace) -> Result:
+    """One row for each program and budget."""
+    kept = KeptRows("field", given)
+    words = given.only or (["LAMMPS"] if given.quick else [""])
+    for program in PROGRAMS:
+        if not any(word.lower() in program.name.lower() for word in words):
+            continue
+        budgets = [given.long_budget] if program.is_long else given.budget or ["60s"]
+        kept.add(program.name, partial(_rows, program, budgets, given))
+    return Result(COLUMNS, kept.rows, f"{summary(kept.rows)}{kept.remark}")
+
+
+def _rows(program: FieldProgram, budgets: list[str], given: Namespace) -> list[Row]:
+    found = releases([program.library])
+    if not found:
+        raise NotFoundError(f"no {program.library} is here", hint="mpiric mpi list")
+    tell(f"{program.name}: budget {', '.join(budgets)}")
+    return rows(program, found[program.library], given.sources, budgets, given.confirm, given.seed)
+
+
+def summary(found: Sequence[Row]) -> str:
+    """The sentence under the table: how far the goals are reached."""
+    if not found:
+        return "No program was tuned."
+    reached, holds = (sum(bool(row[key]) for row in found) for key in ("reached", "claim_holds"))
+    rejected, wrong, kept = (
+        sum(int(row[key]) for row in found) for key in ("right_rejected", "wrong_accepted", "budget_kept")
+    )
+    return (
+        f"{reached} of {len(found)} tunes reached 90 % of the gain by hand; {holds} of {len(found)} claims "
+        f"are within 5 % of the confirmation. Right answers rejected: {rejected}; wrong answers accepted: "
+        f"{wrong}. Budgets kept: {kept} of {len(found)}."
+    )
+
+
+def _list() -> None:
+    for program in PROGRAMS:
+        print(f"{program.name:24} {program.library:10} {program.origin:32} by hand: {program.by_hand.reason}")
+    print(f"\nDebian packages: {PACKAGES}")
+    for source in SOURCES.values():
+        print(f"git clone https://github.com/{source.repository}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""One program of `benchmarks.field`: tuned, then three commands in alternation, and a row of the table."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks._programs import Bed, changes_of
+from benchmarks.field.programs import INPUTS, FieldProgram
+from benchmarks.field.sources import built
+from mpiric import knobs
+from mpiric.model.duration import parse_duration
+from mpiric.model.errors import MpiricError, NotFoundError
+
+_LIMIT_S = 900.0  # of a preparation or of one run that confirms
+_OVER = 1.1  # times the budget that a tune may take
+_CLAIM = 0.05  # a claim may be off by this share
+_GOAL = 0.9  # share of the gain by hand that is to be reached
+_RESAMPLES = 2000
+_NOT_OUTPUT = ("clearly slower", "ended with", "was stopped", "grew to", "ended by", "did not end", "cannot")
+
+
+@dataclass(frozen=True)
+class Command:
+    """Launch line with the variables that it sets and unsets."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    unset: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run that confirms: how long it took, and the number that the program computed."""
+
+    wall_s: float
+    answer: float | None
+
+
+def baseline(program: FieldProgram, bed: Bed, sources: Path | None, steps: int) -> Command:
+    """The launch line as a user has it."""
+    built_at = built(program.source, bed, sources) if program.source else ""
+    words = program.words.replace("@PROGRAM@", built_at).replace("@STEPS@", str(steps))
+    argv = [bed.mpi.launcher, *shlex.split(program.options), "-n", str(program.ranks), *shlex.split(words)]
+    return Command(tuple(argv), {})
+
+
+def environment_of(program: FieldProgram, bed: Bed) -> dict[str, str]:
+    """Environment of all commands of a program. Raises NotFoundError if its executable is not installed."""
+    environment = {**bed.environment, **program.environment}
+    executable = shlex.split(program.words)[0]
+    paths = [Path(each) / executable for each in environment["PATH"].split(":")]
+    if not program.source and not any(path.is_file() for path in (Path(executable), *paths)):
+        package = program.origin.rpartition(": ")[2]
+        raise NotFoundError(f"{executable} is not installed", hint=f"apt install {package}")
+    return environment
+
+
+def place(program: FieldProgram, directory: Path, environment: Mapping[str, str], steps: int) -> None:
+    """Write the program's input into a directory and prepare it. Raises MpiricError."""
+    for name in program.inputs:
+        text = (INPUTS / name).read_text(encoding="utf-8")
+        (directory / name).write_text(text.replace("@STEPS@", str(steps)), encoding="utf-8")
+    for command in program.prepare:
+        done = subprocess.run(
+            ["bash", "-c", command.replace("@STEPS@", str(steps))],
+            cwd=directory,
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+        if done.returncode:
+            raise MpiricError(f"{command} failed: {(done.stderr or done.stdout).strip()[-300:]}")
+
+
+def tune(
+    command: Command, directory: Path, environment: Mapping[str, str], budget: str
+) -> tuple[dict[str, Any], float]:
+    """The JSON of `mpiric tune`, and the seconds that it took. Raises MpiricError."""
+    with TemporaryDirectory(prefix="mpiric-field-") as store:
+        begun, options = time.monotonic(), ("--budget", budget, "--store", store)
+        done = subprocess.run(
+            [sys.executable, "-m", "mpiric", "tune", "--json", *options, "--", *command.argv],
+            cwd=directory,
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            timeout=3 * parse_duration(budget) + _LIMIT_S,
+            check=False,
+        )
+    took_s = time.monotonic() - begun
+    if not done.stdout.strip():
+        raise MpiricError(f"mpiric tune ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found, took_s
+
+
+def tuned_command(tuned: Mapping[str, Any]) -> Command | None:
+    """The command that a tune recommends, proved or likely, for the confirming runs; None for no change."""
+    source = tuned["command"] if tuned["changes"] else (tuned["best_so_far"] or {}).get("command")
+    if not source:
+        return None
+    return Command(tuple(source["argv"]), dict(source["env"]), tuple(source.get("unset", ())))
+
+
+def run_once(program: FieldProgram, command: Command, directory: Path, environment: Mapping[str, str]) -> Run:
+    """Run a command in a fresh copy of a directory. Raises MpiricError when it fails."""
+    with TemporaryDirectory(prefix="mpiric-field-") as copy:
+        subprocess.run(["cp", "-a", f"{directory}/.", copy], check=True)
+        merged = {**environment, **command.environment}
+        merged = {name: value for name, value in merged.items() if name not in command.unset}
+        begun = time.monotonic()
+        done = subprocess.run(
+            command.argv, cwd=copy, env=merged, capture_output=True, timeout=_LIMIT_S, check=False
+        )
+        wall_s = time.monotonic() - begun
+        if done.returncode:
+            text = done.stderr.decode(errors="replace").strip()[-300:]
+            raise MpiricError(f"{shlex.join(command.argv)} ended with status {done.returncode}: {text}")
+        text = done.stdout.decode(errors="replace")
+        logs = [text, *(path.read_text(errors="replace") for path in sorted(Path(copy).glob("*.log")))]
+        return Run(wall_s, answer_of(program.answer, logs))
+
+
+def answer_of(pattern: str, texts: Sequence[str]) -> float | None:
+    """The number that a program printed last; None where none is looked for or none is there."""
+    found = [match for text in texts for match in re.findall(pattern, text, re.M)] if pattern else []
+    try:
+        return float(found[-1].replace("D", "E")) if found else None
+    except ValueError:
+        return None
+
+
+def alternate(
+    program: FieldProgram,
+    commands: Mapping[str, Command],
+    directory: Path,
+    environment: Mapping[str, str],
+    *,
+    seconds: float,
+    seed: int,
+) -> dict[str, list[Run]]:
+    """Run each command once a round, in random order, for so many seconds and at least three rounds."""
+    runs: dict[str, list[Run]] = {name: [] for name in commands}
+    random, begun = Random(seed), time.monotonic()
+    while len(runs["baseline"]) < 3 or time.monotonic() - begun < seconds:
+        for name in random.sample(list(commands), len(commands)):
+            runs[name].append(run_once(program, commands[name], directory, environment))
+    return runs
+
+
+def gain(baseline_s: Sequence[float], other_s: Sequence[float], seed: int) -> tuple[float, float, float]:
+    """Median of the ratios of pairs, and its 95 % interval by resampling them."""
+    ratios = [one / other for one, other in zip(baseline_s, other_s, strict=True)]
+    random = Random(seed)
+    medians = sorted(median(random.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
+    return median(ratios), medians[int(0.025 * _RESAMPLES)], medians[int(0.975 * _RESAMPLES)]
+
+
+def wrong_answers(runs: Mapping[str, Sequence[Run]], tolerance: float) -> int:
+    """How many tuned runs computed another number than all runs of the baseline did."""
+    right = [run.answer for run in runs["baseline"] if run.answer is not None]
+    if not right:
+        return 0
+    slack = tolerance * max(abs(answer) for answer in right) + (max(right) - min(right))
+    answers = [run.answer for run in runs.get("tuned", ())]
+    return sum(answer is None or not min(right) - slack <= answer <= max(right) + slack for answer in answers)
+
+
+def rejected_for_output(tuned: Mapping[str, Any]) -> list[str]:
+    """Reasons for which settings were rejected that blame what the program printed, wrote or sent."""
+    reasons = (str(each["reason"]) for each in tuned["rejected"])
+    return [reason for reason in reasons if not reason.startswith(_NOT_OUTPUT)]
+
+
+def row_of(
+    program: FieldProgram,
+    label: str,
+    budget: str,
+    tuned: Mapping[str, Any],
+    took_s: float,
+    runs: Mapping[str, Sequence[Run]],
+    seed: int = 0,
+) -> dict[str, Any]:
+    """A row of the table, from a tune's JSON and the runs that confirm it."""
+    walls = {name: [run.wall_s for run in each] for name, each in runs.items()}
+    hand = gain(walls["baseline"], walls["expert"], seed)
+    confirmed = gain(walls["baseline"], walls["tuned"], seed) if "tuned" in walls else (1.0, 1.0, 1.0)
+    settings = {change["knob"]: change["value"] for change in tuned["changes"]}
+    likely = (tuned["best_so_far"] or {}).get("configuration", {}) if not settings else {}
+    claimed = tuned["ratio"] if settings else (tuned["best_so_far"] or {}).get("expected_ratio")
+    known = knobs.all_knobs()
+    heavy = sum(name in known and known[name].heavy for name in {**settings, **likely})
+    by_hand = max(hand[0] - 1, 0.0)
+    return {
+        "program": program.name,
+        "library": label,
+        "budget": budget,
+        "run_s": round(median(walls["baseline"]), 3),
+        "scope": tuned["scope"],
+        "hand": hand[0],
+        "hand_interval": hand[1:],
+        "claimed": claimed,
+        "proved": bool(settings),
+        "confirmed": confirmed[0],
+        "confirmed_interval": confirmed[1:],
+        "share_of_hand": None if by_hand < _CLAIM else max(0.0, confirmed[0] - 1) / by_hand,
+        "reached": by_hand < _CLAIM or confirmed[0] - 1 >= _GOAL * by_hand,
+        "claim_holds": not settings or abs(tuned["ratio"] / confirmed[0] - 1) <= _CLAIM,
+        "right_rejected": len(rejected_for_output(tuned)),
+        "wrong_accepted": wrong_answers(runs, program.tolerance),
+        "settings": len({**settings, **likely}),
+        "heavier": heavy if hand[0] >= confirmed[0] * (1 - _CLAIM) else 0,
+        "budget_kept": took_s <= _OVER * parse_duration(budget),
+        "took_s": round(took_s, 1),
+        "tuned": changes_of(tuned) if settings else _in_words(likely),
+        "verdict": tuned["verdict"],
+        "rejected": [each["reason"] for each in tuned["rejected"]],
+        "not_reached": tuned["not_reached"],
+        "notes": tuned["notes"],
+        "expert": dict(program.by_hand.environment),
+        "expert_reason": program.by_hand.reason,
+        "expert_how": program.by_hand.how,
+    }
+
+
+def _in_words(configuration: Mapping[str, str]) -> str:
+    return " ".join(f"{knob}={value}" for knob, value in configuration.items()) + " (likely)" * bool(
+        configuration
+    )
+
+
+def rows(
+    program: FieldProgram, bed: Bed, sources: Path | None, budgets: Sequence[str], confirm_s: float, seed: int
+) -> list[dict[str, Any]]:
+    """Tune a program with each budget, and confirm what it found."""
+    environment = environment_of(program, bed)
+    found = []
+    for budget in budgets:
+        with TemporaryDirectory(prefix="mpiric-field-") as first, TemporaryDirectory(prefix="m-") as second:
+            long, short = (baseline(program, bed, sources, steps) for steps in program.steps)
+            place(program, Path(first), environment, program.steps[0])
+            place(program, Path(second), environment, program.steps[1])
+            load = os.getloadavg()[0]
+            tuned, took_s = tune(long, Path(first), environment, budget)
+            commands = {"baseline": short, "expert": Command(short.argv, program.by_hand.environment)}
+            if (answer := tuned_command(tuned)) is not None:
+                words = dict(zip(long.argv, short.argv, strict=True))
+                argv = tuple(words.get(word, word) for word in answer.argv)
+                commands["tuned"] = Command(argv, answer.environment, answer.unset)
+            runs = alternate(program, commands, Path(second), environment, seconds=confirm_s, seed=seed)
+            row = row_of(program, bed.mpi.label, budget, tuned, took_s, runs, seed)
+            found.append({**row, "load": load, "runs": {name: vars_of(each) for name, each in runs.items()}})
+    return found
+
+
+def vars_of(runs: Sequence[Run]) -> list[list[float | None]]:
+    """Runs for the JSON: seconds and answer of each."""
+    return [[round(run.wall_s, 4), run.answer] for run in runs]

@@ -4,7 +4,7 @@
     python -m tools.check.same_meaning main prose --locals             local variables may be renamed
     python -m tools.check.same_meaning main prose --strings            messages may be reworded
     python -m tools.check.same_meaning main prose --name found=record  this name may be replaced (repeatable)
-    python -m tools.check.same_meaning main prose -- src/mapper        compare these paths only
+    python -m tools.check.same_meaning main prose src/mapper           compare these paths only
 
 Python files are compared as syntax trees without docstrings, C and C++ files as tokens without comments.
 With `--locals`, a variable or parameter is identified by its scope and by the order of the bindings in it,
@@ -21,6 +21,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 C_SUFFIXES = frozenset((".c", ".cpp", ".h", ".hpp", ".inc"))
@@ -202,24 +203,25 @@ def c_program(source: str, rules: Rules) -> Program:
     return program
 
 
-def same_tokens(old: Program, new: Program, rules: Rules) -> bool:
-    """Return whether two programs are equal except for the allowed renames."""
-    return len(old.tokens) == len(new.tokens) and all(
-        before == after or (before[0] == after[0] == "name" and (before[1], after[1]) in rules.renamed)
-        for before, after in zip(old.tokens, new.tokens, strict=True)
-    )
+def first_difference(old: Program, new: Program, rules: Rules) -> str:
+    """Describe the first token that differs and was not allowed to change; "" if the programs are equal."""
+    for before, after in zip_longest(old.tokens, new.tokens, fillvalue=("other", "end of file")):
+        is_rename = before[0] == after[0] == "name" and (before[1], after[1]) in rules.renamed
+        if before != after and not is_rename:
+            return f"{before[1]} became {after[1]}"
+    return ""
 
 
-def compare(name: str, old: str, new: str, rules: Rules) -> tuple[bool, list[str]]:
-    """Return whether two versions of a file mean the same, and the lines about reworded strings."""
+def compare(name: str, old: str, new: str, rules: Rules) -> tuple[str, list[str]]:
+    """Return the first difference between two versions of a file, "" if none, and the reworded strings."""
     suffix = Path(name).suffix
     if suffix != ".py" and suffix not in C_SUFFIXES:
-        return True, []
+        return "", []
     read = python_program if suffix == ".py" else c_program
     before, after = read(old, rules), read(new, rules)
     removed = [f"{name}: - {text!r}" for text in before.strings - after.strings]
     added = [f"{name}: + {text!r}" for text in after.strings - before.strings]
-    return same_tokens(before, after, rules), [*removed, *added]
+    return first_difference(before, after, rules), [*removed, *added]
 
 
 def git(*arguments: str) -> str:
@@ -238,7 +240,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--locals", action="store_true", help="allow that local variables are renamed")
     parser.add_argument("--strings", action="store_true", help="allow that strings are reworded; list them")
     parser.add_argument("--name", action="append", default=[], metavar="OLD=NEW", help="allow this rename")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     pairs = [tuple(pair.partition("=")[::2]) for pair in arguments.name]
     if not all(old and new for old, new in pairs):
         parser.error("--name takes OLD=NEW, for example --name found=record")
@@ -261,12 +263,12 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{name}: {'added' if status == 'A' else 'removed'}")
             code = 1
             continue
-        is_same, strings = compare(
+        difference, strings = compare(
             name, git("show", f"{arguments.old}:./{name}"), git("show", f"{arguments.new}:./{name}"), rules
         )
         print(*strings, sep="\n", end="\n" if strings else "")
-        if not is_same:
-            print(f"{name}: the meaning differs")
+        if difference:
+            print(f"{name}: the meaning differs: {difference}")
             code = 1
     return code
 

@@ -32,7 +32,7 @@ C = '/* of all */ int found = 1; // here\nconst char *text = "a // b" "c";\n'
     ],
 )
 def test_python_is_compared_without_the_allowed_differences(new: str, rules: Rules, expected: bool) -> None:
-    assert compare("a.py", PYTHON, new, rules)[0] is expected
+    assert (compare("a.py", PYTHON, new, rules)[0] == "") is expected
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_python_is_compared_without_the_allowed_differences(new: str, rules: Rul
     ],
 )
 def test_c_is_compared_as_tokens_without_comments(new: str, rules: Rules, expected: bool) -> None:
-    assert compare("a.cpp", C, new, rules)[0] is expected
+    assert (compare("a.cpp", C, new, rules)[0] == "") is expected
 
 
 def test_expressions_of_a_reworded_message_must_stay() -> None:
     rules = Rules(ignore_strings=True)
-    assert compare("a.py", 'f"{a} of {b}"', 'f"{b}: {a}"', rules)[0]
-    assert not compare("a.py", 'f"{a} of {b}"', 'f"{a}"', rules)[0]
+    assert not compare("a.py", 'f"{a} of {b}"', 'f"{b}: {a}"', rules)[0]
+    assert compare("a.py", 'f"{a} of {b}"', 'f"{a}"', rules)[0]
 
 
 def test_files_that_differ_are_named(

@@ -1,1 +1,1 @@
-"""What an executable needs of MPI, and which libraries can serve it."""
+"""MPI libraries that an executable needs, and installed libraries that can serve it."""

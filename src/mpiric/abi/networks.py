@@ -1,7 +1,7 @@
-"""Keeping a run on one network: what each MPI library is given in its environment.
+"""Environment variables that keep a run on one network, for each MPI library.
 
-Shared memory is what a library takes by itself on one node. For a network interface, traffic is made to leave
-shared memory even between ranks of one node, so that the transport is really used.
+Within a node, libraries use shared memory by default. To test a network interface on one node, the variables
+disable shared memory, so that messages between ranks of the node really pass the interface.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,24 +11,24 @@ from types import MappingProxyType
 from mpiric.model.mpi_library import MpiLibrary
 
 SHARED_MEMORY = "shared memory"
-_LOOPBACK = "lo"  # UCX gives it an address that no peer can reach, under MPICH 5
+_LOOPBACK = "lo"  # under MPICH 5, UCX assigns it an address that no peer can reach
 
 
 @dataclass(frozen=True)
 class NetworkRoute:
-    """A route between ranks: its name as shown, and the interface it uses ("" for shared memory)."""
+    """A route between ranks: its displayed name, and the interface it uses ("" for shared memory)."""
 
     name: str
     interface: str = ""
 
     def environment(self, library: MpiLibrary) -> Mapping[str, str] | None:
-        """Variables that keep a library on this network, None when it is not known how."""
+        """Return the variables that keep a library on this network, None if no way is known."""
         if not self.interface:
             return MappingProxyType({})
-        template, offered = library.capabilities.tcp_only, library.transports
+        template, transports = library.capabilities.tcp_only, library.transports
         if not template:
             return None
-        by_ucx = offered[:1] == ("ucx",) and not (self.interface == _LOOPBACK and "ofi" in offered)
+        by_ucx = transports[:1] == ("ucx",) and not (self.interface == _LOOPBACK and "ofi" in transports)
         netmod = "ucx" if by_ucx else "ofi"
         return {
             name: value.format(interface=self.interface, netmod=netmod) for name, value in template.items()
@@ -36,5 +36,5 @@ class NetworkRoute:
 
 
 def networks_of(interfaces: Iterable[str]) -> tuple[NetworkRoute, ...]:
-    """Shared memory first, then TCP over each interface."""
+    """Return the route over shared memory, then a TCP route over each interface."""
     return (NetworkRoute(SHARED_MEMORY), *(NetworkRoute(f"tcp {name}", name) for name in interfaces))

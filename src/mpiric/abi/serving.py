@@ -1,7 +1,8 @@
-"""Which MPI libraries can run an executable: those of its ABI family, and others by translation.
+"""MPI libraries that can run an executable: libraries of its ABI family, and others through a shim.
 
-A program linked to ``libmpi.so.12`` runs under MPICH, Intel MPI and MVAPICH alike; one linked to Debian's
-``libmpich.so.12`` finds no library of that name elsewhere, so another has to be put under it by that name.
+A program linked to ``libmpi.so.12`` runs under MPICH, Intel MPI and MVAPICH. A program linked to Debian's
+``libmpich.so.12`` finds this file name nowhere else, so mpiric provides a library of the same ABI under that
+name.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -15,33 +16,34 @@ _STEMS = ("libmpi", "libmpich", "libmpi_abi", "libmpi_cray", "libmpi_gnu", "libm
 
 
 class Serving(str, Enum):
-    """How a library comes to serve an executable."""
+    """Way in which a library serves an executable."""
 
-    AS_IT_IS = "as it is"  # by its directory on the loader's path
-    BY_NAME = "under another name"  # the same ABI, but the executable asks for another file name
-    REPAIRED = "repaired"  # its standard ABI has wrong values, which what is put before it sets right
-    TRANSLATED = "translated"  # another ABI, with a stand-in for the executable's before it
+    AS_IT_IS = "as it is"  # its directory is on the search path of the loader
+    BY_NAME = "under another name"  # same ABI, but the executable needs another file name
+    REPAIRED = "repaired"  # a shim in front of it corrects wrong constants of its standard ABI
+    TRANSLATED = "translated"  # another ABI, reached through a shim with the ABI of the executable
 
 
 @dataclass(frozen=True)
 class Server:
-    """One MPI library that can run the executable."""
+    """MPI library that can run the executable."""
 
     library: MpiLibrary
     how: Serving
 
 
 def mpi_sonames(needed: Iterable[str]) -> tuple[str, ...]:
-    """The MPI libraries among the sonames an executable names."""
+    """Return the names of MPI libraries among the sonames that an executable needs."""
     return tuple(name for name in needed if name.split(".so")[0] in _STEMS)
 
 
 def can_serve(
     family: AbiFamily | None, soname: str, libraries: Sequence[MpiLibrary], names: Collection[str] = ()
 ) -> tuple[Server, ...]:
-    """Libraries that can run an executable of this family asking for ``soname``; translated ones last.
+    """Return the libraries that can run an executable; libraries that need a shim come last.
 
-    ``names`` are all MPI libraries that it and its own libraries need.
+    ``family`` is the ABI family of the executable, ``soname`` the MPI library it is linked to, and ``names``
+    are all MPI libraries that the executable and its shared libraries need.
     """
     if family is None:
         return ()
@@ -55,18 +57,18 @@ def can_serve(
 
 @dataclass(frozen=True)
 class MpiRoute:
-    """How one library runs an executable, and which of its functions the library does not answer."""
+    """Way in which one library runs an executable, and the MPI functions that the library lacks."""
 
     library: MpiLibrary
     how: How
     lacks: tuple[str, ...] = ()
-    why: str = ""  # it does not run it
+    why: str = ""  # reason if the library cannot run the executable
 
 
 def route(
     family: AbiFamily, soname: str, library: MpiLibrary, lacks: tuple[str, ...], names: Collection[str]
 ) -> MpiRoute:
-    """The route of one library, made ready to serve an executable that needs libraries of these ``names``."""
+    """Return the route through one library for an executable that needs the libraries in ``names``."""
     if library.stand_in:
         return MpiRoute(library, How.TRANSLATED, lacks)
     if not is_native(family, library):
@@ -78,14 +80,14 @@ def route(
 
 
 def _natively(library: MpiLibrary, soname: str) -> Serving:
-    """How it comes to serve programs of its own family."""
+    """Return the way in which a library serves programs of its own ABI family."""
     if library.repair:
         return Serving.REPAIRED
     return Serving.AS_IT_IS if _offers(library, soname) else Serving.BY_NAME
 
 
 def _offers(library: MpiLibrary, soname: str) -> bool:
-    """Whether the families fit: the standard ABI's name comes beside a library's own."""
+    """Return whether a library provides ``soname`` itself, perhaps as its library of the standard ABI."""
     if soname.startswith("libmpi_abi"):
         return AbiFamily.STANDARD in library.abi_families
     return not soname or library.soname == soname

@@ -1,1 +1,1 @@
-"""Algorithms of collectives that can be chosen by name: the MPI libraries' and mpiric's own."""
+"""Algorithms of collectives that can be chosen by name: algorithms of MPI libraries and of mpiric."""

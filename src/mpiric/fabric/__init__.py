@@ -1,4 +1,4 @@
-"""Transports and networks: what libraries say they use, what a network ought to be driven by, what is faster.
+"""Transports and networks: the reported transport, the recommended one, and the fastest one.
 
-Pure: text and numbers in, model out. Running the probe is the workflow's business.
+Pure functions of text and numbers. The probe itself is run by a workflow.
 """

@@ -1,4 +1,4 @@
-"""Kinds of network: which transports drive them well, which badly, and why; the data is networks.toml."""
+"""Kinds of network, with the transports that suit them and that do not; the data is networks.toml."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,22 +12,22 @@ from mpiric.model.machine import Nic
 
 @dataclass(frozen=True)
 class NetworkKind:
-    """One kind of network."""
+    """A kind of network."""
 
     name: str
     native: tuple[str, ...]
-    inferior: Mapping[str, str] = field(default_factory=dict)  # pattern → why it is slow
+    inferior: Mapping[str, str] = field(default_factory=dict)  # pattern → reason why it is slow
     choose: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # implementation → knob → value
     share: float = 1.0
     latency_us: float = 0.0
     source: str = ""
 
     def is_native(self, transport: str) -> bool:
-        """Whether any of the transports named (``rc_mlx5, cma``) drives this network as it is meant."""
+        """Return whether a transport in the list (``rc_mlx5, cma``) is native to this network."""
         return any(fnmatchcase(name, pattern) for name in _names(transport) for pattern in self.native)
 
     def objection(self, transport: str) -> str:
-        """Why a transport is a bad way to use this network; "" when nothing is known against it."""
+        """Return why a transport suits this network badly; "" if no reason is known."""
         if self.is_native(transport):
             return ""
         for pattern, why in self.inferior.items():
@@ -42,7 +42,7 @@ def _names(transport: str) -> list[str]:
 
 @cache
 def kinds() -> Mapping[str, NetworkKind]:
-    """Every kind by its name, the ones to prefer first."""
+    """Return each kind of network by its name, preferred ones first."""
     tables = packaged_table("fabric/networks")
     return {name: _kind(name, tables[name]) for name in tables}
 
@@ -55,14 +55,14 @@ def _kind(name: str, table: Mapping[str, object]) -> NetworkKind:
 
 
 def best_network(nics: Iterable[Nic]) -> Nic | None:
-    """The interface or adapter that a job between nodes should use, as far as its kind and rate tell."""
+    """Return the interface or adapter that a job between nodes should use, judged by kind and rate."""
     usable = [nic for nic in nics if nic.up and nic.kind in kinds()]
     preference = list(kinds())
     return min(usable, key=lambda nic: (preference.index(nic.kind), -nic.speed_mbit, nic.name), default=None)
 
 
 def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Finding | None:
-    """A finding when messages between nodes use a transport that drives the node's best network badly."""
+    """Return a finding if messages between nodes use a transport that suits the best network badly."""
     nic = best_network(nics)
     if nic is None or not transport:
         return None
@@ -76,7 +76,7 @@ def misdriven(transport: str, nics: Iterable[Nic], implementation: str) -> Findi
     )
     return Finding(
         id="network-misdriven",
-        says=f"{transport} carries the messages between nodes on a machine with {nic.kind}",
+        says=f"{transport} carries the messages between nodes although the machine has {nic.kind}",
         evidence=f"{nic.name} ({nic.kind}): {why} [{kind.source}]",
         fix=f"choose {better}",
     )

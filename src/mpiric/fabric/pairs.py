@@ -1,4 +1,4 @@
-"""Transport reports, bytes and times of every route → a report for each class of pairs, and its problems."""
+"""Transport reports, bytes and times of each route → a report per class of rank pairs, and findings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -20,8 +20,7 @@ from mpiric.model.fabric import (
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Nic
 
-_SLOWER = 1.2  # times: from here on a better route is worth a warning
-_FAR_BELOW = 0.5  # of what the network gives plain TCP
+_SLOWER = 1.2  # speedup from which a better route is worth a warning
 
 Reports = Mapping[Configuration, TransportReport]
 
@@ -29,7 +28,7 @@ Reports = Mapping[Configuration, TransportReport]
 def pair_reports(
     nics: Sequence[Nic], report: TransportReport, routes: Sequence[Route], reports: Reports
 ) -> tuple[PairReport, ...]:
-    """A report for each class of pairs, nearest first; ``routes`` includes the library's own choice."""
+    """Return a report for each class of pairs, nearest first; ``routes`` includes the library's default."""
     default = next(route for route in routes if route.is_default)
     present = [c for c in PairClass if default.probes and c in default.probes[0].points]
     return tuple(_report(pair_class, nics, report, routes, reports, default) for pair_class in present)
@@ -74,7 +73,7 @@ def _bandwidth(times: Mapping[int, float]) -> float:
 
 
 def _transport(pair_class: PairClass, path: Path, moved: Moved, carried: Mapping[str, int]) -> str:
-    """The transport that the library reports; else the one that its traffic shows."""
+    """Return the transport that the library reports, else the transport that the traffic shows."""
     if path.transport:
         return path.transport
     if pair_class is PairClass.SELF:
@@ -85,7 +84,7 @@ def _transport(pair_class: PairClass, path: Path, moved: Moved, carried: Mapping
 
 
 def _possible(pair_class: PairClass, nics: Sequence[Nic], probe: Probe, devices: Iterable[str]) -> str:
-    """``plain TCP over eth0: 1117 µs, 12 MB/s; its link: 1000 Mbit/s``."""
+    """Describe the limits of each device: ``eth0: plain TCP 1117 µs, 12 MB/s, its link of …``."""
     if not _is_remote(pair_class):
         return f"one core copies {probe.copy_mb_s:.0f} MB/s" if probe.copy_mb_s else ""
     plain = {network.name: network for network in probe.networks}
@@ -99,7 +98,8 @@ def _device(name: str, plain: Mapping[str, PlainNetwork], nics_by_name: Mapping[
         network = plain[name]
         parts.append(f"plain TCP {network.latency_us:.1f} µs, {network.bandwidth_mb_s:.0f} MB/s")
     nic = nics_by_name.get(name)
-    if nic and nic.speed_mbit and nic.kind in kinds() and nic.kind != "virtual":  # whose rate is made up
+    # The rate of a virtual interface is fictitious.
+    if nic and nic.speed_mbit and nic.kind in kinds() and nic.kind != "virtual":
         expected_mb_s = nic.speed_mbit / 8 * kinds()[nic.kind].share
         parts.append(f"its link of {nic.speed_mbit} Mbit/s should give {expected_mb_s:.0f} MB/s")
     return f"{name}: {', '.join(parts)}" if parts else ""
@@ -125,52 +125,52 @@ def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Repor
 
 
 def disturbed_times(routes: Sequence[Route]) -> tuple[Finding, ...]:
-    """A finding where times of routes were the scheduler's."""
-    left_out = [
+    """Return a finding if the kernel's scheduler determined some of the measured times."""
+    disturbances = [
         (route.configuration, pair_class, size, why)
         for route in routes
         for probe in route.probes
         for pair_class in probe.points
         for size, why in disturbed(probe, pair_class).items()
     ]
-    if not left_out:
+    if not disturbances:
         return ()
-    configuration, pair_class, size, why = left_out[0]
-    route_words = str(configuration) if configuration else "as it is"
+    configuration, pair_class, size, why = disturbances[0]
+    setting = str(configuration) if configuration else "default settings"
     return (
         Finding(
             "disturbed-times",
-            f"{len(left_out)} times are those of the kernel's scheduler and were not compared",
-            f"{pair_class.value}, {route_words}, {size} bytes: {why}",
-            "measure with a CPU for each rank and nothing else on the nodes",
+            f"{len(disturbances)} times were determined by the kernel's scheduler and were not compared",
+            f"{pair_class.value}, {setting}, {size} bytes: {why}",
+            "measure with one CPU per rank and without other load on the nodes",
         ),
     )
 
 
 def warnings_of(nics: Sequence[Nic], implementation: str, pairs: Sequence[PairReport]) -> tuple[Finding, ...]:
-    """What is wrong with the routes that the library chose, the costliest kinds first."""
+    """Return problems of the routes that the library chose, most expensive kinds first."""
     return tuple(finding for pair in pairs for finding in _warnings(nics, implementation, pair))
 
 
 def _warnings(nics: Sequence[Nic], implementation: str, pair: PairReport) -> Iterator[Finding]:
     better = max(pair.winners, key=lambda winner: winner.gain, default=None)
     if _is_remote(pair.pair_class) and better and better.gain >= _SLOWER and better.configuration:
-        own_us, over = better.latency_us * better.gain, ", ".join(pair.devices) or pair.transport
+        default_us, devices = better.latency_us * better.gain, ", ".join(pair.devices) or pair.transport
         yield Finding(
             "slower-transport",
-            f"the library's own choice between nodes is up to {better.gain:.3g} times slower than another",
-            f"{better.size_bytes} bytes take {own_us:.1f} µs over {over}, "
+            f"the library's default between nodes is up to {better.gain:.3g} times slower than another route",
+            f"{better.size_bytes} bytes take {default_us:.1f} µs over {devices}, "
             f"and {better.latency_us:.1f} µs with {better.configuration}",
-            f"set {better.configuration}: `mpiric tune` proves it for the program",
+            f"set {better.configuration}; prove its effect on the program with `mpiric tune`",
         )
     if not _is_remote(pair.pair_class):
         return
     if len(pair.devices) > 1 and pair.seen:
         yield Finding(
             "several-networks",
-            "messages between nodes are spread over several networks: the slowest decides",
+            "messages between nodes are spread over several networks, and the slowest one limits them",
             pair.seen,
-            "keep the library on one: the knob network-interface",
+            "restrict the library to one network with the knob network-interface",
         )
     if problem := misdriven(pair.transport, nics, implementation):
         yield problem
@@ -180,5 +180,5 @@ def _warnings(nics: Sequence[Nic], implementation: str, pair: PairReport) -> Ite
                 "words-and-bytes-differ",
                 sentence,
                 pair.seen,
-                "believe the bytes; name the network explicitly",
+                "trust the byte counts; choose the network explicitly with the knob network-interface",
             )

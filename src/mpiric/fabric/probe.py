@@ -1,4 +1,4 @@
-"""What the native probe printed → Probe; lines of other programs between its own are passed over."""
+"""Output of the native probe → Probe; lines of other programs in between are skipped."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -51,14 +51,14 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
 
 
 def read_probe(text: str) -> Probe:
-    """Parse the output of one run; parts are empty where it ended early."""
+    """Parse the output of one run; parts are empty if it ended early."""
     rows = list(_rows(text))
     points: dict[PairClass, list[Point]] = {}
     for row in (row for row in rows if row["kind"] == "pair"):
         points.setdefault(PairClass(row["class"]), []).append(_point(row))
     return Probe(
         hosts=tuple(row["host"] for row in rows if row["kind"] == "rank"),
-        points={pair_class: tuple(found) for pair_class, found in points.items()},
+        points={pair_class: tuple(values) for pair_class, values in points.items()},
         moved={PairClass(row["class"]): _moved(row) for row in rows if row["kind"] == "moved"},
         networks=tuple(
             PlainNetwork(row["name"], row["address"], row["latency_us"], row["bandwidth_mb_s"])
@@ -70,12 +70,12 @@ def read_probe(text: str) -> Probe:
 
 
 def damaged(text: str) -> bool:
-    """Whether a message came back other than it left."""
+    """Return whether a message arrived with other content than was sent."""
     return any(row["kind"] == "pair" and not row["intact"] for row in _rows(text))
 
 
 def _rows(text: str) -> Iterator[Mapping[str, Any]]:
-    """Lines of known kinds with all their fields; others were cut off when the run was ended."""
+    """Yield the complete lines of known kinds; lines are cut off if the run was stopped."""
     for row in json_lines(text, _MARK):
         fields = _FIELDS.get(str(row.get("kind")), {})
         if fields and all(is_right(row.get(name)) for name, is_right in fields.items()):
@@ -83,8 +83,8 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _point(row: Mapping[str, Any]) -> Point:
-    size, least_us = row["bytes"], row["latency_us_min"]
-    return Point(size, row["latency_us"], least_us, size / least_us, row.get("preempted", 0.0))
+    size, min_us = row["bytes"], row["latency_us_min"]
+    return Point(size, row["latency_us"], min_us, size / min_us, row.get("preempted", 0.0))
 
 
 def _moved(row: Mapping[str, Any]) -> Moved:

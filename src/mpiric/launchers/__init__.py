@@ -1,7 +1,7 @@
-"""One launcher per file: its command line parsed and rendered, and placement plans carried out; runs nothing.
+"""Launchers, one module each: parsing and rendering of command lines, and placement plans; nothing is run.
 
-``parse_command`` makes a Job of the user's command, ``spell`` sets a knob in the syntax of the
-job's dialect, ``render`` puts job and spellings together again. ``emit`` writes a placement plan.
+``parse_command`` turns the command of the user into a Job, ``spell`` writes a knob in the syntax of the job's
+dialect, and ``render`` combines job and spellings. ``emit`` writes a placement plan.
 """
 
 from mpiric.launchers._dialect import Dialect

@@ -1,4 +1,4 @@
-"""Draft: a Launch in the making."""
+"""Draft: a Launch under construction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from mpiric.model.launch import Launch, Setting
 
 @dataclass(frozen=True)
 class Draft:
-    """``environment`` is what changes on top of ``job.environment``."""
+    """A Launch under construction. ``environment`` holds the changes relative to ``job.environment``."""
 
     job: Job
     dialect: Dialect
@@ -21,19 +21,19 @@ class Draft:
     settings: tuple[Setting, ...] = ()
 
     def noting(self, setting: Setting) -> "Draft":
-        """The draft with one more setting to report."""
+        """Return the draft with one more setting to report."""
         return replace(self, settings=(*self.settings, setting))
 
     def launch(self) -> Launch:
-        """The finished Launch."""
-        words = [*self.job.prefix, *self.job.launcher_words]
-        for at, segment in enumerate(self.job.segments):
-            if at:
-                words.append(":")
-            words.extend(token for option in segment.options for token in option.tokens)
-            words.extend(segment.program)
+        """Return the finished Launch."""
+        argv = [*self.job.prefix, *self.job.launcher_words]
+        for number, segment in enumerate(self.job.segments):
+            if number:
+                argv.append(":")
+            argv.extend(token for option in segment.options for token in option.tokens)
+            argv.extend(segment.program)
         return Launch(
-            argv=tuple(words),
+            argv=tuple(argv),
             working_directory=self.job.working_directory,
             environment=self.environment,
             unset=self.unset,
@@ -43,35 +43,35 @@ class Draft:
 
 
 def start(job: Job, dialect: Dialect) -> Draft:
-    """A draft of the user's own command; variables in front of it go where a shell would put them."""
+    """Return a draft of the user's command; assignments in front of it become environment variables."""
     count = leading_assignments(job.prefix)
     assigned = dict(word.split("=", 1) for word in job.prefix[:count])
     return Draft(replace(job, prefix=job.prefix[count:]), dialect, assigned)
 
 
 def set_for_process(draft: Draft, name: str, value: str) -> Draft:
-    """Set a variable for the launcher, behind any ``env`` in front of it that would undo it."""
+    """Set a variable for the launcher, after an ``env`` in front of it that would undo the setting."""
     prefix = draft.job.prefix
     end = _env_end(prefix)
     if end and (_mentions(prefix[:end], name) or _clears(prefix[:end])):
-        kept = _without(prefix[:end], name)
-        job = replace(draft.job, prefix=(*kept, f"{name}={value}", *prefix[end:]))
+        remaining = _without(prefix[:end], name)
+        job = replace(draft.job, prefix=(*remaining, f"{name}={value}", *prefix[end:]))
         return replace(draft, job=job)
     return replace(draft, environment={**draft.environment, name: value})
 
 
 def unset_for_process(draft: Draft, name: str) -> Draft:
-    """Take a variable away from the launcher and all it starts."""
+    """Remove a variable from the environment of the launcher and of all its children."""
     end = _env_end(draft.job.prefix)
     prefix = (*_without(draft.job.prefix[:end], name), *draft.job.prefix[end:])
     environment = {key: value for key, value in draft.environment.items() if key != name}
-    there = name in draft.job.environment and name not in draft.unset
-    unset = (*draft.unset, name) if there else draft.unset
+    is_inherited = name in draft.job.environment and name not in draft.unset
+    unset = (*draft.unset, name) if is_inherited else draft.unset
     return replace(draft, job=replace(draft.job, prefix=prefix), environment=environment, unset=unset)
 
 
 def process_value(draft: Draft, name: str) -> str | None:
-    """What the launcher would see in a variable."""
+    """Return the value of a variable in the environment of the launcher."""
     prefix = draft.job.prefix[: _env_end(draft.job.prefix)]
     for word in reversed(prefix):
         if is_assignment(word) and word.startswith(f"{name}="):
@@ -82,7 +82,7 @@ def process_value(draft: Draft, name: str) -> str | None:
 
 
 def _env_end(prefix: tuple[str, ...]) -> int:
-    """Where the words of the last ``env`` end, 0 without one."""
+    """Return the index after the last ``env`` and its arguments, 0 without one."""
     starts = [at for at, word in enumerate(prefix) if word.rsplit("/", 1)[-1] == "env"]
     if not starts:
         return 0
@@ -92,14 +92,14 @@ def _env_end(prefix: tuple[str, ...]) -> int:
     return min(end, len(prefix))
 
 
-def _mentions(words: tuple[str, ...], name: str) -> bool:
-    unsets = any(a in {"-u", "--unset"} and b == name for a, b in pairwise(words))
-    return unsets or f"--unset={name}" in words or any(word.startswith(f"{name}=") for word in words)
+def _mentions(arguments: tuple[str, ...], name: str) -> bool:
+    unsets = any(a in {"-u", "--unset"} and b == name for a, b in pairwise(arguments))
+    return unsets or f"--unset={name}" in arguments or any(word.startswith(f"{name}=") for word in arguments)
 
 
-def _clears(words: tuple[str, ...]) -> bool:
-    return any(word in {"-i", "-", "--ignore-environment"} for word in words)
+def _clears(arguments: tuple[str, ...]) -> bool:
+    return any(word in {"-i", "-", "--ignore-environment"} for word in arguments)
 
 
-def _without(words: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return tuple(word for word in words if not word.startswith(f"{name}="))
+def _without(arguments: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(word for word in arguments if not word.startswith(f"{name}="))

@@ -1,4 +1,4 @@
-"""``srun --export``: one list of the variables that are passed on and those that are set."""
+"""``srun --export``: the list of variables that are passed on or set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ _NONE = ("NONE", "NIL")
 
 
 def facets(option: LaunchOption) -> tuple[Facet, ...]:
-    """``ALL,A=1`` passes everything on and sets A."""
+    """Return the meanings of the option: ``ALL,A=1`` passes all variables on and sets A."""
     if option.meaning is not Meaning.ENVIRONMENT_LIMIT:
         return ((option.meaning, option.values),)
     items = _items(option.values[0])
@@ -23,23 +23,23 @@ def facets(option: LaunchOption) -> tuple[Facet, ...]:
 
 
 def listed(job: Job) -> Mapping[str, str]:
-    """Variables that the list sets for the first program."""
+    """Return the variables that the list sets for the first program."""
     items = _items(_value(job, job.segments[0]))
-    return {name: value for name, mark, value in (item.partition("=") for item in items) if mark}
+    return {name: value for name, equals, value in (item.partition("=") for item in items) if equals}
 
 
 def unlist(job: Job, name: str) -> Job:
-    """The job without the setting of one variable; its bare name only passes it on and stays."""
+    """Return the job without the setting of one variable; a bare name only passes it on and stays."""
     if all(segment.first(Meaning.ENVIRONMENT_LIMIT) is None for segment in job.segments):
         return job
     return _changed(job, lambda items: tuple(item for item in items if not item.startswith(f"{name}=")))
 
 
 def enlist(job: Job, variables: Mapping[str, str | None]) -> Job:
-    """The job with more variables than the list, or ``SLURM_EXPORT_ENV`` in its place, names already.
+    """Return the job with more variables than the list, or else ``SLURM_EXPORT_ENV``, already names.
 
-    A variable without a value is passed on from srun's own environment. Slurm takes quotes for part of the
-    value, so one with a comma can only be passed on.
+    A variable without a value is passed on from srun's environment. Slurm treats quotes as part of the value,
+    so a value with a comma can only be passed on.
     """
     more = (name if value is None else f"{name}={value}" for name, value in sorted(variables.items()))
     added = tuple(more)
@@ -48,11 +48,11 @@ def enlist(job: Job, variables: Mapping[str, str | None]) -> Job:
 
 def _changed(job: Job, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Job:
     def changed(segment: Segment) -> Segment:
-        own = segment.first(Meaning.ENVIRONMENT_LIMIT)
+        current = segment.first(Meaning.ENVIRONMENT_LIMIT)
         text = ",".join(change(_items(_value(job, segment))))
         option = LaunchOption((f"--export={text or 'NONE'}",), Meaning.ENVIRONMENT_LIMIT, (text or "NONE",))
-        others = tuple(other for other in segment.options if other is not own)
-        return replace(segment, options=(option, *others))
+        remaining = tuple(other for other in segment.options if other is not current)
+        return replace(segment, options=(option, *remaining))
 
     return replace(job, segments=tuple(changed(segment) for segment in job.segments))
 
@@ -63,5 +63,5 @@ def _value(job: Job, segment: Segment) -> str:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    """Parts between commas, where quotes may hold commas."""
+    """Split at commas outside of quotes."""
     return tuple(findall(r"(?:[^,'\"]|'[^']*'|\"[^\"]*\")+", text))

@@ -1,4 +1,4 @@
-"""Hosts and their slots in lists on the command line and in files, in a launcher's format."""
+"""Hosts and their slots in command-line lists and in files, in the format of a launcher."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ Hosts = tuple[HostSlots, ...]
 
 
 def read_host_file(form: HostFormat, text: str) -> Hosts:
-    """Every host once, in the order of the file; lines that name it again add to it.
+    """Return each host once, in the order of the file; the slots of repeated lines are added.
 
     Raises MpiricError for a host list that cannot be read.
     """
@@ -23,42 +23,42 @@ def read_host_file(form: HostFormat, text: str) -> Hosts:
 
 
 def write_host_file(form: HostFormat, hosts: Iterable[HostSlots]) -> str:
-    """The text of a host file, one line a host."""
+    """Return the text of a host file with one line per host."""
     return "".join(f"{form.write_line(host)}\n" for host in hosts)
 
 
 def read_hosts(form: HostFormat | None, segment: Segment, files: Mapping[str, str]) -> Hosts:
-    """The hosts that a segment names, by option or in a file read before; empty when it names none."""
-    named, file = segment.first(Meaning.HOSTS), segment.first(Meaning.HOSTFILE)
-    if form is not None and named is not None and named.values:
-        return _joined(form.listed(named.values[0]), form)
-    if form is not None and file is not None and file.values:
-        return read_host_file(form, files.get(file.values[0], ""))
+    """Return the hosts of a segment, from its option or from a file that was read before; empty if none."""
+    list_option, file_option = segment.first(Meaning.HOSTS), segment.first(Meaning.HOSTFILE)
+    if form is not None and list_option is not None and list_option.values:
+        return _joined(form.listed(list_option.values[0]), form)
+    if form is not None and file_option is not None and file_option.values:
+        return read_host_file(form, files.get(file_option.values[0], ""))
     return ()
 
 
 def _joined(entries: Iterable[HostSlots], form: HostFormat) -> Hosts:
-    found: dict[str, HostSlots] = {}
+    hosts: dict[str, HostSlots] = {}
     for entry in entries:
-        known = found.get(entry.name)
-        again = (known.slots or 1) + (entry.slots or 1) if known else entry.slots or int(form.fills)
-        found[entry.name] = replace(entry, slots=again)
-    return tuple(found.values())
+        previous = hosts.get(entry.name)
+        slots = (previous.slots or 1) + (entry.slots or 1) if previous else entry.slots or int(form.fills)
+        hosts[entry.name] = replace(entry, slots=slots)
+    return tuple(hosts.values())
 
 
 def seated(hosts: Hosts, ranks: int) -> tuple[str, ...]:
-    """The host of every rank: slots are filled in order, and again when none is left."""
-    once = [host.name for host in hosts for _ in range(max(1, host.slots))]
-    return tuple(once[rank % len(once)] for rank in range(ranks))
+    """Return the host of each rank: slots are filled in order, and again if none is free."""
+    slots = [host.name for host in hosts for _ in range(max(1, host.slots))]
+    return tuple(slots[rank % len(slots)] for rank in range(ranks))
 
 
 def counted(seats: Sequence[str]) -> Hosts:
-    """Hosts with the ranks they got, in the order of their first rank."""
+    """Return hosts with the number of their ranks, in the order of their first rank."""
     return tuple(HostSlots(name, seats.count(name)) for name in dict.fromkeys(seats))
 
 
 def in_blocks(seats: Sequence[str]) -> bool:
-    """Whether a host has all its ranks one after the other, every host as many; the last may have fewer."""
+    """Return whether ranks are placed host by host in equal blocks; the last block may be smaller."""
     hosts = counted(seats)
     return (
         _is_filled(hosts, seats)
@@ -68,42 +68,44 @@ def in_blocks(seats: Sequence[str]) -> bool:
 
 
 def host_facets(target: Dialect, hosts: Hosts, seats: Sequence[str]) -> tuple[Facet, ...] | None:
-    """Facets under which every rank of another launcher has the host it had; None where it has no syntax.
+    """Return facets that give each rank the same host under another launcher; None without a syntax for it.
 
-    ``hosts`` as named, ``seats`` the host of each rank.
+    ``hosts`` are the hosts as named, ``seats`` the host of each rank.
     """
-    form, given = target.hosts, counted(seats)
-    if form is not None and form.has_slots and _is_filled(given, seats):
-        return ((Meaning.HOSTS, (",".join(map(form.write, given)),)),)
+    form, counts = target.hosts, counted(seats)
+    if form is not None and form.has_slots and _is_filled(counts, seats):
+        return ((Meaning.HOSTS, (",".join(map(form.write, counts)),)),)
     names = ",".join(host.name for host in hosts if host.name in seats)
-    nodes: tuple[Facet, ...] = ((Meaning.NODES, (str(len(given)),)),) if Meaning.NODES in target.write else ()
+    nodes: tuple[Facet, ...] = (
+        ((Meaning.NODES, (str(len(counts)),)),) if Meaning.NODES in target.write else ()
+    )
     if in_blocks(seats):
-        return (*nodes, (Meaning.HOSTS, (names,)), (Meaning.RANKS_PER_NODE, (str(given[0].slots),)))
-    if target.every_seat:  # takes the host of every rank
+        return (*nodes, (Meaning.HOSTS, (names,)), (Meaning.RANKS_PER_NODE, (str(counts[0].slots),)))
+    if target.every_seat:  # the list names the host of each rank
         return (*nodes, (Meaning.HOSTS, (",".join(seats),)), (Meaning.MAPPING, (target.every_seat,)))
     return None
 
 
 def _is_filled(hosts: Hosts, seats: Sequence[str]) -> bool:
-    """Whether the hosts one after the other give the seats."""
+    """Return whether filling the hosts one after the other results in the seats."""
     return tuple(host.name for host in hosts for _ in range(host.slots)) == tuple(seats)
 
 
 def named_hosts(job: Job) -> Hosts:
-    """Every host of the command line with its slots, segments together; empty when it names none."""
-    found: dict[str, int] = {}
+    """Return each host of the command line with its slots over all segments; empty if none is named."""
+    slots_by_host: dict[str, int] = {}
     for segment in job.segments:
         for host in read_hosts(dialects()[job.dialect].hosts, segment, job.host_files):
-            found[host.name] = found.get(host.name, 0) + host.slots
-    return tuple(HostSlots(name, slots) for name, slots in found.items())
+            slots_by_host[host.name] = slots_by_host.get(host.name, 0) + host.slots
+    return tuple(HostSlots(name, slots) for name, slots in slots_by_host.items())
 
 
 def names_speller(situation: Situation, value: str) -> Spelling | None:
-    """The hosts by their names on another network, in place of list and file."""
+    """Write the hosts by their names on another network, instead of list and file."""
     job, names = situation.job, situation.host_names.others.get(value)
     dialect = dialects()[job.dialect]
     hosts = [replace(host, name=names.get(host.name, "")) for host in named_hosts(job)] if names else []
     if not hosts or not dialect.hosts or not all(host.name for host in hosts) or len(job.segments) > 1:
         return None
-    words = dialect.write[Meaning.HOSTS]((",".join(map(dialect.hosts.write, hosts)),))
-    return Spelling(options=(words,)) if words else None
+    option = dialect.write[Meaning.HOSTS]((",".join(map(dialect.hosts.write, hosts)),))
+    return Spelling(options=(option,)) if option else None

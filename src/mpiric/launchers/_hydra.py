@@ -1,6 +1,6 @@
-"""What hydra has in common for MPICH, MVAPICH and Intel MPI: options, host files, and how it writes them.
+"""Common parts of hydra in MPICH, MVAPICH and Intel MPI: options, host files, and their syntax.
 
-Any number of dashes, capitals or not, ``-name=value``; ``-genv`` takes NAME VALUE or NAME=VALUE.
+Options take any number of dashes, either case, and ``-name=value``; ``-genv`` takes NAME VALUE or NAME=VALUE.
 Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/utils/args.c of MPICH.
 """
 
@@ -44,7 +44,7 @@ def _limit(values: Words) -> Words:
 
 
 def _environment(values: Words) -> Words | None:
-    """``-genv`` for a variable that is set; all others of the launcher are passed on by default."""
+    """Write ``-genv`` for a variable that is set; the launcher passes on all others by default."""
     return ("-genv", *values) if len(values) == 2 else ()
 
 

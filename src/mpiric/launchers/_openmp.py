@@ -1,4 +1,4 @@
-"""The variables of OpenMP runtimes that put each thread of a rank onto its hardware threads."""
+"""Variables of OpenMP runtimes that bind each thread of a rank to its hardware threads."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,10 @@ from mpiric.model.placement import Plan
 
 
 def openmp_variables(plan: Plan) -> dict[str, str]:
-    """The standard's own variables, the same for all ranks.
+    """Return the standard OpenMP variables, which are equal for all ranks.
 
-    A runtime restricts abstract places to the set its process is bound to, so ``cores`` means the rank's own
-    cores in ascending order. Explicit places are possible only where a node holds one rank.
+    A runtime restricts abstract places to the set that its process is bound to, so ``cores`` means the cores
+    of the rank in ascending order. Explicit places are only possible if a node has one rank.
     """
     if plan.threads == 1:
         return {"OMP_NUM_THREADS": "1"}
@@ -27,20 +27,20 @@ def _one_hardware_thread_each(plan: Plan) -> bool:
 
 
 def runtime_variables(plan: Plan) -> Mapping[str, Mapping[str, str]]:
-    """The same in the words of GNU's and Intel's runtimes, for programs that ignore OMP_PLACES.
+    """Return the variables of GNU's and Intel's runtimes, for programs that ignore OMP_PLACES.
 
-    GOMP_CPU_AFFINITY names hardware threads of the whole node and so cannot serve several ranks at once.
+    GOMP_CPU_AFFINITY names hardware threads of the node and so cannot serve several ranks at once.
     """
     if plan.threads == 1:
         return {}
     fine = "fine" if _one_hardware_thread_each(plan) else "core"
-    found = {
+    variables = {
         "intel": {"KMP_AFFINITY": f"granularity={fine},compact,0,0", "OMP_NUM_THREADS": str(plan.threads)}
     }
     if plan.ranks_per_node == 1:
         first = [thread[0] for thread in plan.seats[0].threads]
-        found["gnu"] = {
+        variables["gnu"] = {
             "GOMP_CPU_AFFINITY": " ".join(map(str, first)),
             "OMP_NUM_THREADS": str(plan.threads),
         }
-    return found
+    return variables

@@ -1,4 +1,4 @@
-"""What the launchers of Open MPI 4 and 5 have in common: map-by with qualifiers, -x, MCA parameters."""
+"""Common parts of the launchers of Open MPI 4 and 5: map-by with qualifiers, -x, MCA parameters."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _NAMES = words("mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openm
 
 @dataclass(frozen=True)
 class PlacementWords:
-    """A version's word for a package of cores, and its variables for placement."""
+    """Keyword for a package of cores in a version, and its variables for placement."""
 
     package: str
     binding: str
@@ -39,7 +39,7 @@ class PlacementWords:
 
 
 def placing_options(placement: PlacementWords) -> tuple[Option, ...]:
-    """Options that all versions have."""
+    """Return the options that all versions have."""
     binding, mapping, ranking = placement.binding, placement.mapping, placement.ranking
     return (
         Option(("np", "n", "c"), 1, Meaning.RANKS),
@@ -63,10 +63,10 @@ def placing_options(placement: PlacementWords) -> tuple[Option, ...]:
 
 
 def _line(text: str) -> Iterator[HostSlots]:
-    """``n1 slots=4``, with ``count`` and ``cpus`` as synonyms of slots."""
+    """Parse ``n1 slots=4``; ``count`` and ``cpus`` are synonyms of slots."""
     name, *settings = text.replace(" = ", "=").split()
-    given = dict(word.lower().partition("=")[::2] for word in settings)
-    count = next((given[key] for key in ("slots", "count", "cpu", "cpus") if key in given), "")
+    values = dict(word.lower().partition("=")[::2] for word in settings)
+    count = next((values[key] for key in ("slots", "count", "cpu", "cpus") if key in values), "")
     yield HostSlots(name.rpartition("@")[2], count_of(count))
 
 
@@ -79,7 +79,7 @@ _HOSTS = HostFormat(by_commas, _line, colon, _with_slots, has_slots=True, fills=
 
 
 def write_environment(values: Words) -> Words:
-    """``-x NAME`` forwards what the launcher has, ``-x NAME=VALUE`` sets."""
+    """Write ``-x NAME``, which forwards a variable of the launcher, or ``-x NAME=VALUE``, which sets it."""
     return ("-x", "=".join(values))
 
 
@@ -104,7 +104,7 @@ _WRITE: Mapping[Meaning, Writer] = {
 
 
 def _merge(meaning: Meaning, under: str, over: str) -> str | None:
-    """``numa`` over ``:pe=2`` is ``numa:pe=2``: qualifiers stay, and the policy if none is given."""
+    """Merge mappings: ``numa`` over ``:pe=2`` is ``numa:pe=2``; qualifiers stay, a missing policy too."""
     if meaning is not Meaning.MAPPING:
         return placement_above(meaning, under, over)
     below, above = _split(under), _split(over)
@@ -114,7 +114,7 @@ def _merge(meaning: Meaning, under: str, over: str) -> str | None:
 
 
 def _split(value: str) -> tuple[str, dict[str, str]]:
-    """Policy and its qualifiers by name; the resource list of ``ppr:2:node`` belongs to the policy."""
+    """Return the policy and its qualifiers by name; the resource list of ``ppr:2:node`` is in the policy."""
     parts = value.split(":")
     count = 3 if parts[0].lower() == "ppr" else 2 if parts[0].lower().startswith("pe-list") else 1
     qualifiers = [word for part in parts[count:] for word in part.split(",") if word]
@@ -125,36 +125,36 @@ _QUALIFIERS = {"pe": Meaning.THREADS_PER_RANK, "oversubscribe": Meaning.OVERSUBS
 
 
 def _facets(option: LaunchOption) -> tuple[Facet, ...]:
-    """``ppr:2:node:pe=4`` sets ranks per node and threads per rank; another policy the mapping."""
+    """Return the meanings of an option: ``ppr:2:node:pe=4`` sets ranks per node and threads per rank."""
     if option.meaning is not Meaning.MAPPING:
         return ((option.meaning, option.values),)
     policy, qualifiers = _split(option.values[0])
-    found: list[Facet] = []
+    facets: list[Facet] = []
     per_node = fullmatch(r"ppr:(\d+):node", policy.lower())
     if per_node:
-        found.append((Meaning.RANKS_PER_NODE, (per_node[1],)))
-    elif policy and policy != "slot":  # filling slots in order is what every launcher does
-        found.append((Meaning.MAPPING, (policy,)))
-    for name, word in qualifiers.items():
-        found.append((_QUALIFIERS.get(name, Meaning.OTHER), (word.partition("=")[2],)))
-    return tuple(found)
+        facets.append((Meaning.RANKS_PER_NODE, (per_node[1],)))
+    elif policy and policy != "slot":  # all launchers fill slots in order by default
+        facets.append((Meaning.MAPPING, (policy,)))
+    for name, qualifier in qualifiers.items():
+        facets.append((_QUALIFIERS.get(name, Meaning.OTHER), (qualifier.partition("=")[2],)))
+    return tuple(facets)
 
 
 def policy_of(job: Job) -> str:
-    """The user's own mapping policy without qualifiers, "" when there is none."""
+    """Return the user's mapping policy without qualifiers, "" if there is none."""
     option = job.segments[0].first(Meaning.MAPPING)
     return _split(option.values[0])[0] if option is not None else ""
 
 
 def counts_ranks(job: Job) -> bool:
-    """Whether the mapping also determines the number of ranks, so that it cannot be exchanged."""
-    own = policy_of(job).lower()
-    listed = own.startswith(("ppr", "rankfile", "pe-list", "seq"))
+    """Return whether the mapping also determines the number of ranks, so that it cannot be replaced."""
+    policy = policy_of(job).lower()
+    listed = policy.startswith(("ppr", "rankfile", "pe-list", "seq"))
     return listed or job.segments[0].first(Meaning.RANKS_PER_NODE) is not None
 
 
 def _spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str]) -> dict[str, Speller]:
-    """Spellers of the launch knobs, from the version's own words."""
+    """Return the spellers of the launch knobs, from the keywords of a version."""
 
     def binding(situation: Situation, value: str) -> Spelling | None:
         if value not in binding_words:
@@ -169,9 +169,9 @@ def _spellings(binding_words: Mapping[str, str], mapping_words: Mapping[str, str
         return Spelling(options=(("--map-by", mapping_words[value]),))
 
     def threads(situation: Situation, value: str) -> Spelling | None:
-        own = {option.tokens[0].lstrip("-") for option in situation.job.segments[0].options}
-        count = int(value) if "use-hwthread-cpus" in own else cores_for(situation, value)
-        # Without a policy before the colon the one in force stays.
+        flags_of_user = {option.tokens[0].lstrip("-") for option in situation.job.segments[0].options}
+        count = int(value) if "use-hwthread-cpus" in flags_of_user else cores_for(situation, value)
+        # Without a policy before the colon, the current policy stays in effect.
         if not count_of(value) or policy_of(situation.job).lower().startswith(("rankfile", "pe-list", "seq")):
             return None
         return Spelling(options=(("--map-by", f":pe={count}"), ("--bind-to", "core")))
@@ -198,7 +198,7 @@ def dialect(
     emit: Callable[[Plan], Emission],
     emit_uneven: Callable[[Sequence[Plan]], Emission],
 ) -> Dialect:
-    """The dialect of one range of versions."""
+    """Return the dialect of a range of versions."""
     same = {name: name for name in ("none", "core", "hwthread", "numa")}
     binding = {**same, "l3": "l3cache", "package": placement.package}
     mapping = {"compact": "slot", "spread-numa": "numa", "spread-package": placement.package}

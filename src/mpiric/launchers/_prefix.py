@@ -1,4 +1,4 @@
-"""Words in front of the launcher: variables, ``env``, and programs that only run another program."""
+"""Arguments in front of the launcher: variables, ``env``, and programs that run another program."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from mpiric.launchers._words import words
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A program that runs the command after its own words."""
+    """A program that runs the command after its own arguments."""
 
-    valued: tuple[str, ...] = ()  # options that take the next word
-    operands: int = 0  # words of its own before the command
+    valued: tuple[str, ...] = ()  # options with a value in the next argument
+    operands: int = 0  # number of operands before the command
 
 
 _WRAPPERS = {
@@ -40,48 +40,48 @@ _ENV_VALUED = ("-u", "--unset", "-C", "--chdir")
 
 
 def is_assignment(word: str) -> bool:
-    """Whether a shell would read it as ``NAME=value``."""
+    """Return whether a shell would read an argument as ``NAME=value``."""
     return fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=.*", word, 16) is not None  # 16: re.DOTALL
 
 
-def prefix_length(words: Sequence[str]) -> int:
-    """How many words stand before the command proper."""
+def prefix_length(arguments: Sequence[str]) -> int:
+    """Return the number of arguments before the command itself."""
     at = 0
-    while at < len(words):
-        step = _one_prefix(words, at)
+    while at < len(arguments):
+        step = _one_prefix(arguments, at)
         if step == 0:
             break
         at += step
     return at
 
 
-def leading_assignments(words: Sequence[str]) -> int:
-    """How many of the first words only set variables, as a shell would do before running the rest."""
-    return next((at for at, word in enumerate(words) if not is_assignment(word)), len(words))
+def leading_assignments(arguments: Sequence[str]) -> int:
+    """Return the number of leading assignments, which a shell would apply to the command."""
+    return next((at for at, word in enumerate(arguments) if not is_assignment(word)), len(arguments))
 
 
-def _one_prefix(words: Sequence[str], at: int) -> int:
-    word = words[at]
+def _one_prefix(arguments: Sequence[str], at: int) -> int:
+    word = arguments[at]
     if is_assignment(word):
-        return 1 if at == leading_assignments(words[: at + 1]) - 1 else 0
+        return 1 if at == leading_assignments(arguments[: at + 1]) - 1 else 0
     name = word.rsplit("/", 1)[-1]
     if name == "env":
-        return _env_length(words, at)
+        return _env_length(arguments, at)
     wrapper = _WRAPPERS.get(name)
-    return _wrapper_length(wrapper, words, at) if wrapper is not None else 0
+    return _wrapper_length(wrapper, arguments, at) if wrapper is not None else 0
 
 
-def _env_length(words: Sequence[str], at: int) -> int:
+def _env_length(arguments: Sequence[str], at: int) -> int:
     end = at + 1
-    while end < len(words) and (words[end].startswith("-") or is_assignment(words[end])):
-        end += 2 if words[end] in _ENV_VALUED else 1
+    while end < len(arguments) and (arguments[end].startswith("-") or is_assignment(arguments[end])):
+        end += 2 if arguments[end] in _ENV_VALUED else 1
     return end - at
 
 
-def _wrapper_length(wrapper: Wrapper, words: Sequence[str], at: int) -> int:
+def _wrapper_length(wrapper: Wrapper, arguments: Sequence[str], at: int) -> int:
     end = at + 1
-    while end < len(words) and words[end].startswith("-") and words[end] != "--":
-        end += 2 if words[end] in wrapper.valued else 1
-    if end < len(words) and words[end] == "--":
+    while end < len(arguments) and arguments[end].startswith("-") and arguments[end] != "--":
+        end += 2 if arguments[end] in wrapper.valued else 1
+    if end < len(arguments) and arguments[end] == "--":
         end += 1
     return end - at + wrapper.operands

@@ -1,4 +1,4 @@
-"""The dialects there are: one for every file of this folder."""
+"""Registry of the dialects: one for each public module of this package."""
 
 from functools import cache
 from importlib import import_module
@@ -9,6 +9,6 @@ from mpiric.model.registry import modules_of
 
 @cache
 def dialects() -> dict[str, Dialect]:
-    """Name → dialect, in alphabetical order."""
+    """Return the dialects by name, in alphabetical order."""
     modules = modules_of(import_module("mpiric.launchers"))
     return {name: module.DIALECT for name, module in modules.items() if hasattr(module, "DIALECT")}

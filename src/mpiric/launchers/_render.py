@@ -16,19 +16,19 @@ from mpiric.model.job import Job, LaunchOption, Meaning
 from mpiric.model.launch import Launch, Setting
 from mpiric.model.spelling import Spelling
 
-Spelled = tuple[str, str, Spelling]  # knob, value, how it is written
+Spelled = tuple[str, str, Spelling]  # knob, value, spelling
 
-# Knobs whose options only prepare the ground for others' come first.
+# Knobs whose options prepare the options of other knobs come first.
 _PRECEDENCE = {"threads-per-rank": 0, "mapping": 1}
 
-# Variables that hold a list of NAME=VALUE, to which several knobs and the user may each add.
+# Variables with a list of NAME=VALUE, to which several knobs and the user may each add.
 _JOINED = {"GLIBC_TUNABLES": ":"}
 
 
 def render(job: Job, spellings: Sequence[Spelled] = ()) -> Launch:
-    """The launch of a job with some knobs set; without any it is the user's own command.
+    """Return the launch of a job with knobs set; without knobs it is the command of the user.
 
-    Raises MismatchError when two knobs contradict each other or the launcher has no syntax for something.
+    Raises MismatchError if two knobs contradict each other or the launcher has no syntax for a setting.
     """
     draft = start(job, dialects()[job.dialect])
     draft = _switched(draft, spellings)
@@ -41,15 +41,15 @@ def render(job: Job, spellings: Sequence[Spelled] = ()) -> Launch:
 
 
 def _switched(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
-    wanted = [(knob, spelling) for knob, _, spelling in spellings if spelling.dialect]
-    if not wanted:
+    switches = [(knob, spelling) for knob, _, spelling in spellings if spelling.dialect]
+    if not switches:
         return draft
-    knob, spelling = wanted[-1]
+    knob, spelling = switches[-1]
     if any(
-        (other.dialect, other.launcher_words) != (spelling.dialect, spelling.launcher_words)
-        for _, other in wanted
+        (other_spelling.dialect, other_spelling.launcher_words) != (spelling.dialect, spelling.launcher_words)
+        for _, other_spelling in switches
     ):
-        raise MismatchError(f"{wanted[0][0]} and {knob} each want another launcher")
+        raise MismatchError(f"{switches[0][0]} and {knob} require different launchers")
     target = dialects()[spelling.dialect]
     job, variables = translate(draft.job, target, spelling.launcher_words, crowded=spelling.crowded)
     before = " ".join((*draft.job.launcher_words, *_tokens(draft.job)))
@@ -69,31 +69,31 @@ def _with_ranks(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
         if spelling.ranks is None:
             continue
         if len(draft.job.segments) > 1:
-            raise MismatchError("the number of ranks of a launch of several programs cannot be varied")
-        words = _words(draft.dialect, Meaning.RANKS, (str(spelling.ranks),))
-        draft = _put(draft, knob, parse_option(draft.dialect, words))
+            raise MismatchError("cannot vary the number of ranks of a launch with several programs")
+        arguments = _words(draft.dialect, Meaning.RANKS, (str(spelling.ranks),))
+        draft = _put(draft, knob, parse_option(draft.dialect, arguments))
     return draft
 
 
 def _words(dialect: Dialect, meaning: Meaning, values: tuple[str, ...]) -> tuple[str, ...]:
-    words = dialect.write[meaning](values) if meaning in dialect.write else None
-    if words is None:
+    arguments = dialect.write[meaning](values) if meaning in dialect.write else None
+    if arguments is None:
         raise MismatchError(f"{dialect.name} has no option for {meaning.value} {' '.join(values)}")
-    return words
+    return arguments
 
 
 def _with_options(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
-    """Options that several knobs share are joined: the width of a rank first, the binding last."""
-    given: dict[tuple[object, ...], tuple[str, LaunchOption]] = {}
+    """Set options of knobs, joining shared ones: the width of a rank first, the binding last."""
+    options_by_key: dict[tuple[object, ...], tuple[str, LaunchOption]] = {}
     ordered = sorted(spellings, key=lambda spelled: _PRECEDENCE.get(spelled[0], 2))
     for knob, _, spelling in ordered:
-        for words in spelling.options:
-            option = _spelled_option(draft, words)
+        for arguments in spelling.options:
+            option = _spelled_option(draft, arguments)
             key = identity(draft.dialect, option)
-            if key in given:
-                option = joined(draft.dialect, given[key][1], option)
-            given[key] = (knob, option)
-    for knob, option in given.values():
+            if key in options_by_key:
+                option = joined(draft.dialect, options_by_key[key][1], option)
+            options_by_key[key] = (knob, option)
+    for knob, option in options_by_key.values():
         if option.meaning is Meaning.ENVIRONMENT:
             name, value = option.values
             draft = set_variables(draft, {name: (knob, value)})
@@ -102,22 +102,22 @@ def _with_options(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
     return draft
 
 
-def _spelled_option(draft: Draft, words: tuple[str, ...]) -> LaunchOption:
+def _spelled_option(draft: Draft, arguments: tuple[str, ...]) -> LaunchOption:
     if not draft.job.launcher_words:
-        raise MismatchError(f"'{' '.join(words)}' needs a launcher, and the command names none")
-    option = parse_option(draft.dialect, words)
+        raise MismatchError(f"'{' '.join(arguments)}' needs a launcher, but the command has none")
+    option = parse_option(draft.dialect, arguments)
     if known(draft.dialect, option) is None:
-        raise MismatchError(f"'{' '.join(words)}' is no option of {draft.dialect.name}")
+        raise MismatchError(f"{draft.dialect.name} does not have the option '{' '.join(arguments)}'")
     return option
 
 
 def _put(draft: Draft, knob: str, option: LaunchOption) -> Draft:
-    """The draft with one option in place of all that set the same."""
-    same = [own for own in all_options(draft.job) if gives_way(draft.dialect, own, option)]
-    if same and option.meaning in {Meaning.BINDING, Meaning.MAPPING}:
-        option = joined(draft.dialect, same[-1], option)
-    job, gone = without(draft.job, lambda own: gives_way(draft.dialect, own, option))
-    overrides = [f"{' '.join(own.tokens)} (command line)" for own in gone]
+    """Return the draft with an option that replaces all options with the same effect."""
+    replaced = [current for current in all_options(draft.job) if gives_way(draft.dialect, current, option)]
+    if replaced and option.meaning in {Meaning.BINDING, Meaning.MAPPING}:
+        option = joined(draft.dialect, replaced[-1], option)
+    job, removed = without(draft.job, lambda current: gives_way(draft.dialect, current, option))
+    overrides = [f"{' '.join(current.tokens)} (command line)" for current in removed]
     variable = twin(draft.dialect, option)
     if variable and (value := process_value(draft, variable)) is not None:
         overrides.append(f"{variable}={value} (environment)")
@@ -137,11 +137,11 @@ def _with_environment(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
             draft = set_for_process(draft, name, value).noting(
                 Setting(knob, name, value, "environment", overrides)
             )
-    wanted = {path: "ro" for _, _, spelling in spellings for path in spelling.preload}
-    wanted |= {path: "ro" for _, _, spelling in spellings for path in spelling.files}
-    wanted |= {path: "ro" for _, _, spelling in spellings for path in spelling.bound}
-    wanted |= {path: "rw" for _, _, spelling in spellings for path in spelling.directories.values()}
-    job, inner_paths = bind_paths(draft.job, wanted)
+    paths = {path: "ro" for _, _, spelling in spellings for path in spelling.preload}
+    paths |= {path: "ro" for _, _, spelling in spellings for path in spelling.files}
+    paths |= {path: "ro" for _, _, spelling in spellings for path in spelling.bound}
+    paths |= {path: "rw" for _, _, spelling in spellings for path in spelling.directories.values()}
+    job, inner_paths = bind_paths(draft.job, paths)
     draft = replace(draft, job=job)
     variables = _variables(draft, spellings, inner_paths)
     return set_variables(draft, variables) if variables else draft
@@ -150,23 +150,23 @@ def _with_environment(draft: Draft, spellings: Sequence[Spelled]) -> Draft:
 def _variables(
     draft: Draft, spellings: Sequence[Spelled], inner_paths: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Variables of the ranks → knob and value; ``inner_paths``: path of the host → the one that ranks see."""
-    found: dict[str, tuple[str, str]] = {}
+    """Map variables of the ranks to knob and value; ``inner_paths`` maps host paths to paths of the ranks."""
+    variables: dict[str, tuple[str, str]] = {}
     for knob, _, spelling in spellings:
         preload = tuple(inner_paths[path] for path in spelling.preload)
         lists = (("LD_PRELOAD", preload), ("LD_LIBRARY_PATH", spelling.library_path))
-        given = {**spelling.environment, **{name: ":".join(paths) for name, paths in lists if paths}}
+        values = {**spelling.environment, **{name: ":".join(paths) for name, paths in lists if paths}}
         for path in spelling.bound:
-            given = {name: value.replace(path, inner_paths[path]) for name, value in given.items()}
-        given |= {name: inner_paths[path] for name, path in spelling.directories.items()}
-        for name, value in given.items():
+            values = {name: value.replace(path, inner_paths[path]) for name, value in values.items()}
+        values |= {name: inner_paths[path] for name, path in spelling.directories.items()}
+        for name, value in values.items():
             separator = ":" if name.startswith("LD_") else _JOINED.get(name, "")
-            if name in found and separator:
-                value = f"{found[name][1]}{separator}{value}"
-            elif name in found and found[name][1] != value:
-                value = _merged(draft.dialect, name, found[name], (knob, value))
-            found[name] = (knob, value)
-    return {name: (knob, _with_own(draft, name, value)) for name, (knob, value) in found.items()}
+            if name in variables and separator:
+                value = f"{variables[name][1]}{separator}{value}"
+            elif name in variables and variables[name][1] != value:
+                value = _merged(draft.dialect, name, variables[name], (knob, value))
+            variables[name] = (knob, value)
+    return {name: (knob, _with_own(draft, name, value)) for name, (knob, value) in variables.items()}
 
 
 def _merged(dialect: Dialect, name: str, under: tuple[str, str], over: tuple[str, str]) -> str:
@@ -177,7 +177,7 @@ def _merged(dialect: Dialect, name: str, under: tuple[str, str], over: tuple[str
 
 
 def _with_own(draft: Draft, name: str, value: str) -> str:
-    """Lists keep what the user has in them, ours in front; of tunables of one name ours counts."""
+    """Prepend a value to the user's list; for tunables of the same name, the new value counts."""
     before = rank_value(draft, name)
     if before is None or not before[0]:
         return value
@@ -185,7 +185,7 @@ def _with_own(draft: Draft, name: str, value: str) -> str:
         return f"{value}:{before[0]}"
     if name in _JOINED:
         separator = _JOINED[name]
-        ours = {part.partition("=")[0] for part in value.split(separator)}
-        kept = [part for part in before[0].split(separator) if part.partition("=")[0] not in ours]
-        return separator.join([*kept, value])
+        new_names = {part.partition("=")[0] for part in value.split(separator)}
+        remaining = [part for part in before[0].split(separator) if part.partition("=")[0] not in new_names]
+        return separator.join([*remaining, value])
     return value

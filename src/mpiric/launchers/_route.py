@@ -1,4 +1,4 @@
-"""The launch route: through the MPI library's own launcher, or through the scheduler's."""
+"""Launch route: through the launcher of the MPI library, or through the launcher of the scheduler."""
 
 from mpiric.launchers._registry import dialects
 from mpiric.model.situation import Situation
@@ -8,7 +8,7 @@ _IN_ALLOCATION = "SLURM_JOB_ID"
 
 
 def route_speller(situation: Situation, value: str) -> Spelling | None:
-    """``mpirun`` or ``srun``; None where it is the user's route already or cannot be gone from here."""
+    """Switch to ``mpirun`` or ``srun``; None if the user already uses it or it is not possible."""
     current = "srun" if situation.job.dialect == "srun" else "mpirun"
     if value == current or _IN_ALLOCATION not in situation.job.environment:
         return None
@@ -16,7 +16,7 @@ def route_speller(situation: Situation, value: str) -> Spelling | None:
         return Spelling(
             launcher_words=(situation.mpi.launcher,),
             dialect=situation.mpi.dialect,
-            note="the library's launcher starts its own daemons inside the allocation",
+            note="the launcher of the library starts its own daemons inside the allocation",
         )
     if value == "srun":
         return _by_srun(situation)

@@ -1,4 +1,4 @@
-"""Recognising a plan that a launcher's own words describe exactly."""
+"""Recognition of plans that the options of a launcher describe exactly."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,17 +11,18 @@ LEVELS = (None, Level.SOCKET, Level.NUMA, Level.CACHE)
 
 @dataclass(frozen=True)
 class Filled:
-    """``ranks`` ranks of ``width`` whole cores in every domain, side by side from its first core."""
+    """Regular placement: ``ranks`` ranks of ``width`` full cores in each domain, from its first core on."""
 
-    level: Level | None  # None: the whole node is one domain
+    level: Level | None  # None: the node is one domain
     ranks: int
     width: int
 
 
 def fillings(plan: Plan, levels: Iterable[Level | None] = LEVELS) -> tuple[Filled, ...]:
-    """Every level whose regular filling is this very plan; none for a plan that is not regular.
+    """Return the levels whose regular placement equals the plan; empty for an irregular plan.
 
-    Only whole cores count, and only where no core is withheld: launchers count domains and cores themselves.
+    Only full cores count, and only if all cores are usable, because launchers count domains and cores
+    themselves.
     """
     topology = plan.topology
     if set(plan.usable) != set(topology.pus) or any(
@@ -31,25 +32,25 @@ def fillings(plan: Plan, levels: Iterable[Level | None] = LEVELS) -> tuple[Fille
     width = len(plan.seats[0].cores)
     if plan.threads != width:
         return ()
-    whole = CoreSet(topology, topology.cores)
-    found = []
+    node = CoreSet(topology, topology.cores)
+    shapes = []
     for level in levels:
-        domains = whole.domains(level) if level else (whole,)
-        each, rest = divmod(plan.ranks_per_node, len(domains))
-        if rest or any(each * width > len(domain.cores) for domain in domains):
+        domains = node.domains(level) if level else (node,)
+        per_domain, remainder = divmod(plan.ranks_per_node, len(domains))
+        if remainder or any(per_domain * width > len(domain.cores) for domain in domains):
             continue
-        expected = [cores for domain in domains for cores in domain.packed(each, width)]
+        expected = [cores for domain in domains for cores in domain.packed(per_domain, width)]
         if expected == [seat.cores for seat in plan.seats]:
-            found.append(Filled(level, each, width))
-    return tuple(found)
+            shapes.append(Filled(level, per_domain, width))
+    return tuple(shapes)
 
 
 def whole_cores(plan: Plan) -> bool:
-    """Whether every rank has whole cores, so that a list of cores is complete."""
+    """Return whether each rank has full cores, so that a list of cores is complete."""
     return all(set(seat.pus) == {pu for core in seat.cores for pu in core.pus} for seat in plan.seats)
 
 
 def logical_pus(plan: Plan) -> dict[int, int]:
-    """OS index → hwloc's logical index of every hardware thread."""
+    """Map the OS index of each hardware thread to hwloc's logical index."""
     in_order = [pu for core in plan.topology.cores for pu in core.pus]
     return {pu: number for number, pu in enumerate(in_order)}

@@ -1,4 +1,4 @@
-"""Dialects found by name or by banner."""
+"""Spelling of knobs by a dialect, and recognition of launchers by their banner."""
 
 from mpiric.launchers._hosts import names_speller
 from mpiric.launchers._registry import dialects
@@ -7,19 +7,19 @@ from mpiric.model.spelling import Spelling
 
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
-    """How the job's launcher writes a knob's value; None when it has no syntax for it here."""
+    """Return how the job's launcher writes a knob's value; None if it has no syntax for it."""
     speller = names_speller if knob == "host-names" else dialects()[situation.job.dialect].spellings.get(knob)
     return None if speller is None else speller(situation, value)
 
 
 def spell_carried(knob: str, value: str, situation: Situation) -> Spelling | None:
-    """Return how the launcher keeps a value that the user did not choose; None: as a chosen one."""
+    """Return how the launcher keeps a default that the user did not set; None: like a chosen value."""
     speller = dialects()[situation.job.dialect].spellings_of_carried.get(knob)
     return None if speller is None else speller(situation, value)
 
 
 def recognise_launcher(banner: str) -> tuple[str, str] | None:
-    """What a launcher prints for ``--version`` → its dialect and version; None when nobody knows it."""
+    """Return dialect and version from the output of ``--version``; None if no dialect recognises it."""
     for name, dialect in dialects().items():
         version = dialect.recognise_version(banner)
         if version is not None:

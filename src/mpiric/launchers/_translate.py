@@ -1,4 +1,4 @@
-"""The same job under another launcher: options by their meaning, refused where there is no counterpart."""
+"""Translation of a job to another launcher: by the meaning of options, refused without a counterpart."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,40 +12,40 @@ from mpiric.model.count import count_of
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
 
-# Said by the other launcher without a word, or of no use to it: the program runs as it did.
+# Default of other launchers, or useless for them: the program runs in the same way without it.
 _DISPENSABLE = frozenset({Meaning.SEPARATOR, Meaning.PROCESS_MANAGER})
 
-# Mean the same only to launchers of one family, which write them alike.
+# Only has the same meaning for launchers of one family, which also write it in the same way.
 _OF_ONE_FAMILY = frozenset({Meaning.MPI_PARAMETER, Meaning.BOOTSTRAP, Meaning.OTHER})
 
 
 def translate(
     job: Job, target: Dialect, launcher_words: Words, *, crowded: bool = False
 ) -> tuple[Job, dict[str, str]]:
-    """The job, and what must become variables of the ranks because the launcher has no option for it.
+    """Return the job, and the variables that replace options the target launcher does not have.
 
-    A ``crowded`` job has more ranks than CPUs: launchers that have to be told so are.
-    Raises MismatchError naming the option that cannot be carried over, and why.
+    A ``crowded`` job has more ranks than CPUs, which some launchers must be told by an option.
+    Raises MismatchError that names an option without a counterpart, and the reason.
     """
     source = dialects()[job.dialect]
     if not job.launcher_words:
         raise MismatchError(
-            "the command names no launcher, so none can be put in its place",
-            hint=f"write one in front of the program: mpirun -n 2 {job.program[0]}",
+            "the command has no launcher that could be replaced",
+            hint=f"write a launcher in front of the program: mpirun -n 2 {job.program[0]}",
         )
     if source.name == target.name:
         return replace(job, launcher_words=launcher_words), {}
     job = _with_all_slots(job, source)
     if job.ranks is None:
         raise MismatchError(
-            f"the command gives no number of ranks, and {target.name} needs one",
+            f"the command does not set the number of ranks, but {target.name} needs it",
             hint="add the number of ranks (-n) to the launch line",
         )
     translated = [_segment(source, target, segment, job) for segment in job.segments]
     variables = translated[0][1]
-    if any(others != variables for _, others in translated):
+    if any(other_variables != variables for _, other_variables in translated):
         raise MismatchError(
-            f"the programs of the launch get different variables: {target.name} cannot do that"
+            f"the programs of the launch get different variables, which {target.name} does not support"
         )
     segments = tuple(_allowed(target, segment, crowded=crowded) for segment, _ in translated)
     job = replace(job, launcher_words=launcher_words, segments=segments)
@@ -53,16 +53,16 @@ def translate(
 
 
 def _allowed(target: Dialect, segment: Segment, *, crowded: bool) -> Segment:
-    """The segment, with leave to start more ranks than CPUs where it needs that and lacks it."""
+    """Return the segment with permission to oversubscribe if the launcher needs it."""
     write = target.write.get(Meaning.OVERSUBSCRIBE)
-    words = write(()) if crowded and write and segment.first(Meaning.OVERSUBSCRIBE) is None else None
-    if not words:
+    arguments = write(()) if crowded and write and segment.first(Meaning.OVERSUBSCRIBE) is None else None
+    if not arguments:
         return segment
-    return replace(segment, options=(parse_option(target, words), *segment.options))
+    return replace(segment, options=(parse_option(target, arguments), *segment.options))
 
 
 def _with_all_slots(job: Job, source: Dialect) -> Job:
-    """The job with as many ranks as its hosts have slots, where that is the launcher's default."""
+    """Return the job with as many ranks as slots if that is the default of its launcher."""
     form = source.hosts
     if job.ranks is not None or form is None or not form.fills:
         return job
@@ -82,16 +82,16 @@ def _segment(source: Dialect, target: Dialect, segment: Segment, job: Job) -> tu
     for option in segment.options:
         for meaning, values in _facets(source, target, segment, option, job):
             if meaning is Meaning.OVERSUBSCRIBE and meaning not in target.write:
-                continue  # any number of ranks is started
+                continue  # the target starts any number of ranks
             if meaning in _DISPENSABLE or (meaning, values) == (Meaning.ENVIRONMENT_LIMIT, ("all",)):
                 continue
             name = _as_variable(source, target, option, (meaning, values))
             if name:
                 variables[name] = values[-1]
                 continue
-            words = _counterpart(source, target, segment, option, (meaning, values))
-            if words:
-                new = parse_option(target, words)
+            arguments = _counterpart(source, target, segment, option, (meaning, values))
+            if arguments:
+                new = parse_option(target, arguments)
                 key = identity(target, new)
                 options[key] = joined(target, options[key], new) if key in options else new
     return Segment(tuple(options.values()), segment.program), variables
@@ -100,13 +100,13 @@ def _segment(source: Dialect, target: Dialect, segment: Segment, job: Job) -> tu
 def _facets(
     source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, job: Job
 ) -> tuple[Facet, ...]:
-    """Meanings of an option; hosts in a form that the other launcher takes."""
+    """Return the meanings of an option, with hosts in a form that the target launcher accepts."""
     foreign = source.hosts is not target.hosts
     if option.meaning not in {Meaning.HOSTS, Meaning.HOSTFILE} or not foreign:
         return source.facets(option)
     form, is_file = source.hosts, option.meaning is Meaning.HOSTFILE
     if is_file and segment.first(Meaning.HOSTS) is not None:
-        return ()  # of the two the list counts
+        return ()  # the list overrides the file
     if is_file and (form is None or option.values[0] not in job.host_files):
         raise _refusal(option, target, "the file cannot be read")
     ranks = segment.first(Meaning.RANKS)
@@ -115,21 +115,21 @@ def _facets(
     hosts, count = read_hosts(source.hosts, segment, job.host_files), int(ranks.values[0])
     per_node = _on_each(source, segment)
     even = tuple(replace(host, slots=per_node or -(-count // len(hosts))) for host in hosts)
-    found = host_facets(target, hosts, seated(hosts if form.has_slots and not per_node else even, count))
-    if found is None:
-        raise _refusal(option, target, "it has no syntax for hosts that are filled like this")
-    return tuple(facet for facet in found if not per_node or facet[0] is not Meaning.RANKS_PER_NODE)
+    facets = host_facets(target, hosts, seated(hosts if form.has_slots and not per_node else even, count))
+    if facets is None:
+        raise _refusal(option, target, "it has no syntax for hosts with these numbers of ranks")
+    return tuple(facet for facet in facets if not per_node or facet[0] is not Meaning.RANKS_PER_NODE)
 
 
 def _on_each(source: Dialect, segment: Segment) -> int:
-    """Ranks per node of the segment, 0 when it gives none."""
+    """Return the ranks per node of a segment, 0 if not set."""
     facets = (facet for option in segment.options for facet in source.facets(option))
     text = next((values[0] for meaning, values in facets if meaning is Meaning.RANKS_PER_NODE), "")
     return count_of(text)
 
 
 def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: Facet) -> str:
-    """Name of the variable that takes an option's place under a launcher that belongs to no MPI library."""
+    """Return the variable that replaces an option under a launcher that belongs to no MPI library."""
     meaning, values = facet
     if meaning is Meaning.ENVIRONMENT and meaning not in target.write and len(values) == 2:
         return values[0]
@@ -137,36 +137,36 @@ def _as_variable(source: Dialect, target: Dialect, option: LaunchOption, facet: 
 
 
 def joined(dialect: Dialect, under: LaunchOption, over: LaunchOption) -> LaunchOption:
-    """One option for both, the second winning; raises MismatchError where that cannot be."""
+    """Return one option for both, the second overriding the first. Raises MismatchError if impossible."""
     if under.values == over.values:
         return over
     merged = dialect.merge(over.meaning, under.values[-1], over.values[-1]) if over.values else None
-    words = None if merged is None else dialect.write[over.meaning]((*over.values[:-1], merged))
-    if words is None:
+    arguments = None if merged is None else dialect.write[over.meaning]((*over.values[:-1], merged))
+    if arguments is None:
         raise MismatchError(f"'{' '.join(under.tokens)}' contradicts '{' '.join(over.tokens)}'")
-    return parse_option(dialect, words)
+    return parse_option(dialect, arguments)
 
 
 def _counterpart(
     source: Dialect, target: Dialect, segment: Segment, option: LaunchOption, facet: Facet
 ) -> Words | None:
     meaning, values = facet
-    words: Words | None = None
+    arguments: Words | None = None
     if meaning is Meaning.ENVIRONMENT and meaning not in target.write:
         return ()  # passed on by default
     if meaning is Meaning.NODES and meaning not in target.write:
-        words = _by_ranks_per_node(target, segment, values[0])
+        arguments = _by_ranks_per_node(target, segment, values[0])
     elif meaning is Meaning.BINDING:
-        words = _by_level(target, meaning, source.binding_words, target.binding_words, values[0])
+        arguments = _by_level(target, meaning, source.binding_words, target.binding_words, values[0])
     elif meaning is Meaning.MAPPING:
-        words = _by_level(target, meaning, source.mapping_words, target.mapping_words, values[0])
+        arguments = _by_level(target, meaning, source.mapping_words, target.mapping_words, values[0])
     elif meaning in _OF_ONE_FAMILY:
-        words = option.tokens if _are_kin(source, target) and known(target, option) else None
+        arguments = option.tokens if _are_kin(source, target) and known(target, option) else None
     elif meaning in target.write:
-        words = target.write[meaning](values)
-    if words is None:
+        arguments = target.write[meaning](values)
+    if arguments is None:
         raise _refusal(option, target, "it has no counterpart")
-    return words
+    return arguments
 
 
 def _are_kin(source: Dialect, target: Dialect) -> bool:
@@ -191,7 +191,7 @@ def _by_level(
 
 
 def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words | None:
-    """``-N 2`` of 8 ranks is 4 ranks on each node, unless that is set already."""
+    """Write ``-N 2`` of 8 ranks as 4 ranks per node, unless that is already set."""
     if segment.first(Meaning.RANKS_PER_NODE) is not None:
         return ()
     ranks = segment.first(Meaning.RANKS)
@@ -204,5 +204,5 @@ def _by_ranks_per_node(target: Dialect, segment: Segment, nodes: str) -> Words |
 def _refusal(option: LaunchOption, target: Dialect, reason: str) -> MismatchError:
     return MismatchError(
         f"'{' '.join(option.tokens)}' cannot be translated for {target.name}: {reason}",
-        hint="leave the option out, or keep the launcher",
+        hint="remove the option, or keep the launcher",
     )

@@ -1,4 +1,4 @@
-"""Variables of the ranks: by the launcher's environment where that suffices, else by its options."""
+"""Variables of the ranks: set in the launcher's environment if that suffices, else by its options."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,12 +12,12 @@ from mpiric.model.count import number_of
 from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Setting
 
-# The dynamic linker acts on these in every program that sees them, the launcher itself included.
+# The dynamic linker applies these in each program that has them, including the launcher.
 _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})
 
 
 def rank_value(draft: Draft, name: str) -> tuple[str, str] | None:
-    """Value that the ranks see of a variable at present, and where it was set."""
+    """Return the value of a variable that the ranks currently get, and where it was set."""
     inside = container_variables(draft.job)
     if name in inside:
         return inside[name], "container option"
@@ -33,13 +33,13 @@ def rank_value(draft: Draft, name: str) -> tuple[str, str] | None:
 
 
 def given_to_ranks(job: Job, name: str) -> str:
-    """Value that the ranks of a command see of a variable, "" when they see none."""
+    """Return the value of a variable that the ranks of a command get, "" if none."""
     value = rank_value(start(job, dialects()[job.dialect]), name)
     return value[0] if value else ""
 
 
 def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Draft:
-    """Set ``name → (knob, value)`` for the ranks, whatever stands between them and us."""
+    """Set ``name → (knob, value)`` for the ranks, through launchers and containers."""
     before = {name: rank_value(draft, name) for name in variables}
     replaced: dict[str, tuple[str, ...]] = {}
     for name in sorted(variables):
@@ -49,8 +49,8 @@ def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Dra
     in_process = {name: value for name, value in outside.items() if name not in by_option}
     for name in sorted(variables):
         knob, value = variables[name]
-        own = before[name]
-        overrides = [f"{name}={own[0]} ({own[1]})"] if own else []
+        previous = before[name]
+        overrides = [f"{name}={previous[0]} ({previous[1]})"] if previous else []
         by_environment = any(outer == name or outer.endswith(f"ENV_{name}") for outer in in_process)
         where = "environment" if by_environment else "command line"
         draft = draft.noting(Setting(knob, name, value, where, "; ".join([*overrides, *replaced[name]])))
@@ -58,7 +58,7 @@ def set_variables(draft: Draft, variables: Mapping[str, tuple[str, str]]) -> Dra
 
 
 def unset_variable(draft: Draft, knob: str, name: str) -> Draft:
-    """Take a variable away from the ranks; nothing to report when they do not have it."""
+    """Remove a variable from the ranks; nothing is reported if they do not have it."""
     before = rank_value(draft, name)
     draft, _ = _withdraw(draft, name)
     draft = unset_for_process(draft, name)
@@ -68,13 +68,13 @@ def unset_variable(draft: Draft, knob: str, name: str) -> Draft:
 
 
 def _withdraw(draft: Draft, name: str) -> tuple[Draft, tuple[str, ...]]:
-    """The draft without the user's own setting of a variable, or an option for the same that would win."""
+    """Return the draft without the user's setting of a variable, or an option with the same effect."""
     dialect = draft.dialect
     job, _ = without(draft.job, lambda o: o.meaning is Meaning.ENVIRONMENT and o.values[0] == name)
     job, twins = without(job, lambda o: o.meaning is not Meaning.ENVIRONMENT and twin(dialect, o) == name)
     if dialect.variable_list is not None:
         job = dialect.variable_list.without(job, name)
-    job = map_containers(job, lambda engine, words: engine.withdraw(words, name))
+    job = map_containers(job, lambda engine, arguments: engine.withdraw(arguments, name))
     return replace(draft, job=job), tuple(f"{' '.join(o.tokens)} (command line)" for o in twins)
 
 
@@ -90,7 +90,7 @@ def _by_option(draft: Draft, name: str, value: str) -> bool:
 
 
 def needs_forwarding(draft: Draft) -> bool:
-    """Whether some rank may sit on another node than the launcher."""
+    """Return whether a rank may run on another node than the launcher."""
     job = draft.job
     elsewhere = {Meaning.HOSTS, Meaning.HOSTFILE, Meaning.NODES}
     if any(option.meaning in elsewhere for option in all_options(job)):
@@ -120,10 +120,12 @@ def _forward(draft: Draft, by_option: Mapping[str, str], in_process: Mapping[str
         draft = set_for_process(draft, name, in_process[name])
     if dialect.variable_list is not None:
         for name in sorted(by_option):
-            draft = unset_for_process(draft, name)  # what srun has would win over the list
+            draft = unset_for_process(draft, name)  # the environment of srun would override the list
         more = {**(dict.fromkeys(in_process) if limited else {}), **by_option}
         return replace(draft, job=dialect.variable_list.extended(draft.job, more)) if more else draft
-    words = [dialect.write[Meaning.ENVIRONMENT]((name, value)) for name, value in sorted(by_option.items())]
-    options = [parse_option(dialect, word) for word in words if word]
+    arguments = [
+        dialect.write[Meaning.ENVIRONMENT]((name, value)) for name, value in sorted(by_option.items())
+    ]
+    options = [parse_option(dialect, word) for word in arguments if word]
     job = in_front(draft.job, options, every_segment=dialect.environment_in_every_segment)
     return replace(draft, job=job)

@@ -1,6 +1,6 @@
-"""Lists of words, written as they are read."""
+"""Lists of words from one string."""
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text."""
+    """Return the words of a text."""
     return tuple(text.split())

@@ -1,8 +1,8 @@
 """Cray's ``aprun`` (ALPS): short options, some of two letters after one dash.
 
-A plan is ranks per NUMA node and depth, or a list of CPUs for each rank: each thread of a rank is bound to
-the next CPU of its list, so a core is named by its first hardware thread.
-Source: aprun(1) and "Run Applications Using the aprun Command" (HPE, S-2496); not run here.
+A plan becomes ranks per NUMA node and depth, or a list of CPUs for each rank: each thread of a rank is bound
+to the next CPU of its list, so a core is named by its first hardware thread. Sources: aprun(1) and "Run
+Applications Using the aprun Command" (HPE, S-2496); not tested on such a system.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ _OPTIONS = (
 
 
 def _mapping(situation: Situation, value: str) -> Spelling | None:
-    """Ranks fill a NUMA node before the next unless their number on each is limited."""
+    """Limit the ranks on each NUMA node; by default, ranks fill a node before the next one."""
     nodes = len(situation.machine.topology.numa_nodes)
     ranks = ranks_per_node(situation)
     if value != "spread-numa" or ranks is None or nodes < 2:
@@ -52,25 +52,23 @@ _HUGE = {HugePages.UNSAID: "", HugePages.PREFERRED: "h", HugePages.REQUIRED: "hs
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``aprun``."""
+    """Return the options of ``aprun``."""
     request = plan.request
     smt = max(len(core.pus) for core in plan.topology.cores)
     shared = any(len(seat.cores) < plan.threads for seat in plan.seats)
-    words = ["aprun", "-n", str(request.ranks), "-N", str(plan.ranks_per_node), "-d", str(plan.threads)]
-    words += ["-j", str(smt if shared else 1)]
+    argv = ["aprun", "-n", str(request.ranks), "-N", str(plan.ranks_per_node), "-d", str(plan.threads)]
+    argv += ["-j", str(smt if shared else 1)]
     if request.memory_mib:
-        words += ["-m", f"{request.memory_mib}{_HUGE[request.huge_pages]}"]
+        argv += ["-m", f"{request.memory_mib}{_HUGE[request.huge_pages]}"]
     if plan.hosts:
-        words += ["-L", ",".join(plan.hosts)]
+        argv += ["-L", ",".join(plan.hosts)]
     within = all(len({core.numa_node for core in seat.cores}) == 1 for seat in plan.seats)
-    # A rank wider than a NUMA node would get the memory of one only.
+    # A rank wider than a NUMA node would only get the memory of one node.
     if len(plan.topology.numa_nodes) > 1 and within:
-        words += [*_per_numa(plan), "-ss"]
-    whole = any(len(thread) > 1 for seat in plan.seats for thread in seat.threads)
-    note = "-j 1 names a core by its first hardware thread" if whole else ""
-    return Emission(
-        (*words, "-cc", _planned_binding(plan)), openmp_variables(plan), exact=not note, note=note
-    )
+        argv += [*_per_numa(plan), "-ss"]
+    has_full_cores = any(len(thread) > 1 for seat in plan.seats for thread in seat.threads)
+    note = "-j 1 names a core by its first hardware thread" if has_full_cores else ""
+    return Emission((*argv, "-cc", _planned_binding(plan)), openmp_variables(plan), exact=not note, note=note)
 
 
 def _per_numa(plan: Plan) -> tuple[str, ...]:
@@ -87,15 +85,15 @@ def _planned_binding(plan: Plan) -> str:
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """A section for each kind of node (MPMD): its ``-L``, ``-N``, ``-S`` and ``-cc`` are its own."""
-    first, *others = (_emit(plan) for plan in plans)
-    words = [*first.argv]
-    for other in others:
-        words += [PROGRAM, ":", *other.argv[1:]]
-    every = (first, *others)
-    notes = dict.fromkeys(filter(None, (*(each.note for each in every), REPEATED)))
-    exact = all(each.exact for each in every)
-    return Emission(tuple(words), shared_variables(plans), exact=exact, note="; ".join(notes))
+    """Return a section for each kind of node (MPMD) with its own ``-L``, ``-N``, ``-S`` and ``-cc``."""
+    first, *more = (_emit(plan) for plan in plans)
+    argv = [*first.argv]
+    for other in more:
+        argv += [PROGRAM, ":", *other.argv[1:]]
+    sections = (first, *more)
+    notes = dict.fromkeys(filter(None, (*(section.note for section in sections), REPEATED)))
+    exact = all(section.exact for section in sections)
+    return Emission(tuple(argv), shared_variables(plans), exact=exact, note="; ".join(notes))
 
 
 DIALECT = Dialect(

@@ -1,4 +1,4 @@
-"""No launcher: the program itself, or a script that starts one; all that reaches it is the environment."""
+"""No launcher: the program itself, or a script that starts a launcher; only the environment reaches it."""
 
 from mpiric.launchers._dialect import Dialect, Grammar, Speller
 from mpiric.launchers._registry import dialects
@@ -7,7 +7,7 @@ from mpiric.model.spelling import Spelling
 
 
 def _inside(knob: str) -> Speller:
-    """Variables for the launcher of the MPI library, which the script is taken to call."""
+    """Return the speller by variables of the MPI library's launcher, which the script presumably calls."""
 
     def spell(situation: Situation, value: str) -> Spelling | None:
         launcher = dialects().get(situation.mpi.dialect)

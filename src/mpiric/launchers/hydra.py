@@ -1,10 +1,9 @@
-"""hydra as MPICH and MVAPICH ship it; binds by options of its own.
+"""hydra of MPICH and MVAPICH; it binds by its own options.
 
-A plan is a level of the machine where that means it, else a mask for each rank. ``-bind-to core:4`` needs
-``-map-by core:4``: mapped by core each rank would start one core after the last. ``-map-by numa`` deals
-ranks out one by one, so it means a plan only with one rank a NUMA node. Masks of ``user:`` are of the
-kernel's numbers.
-Source: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
+A plan becomes a level of the machine if that describes it, else a mask for each rank. ``-bind-to core:4``
+needs ``-map-by core:4``: mapped by core, ranks would start only one core apart. ``-map-by numa`` assigns
+ranks round-robin, so it only describes plans with one rank per NUMA node. Masks of ``user:`` use the numbers
+of the kernel. Sources: src/pm/hydra/mpiexec/options.c and src/pm/hydra/lib/tools/topo of MPICH.
 """
 
 from collections.abc import Sequence
@@ -41,20 +40,20 @@ def _mapping(situation: Situation, value: str) -> Spelling | None:
         return Spelling(options=(("-ppn", "1"),)) if situation.nodes > 1 else None
     if value not in _MAPPING:
         return None
-    # hydra ignores a mapping without a binding; "core" gives way to any binding chosen beside it.
+    # hydra ignores a mapping without a binding; any other binding overrides "core".
     bound = situation.job.segments[0].first(Meaning.BINDING)
-    given = bound is not None or "HYDRA_BINDING" in situation.job.environment
+    is_bound = bound is not None or "HYDRA_BINDING" in situation.job.environment
     word = _MAPPING[value]
     if bound is not None and word == "core" and bound.values[0].startswith("core:"):
         word = bound.values[0]
-    binding = () if given else (("-bind-to", "core"),)
+    binding = () if is_bound else (("-bind-to", "core"),)
     return Spelling(options=(*binding, ("-map-by", word)))
 
 
 def _carried_binding(situation: Situation, value: str) -> Spelling | None:
-    """The binding of another library's ranks, through a variable that MPI_Comm_spawn survives.
+    """Keep the default binding of another library by a variable, which does not break MPI_Comm_spawn.
 
-    After ``-bind-to`` on the command line, hydra of MPICH 5.0 ends a program that spawns: "duplicate setting:
+    With ``-bind-to`` on the command line, hydra of MPICH 5.0 ends a program that spawns: "duplicate setting:
     binding". Proxies on other nodes do not get the variable.
     """
     if value not in _BINDING or situation.nodes > 1:
@@ -63,7 +62,7 @@ def _carried_binding(situation: Situation, value: str) -> Spelling | None:
 
 
 def _threads(situation: Situation, value: str) -> Spelling | None:
-    """Mapped as it is bound: ``-bind-to core:4 -map-by core`` would shift each rank by one core only."""
+    """Map by the width of the binding; ``-map-by core`` would place ranks only one core apart."""
     if not count_of(value):
         return None
     wide = f"core:{cores_for(situation, value)}"
@@ -71,7 +70,7 @@ def _threads(situation: Situation, value: str) -> Spelling | None:
 
 
 def _merge(meaning: Meaning, under: str, over: str) -> str | None:
-    """A width stays under ``core`` and never changes the level of a mapping."""
+    """Merge placements: a width stays if ``core`` follows, and never changes the level of a mapping."""
     if over == "core" and under.startswith("core:"):
         return under
     if meaning is Meaning.MAPPING and over.startswith("core:") and under != "core":
@@ -80,7 +79,7 @@ def _merge(meaning: Meaning, under: str, over: str) -> str | None:
 
 
 def _facets(option: LaunchOption) -> tuple[Facet, ...]:
-    """``core:4`` is the binding and the width of a rank."""
+    """Return the meanings of an option: ``core:4`` is the binding and the width of a rank."""
     level, _, width = option.values[0].partition(":") if option.meaning is Meaning.BINDING else ("", "", "")
     if level == "core" and width.isdigit():
         return ((Meaning.BINDING, (level,)), (Meaning.THREADS_PER_RANK, (width,)))
@@ -91,19 +90,19 @@ _OBJECTS = {Level.SOCKET: "socket", Level.NUMA: "numa"}
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``mpiexec``."""
-    words = ["mpiexec", "-n", str(plan.request.ranks)]
+    """Return the options of ``mpiexec``."""
+    argv = ["mpiexec", "-n", str(plan.request.ranks)]
     if plan.nodes > 1:
-        words += ["-ppn", str(plan.ranks_per_node)]
+        argv += ["-ppn", str(plan.ranks_per_node)]
     if plan.hosts:
-        words += ["-hosts", ",".join(plan.hosts)]
-    return Emission((*words, *_planned_binding(plan)), openmp_variables(plan))
+        argv += ["-hosts", ",".join(plan.hosts)]
+    return Emission((*argv, *_planned_binding(plan)), openmp_variables(plan))
 
 
 def _planned_binding(plan: Plan) -> tuple[str, ...]:
     for shape in fillings(plan, (None, Level.SOCKET, Level.NUMA)):
-        if words := _level(shape):
-            return words
+        if argv := _level(shape):
+            return argv
     masks = ",".join("+".join(str(pu) for pu in seat.pus) for seat in plan.seats)
     return ("-bind-to", f"user:{masks}")
 
@@ -116,10 +115,10 @@ def _level(shape: Filled) -> tuple[str, ...]:
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """The binding is an option of the whole launch, and every proxy takes its list from the start."""
+    """Let each rank bind itself, because hydra applies one list of masks to the hosts of a launch."""
     hosts = ",".join(f"{host}:{count}" for host, count in hosts_with_ranks(plans))
-    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "-hosts", hosts, "-bind-to", "none")
-    return bound_inside(plans, words)
+    argv = ("mpiexec", "-n", str(ranks_in_all(plans)), "-hosts", hosts, "-bind-to", "none")
+    return bound_inside(plans, argv)
 
 
 DIALECT = Dialect(
@@ -154,7 +153,7 @@ DIALECT = Dialect(
         "binding": by_variable("HYDRA_BINDING", _BINDING),
         "mapping": by_variable("HYDRA_MAPPING", _MAPPING),
     },
-    process_manager="pmi2",  # Slurm's own, which works with every MPICH since 3
+    process_manager="pmi2",  # part of Slurm; works with all versions of MPICH since 3
     hosts=HOSTS,
     binding_words=_BINDING,
     mapping_words=_MAPPING,

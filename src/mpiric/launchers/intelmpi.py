@@ -1,7 +1,7 @@
-"""Intel MPI's hydra: the same options with more of its own; pins by variables.
+"""hydra of Intel MPI: the same options and more; it binds by variables.
 
-A plan is a list of masks, one for each rank of a node: ``I_MPI_PIN_DOMAIN=[m1,…,mn]``, hexadecimal, of the
-kernel's numbers; or ``I_MPI_PIN_PROCESSOR_LIST`` for one hardware thread a rank.
+A plan becomes a list of masks, one per rank of a node: ``I_MPI_PIN_DOMAIN=[m1,…,mn]``, hexadecimal, with the
+numbers of the kernel; or ``I_MPI_PIN_PROCESSOR_LIST`` for one hardware thread per rank.
 Source: Intel MPI Library Developer Reference, "Global Hydra Options" and "Process Pinning".
 """
 
@@ -27,7 +27,7 @@ _ORDERS = {"compact": "compact", "spread-numa": "scatter", "spread-package": "sc
 
 
 def _variables(**variables: str) -> Spelling:
-    """Variables written as options, so that those of several knobs are joined before they are set."""
+    """Write variables as options, so that values of several knobs are joined before they are set."""
     return Spelling(options=tuple(("-genv", name, value) for name, value in variables.items()))
 
 
@@ -46,26 +46,26 @@ def _mapping(situation: Situation, value: str) -> Spelling | None:
 
 
 def _threads(_situation: Situation, value: str) -> Spelling | None:
-    """Domains are measured in hardware threads."""
+    """Set the size of domains, which is counted in hardware threads."""
     if not count_of(value):
         return None
     return _variables(I_MPI_PIN="1", I_MPI_PIN_DOMAIN=f"{value}:compact")
 
 
 def _as_variables(speller: Speller) -> Speller:
-    """The same by plain variables; None where an option that is no ``-genv`` is needed."""
+    """Return a speller that sets plain variables; None for options other than ``-genv``."""
 
     def spell(situation: Situation, value: str) -> Spelling | None:
         spelling = speller(situation, value)
-        if spelling is None or any(words[0] != "-genv" for words in spelling.options):
+        if spelling is None or any(argv[0] != "-genv" for argv in spelling.options):
             return None
-        return Spelling(environment={words[1]: words[2] for words in spelling.options})
+        return Spelling(environment={argv[1]: argv[2] for argv in spelling.options})
 
     return spell
 
 
 def _merge(meaning: Meaning, under: str, over: str) -> str | None:
-    """Two values of one pinning variable: off stays off, a wide domain stays wide, a core gives way."""
+    """Merge values of a pinning variable: off and wide domains stay, a single core is replaced."""
     if meaning is not Meaning.ENVIRONMENT:
         return placement_above(meaning, under, over)
     pair = {under, over}
@@ -79,17 +79,17 @@ def _merge(meaning: Meaning, under: str, over: str) -> str | None:
 
 
 def _write_binding(values: Words) -> Words:
-    """Binding as variables of the ranks, by which Intel MPI pins."""
+    """Write the binding as variables of the ranks, which Intel MPI uses for pinning."""
     name, value = ("I_MPI_PIN", "0") if values[0] == "none" else ("I_MPI_PIN_DOMAIN", values[0])
     return ("-genv", name, value)
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``mpiexec`` and the variables."""
-    words = ["mpiexec", "-n", str(plan.request.ranks), "-ppn", str(plan.ranks_per_node)]
+    """Return the options of ``mpiexec`` and the variables."""
+    argv = ["mpiexec", "-n", str(plan.request.ranks), "-ppn", str(plan.ranks_per_node)]
     if plan.hosts:
-        words += ["-hosts", ",".join(plan.hosts)]
-    return Emission(tuple(words), {"I_MPI_PIN": "1", **_pinning(plan), **openmp_variables(plan)})
+        argv += ["-hosts", ",".join(plan.hosts)]
+    return Emission(tuple(argv), {"I_MPI_PIN": "1", **_pinning(plan), **openmp_variables(plan)})
 
 
 def _pinning(plan: Plan) -> dict[str, str]:
@@ -99,14 +99,14 @@ def _pinning(plan: Plan) -> dict[str, str]:
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """A section for each host, the pinning being a variable of that section ("Process Pinning")."""
-    words = ["mpiexec"]
+    """Return a section for each host, with its pinning as a variable of the section ("Process Pinning")."""
+    argv = ["mpiexec"]
     for plan in plans:
         for host, count in hosts_with_ranks([plan]):
-            words += [PROGRAM, ":"] if len(words) > 1 else []
-            words += ["-host", host, "-n", str(count)]
-            words += [word for name, value in _pinning(plan).items() for word in ("-env", name, value)]
-    return Emission(tuple(words), {"I_MPI_PIN": "1", **shared_variables(plans)}, note=REPEATED)
+            argv += [PROGRAM, ":"] if len(argv) > 1 else []
+            argv += ["-host", host, "-n", str(count)]
+            argv += [word for name, value in _pinning(plan).items() for word in ("-env", name, value)]
+    return Emission(tuple(argv), {"I_MPI_PIN": "1", **shared_variables(plans)}, note=REPEATED)
 
 
 DIALECT = Dialect(
@@ -124,7 +124,7 @@ DIALECT = Dialect(
         *flags("ordered-output pmi-aggregate pmi-noaggregate V v6"),
         *valued("genvexcl path gdb-args gdba gtool gtoolfile hosts-group tune tmpdir gpath gwdir r rsh"),
         *valued("bootstrap-exec-args pmi-connect branch-count use-app-topology"),
-        *valued("binding bind-to map-by membind"),  # taken and ignored
+        *valued("binding bind-to map-by membind"),  # accepted and ignored
     ),
     recognise_version=version_by(r"Intel\(R\) MPI Library[^\n]*?Version (\S+)"),
     write={

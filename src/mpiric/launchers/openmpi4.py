@@ -1,9 +1,8 @@
-"""Open MPI up to 4: ``orterun``. Words are matched whole, after one dash or two; no ``--name=value``.
+"""Open MPI up to 4: ``orterun``. Options are matched completely, with one dash or two; no ``--name=value``.
 
-A plan is ``ppr`` with ``pe``, or a rankfile of hardware threads by the kernel's numbers:
-``rmaps_rank_file_physical`` makes its numbers those (orte/mca/rmaps/rank_file). ``--cpu-list`` sorts what
-it is given, so it cannot express an order.
-Source: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 4.1.
+A plan becomes ``ppr`` with ``pe``, or a rankfile of hardware threads by the kernel's numbers, which
+``rmaps_rank_file_physical`` selects (orte/mca/rmaps/rank_file). ``--cpu-list`` sorts its numbers, so it
+cannot express an order. Sources: orte/mca/schizo/ompi/schizo_ompi.c and opal/util/cmd_line.c of Open MPI 4.1.
 """
 
 from collections.abc import Sequence
@@ -53,7 +52,7 @@ _RANKFILE = ("--mca", "rmaps_rank_file_physical", "1", "--rankfile", _FILE)
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``mpirun``."""
+    """Return the options of ``mpirun``."""
     forward, variables = forwarded(plan)
     start = ("mpirun", "-np", str(plan.request.ranks), *words_for_hosts(plan))
     if filled := fillings(plan):
@@ -65,7 +64,7 @@ def _emit(plan: Plan) -> Emission:
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """A rankfile."""
+    """Return a launch with a rankfile."""
     return uneven(plans, _RANKFILE, _FILE, lambda _, seat: pu_list(seat.pus))
 
 

@@ -1,9 +1,9 @@
-"""Open MPI 5 and later: ``prterun`` of PRRTE behind ``mpirun``. Read by getopt_long, one dash being made two.
+"""Open MPI 5 and later: ``prterun`` of PRRTE as ``mpirun``. Parsed by getopt_long; one dash counts as two.
 
-A plan is ``ppr`` with ``pe``, an ordered list of cores, or a rankfile. ``pe-list`` and rankfiles count
-cores as hwloc does, or hardware threads with ``hwtcpus``; both seen with ``--display map`` of PRRTE 3. An
-ordered list gives each rank one entry, so wide ranks need the file.
-Source: src/mca/schizo/ompi/schizo_ompi.c of PRRTE 3 and src/util/pmix_cmd_line.c of OpenPMIx 5.
+A plan becomes ``ppr`` with ``pe``, an ordered list of cores, or a rankfile. ``pe-list`` and rankfiles count
+cores as hwloc does, or hardware threads with ``hwtcpus``, as ``--display map`` of PRRTE 3 shows. An ordered
+list has one entry per rank, so wide ranks need a rankfile. Sources: src/mca/schizo/ompi/schizo_ompi.c of
+PRRTE 3 and src/util/pmix_cmd_line.c of OpenPMIx 5.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ _FILE = "openmpi5.rankfile"
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``mpirun``."""
+    """Return the options of ``mpirun``."""
     forward, variables = forwarded(plan)
     mapping, files = _mapping(plan)
     return Emission(
@@ -67,14 +67,16 @@ def _emit(plan: Plan) -> Emission:
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """A rankfile, of cores where all ranks have whole ones."""
-    whole = all(map(whole_cores, plans))
-    return uneven(plans, _file_words(whole), _FILE, lambda plan, seat: pu_list(_numbers(plan, seat, whole)))
+    """Return a launch with a rankfile, which counts cores if all ranks have full ones."""
+    full_cores = all(map(whole_cores, plans))
+    return uneven(
+        plans, _file_words(full_cores), _FILE, lambda plan, seat: pu_list(_numbers(plan, seat, full_cores))
+    )
 
 
-def _file_words(whole: bool) -> tuple[str, ...]:  # noqa: FBT001
-    unit = "" if whole else ":hwtcpus"
-    return ("--map-by", f"rankfile:file={_FILE}{unit}", "--bind-to", "core" if whole else "hwthread")
+def _file_words(full_cores: bool) -> tuple[str, ...]:  # noqa: FBT001
+    unit = "" if full_cores else ":hwtcpus"
+    return ("--map-by", f"rankfile:file={_FILE}{unit}", "--bind-to", "core" if full_cores else "hwthread")
 
 
 def _mapping(plan: Plan) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -86,26 +88,26 @@ def _mapping(plan: Plan) -> tuple[tuple[str, ...], dict[str, str]]:
             "--bind-to",
             "core",
         ), {}
-    whole = whole_cores(plan)
+    full_cores = whole_cores(plan)
     if all(len(_units(plan, seat)) == 1 for seat in plan.seats):
         entries = ",".join(str(_units(plan, seat)[0]) for seat in plan.seats)
-        unit = "" if whole else ":hwtcpus"
+        unit = "" if full_cores else ":hwtcpus"
         return (
             "--map-by",
             f"pe-list={entries}:ordered{unit}",
             "--bind-to",
-            "core" if whole else "hwthread",
+            "core" if full_cores else "hwthread",
         ), {}
-    return _file_words(whole), {_FILE: rankfile(plan, lambda seat: pu_list(_units(plan, seat)))}
+    return _file_words(full_cores), {_FILE: rankfile(plan, lambda seat: pu_list(_units(plan, seat)))}
 
 
 def _units(plan: Plan, seat: Seat) -> tuple[int, ...]:
-    """What PRRTE counts: cores, or hardware threads where a core is shared or used in part."""
+    """Return numbers as PRRTE counts: cores, or hardware threads if a core is shared or used in part."""
     return _numbers(plan, seat, whole_cores(plan))
 
 
-def _numbers(plan: Plan, seat: Seat, whole: bool) -> tuple[int, ...]:  # noqa: FBT001
-    if whole:
+def _numbers(plan: Plan, seat: Seat, full_cores: bool) -> tuple[int, ...]:  # noqa: FBT001
+    if full_cores:
         return tuple(core.index for core in seat.cores)
     logical = logical_pus(plan)
     return tuple(sorted(logical[pu] for pu in seat.pus))

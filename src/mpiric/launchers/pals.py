@@ -1,6 +1,7 @@
 """HPE's PALS ``mpiexec``: long options after one dash or two; ``--env`` takes NAME=VALUE or NAME VALUE.
 
-Source: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of ALCF; not run here.
+Sources: mpiexec(1) of PALS as HPE's Cray CLI prints it, and the user guides of ALCF; not tested on such a
+system.
 """
 
 from collections.abc import Sequence
@@ -40,21 +41,21 @@ _OPTIONS = (
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``mpiexec``."""
-    words = ["mpiexec", "-n", str(plan.request.ranks), "--ppn", str(plan.ranks_per_node)]
+    """Return the options of ``mpiexec``."""
+    argv = ["mpiexec", "-n", str(plan.request.ranks), "--ppn", str(plan.ranks_per_node)]
     if plan.hosts:
-        words += ["--hosts", ",".join(plan.hosts)]
-    words += ["--cpu-bind", "list:" + ":".join(pu_list(seat.pus) for seat in plan.seats)]
+        argv += ["--hosts", ",".join(plan.hosts)]
+    argv += ["--cpu-bind", "list:" + ":".join(pu_list(seat.pus) for seat in plan.seats)]
     if len(plan.topology.numa_nodes) > 1:
-        words += ["--mem-bind", "local"]
-    return Emission(tuple(words), openmp_variables(plan))
+        argv += ["--mem-bind", "local"]
+    return Emission(tuple(argv), openmp_variables(plan))
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """A host named as often as it has ranks; ``list:`` is the same on every host."""
+    """Name each host as often as it has ranks; ``list:`` is the same on all hosts."""
     hosts = ",".join(host for host, count in hosts_with_ranks(plans) for _ in range(count))
-    words = ("mpiexec", "-n", str(ranks_in_all(plans)), "--hosts", hosts, "--cpu-bind", "none")
-    return bound_inside(plans, words)
+    argv = ("mpiexec", "-n", str(ranks_in_all(plans)), "--hosts", hosts, "--cpu-bind", "none")
+    return bound_inside(plans, argv)
 
 
 DIALECT = Dialect(

@@ -1,13 +1,12 @@
-"""Slurm's ``srun``: getopt_long, so ``-n4``, ``-lu``, ``--ntasks=4`` and unambiguous beginnings all hold.
+"""Slurm's ``srun``: getopt_long, so ``-n4``, ``-lu``, ``--ntasks=4`` and unambiguous prefixes are valid.
 
-A plan is a mask for each task of a node, and a step that has all CPUs which the masks name. Slurm 22.05
-refuses a mask that reaches outside of the step; earlier ones cut it, down to core 0 when nothing was left.
-With ``-c`` a step gets that many CPUs for each task, from the first core on, and whole cores: so ``-c``
-shares out the node, in multiples of a core, or no step fits. Where the rest of that division is needed, a
-step without ``-c`` has the whole node, if the job has. Where the last node has fewer ranks Slurm evens them
-out, whatever ``--ntasks-per-node`` says, unless they come in planes. ``-c`` counts hardware threads where
-Slurm knows of them: of cores that differ in their number it knows the first one each.
-Source: src/common/slurm_opt.c and src/srun/libsrun/opt.c of Slurm 22.05; srun(1).
+A plan becomes a mask for each task of a node, in a step with all CPUs of the masks. Slurm 22.05 refuses a
+mask that exceeds the step; earlier versions cut it, even to core 0. With ``-c``, a step gets that many CPUs
+per task, from the first core on, in full cores. So ``-c`` divides the node in multiples of a core; if the
+plan needs the remainder, a step without ``-c`` uses the complete node, if the job has it. If the last node
+has fewer ranks, Slurm balances the nodes in spite of ``--ntasks-per-node``, except with a plane distribution.
+``-c`` counts hardware threads if Slurm knows them; if cores have different numbers, it knows only the first
+one of each. Sources: src/common/slurm_opt.c and src/srun/libsrun/opt.c of Slurm 22.05; srun(1).
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,60 +71,64 @@ _OPTIONS = (
 
 
 def _ranges(text: str) -> Iterator[HostSlots]:
-    """``n[1-4]`` by ``--nodelist`` and in the lines of ``--nodefile``."""
+    """Parse ``n[1-4]`` of ``--nodelist`` and of lines of ``--nodefile``."""
     return (HostSlots(name) for name in hosts_of(text.replace(" ", "")))
 
 
 def _threads(_situation: Situation, value: str) -> Spelling | None:
-    """Slurm counts hardware threads where a core has several."""
+    """Set the CPUs per task; Slurm counts hardware threads if a core has several."""
     return Spelling(options=((f"--cpus-per-task={value}",),)) if count_of(value) else None
 
 
-_HOSTS = "srun.hostfile"  # one line a rank
+_HOSTS = "srun.hostfile"  # one line per rank
 
 
 def _emit(plan: Plan) -> Emission:
-    """Options of ``srun``."""
+    """Return the options of ``srun``."""
     per_node, cores = plan.ranks_per_node, plan.topology.cores
-    known = min(len(core.pus) for core in cores)
-    even = all(len(core.pus) == known for core in cores)
+    threads_per_core = min(len(core.pus) for core in cores)
+    even = all(len(core.pus) == threads_per_core for core in cores)
     if not even:
-        known = 1
-    slurms = {pu for core in cores for pu in core.pus[:known]}
-    seats = [tuple(pu for pu in seat.pus if pu in slurms) or seat.pus for seat in plan.seats]
-    each = max(1, len(cores) * known // per_node // known * known)
-    shared = {pu for core in cores[: -(-each * per_node // known)] for pu in core.pus[:known]}
+        threads_per_core = 1
+    known_pus = {pu for core in cores for pu in core.pus[:threads_per_core]}
+    seats = [tuple(pu for pu in seat.pus if pu in known_pus) or seat.pus for seat in plan.seats]
+    cpus_per_task = max(1, len(cores) * threads_per_core // per_node // threads_per_core * threads_per_core)
+    shared = {
+        pu
+        for core in cores[: -(-cpus_per_task * per_node // threads_per_core)]
+        for pu in core.pus[:threads_per_core]
+    }
     ragged = bool(plan.request.ranks % per_node)
-    whole = ragged or any(pu not in shared for seat in seats for pu in seat)
-    words = [
+    needs_full_node = ragged or any(pu not in shared for seat in seats for pu in seat)
+    argv = [
         "srun",
         f"--nodes={plan.nodes}",
         f"--ntasks={plan.request.ranks}",
         *(() if ragged else (f"--ntasks-per-node={per_node}",)),
-        *(() if whole else (f"--cpus-per-task={each}", "--exclusive")),
+        *(() if needs_full_node else (f"--cpus-per-task={cpus_per_task}", "--exclusive")),
         f"--distribution={f'plane={per_node}' if ragged else 'block:block'}",
         f"--cpu-bind=mask_cpu:{','.join(pu_mask(seat) for seat in seats)}",
     ]
     if len(plan.topology.numa_nodes) > 1:
-        words.append("--mem-bind=local")
+        argv.append("--mem-bind=local")
     if plan.hosts:
-        words.append(f"--nodelist={','.join(plan.hosts)}")
+        argv.append(f"--nodelist={','.join(plan.hosts)}")
     if plan.seats[0].gpu >= 0:
-        words += [
+        argv += [
             f"--gpus-per-node={len(plan.gpus)}",
             "--gpu-bind=map_gpu:" + ",".join(str(seat.gpu) for seat in plan.seats),
         ]
     notes = (
-        "within a job that has its nodes to itself (sbatch --exclusive)" if whole else "",
-        "" if even else "Slurm knows one hardware thread of each core here",
+        "within a job with exclusive nodes (sbatch --exclusive)" if needs_full_node else "",
+        "" if even else "Slurm only uses one hardware thread of each core",
     )
-    return Emission(tuple(words), openmp_variables(plan), exact=even, note="; ".join(filter(None, notes)))
+    return Emission(tuple(argv), openmp_variables(plan), exact=even, note="; ".join(filter(None, notes)))
 
 
 def _emit_uneven(plans: Sequence[Plan]) -> Emission:
-    """Counts of ranks that differ come from ``SLURM_HOSTFILE``; a list of masks starts anew on every host."""
+    """Return a launch with ``SLURM_HOSTFILE``; a list of masks would start again on each host."""
     hosts = hosts_with_ranks(plans)
-    words = (
+    argv = (
         "srun",
         f"--nodes={len(hosts)}",
         f"--ntasks={ranks_in_all(plans)}",
@@ -133,12 +136,12 @@ def _emit_uneven(plans: Sequence[Plan]) -> Emission:
         "--distribution=arbitrary",
         "--cpu-bind=none",
     )
-    inside = bound_inside(plans, words)
+    inside = bound_inside(plans, argv)
     return replace(
         inside,
         env={"SLURM_HOSTFILE": _HOSTS, **inside.env},
         files={**inside.files, _HOSTS: "".join(f"{host}\n" * count for host, count in hosts)},
-        note=f"within a job that has its nodes to itself (sbatch --exclusive); {inside.note}",
+        note=f"within a job with exclusive nodes (sbatch --exclusive); {inside.note}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Host text → Machine."""
+"""Text read from a host → Machine."""
 
 from mpiric.machine.noticing import notice
 from mpiric.machine.reading import read_machine

@@ -1,6 +1,6 @@
-"""What control groups leave of the machine: CPUs, CPU time and memory, version 1 and 2.
+"""Limits by control groups (version 1 and 2) on CPUs, CPU time and memory.
 
-Limits hold for every level from the process's own group up to the root; the tightest counts.
+Limits of all levels from the group of the process up to the root apply; the tightest one counts.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"
 
 @dataclass(frozen=True)
 class CgroupLimits:
-    """Limits of a control group; 0 or empty where unlimited. ``cpus`` is CPU time per wall time."""
+    """Limits of a control group; 0 or empty if unlimited. ``cpus`` is CPU time per wall-clock time."""
 
     cpus: float = 0.0
     pus: tuple[int, ...] = ()
@@ -23,7 +23,7 @@ class CgroupLimits:
 
 
 def read_cgroup_limits(host: Host) -> CgroupLimits:
-    """The tightest limits of all hierarchies that can be read."""
+    """Return the tightest limits of all hierarchies that can be read."""
     quotas: list[float] = []
     sets: list[tuple[int, ...]] = []
     memories: list[int] = []
@@ -31,7 +31,7 @@ def read_cgroup_limits(host: Host) -> CgroupLimits:
         quotas += _quota(host, directory)
         sets += _cpus(host, directory)
         memories += _memory(host, directory)
-    # The sets of a child lie within its parent's, and the process's own group stands first.
+    # The set of a child is a subset of its parent's set, and the group of the process comes first.
     pus = min(sets, key=len) if sets else ()
     return CgroupLimits(min(quotas, default=0.0), pus, min(memories, default=0))
 
@@ -43,8 +43,8 @@ def _directories(host: Host) -> Iterator[str]:
         for controller in controllers.split(","):
             groups[controller] = path
     for line in (host.read_text("/proc/self/mountinfo") or "").splitlines():
-        left, _, right = line.partition(" - ")
-        fields, kind = left.split(), right.split()
+        mount, _, details = line.partition(" - ")
+        fields, kind = mount.split(), details.split()
         if len(fields) < 5 or not kind or kind[0] not in {"cgroup", "cgroup2"}:
             continue
         names = [""] if kind[0] == "cgroup2" else kind[-1].split(",")
@@ -54,7 +54,7 @@ def _directories(host: Host) -> Iterator[str]:
 
 
 def _below(group: str, mounted_root: str) -> str:
-    """The group's path below the mount point: a container may see only its own part of the tree."""
+    """Return the path of a group below the mount point; a container may see only its part of the tree."""
     if mounted_root != "/" and group.startswith(mounted_root):
         return group[len(mounted_root) :]
     return "" if "/.." in group else group
@@ -67,13 +67,13 @@ def _upwards(mount_point: str, group: str) -> Iterator[str]:
 
 
 def _quota(host: Host, directory: str) -> list[float]:
-    words = (host.read_text(f"{directory}/cpu.max") or "").split()
-    if not words:
-        words = [
+    values = (host.read_text(f"{directory}/cpu.max") or "").split()
+    if not values:
+        values = [
             (host.read_text(f"{directory}/cpu.cfs_{name}_us") or "").strip() for name in ("quota", "period")
         ]
-    if len(words) == 2 and number_of(words[0]) and number_of(words[1]):
-        return [number_of(words[0]) / number_of(words[1])]
+    if len(values) == 2 and number_of(values[0]) and number_of(values[1]):
+        return [number_of(values[0]) / number_of(values[1])]
     return []
 
 
@@ -85,9 +85,9 @@ def _cpus(host: Host, directory: str) -> list[tuple[int, ...]]:
 
 
 def _memory(host: Host, directory: str) -> list[int]:
-    found = []
+    limits = []
     for name in ("memory.max", "memory.limit_in_bytes"):
         text = (host.read_text(f"{directory}/{name}") or "").strip()
         if 0 <= number_of(text, -1) < _NO_LIMIT:
-            found.append(number_of(text))
-    return found
+            limits.append(number_of(text))
+    return limits

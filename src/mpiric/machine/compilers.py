@@ -1,4 +1,4 @@
-"""Compilers on PATH, each asked for its version."""
+"""Compilers on PATH and their versions."""
 
 import re
 
@@ -8,20 +8,20 @@ from mpiric.model.machine import Compiler
 
 
 def read_compilers(host: Host) -> tuple[Compiler, ...]:
-    """The compilers on PATH that answer to ``--version``."""
-    found = []
+    """Return the compilers on PATH that support ``--version``."""
+    compilers = []
     for name, languages in packaged_table("machine/compilers").items():
         path = host.which(name)
         if path is None:
             continue
         answer = host.run([path, "--version"])
         if answer.status == 0:
-            found.append(Compiler(name, version_in(answer.stdout), path, tuple(languages)))
-    return tuple(found)
+            compilers.append(Compiler(name, version_in(answer.stdout), path, tuple(languages)))
+    return tuple(compilers)
 
 
 def version_in(text: str) -> str:
-    """The first dotted number that no letter or bracket leads up to: ``gcc (Debian 12.2.0-14) 12.2.0``."""
+    """Return the version number in the output of a compiler: ``gcc (Debian 12.2.0-14) 12.2.0``."""
     bare = re.sub(r"\([^)]*\)", " ", text)
     match = re.search(r"(?<![\w.])v?(\d+\.\d+(?:[.-]\d+)*)", bare)
     return match[1] if match else ""

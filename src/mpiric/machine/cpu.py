@@ -1,7 +1,7 @@
-"""The CPU generation by archspec's names, from the text of /proc/cpuinfo.
+"""Microarchitecture of the CPU in archspec's names, from the text of /proc/cpuinfo.
 
-The choice is archspec's own (the deepest target whose vendor and features fit); it is made here on the
-host's text because archspec only reads the machine it runs on.
+The rule is archspec's: the deepest target whose vendor and features match. It is repeated here because
+archspec only reads the machine it runs on, not the text of another host.
 """
 
 import re
@@ -13,12 +13,12 @@ from mpiric.model.machine import Cpu
 
 
 def read_cpu(host: Host) -> Cpu:
-    """The CPU of a host; generic names where the kernel does not say enough."""
+    """Return the CPU of a host; the names are generic if the kernel reports too little."""
     return parse_cpuinfo(host.read_text("/proc/cpuinfo") or "")
 
 
 def parse_cpuinfo(text: str) -> Cpu:
-    """The CPU described by the text of /proc/cpuinfo, whose first processor stands for all."""
+    """Return the CPU that /proc/cpuinfo describes; its first processor represents all others."""
     facts: dict[str, str] = {}
     for line in text.splitlines():
         key, separator, value = line.partition(":")
@@ -26,9 +26,9 @@ def parse_cpuinfo(text: str) -> Cpu:
             facts.setdefault(key.strip(), value.strip())
     family = _family(facts)
     vendor = facts.get("vendor_id") or _arm_vendor(facts.get("CPU implementer", ""))
-    written = set((facts.get("flags") or facts.get("Features") or "").split())
-    # archspec knows under which other names the kernel prints some features.
-    features = tuple(sorted(Microarchitecture("", [], vendor or "generic", written, {}).features))
+    kernel_features = set((facts.get("flags") or facts.get("Features") or "").split())
+    # archspec knows the other names under which the kernel prints some features.
+    features = tuple(sorted(Microarchitecture("", [], vendor or "generic", kernel_features, {}).features))
     fitting = [target for target in TARGETS.values() if _fits(target, family, vendor, features, facts)]
     generic = max((t for t in fitting if t.vendor == "generic"), key=_depth, default=None)
     part = facts.get("CPU part", "")
@@ -56,8 +56,8 @@ def _family(facts: dict[str, str]) -> str:
 
 
 def _arm_vendor(code: str) -> str:
-    known: dict[str, str] = _arm_vendors()
-    return known.get(code, code)
+    vendors: dict[str, str] = _arm_vendors()
+    return vendors.get(code, code)
 
 
 def _arm_vendors() -> dict[str, str]:
@@ -80,7 +80,7 @@ def _fits(
         name = facts.get("uarch", "").rpartition(",")[2].replace("-", "")
         return target.vendor == "generic" or target.name == name
     if family == "aarch64" and target.vendor == "generic" and target != root:
-        return False  # the kernel does not tell the version of the architecture
+        return False  # the kernel does not report the version of the architecture
     return target.vendor in {vendor, "generic"} and set(target.features) <= set(features)
 
 

@@ -1,4 +1,4 @@
-"""What this process may use: CPUs by affinity and cgroup, locked memory, open files."""
+"""Resource limits of this process: CPUs by affinity and cgroup, locked memory, open files."""
 
 import re
 
@@ -10,7 +10,7 @@ from mpiric.model.pu_set import parse_pu_list
 
 
 def read_limits(host: Host, cgroup: CgroupLimits, pus: tuple[int, ...]) -> Limits:
-    """Limits of this process; ``pus`` are the machine's, for a kernel that does not report the affinity."""
+    """Return the limits of this process; ``pus`` replaces an affinity that the kernel does not report."""
     status = host.read_text("/proc/self/status") or ""
     allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
     affinity = parse_pu_list(allowed[1]) if allowed else ()

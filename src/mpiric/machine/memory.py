@@ -1,4 +1,4 @@
-"""Memory, page sizes and how the kernel hands out large pages."""
+"""Memory, page sizes and the kernel's policy for huge pages."""
 
 import re
 
@@ -11,7 +11,7 @@ _PAGE_SIZE = 4096
 
 
 def read_memory(host: Host, limit_bytes: int) -> Memory:
-    """Memory by /proc/meminfo and /sys/kernel/mm; ``limit_bytes`` is the cgroup's, 0 for none."""
+    """Return the memory of a host; ``limit_bytes`` is the limit of the cgroup, 0 for none."""
     facts = dict(
         re.findall(r"^(\w+(?:\(\w+\))?):\s*(\d+)", host.read_text("/proc/meminfo") or "", re.MULTILINE)
     )
@@ -43,6 +43,6 @@ def _page_size(host: Host) -> int:
 
 
 def _chosen(text: str | None) -> str:
-    """``always [madvise] never`` → ``madvise``."""
+    """Return the selected option of a kernel setting: ``always [madvise] never`` → ``madvise``."""
     match = re.search(r"\[(\w[\w+]*)\]", text or "")
     return match[1] if match else ""

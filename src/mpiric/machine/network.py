@@ -14,7 +14,7 @@ _TYPES = {"1": "ethernet", "32": "ipoib", "772": "loopback"}
 
 
 def read_nics(host: Host) -> tuple[Nic, ...]:
-    """Interfaces of the kernel's network stack, then devices that ranks use past it."""
+    """Return the interfaces of the kernel's network stack, then the RDMA devices."""
     addresses = host.addresses()
     interfaces = tuple(_interface(host, name, addresses.get(name, ())) for name in host.list_dir(_NET))
     devices = tuple(_rdma_device(host, name) for name in host.list_dir(_RDMA))
@@ -32,9 +32,9 @@ def _interface(host: Host, name: str, addresses: tuple[str, ...]) -> Nic:
     return Nic(
         name=name,
         kind=kind,
-        speed_mbit=number_of(speed),  # -1 or unreadable when the kernel does not know
+        speed_mbit=number_of(speed),  # -1 or unreadable if the kernel does not know it
         mtu=number_of(text("mtu")),
-        # The loopback and tunnels say "unknown" although they carry traffic.
+        # Loopback and tunnels report "unknown" although they carry traffic.
         up=text("operstate") in {"up", "unknown"},
         addresses=addresses,
         numa_node=_node(text("device/numa_node")),
@@ -68,7 +68,7 @@ def _rdma_device(host: Host, name: str) -> Nic:
 
 
 def _rdma_kind(name: str, driver: str, node_type: str, link: str) -> str:
-    """Adapters that share the verbs interface of the kernel and are driven by different libraries."""
+    """Return the kind of an adapter; adapters with the kernel's verbs interface need different libraries."""
     if name.startswith("hfi1"):
         return "omni-path"
     if name.startswith("qib"):

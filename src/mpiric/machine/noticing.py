@@ -1,4 +1,4 @@
-"""What of a machine is worth a sentence to someone who runs MPI programs on it."""
+"""Findings on a machine for users who run MPI programs on it."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -8,15 +8,15 @@ from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine
 from mpiric.model.pu_set import pu_list
 
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 looked at, not written to
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 read, not written to
 _SMALL_LOCKED_BYTES = 64 << 20
-_SMALL_SHARED_BYTES = 256 << 20  # Docker's default is 64 MiB, less than four ranks' segments take
+_SMALL_SHARED_BYTES = 256 << 20  # Docker's default of 64 MiB is too small for the segments of four ranks
 _HUGE_PAGES = {"madvise": "huge-pages-on-request", "never": "no-huge-pages"}  # mode of the kernel → finding
 _finding = partial(finding_from, "machine/noticing")
 
 
 def notice(machine: Machine) -> tuple[Finding, ...]:
-    """Findings in the order of how much they usually cost."""
+    """Return the findings, usually most expensive ones first."""
     return tuple(finding for check in _CHECKS for finding in check(machine))
 
 
@@ -47,8 +47,8 @@ def _locked_memory(machine: Machine) -> Iterator[Finding]:
     limit = machine.limits.locked_memory_bytes
     if 0 <= limit < _SMALL_LOCKED_BYTES:
         rdma = any(not nic.is_ip for nic in machine.nics)
-        words = "RDMA needs more and fails or falls back." if rdma else "RDMA networks would need more."
-        yield _finding("locked-memory", consequence=words, limit_mib=limit / 2**20)
+        consequence = "RDMA needs more and fails or falls back." if rdma else "RDMA networks would need more."
+        yield _finding("locked-memory", consequence=consequence, limit_mib=limit / 2**20)
 
 
 def _cores(machine: Machine) -> Iterator[Finding]:

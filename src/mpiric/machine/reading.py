@@ -23,7 +23,7 @@ from mpiric.model.machine import Machine
 
 
 def read_machine(host: Host, working_directory: str) -> Machine:
-    """Everything mpiric knows of a machine; what cannot be read is left empty. Needs no privileges."""
+    """Return all facts of a machine; facts that cannot be read are empty. Needs no privileges."""
     topology = topology_of(host)
     cgroup = read_cgroup_limits(host)
     return Machine(

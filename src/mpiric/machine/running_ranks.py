@@ -1,7 +1,7 @@
-"""The ranks that run on this node, with the affinity of every thread and the NUMA nodes of their memory.
+"""Ranks that run on this node, with the affinity of their threads and the NUMA nodes of their memory.
 
-Only reads /proc: nothing is stopped, attached to or slowed down. What belongs to other users and may not be
-read is left out.
+Only /proc is read; no process is stopped, traced or slowed down. Unreadable processes of other users are
+left out.
 """
 
 import re
@@ -18,31 +18,31 @@ from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_libra
 
 _SCHEDULED = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _STEP = ("SLURM_JOB_ID", "SLURM_STEP_ID")
-_CPU_BIND = "SLURM_CPU_BIND"  # "quiet,map_cpu:0,0"; Slurm writes a mask of its own choice there, too
+_CPU_BIND = "SLURM_CPU_BIND"  # "quiet,map_cpu:0,0"; Slurm also writes a mask that it chose itself
 _CPU_LIST = re.compile(r"map_cpu:\S+")
 _SMALL_PAGE = 4  # KiB, the unit of memory_pages
 _PROCESSOR, _USER, _SYSTEM, _FAULTS = 36, 11, 12, 7  # fields of /proc/PID/stat after the name
 
 
 def see_jobs(host: Host) -> tuple[ProcessSeen, ...]:
-    """Every rank of every MPI job on this node, job by job."""
-    found = _processes(host)
-    parents = {seen.pid: seen.parent for seen, _ in found.values()}
-    launchers = {pid for pid, (seen, _) in found.items() if seen.is_launcher}
+    """Return the ranks of all MPI jobs on this node, job by job."""
+    processes = _processes(host)
+    parents = {process.pid: process.parent for process, _ in processes.values()}
+    launchers = {pid for pid, (process, _) in processes.items() if process.is_launcher}
     jobs: dict[str, list[ObservedProcess]] = {}
-    for pid, (seen, environment) in found.items():
-        if seen.rank is not None and not seen.is_launcher:
-            jobs.setdefault(_job(pid, parents, launchers, environment), []).append(seen)
+    for pid, (process, environment) in processes.items():
+        if process.rank is not None and not process.is_launcher:
+            jobs.setdefault(_job(pid, parents, launchers, environment), []).append(process)
     return tuple(
-        replace(process, job=_printable(job))
+        replace(rank, job=_printable(job))
         for job, members in sorted(jobs.items())
-        for chosen in sorted(choose_ranks(members), key=lambda seen: seen.rank or 0)
-        if (process := see_process(host, chosen.pid, chosen.rank)) is not None
+        for member in sorted(choose_ranks(members), key=lambda member: member.rank or 0)
+        if (rank := see_process(host, member.pid, member.rank)) is not None
     )
 
 
 def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | None:
-    """One process, rank or not; None when it is gone or may not be looked at."""
+    """Return one process, rank or not; None if it has ended or may not be read."""
     status = _status(host, f"/proc/{pid}/status")
     if not status:
         return None
@@ -65,27 +65,27 @@ def see_process(host: Host, pid: int, rank: int | None = None) -> ProcessSeen | 
         parent_cpus=parse_pu_list(
             _status(host, f"/proc/{status.get('PPid', '')}/status").get("Cpus_allowed_list", "")
         ),
-        cpu_list=_printable(found[0] if (found := _CPU_LIST.search(environment.get(_CPU_BIND, ""))) else ""),
+        cpu_list=_printable(match[0] if (match := _CPU_LIST.search(environment.get(_CPU_BIND, ""))) else ""),
         scheduled=_printable(next((environment[name] for name in _SCHEDULED if name in environment), "")),
     )
 
 
 def memory_pages(numa_maps: str) -> dict[int, int]:
-    """NUMA node → 4 KiB pages of the process's own (anonymous) memory."""
-    found: dict[int, int] = {}
+    """Map each NUMA node to the 4 KiB pages of anonymous memory of a process."""
+    pages_by_node: dict[int, int] = {}
     for line in numa_maps.splitlines():
         if " anon=" not in line:
             continue
         size = re.search(r"kernelpagesize_kB=(\d+)", line)
         factor = number_of(size[1]) // _SMALL_PAGE if size else 1
         for node, pages in re.findall(r" N(\d+)=(\d+)", line):
-            found[number_of(node)] = found.get(number_of(node), 0) + number_of(pages) * factor
-    return found
+            pages_by_node[number_of(node)] = pages_by_node.get(number_of(node), 0) + number_of(pages) * factor
+    return pages_by_node
 
 
 def _processes(host: Host) -> Mapping[int, tuple[ObservedProcess, Mapping[str, str]]]:
-    """Processes by pid, parents before children as far as pids are given out in order."""
-    found: dict[int, tuple[ObservedProcess, Mapping[str, str]]] = {}
+    """Return processes by pid; parents usually come before their children, as pids rise."""
+    processes: dict[int, tuple[ObservedProcess, Mapping[str, str]]] = {}
     for pid in sorted(filter(None, map(number_of, host.list_dir("/proc")))):
         status = _status(host, f"/proc/{pid}/status")
         if not status or status.get("State", "Z")[:1] in "ZX":
@@ -94,20 +94,20 @@ def _processes(host: Host) -> Mapping[int, tuple[ObservedProcess, Mapping[str, s
         rank = _rank(environment)
         maps_mpi = rank is not None and _maps_mpi(host, pid)
         program = program_of(pid)
-        found[pid] = (
+        processes[pid] = (
             ObservedProcess(pid, _count(status.get("PPid", "")), program, rank, maps_mpi=maps_mpi),
             environment,
         )
-    return found
+    return processes
 
 
 def _job(pid: int, parents: Mapping[int, int], launchers: set[int], environment: Mapping[str, str]) -> str:
-    """The outermost launcher above a rank, or the scheduler's step."""
+    """Return a name of the job of a rank: its outermost launcher, or its scheduler step."""
     step = ".".join(environment.get(name, "") for name in _STEP) if "SLURM_PROCID" in environment else ""
-    above, outermost = parents.get(pid, 0), 0
-    while above:
-        outermost = above if above in launchers else outermost
-        above = parents.get(above, 0)
+    ancestor, outermost = parents.get(pid, 0), 0
+    while ancestor:
+        outermost = ancestor if ancestor in launchers else outermost
+        ancestor = parents.get(ancestor, 0)
     if outermost or step:
         return f"launcher {outermost}" if outermost else f"step {step}"
     return environment.get("PMIX_NAMESPACE", "") or f"process {pid}"
@@ -139,7 +139,7 @@ def _thread(host: Host, pid: int, thread: int) -> ThreadSeen | None:
 
 
 def _cgroup_cpus(host: Host, pid: int) -> tuple[int, ...]:
-    """What the control group leaves the process; empty when there is none or it says nothing."""
+    """Return the CPUs that the control group grants a process; empty if there is none or no limit."""
     for line in (host.read_text(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
         if controllers and "cpuset" not in controllers.split(","):
@@ -162,7 +162,7 @@ def _environment(host: Host, pid: int) -> dict[str, str]:
 
 
 def _printable(text: str) -> str:
-    """The text without control characters: other users choose it, and it goes to a terminal."""
+    """Return the text without control characters; other users choose it, and it is printed to a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

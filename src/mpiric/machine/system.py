@@ -15,24 +15,24 @@ _SCHEDULERS = (
 
 
 def read_host_name(host: Host) -> str:
-    """The kernel's name of this node."""
+    """Return the kernel's name of this node."""
     return (host.read_text("/proc/sys/kernel/hostname") or host.environ.get("HOSTNAME", "")).strip()
 
 
 def read_kernel(host: Host) -> str:
-    """Release of the running kernel."""
+    """Return the release of the running kernel."""
     return (host.read_text("/proc/sys/kernel/osrelease") or "").strip()
 
 
 def read_system(host: Host) -> str:
-    """Name of the distribution."""
+    """Return the name of the distribution."""
     text = host.read_text("/etc/os-release") or host.read_text("/usr/lib/os-release") or ""
     match = re.search(r"^PRETTY_NAME=[\"']?([^\"'\n]*)", text, re.MULTILINE)
     return match[1] if match else ""
 
 
 def read_libc(host: Host) -> str:
-    """``glibc 2.36`` or ``musl 1.2.4``."""
+    """Return name and version of the C library, such as ``glibc 2.36`` or ``musl 1.2.4``."""
     answer = host.run(["getconf", "GNU_LIBC_VERSION"])
     if answer.status == 0 and answer.stdout.strip():
         return answer.stdout.strip()
@@ -42,12 +42,12 @@ def read_libc(host: Host) -> str:
 
 
 def read_scheduler(host: Host) -> str:
-    """The batch system whose commands are here, "" for none."""
+    """Return the batch system whose commands are installed, "" for none."""
     return next((name for name, command in _SCHEDULERS if host.which(command)), "")
 
 
 def read_container(host: Host) -> str:
-    """The engine of the container this process runs in, "" for none."""
+    """Return the engine of the container in which this process runs, "" for none."""
     if name := host.environ.get("container", ""):
         return name
     if host.environ.get("APPTAINER_CONTAINER") or host.environ.get("SINGULARITY_CONTAINER"):

@@ -1,4 +1,4 @@
-"""The kernel's own description (/sys/devices/system) → Topology, where hwloc is missing."""
+"""The kernel's description of the topology (/sys/devices/system) → Topology, if hwloc is missing."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def read_sysfs_topology(host: Host) -> Topology:
-    """Cores, NUMA nodes and caches of the CPUs that are online."""
+    """Return the cores, NUMA nodes and caches of the CPUs that are online."""
     online = parse_pu_list(host.read_text(f"{_CPUS}/online") or "") or _processors(host)
     nodes = _numa_nodes(host, online)
     node_of = {pu: node.index for node in reversed(nodes) for pu in node.pus}
@@ -30,19 +30,19 @@ def _processors(host: Host) -> tuple[int, ...]:
 
 def _cores(host: Host, online: tuple[int, ...], node_of: Mapping[int, int]) -> tuple[Core, ...]:
     efficient = set(parse_pu_list(host.read_text("/sys/devices/cpu_atom/cpus") or ""))
-    seen: set[int] = set()
-    found: list[tuple[int, int, tuple[int, ...], str]] = []
+    visited: set[int] = set()
+    cores: list[tuple[int, int, tuple[int, ...], str]] = []
     for pu in online:
-        if pu in seen:
+        if pu in visited:
             continue
         siblings = parse_pu_list(host.read_text(f"{_CPUS}/cpu{pu}/topology/thread_siblings_list") or "")
         pus = tuple(other for other in siblings if other in online) or (pu,)
-        seen.update(pus)
+        visited.update(pus)
         package = number_of((host.read_text(f"{_CPUS}/cpu{pu}/topology/physical_package_id") or "").strip())
         kind = ("efficiency" if pu in efficient else "performance") if efficient else ""
-        found.append((max(package, 0), node_of.get(pu, 0), pus, kind))
-    found.sort(key=lambda core: core[:3])
-    return tuple(Core(index, *core) for index, core in enumerate(found))
+        cores.append((max(package, 0), node_of.get(pu, 0), pus, kind))
+    cores.sort(key=lambda core: core[:3])
+    return tuple(Core(index, *core) for index, core in enumerate(cores))
 
 
 def _numa_nodes(host: Host, online: tuple[int, ...]) -> tuple[NumaNode, ...]:
@@ -67,13 +67,13 @@ def _memory_bytes(text: str) -> int:
 
 
 def _caches(host: Host, online: tuple[int, ...]) -> tuple[Cache, ...]:
-    found: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
+    caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
     for pu in online:
         for name in host.list_dir(f"{_CPUS}/cpu{pu}/cache"):
             if name.startswith("index"):
                 cache = _cache(host, f"{_CPUS}/cpu{pu}/cache/{name}", pu)
-                found.setdefault((cache.level, cache.kind, cache.pus), cache)
-    return tuple(sorted(found.values(), key=lambda cache: (-cache.level, cache.pus)))
+                caches.setdefault((cache.level, cache.kind, cache.pus), cache)
+    return tuple(sorted(caches.values(), key=lambda cache: (-cache.level, cache.pus)))
 
 
 def _cache(host: Host, directory: str, pu: int) -> Cache:

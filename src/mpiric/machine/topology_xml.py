@@ -1,4 +1,4 @@
-"""hwloc's XML (version 2) → Topology."""
+"""XML of hwloc (version 2) → Topology."""
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
@@ -9,27 +9,27 @@ from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.model.pu_set import parse_pu_mask
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}
-MOST_PUS = 8192  # Linux counts no more on any architecture (NR_CPUS)
-_DEPTH = 100  # levels of hwloc's tree; real ones have about ten
+MOST_PUS = 8192  # largest NR_CPUS of Linux on any architecture
+_DEPTH = 100  # levels of hwloc's tree; real trees have about ten
 _CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficiency", "IntelLowPowerAtom": "efficiency"}
 
 
 @dataclass(frozen=True)
 class _CpuKind:
     pus: frozenset[int]
-    efficiency: int  # hwloc's: higher computes faster, -1 unknown
+    efficiency: int  # hwloc's rank: higher computes faster, -1 if unknown
     core_type: str
 
 
 def read_topology(xml: str) -> Topology:
-    """Topology from hwloc's XML text; cores have hwloc's logical numbers: 0, 1, … in the tree's order.
+    """Return the topology in hwloc's XML text; cores are numbered in the order of the tree, as hwloc does.
 
-    Raises MpiricError for anything else than a topology of hwloc 2.
+    Raises MpiricError for a text that is not a topology of hwloc 2.
     """
     root = _checked(xml)
     if not root.get("version", "").startswith(("2", "3")):
         raise MpiricError(
-            "this is not a topology of hwloc 2", hint="convert it by `lstopo -i FILE.xml --of xml NEW.xml`"
+            "this is not a topology of hwloc 2", hint="convert it with `lstopo -i FILE.xml --of xml NEW.xml`"
         )
     objects = list(root.iter("object"))
     try:
@@ -41,28 +41,30 @@ def read_topology(xml: str) -> Topology:
 
 
 def check_topology(xml: str) -> None:
-    """Check XML that libhwloc did not write before it gets it: it takes minutes over a wrong number.
+    """Check XML from another source before libhwloc reads it, which takes minutes over a wrong number.
 
-    Raises MpiricError for what is no topology, of whatever version.
+    Raises MpiricError for a text that is not a topology of any version.
     """
     _checked(xml)
 
 
 def _checked(xml: str) -> ElementTree.Element:
     try:
-        root = ElementTree.fromstring(xml)  # noqa: S314 expat bounds what entities expand to
+        root = ElementTree.fromstring(xml)  # noqa: S314 expat limits the expansion of entities
     except ElementTree.ParseError as error:
         raise _refused(str(error)) from None
     if root.tag != "topology":
-        raise _refused(f"it holds a {root.tag!r}")
+        raise _refused(f"the root element is {root.tag!r}, not 'topology'")
     if not _is_flat(root):
-        raise _refused(f"objects lie more than {_DEPTH} levels deep")
+        raise _refused(f"objects are nested more than {_DEPTH} levels deep")
     numbers = [entry.get("os_index", "0") for entry in root.iter("object") if entry.get("type") == "PU"]
     wrong = next((n for n in numbers if not (n.isascii() and n.isdigit() and int(n) < MOST_PUS)), None)
     if wrong is not None:
-        raise _refused(f"no hardware thread has the number {wrong[:20]!r}")
+        raise _refused(f"{wrong[:20]!r} is not a number of a hardware thread")
     if not numbers or len(set(numbers)) < len(numbers):
-        raise _refused("two hardware threads have one number" if numbers else "it has no hardware threads")
+        raise _refused(
+            "two hardware threads have the same number" if numbers else "it has no hardware threads"
+        )
     return root
 
 
@@ -76,11 +78,11 @@ def _is_flat(root: ElementTree.Element) -> bool:
 
 
 def _refused(reason: str) -> MpiricError:
-    return MpiricError(f"this is not hwloc's XML: {reason}", hint="export one by `lstopo FILE.xml`")
+    return MpiricError(f"this is not XML of hwloc: {reason}", hint="export it with `lstopo FILE.xml`")
 
 
 def _numa_nodes(root: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
-    found = sorted(
+    entries = sorted(
         (entry for entry in objects if entry.get("type") == "NUMANode"), key=lambda entry: _index(entry)
     )
     distances = _distances(root)
@@ -91,11 +93,11 @@ def _numa_nodes(root: ElementTree.Element, objects: list[ElementTree.Element]) -
             pus=_pus(entry),
             distances=tuple(
                 distances[_index(entry), _index(other)]
-                for other in found
+                for other in entries
                 if (_index(entry), _index(other)) in distances
             ),
         )
-        for entry in found
+        for entry in entries
     )
 
 
@@ -129,7 +131,7 @@ def _cores(
         kind = entry.get("type")
         if kind == "Package":
             package = _index(entry)
-        if kind == "Core" or kind == "PU":  # a PU met outside of a core is a core to itself
+        if kind == "Core" or kind == "PU":  # a PU outside of any core counts as a core
             pus = tuple(_index(pu) for pu in entry.iter("object") if pu.get("type") == "PU")
             if pus:
                 cores.append(Core(len(cores), package, _node_of(pus[0], nodes), pus, _kind_of(pus[0], kinds)))
@@ -143,22 +145,22 @@ def _cores(
 
 
 def _node_of(pu: int, nodes: tuple[NumaNode, ...]) -> int:
-    """The nearest memory; of several kinds at one distance (DRAM and HBM) the one Linux numbers first."""
+    """Return the nearest NUMA node; of several at one distance (DRAM and HBM), the lowest number."""
     holding = [node for node in nodes if pu in node.pus]
     return min(holding, key=lambda node: (len(node.pus), node.index)).index if holding else 0
 
 
 def _kind_of(pu: int, kinds: tuple[_CpuKind, ...]) -> str:
-    """Performance or efficiency core, "" on a CPU whose cores are alike."""
+    """Return "performance" or "efficiency", "" on a CPU whose cores are alike."""
     if len(kinds) < 2:
         return ""
-    own = next((kind for kind in kinds if pu in kind.pus), None)
-    if own is None:
+    cpu_kind = next((kind for kind in kinds if pu in kind.pus), None)
+    if cpu_kind is None:
         return ""
-    if own.core_type in _CORE_TYPES:
-        return _CORE_TYPES[own.core_type]
-    # hwloc sorts kinds by rising efficiency when it could rank them.
-    return "performance" if own is kinds[-1] else "efficiency"
+    if cpu_kind.core_type in _CORE_TYPES:
+        return _CORE_TYPES[cpu_kind.core_type]
+    # hwloc sorts kinds by rising efficiency if it could rank them.
+    return "performance" if cpu_kind is kinds[-1] else "efficiency"
 
 
 def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:

@@ -1,1 +1,1 @@
-"""Rank order: traffic and the machine's tree become an order of ranks, by the engine in src/mapper."""
+"""Rank order: traffic and machine tree → order of ranks, by the engine in src/mapper."""

@@ -1,4 +1,4 @@
-"""Topology + job → which rank and thread runs where."""
+"""Topology and job → placement of ranks and threads."""
 
 from mpiric.placement.planning import plan
 from mpiric.placement.policies import policies

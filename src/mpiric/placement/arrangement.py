@@ -1,4 +1,4 @@
-"""Arrangements of ranks on a set of cores: in proportion to domains, at even distances, domain by domain."""
+"""Arrangements of ranks on a set of cores: proportional to domains, evenly spaced, or domain by domain."""
 
 from collections.abc import Callable
 
@@ -6,26 +6,26 @@ from mpiric.model.core_set import Cores, CoreSet, Level
 
 
 def shares(count: int, domains: tuple[CoreSet, ...], width: int) -> tuple[int, ...] | None:
-    """How many ranks of ``width`` cores each domain gets, in proportion to its cores; None: no room.
+    """Return the number of ranks per domain, in proportion to its cores; None if ranks do not fit.
 
-    Each rank goes where the domain is least full after it: a NUMA node with half the cores gets half as
-    many. Of equals those are first that lie at even distances, so that two ranks on four caches take the
-    first and the third.
+    ``width`` is the number of cores of a rank. Each rank goes to the domain that is least full after it, so a
+    NUMA node with half the cores gets half as many ranks. Ties go to domains at even distances, so two ranks
+    on four caches use the first and the third.
     """
-    given = [0] * len(domains)
+    counts = [0] * len(domains)
     last_round = count % len(domains)
     even = {number * len(domains) // last_round for number in range(last_round)}
     for _ in range(count):
-        open_ = [i for i, domain in enumerate(domains) if (given[i] + 1) * width <= len(domain.cores)]
-        if not open_:
+        candidates = [i for i, domain in enumerate(domains) if (counts[i] + 1) * width <= len(domain.cores)]
+        if not candidates:
             return None
-        chosen = min(open_, key=lambda i: ((given[i] + 1) / len(domains[i].cores), i not in even, i))
-        given[chosen] += 1
-    return tuple(given)
+        chosen = min(candidates, key=lambda i: ((counts[i] + 1) / len(domains[i].cores), i not in even, i))
+        counts[chosen] += 1
+    return tuple(counts)
 
 
 def spaced(available: CoreSet, count: int, width: int) -> tuple[Cores, ...]:
-    """Ranks at even distances, and the threads of each as far apart as its share of the cores allows."""
+    """Return ranks at even distances; the threads of a rank are as far apart as its share of cores allows."""
     size = len(available.cores)
     stride = max(1, size // count // width)
     starts = [rank * size // count for rank in range(count)]
@@ -38,14 +38,17 @@ Arrange = Callable[[CoreSet, int, int], tuple[Cores, ...]]
 def by_domain(
     available: CoreSet, level: Level, count: int, width: int, inside: Arrange
 ) -> tuple[Cores, ...] | None:
-    """Equal numbers in every domain of a level, arranged ``inside``; None when ranks would not fit in one."""
+    """Place equal numbers of ranks in each domain of a level; None if ranks do not fit into one domain.
+
+    ``inside`` arranges the ranks within a domain.
+    """
     domains = available.domains(level)
-    given = shares(count, domains, width)
-    if given is None:
+    counts = shares(count, domains, width)
+    if counts is None:
         return None
     return tuple(
         seat
-        for domain, number in zip(domains, given, strict=True)
+        for domain, number in zip(domains, counts, strict=True)
         if number
         for seat in inside(domain, number, width)
     )

@@ -1,37 +1,37 @@
-"""GPUs in hwloc's XML, and the hardware threads of their side of the machine."""
+"""GPUs in hwloc's XML, and the hardware threads next to them."""
 
 import xml.etree.ElementTree as ElementTree
 
 from mpiric.model.machine import Topology
 from mpiric.model.placement import Gpu
 
-_COMPUTES = {"0302", "1200"}  # PCI classes: 3D controller, processing accelerator
+_COMPUTE_CLASSES = {"0302", "1200"}  # PCI classes: 3D controller, processing accelerator
 _COPROCESSOR, _GPU = "5", "1"  # hwloc_obj_osdev_type_t in hwloc 2
 _DRIVERS = ("cuda", "nvml", "rsmi", "ze", "opencl")
 
 
 def read_gpus(topology: Topology) -> tuple[Gpu, ...]:
-    """One for each PCI device that computes, in the order of the bus; needs the XML with I/O devices.
+    """Return one GPU for each PCI device that computes, in bus order; needs XML with I/O devices.
 
     Display adapters without a compute driver (the controller of a server's console) do not count.
     """
     if not topology.xml:
         return ()
-    found: list[Gpu] = []
+    gpus: list[Gpu] = []
 
     def visit(entry: ElementTree.Element, pus: tuple[int, ...]) -> None:
         if entry.get("cpuset"):
             pus = _pus_of(entry) or pus
         if entry.get("type") == "PCIDev" and _computes(entry):
-            found.append(Gpu(len(found), _name(entry), pus))
+            gpus.append(Gpu(len(gpus), _name(entry), pus))
             return
         for child in entry.findall("object"):
             visit(child, pus)
 
-    root = ElementTree.fromstring(topology.xml)  # noqa: S314 a topology file has no entities worth expanding
+    root = ElementTree.fromstring(topology.xml)  # noqa: S314 a topology file has no entities to expand
     for top in root.findall("object"):
         visit(top, topology.pus)
-    return tuple(found)
+    return tuple(gpus)
 
 
 def _pus_of(entry: ElementTree.Element) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ def _pus_of(entry: ElementTree.Element) -> tuple[int, ...]:
 
 
 def _computes(entry: ElementTree.Element) -> bool:
-    return entry.get("pci_type", "")[:4] in _COMPUTES or bool(_devices(entry))
+    return entry.get("pci_type", "")[:4] in _COMPUTE_CLASSES or bool(_devices(entry))
 
 
 def _devices(entry: ElementTree.Element) -> list[str]:

@@ -1,4 +1,4 @@
-"""Topology and request → Plan. Pure."""
+"""Topology and request → Plan. Pure function."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from mpiric.model.machine import Topology
 from mpiric.model.placement import Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
 from mpiric.placement.gpus import read_gpus
 from mpiric.placement.node import counted
-from mpiric.placement.policies import Wanted, policy_named
+from mpiric.placement.policies import PlacementDemand, policy_named
 from mpiric.placement.policies.near_gpu import gpu_of
 from mpiric.placement.price import price_of_more_nodes
 from mpiric.placement.saturation import rule_of_thumb, saturation_of
@@ -24,35 +24,41 @@ def plan(
     quota: float = 0.0,
     gpus: tuple[Gpu, ...] = (),
 ) -> Plan:
-    """Which hardware threads every thread of every rank gets.
+    """Return the hardware threads for each thread of each rank.
 
-    ``usable`` are the hardware threads that affinity and control group leave, all when empty; ``quota`` is
-    the CPU time the control group grants per second, 0 when unlimited.
-    Raises MpiricError when it does not fit.
+    ``usable`` are the hardware threads that affinity and control group allow, all if empty. ``quota`` is the
+    CPU time per second that the control group grants, 0 if unlimited.
+    Raises MpiricError if the ranks do not fit.
     """
     allowed = tuple(sorted(set(usable) & set(topology.pus))) or topology.pus
     gpus = gpus or read_gpus(topology)
     name = request.policy or _choose_policy(request, gpus)
     policy = policy_named(name)
-    available, selected = select(topology, allowed, request)
-    saturation, why = _saturation(topology, request, name)
+    available, selection_notes = select(topology, allowed, request)
+    saturation, saturation_notes = _saturation(topology, request, name)
     sizing = size(available, request, saturation, shares_out=policy.shares_out)
-    wanted = Wanted(sizing.per_node, sizing.threads, saturation, gpus)
-    arranged = policy.seat(sizing.available, wanted)
+    demand = PlacementDemand(sizing.per_node, sizing.threads, saturation, gpus)
+    arranged = policy.seat(sizing.available, demand)
     if arranged is None and not request.policy:
         name = "spread"
-        arranged = policy_named(name).seat(sizing.available, wanted)
+        arranged = policy_named(name).seat(sizing.available, demand)
     if arranged is None:
         raise MpiricError(
-            f"{sizing.per_node} ranks of {sizing.threads} threads do not fit where policy {name} wants them",
-            hint="--policy spread or compact, or fewer ranks or threads",
+            f"{sizing.per_node} ranks of {sizing.threads} threads do not fit on a node with policy {name}",
+            hint="use --policy spread or compact, or fewer ranks or threads",
         )
-    seats = tuple(_seat(topology, own, sizing.mode) for own in arranged)
+    seats = tuple(_seat(topology, cores, sizing.mode) for cores in arranged)
     if name == "near-gpu":
         seats = tuple(replace(s, gpu=gpu_of(i, len(seats), len(gpus))) for i, s in enumerate(seats))
-    made = Plan(request, topology, name, sizing.nodes, seats, allowed, (), saturation, gpus)
-    notes = (*selected, *sizing.notes, *why, *_notes(made, quota), *price_of_more_nodes(made, available))
-    return replace(made, notes=notes)
+    placed = Plan(request, topology, name, sizing.nodes, seats, allowed, (), saturation, gpus)
+    notes = (
+        *selection_notes,
+        *sizing.notes,
+        *saturation_notes,
+        *_notes(placed, quota),
+        *price_of_more_nodes(placed, available),
+    )
+    return replace(placed, notes=notes)
 
 
 def _choose_policy(request: PlacementRequest, gpus: tuple[Gpu, ...]) -> str:
@@ -69,17 +75,17 @@ def _saturation(
     if measured := saturation_of(request.measured):
         return measured, (
             f"measured: {measured.cores} cores of a NUMA node, {_every(measured.spacing)}, "
-            f"draw {measured.mb_s:.0f} MB/s, its whole bandwidth",
+            f"reach its full bandwidth of {measured.mb_s:.0f} MB/s",
         )
     largest = max(len(d.cores) for d in CoreSet(topology, topology.cores).domains(Level.NUMA))
     return rule_of_thumb(largest), (
-        "every second core is a rule of thumb, not a measurement of this machine: mpiric place --measure",
+        "every second core is used by a rule of thumb; to measure this machine: mpiric place --measure",
     )
 
 
 def _every(spacing: int) -> str:
-    words = {1: "side by side", 2: "every second one", 3: "every third one", 4: "every fourth one"}
-    return words.get(spacing, f"every {spacing}th one")
+    names = {1: "side by side", 2: "every second one", 3: "every third one", 4: "every fourth one"}
+    return names.get(spacing, f"every {spacing}th one")
 
 
 def _seat(topology: Topology, cores: Cores, mode: HardwareThreads) -> Seat:
@@ -94,25 +100,23 @@ def _seat(topology: Topology, cores: Cores, mode: HardwareThreads) -> Seat:
     )
 
 
-def _notes(made: Plan, quota: float) -> tuple[str, ...]:
+def _notes(placed: Plan, quota: float) -> tuple[str, ...]:
     notes = []
-    straddling = sum(len({core.numa_node for core in seat.cores}) > 1 for seat in made.seats)
+    straddling = sum(len({core.numa_node for core in seat.cores}) > 1 for seat in placed.seats)
     if straddling:
         notes.append(
-            f"{counted(straddling, 'rank')} on cores of several NUMA nodes: part of that memory is far"
+            f"{counted(straddling, 'rank')} on cores of several NUMA nodes: part of the memory will be remote"
         )
-    kinds = {core.kind for seat in made.seats for core in seat.cores}
+    kinds = {core.kind for seat in placed.seats for core in seat.cores}
     if len(kinds) > 1:
         notes.append(
-            "some threads run on efficiency cores: where all wait for each other, those set the pace"
+            "some threads run on efficiency cores, which delay all others where ranks or threads synchronise"
         )
-    used = len({pu for seat in made.seats for pu in seat.pus})
-    busy = min(used, made.ranks_per_node * made.threads)
+    used = len({pu for seat in placed.seats for pu in seat.pus})
+    busy = min(used, placed.ranks_per_node * placed.threads)
     if quota and quota < busy:
-        notes.append(
-            f"the control group grants {quota:g} CPUs' worth of time: {busy} threads will be throttled"
-        )
-    if len(made.usable) < len(made.topology.pus):
-        outside = counted(len(made.topology.pus) - len(made.usable), "hardware thread")
-        notes.append(f"outside of what may be used: {outside}")
+        notes.append(f"the control group grants {quota:g} CPUs of time, so {busy} threads will be throttled")
+    if len(placed.usable) < len(placed.topology.pus):
+        outside = counted(len(placed.topology.pus) - len(placed.usable), "hardware thread")
+        notes.append(f"not usable: {outside}")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Which cores of a node a plan may use at all: affinity, a share for the system, kinds of cores."""
+"""Cores of a node that a plan may use: affinity, cores reserved for the system, kinds of cores."""
 
 from dataclasses import replace
 
@@ -11,22 +11,22 @@ from mpiric.model.placement import HardwareThreads, PlacementRequest
 def select(
     topology: Topology, allowed: tuple[int, ...], request: PlacementRequest
 ) -> tuple[CoreSet, tuple[str, ...]]:
-    """The cores that may be used, and notes on those left out. Raises MpiricError when none is left."""
+    """Return the usable cores, and notes on excluded ones. Raises MpiricError if none remains."""
     usable = set(allowed)
     reachable = (replace(core, pus=tuple(pu for pu in core.pus if pu in usable)) for core in topology.cores)
     cores = [core for core in reachable if core.pus]
-    cores, left = _without_system_cores(cores, request.leave_cores)
-    cores, kinds = _of_kind(cores, request)
+    cores, system_notes = _without_system_cores(cores, request.leave_cores)
+    cores, kind_notes = _of_kind(cores, request)
     if not cores:
         raise MpiricError(
-            "no core is left to place ranks on", hint="a smaller --leave-cores, or another --core-kind"
+            "no core remains to place ranks on", hint="use a smaller --leave-cores, or another --core-kind"
         )
-    return CoreSet(topology, tuple(cores)), (*left, *kinds)
+    return CoreSet(topology, tuple(cores)), (*system_notes, *kind_notes)
 
 
 def _without_system_cores(cores: list[Core], number: int) -> tuple[list[Core], tuple[str, ...]]:
-    """The last core of the fullest NUMA node, again and again: NUMA nodes stay as equal as they can."""
-    left: list[Core] = []
+    """Reserve the last core of the fullest NUMA node, repeatedly, so that the nodes stay equal."""
+    reserved: list[Core] = []
     for _ in range(min(number, len(cores))):
         counts: dict[int, int] = {}
         for core in cores:
@@ -34,15 +34,15 @@ def _without_system_cores(cores: list[Core], number: int) -> tuple[list[Core], t
         fullest = max(counts, key=lambda node: (counts[node], node))
         last = [core for core in cores if core.numa_node == fullest][-1]
         cores = [core for core in cores if core is not last]
-        left.append(last)
-    if not left:
+        reserved.append(last)
+    if not reserved:
         return cores, ()
-    words = ", ".join(str(core.index) for core in sorted(left, key=lambda core: core.index))
-    return cores, (f"left to the system: core {words}",)
+    numbers = ", ".join(str(core.index) for core in sorted(reserved, key=lambda core: core.index))
+    return cores, (f"reserved for the system: core {numbers}",)
 
 
 def _of_kind(cores: list[Core], request: PlacementRequest) -> tuple[list[Core], tuple[str, ...]]:
-    """Performance cores alone while they suffice: the slowest core sets the pace of all."""
+    """Use only performance cores if they suffice, because the slowest core delays all others."""
     kinds = {core.kind for core in cores}
     if len(kinds) < 2 or request.core_kind == "any":
         return cores, ()
@@ -56,8 +56,8 @@ def _of_kind(cores: list[Core], request: PlacementRequest) -> tuple[list[Core], 
     )
     if needed <= room:
         return fast, (
-            f"the {len(cores) - len(fast)} efficiency cores stay free: the slowest core sets the pace",
+            f"the {len(cores) - len(fast)} efficiency cores stay free, as they would slow down all others",
         )
     slow = [core for core in cores if core.kind != "performance"]
-    kept = {core.index for core in (*fast, *slow[: needed - room])}
-    return [core for core in cores if core.index in kept], ()
+    used = {core.index for core in (*fast, *slow[: needed - room])}
+    return [core for core in cores if core.index in used], ()

@@ -11,7 +11,7 @@ from mpiric.placement.policies.bandwidth import saturating
 
 @dataclass(frozen=True)
 class Sizing:
-    """``available`` has an entry for each thread that fits: a core, or a hardware thread of one."""
+    """Result of sizing. ``available`` has one entry per thread that fits: a core or a hardware thread."""
 
     nodes: int
     per_node: int
@@ -24,7 +24,7 @@ class Sizing:
 def size(
     available: CoreSet, request: PlacementRequest, saturation: Saturation | None, *, shares_out: bool
 ) -> Sizing:
-    """Nodes are added only when no number was requested. Raises MpiricError when it does not fit."""
+    """Choose the numbers; nodes are added only if none are requested. Raises MpiricError without room."""
     _check(request, saturation)
     mode = request.hardware_threads
     room = each_hardware_thread(available) if mode is HardwareThreads.ALL else available
@@ -39,21 +39,21 @@ def size(
     per_node = -(-request.ranks // request.nodes)
     needed = per_node * threads
     if needed <= len(room.cores):
-        note = f"{needed} cores of a node are used where {useful} saturate its memory"
+        note = f"{needed} cores of a node are used, although {useful} saturate its memory bandwidth"
         return Sizing(request.nodes, per_node, threads, mode, room, (note,) if needed > useful else ())
-    every = each_hardware_thread(available)
-    if mode is HardwareThreads.CORE and needed <= len(every.cores):
-        note = f"{needed} threads on {len(room.cores)} cores: each has one hardware thread"
-        return Sizing(request.nodes, per_node, threads, HardwareThreads.ALL, every, (note,))
+    hardware_threads = each_hardware_thread(available)
+    if mode is HardwareThreads.CORE and needed <= len(hardware_threads.cores):
+        note = f"{needed} threads on {len(room.cores)} cores: each thread gets one hardware thread"
+        return Sizing(request.nodes, per_node, threads, HardwareThreads.ALL, hardware_threads, (note,))
     raise MpiricError(
         f"{counted(per_node, 'rank')} of {counted(threads, 'thread')} do not fit on a node with "
         f"{counted(len(available.cores), 'usable core')}",
-        hint=f"--nodes {-(-request.ranks * threads // len(room.cores))}, or fewer threads",
+        hint=f"use --nodes {-(-request.ranks * threads // len(room.cores))}, or fewer threads",
     )
 
 
 def each_hardware_thread(available: CoreSet) -> CoreSet:
-    """An entry for each hardware thread, those of a core side by side."""
+    """Return a core set with one entry per hardware thread; threads of a core are adjacent."""
     return replace(
         available, cores=tuple(replace(core, pus=(pu,)) for core in available.cores for pu in core.pus)
     )
@@ -61,20 +61,23 @@ def each_hardware_thread(available: CoreSet) -> CoreSet:
 
 def _check(request: PlacementRequest, saturation: Saturation | None) -> None:
     if request.ranks < 1 or request.threads < 0 or request.nodes < 0:
-        raise MpiricError("numbers of ranks, threads and nodes are positive", hint="--ranks 4 --threads 2")
+        raise MpiricError(
+            "ranks must be at least 1, threads and nodes at least 0",
+            hint="for example: --ranks 4 --threads 2",
+        )
     if request.nodes > request.ranks:
         raise MpiricError(
-            f"{request.ranks} ranks cannot be on {request.nodes} nodes", hint="at most one node a rank"
+            f"{request.ranks} ranks cannot use {request.nodes} nodes", hint="use at most one node per rank"
         )
     if request.hosts and request.nodes > len(request.hosts):
         raise MpiricError(
-            f"{request.nodes} nodes are requested and {len(request.hosts)} named",
+            f"{request.nodes} nodes are requested, but {len(request.hosts)} hosts are named",
             hint="name every node in --hosts, or none",
         )
     if saturation and request.hardware_threads is HardwareThreads.ALL:
         raise MpiricError(
-            "where some cores draw the whole bandwidth, second hardware threads only stand in line",
-            hint="leave out --hardware-threads all, or the bandwidth policy",
+            "the bandwidth policy leaves cores idle, so it cannot use the second hardware threads of cores",
+            hint="omit --hardware-threads all, or choose another policy",
         )
 
 
@@ -86,5 +89,5 @@ def _shared_out(room: CoreSet, request: PlacementRequest) -> int:
 def _too_wide(threads: int, room: CoreSet) -> MpiricError:
     return MpiricError(
         f"a rank of {threads} threads does not fit on a node with room for {len(room.cores)}",
-        hint="fewer --threads, or --hardware-threads all",
+        hint="use fewer --threads, or --hardware-threads all",
     )

@@ -1,4 +1,4 @@
-"""What is wrong with where a running job sits: a pure function of what was seen, the machine and a plan."""
+"""Findings on the placement of a running job: a pure function of its processes, the machine and a plan."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -17,12 +17,12 @@ __all__ = ["Node", "judge"]
 def judge(
     node: Node, processes: Sequence[ProcessSeen], plan: Plan | None = None, pids: Collection[int] = ()
 ) -> tuple[Finding, ...]:
-    """Problems, the most harmful first, of every job among ``pids`` (of the first process's job when empty).
+    """Return problems of the jobs of ``pids`` (default: the job of the first process), most harmful first.
 
-    Of several jobs the evidence begins with the job's name.
+    If there are several jobs, the evidence begins with the name of the job.
     """
-    wanted = set(pids) or {p.pid for p in processes if p.job == processes[0].job}
-    jobs = {process.job: None for process in processes if process.pid in wanted}
+    selected = set(pids) or {p.pid for p in processes if p.job == processes[0].job}
+    jobs = {process.job: None for process in processes if process.pid in selected}
     return tuple(
         replace(finding, evidence=f"{job}: {finding.evidence}") if len(jobs) > 1 else finding
         for job in jobs
@@ -33,18 +33,18 @@ def judge(
 def _judge_job(
     node: Node, processes: Sequence[ProcessSeen], job: str, plan: Plan | None
 ) -> Iterable[Finding]:
-    own = tuple(process for process in processes if process.job == job)
-    others = tuple(process for process in processes if process.job != job)
+    members = tuple(process for process in processes if process.job == job)
+    other_processes = tuple(process for process in processes if process.job != job)
     checks: Iterable[Callable[[], Finding | None]] = (
-        lambda: too_small(node, own),
-        lambda: other_jobs(node, own, others),
-        lambda: same_cores(node, own),
-        lambda: stacked_in_mask(node, own),
-        lambda: stacked_on_core(node, own),
-        lambda: unbound(node, own),
-        lambda: not_as_planned(own, plan),
-        lambda: idle_cores(node, own, plan),
-        lambda: far_memory(node, own),
-        lambda: first_touch(node, own),
+        lambda: too_small(node, members),
+        lambda: other_jobs(node, members, other_processes),
+        lambda: same_cores(node, members),
+        lambda: stacked_in_mask(node, members),
+        lambda: stacked_on_core(node, members),
+        lambda: unbound(node, members),
+        lambda: not_as_planned(members, plan),
+        lambda: idle_cores(node, members, plan),
+        lambda: far_memory(node, members),
+        lambda: first_touch(node, members),
     )
     return (finding for check in checks if (finding := check()) is not None)

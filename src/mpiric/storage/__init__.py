@@ -1,6 +1,6 @@
-"""Parallel, network and local file systems, one per file: recognised, read and laid out by pure functions.
+"""Parallel, network and local file systems, one module each: recognition, facts and layouts.
 
-An entry is declared as a `Storage`; a file without a leading underscore is one, and its stem is its name.
+Each module without a leading underscore declares a `Storage`; the name of the module is its name.
 """
 
 from mpiric.storage._drivers import served_by

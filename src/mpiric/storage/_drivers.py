@@ -1,16 +1,16 @@
-"""Which driver of an MPI library's MPI-IO serves a file system."""
+"""Drivers of MPI-IO implementations that serve a file system."""
 
 from collections.abc import Collection
 
 from mpiric.storage._storage import storages
 
-ANY = "ufs"  # ROMIO's and OMPIO's driver for whatever answers to POSIX calls
+ANY = "ufs"  # driver of ROMIO and OMPIO for any POSIX file system
 
 
 def served_by(kind: str, drivers: Collection[str]) -> str | None:
-    """The driver made for a file system of this kind, else the general one; None when neither is there.
+    """Return the driver for a kind of file system, else the general one; None if neither is available.
 
-    The general one knows no layouts: it accepts `striping_factor` and does nothing with it.
+    The general driver does not support layouts: it accepts `striping_factor` and ignores it.
     """
-    own = storages()[kind].drivers if kind in storages() else ()
-    return next((name for name in (*own, ANY) if name in drivers), None)
+    special = storages()[kind].drivers if kind in storages() else ()
+    return next((name for name in (*special, ANY) if name in drivers), None)

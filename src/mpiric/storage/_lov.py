@@ -1,4 +1,4 @@
-"""Lustre's attribute `lustre.lov`: binary layouts, as `liblustreapi` and the server exchange them.
+"""Lustre's attribute `lustre.lov`: binary layouts in the format of `liblustreapi` and the server.
 
 Structures `lov_user_md_v1`, `_v3` and `lov_comp_md_v1` of Lustre's lustre_user.h; all little-endian.
 """
@@ -19,23 +19,25 @@ _RAID0 = 1
 
 
 def parse(raw: bytes) -> FileLayout | None:
-    """The layout of an attribute's value, None when it is none; extents on metadata servers are left out."""
+    """Return the layout in an attribute, None if it is not one; extents on metadata servers are left out."""
     try:
         if struct.unpack_from("<I", raw)[0] != _COMPOSITE:
             extent, flags = _plain(raw, None)
             return FileLayout((extent,), overstriped=bool(flags & _OVERSTRIPED))
         entries = _COMPOSITE_HEAD.unpack_from(raw)[4]
-        found = []
+        extents_and_flags = []
         for index in range(entries):
             _, _, _, end, offset, size, *_ = _ENTRY.unpack_from(
                 raw, _COMPOSITE_HEAD.size + index * _ENTRY.size
             )
-            found.append(_plain(raw[offset : offset + size], None if end == _END else end))
+            extents_and_flags.append(_plain(raw[offset : offset + size], None if end == _END else end))
     except (struct.error, ValueError):
         return None
-    extents = tuple(extent for extent, flags in found if not flags & _ON_METADATA_SERVER)
+    extents = tuple(extent for extent, flags in extents_and_flags if not flags & _ON_METADATA_SERVER)
     return (
-        FileLayout(extents, overstriped=any(flags & _OVERSTRIPED for _, flags in found)) if extents else None
+        FileLayout(extents, overstriped=any(flags & _OVERSTRIPED for _, flags in extents_and_flags))
+        if extents
+        else None
     )
 
 
@@ -49,7 +51,7 @@ def _plain(raw: bytes, end_bytes: int | None) -> tuple[Stripes, int]:
 
 
 def pack(layout: FileLayout) -> bytes:
-    """The value that sets a layout; where the first stripe lies is left to the file system."""
+    """Return the value that sets a layout; the file system chooses the target of the first stripe."""
     parts = [_packed(extent, overstriped=layout.overstriped) for extent in layout.stripes]
     if len(parts) == 1:
         return parts[0]

@@ -8,11 +8,11 @@ from mpiric.model.storage import FileLayout, Mount
 from mpiric.storage._mounts import holding, read_mounts
 from mpiric.storage._storage import QUESTION_S, recognise, storages
 
-_DEAF = ("noatime", "ro")  # mount options under which reading does not write
+_NO_ATIME_OPTIONS = ("noatime", "ro")  # mount options under which reading does not change times
 
 
 def read_storage(host: Host, path: str, mounts: tuple[Mount, ...]) -> FileSystem | None:
-    """The file system that holds a path; None when no mount does."""
+    """Return the file system that holds a path; None if no mount does."""
     mount = holding(mounts, host.real_path(path))
     if mount is None:
         return None
@@ -36,24 +36,24 @@ def read_storage(host: Host, path: str, mounts: tuple[Mount, ...]) -> FileSystem
         layout_limits=facts.limits,
         quota_free_bytes=facts.quota_free_bytes,
         locks=facts.locks,
-        reads_change_times=not set(_DEAF) & set(mount.options),
+        reads_change_times=not set(_NO_ATIME_OPTIONS) & set(mount.options),
         is_writable="ro" not in mount.options,
     )
 
 
 def layouts_of(host: Host, paths: Sequence[str]) -> dict[str, FileLayout]:
-    """Layouts of files by path, of those that are there and have one."""
+    """Return the layouts by path of the files that exist and have a layout."""
     mounts = read_mounts(host)
-    found = {}
+    layouts = {}
     for path in paths:
         mount = holding(mounts, host.real_path(path))
         layout = storages()[recognise(mount)].layout(host, path) if mount and host.is_file(path) else None
         if layout:
-            found[path] = layout
-    return found
+            layouts[path] = layout
+    return layouts
 
 
-# Kinds served over a network that have no file here: they have no layouts a user could set.
+# Network file systems without a module here; users cannot set layouts on them.
 _REMOTE = frozenset(
     {"cifs", "smb3", "afs", "9p", "virtiofs", "panfs", "wekafs", "orangefs", "pvfs2", "daos", "glusterfs"}
     | {"sshfs", "cvmfs"}
@@ -65,7 +65,7 @@ def _is_remote(kind: str) -> bool:
 
 
 def _magic(host: Host, path: str) -> int:
-    """f_type of statfs(2), 0 when it cannot be asked."""
+    """Return f_type of statfs(2), 0 if it cannot be read."""
     answer = host.run(["stat", "-f", "-c", "%t", path], timeout_s=QUESTION_S, working_directory=HERE)
     try:
         return int(answer.stdout, 16) if answer.status == 0 else 0

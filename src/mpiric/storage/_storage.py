@@ -1,4 +1,4 @@
-"""What every file of this folder declares of its file system, and the registry of them."""
+"""Declaration of a file system by a module of this package, and the registry of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from mpiric.model.registry import modules_of
 from mpiric.model.storage import FileLayout, Mount, StorageFacts
 
 Commands = tuple[tuple[str, ...], ...]
-QUESTION_S = 5.0  # a client whose servers are away answers nothing at all
+QUESTION_S = 5.0  # time limit: a client whose servers are unreachable does not answer at all
 
 
 @dataclass(frozen=True)
 class Storage:
-    """One kind of file system: identity and pure functions. ``read`` asks the host passed in.
+    """A kind of file system: its identity and pure functions. ``read`` asks the host that it is passed.
 
-    ``check`` gives a sentence on what is wrong with a layout, "" when nothing is. ``render`` gives the
-    commands that set it on a directory for files made there later; None where there is no layout to set.
+    ``check`` returns a sentence about what is wrong with a layout, else "". ``render`` returns the commands
+    that set a layout on a directory for files created in it later; None if layouts cannot be set.
     """
 
-    title: str  # as its makers write it
-    types: tuple[str, ...]  # in the mount table, without "fuse."; none: recognised after all others
-    magics: tuple[int, ...] = ()  # f_type of statfs(2)
-    sources: tuple[str, ...] = ()  # beginnings of the source of a FUSE mount that names no type
+    title: str  # name as written by its vendor
+    types: tuple[str, ...]  # names in the mount table, without "fuse."; empty: recognised after all others
+    magics: tuple[int, ...] = ()  # values of f_type of statfs(2)
+    sources: tuple[str, ...] = ()  # prefixes of the source of a FUSE mount without a subtype
     is_network: bool = True
-    drivers: tuple[str, ...] = ()  # of MPI libraries, made for it; "ufs" serves any
+    drivers: tuple[str, ...] = ()  # MPI-IO drivers made for it; "ufs" serves any file system
     read: Callable[[Host, Mount, str], StorageFacts] = lambda _host, _mount, _path: StorageFacts()
-    layout: Callable[[Host, str], FileLayout | None] = lambda _host, _path: None  # of a file that is there
-    check: Callable[[FileLayout, StorageFacts], str] = lambda _layout, _facts: "it has no layouts"
+    layout: Callable[[Host, str], FileLayout | None] = lambda _host, _path: None  # layout of an existing file
+    check: Callable[[FileLayout, StorageFacts], str] = lambda _layout, _facts: "it does not support layouts"
     render: Callable[[FileLayout, str], Commands] | None = None
 
 
 @lru_cache(maxsize=1)
 def storages() -> dict[str, Storage]:
-    """Name → file system; the one that stands for all others last."""
-    found = {name: module.STORAGE for name, module in modules_of(mpiric.storage).items()}
-    return dict(sorted(found.items(), key=lambda item: not item[1].types))
+    """Return the file systems by name; the fallback for unknown ones comes last."""
+    modules = {name: module.STORAGE for name, module in modules_of(mpiric.storage).items()}
+    return dict(sorted(modules.items(), key=lambda item: not item[1].types))
 
 
 def recognise(mount: Mount, magic: int = 0) -> str:
-    """Name of the file system behind a mount; ``magic`` decides where the mount table does not.
+    """Return the name of the file system behind a mount; ``magic`` decides if the mount table does not.
 
-    A FUSE mount without a subtype shows what it is only by its source.
+    A FUSE mount without a subtype is recognised by its source only.
     """
     kind, is_fuse = mount.kind.removeprefix("fuse."), mount.kind.startswith("fuse")
     for name, storage in storages().items():

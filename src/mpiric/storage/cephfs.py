@@ -1,6 +1,7 @@
-"""CephFS: files are cut into stripe units that go round `stripe_count` objects.
+"""CephFS: a file is cut into stripe units that are distributed round-robin over `stripe_count` objects.
 
-Layouts are virtual attributes (https://docs.ceph.com, "File layouts"); a directory has one where it was set.
+Layouts are virtual attributes (https://docs.ceph.com, "File layouts"); a directory has one if it was set
+there.
 """
 
 from mpiric.host.host import Host
@@ -9,7 +10,7 @@ from mpiric.model.storage import FileLayout, LayoutLimits, Mount, StorageFacts, 
 from mpiric.storage._storage import Commands, Storage
 
 UNIT = 64 << 10  # stripe units are multiples of it
-_OBJECT = 4 << 20  # bytes of an object unless it is set; a multiple of the stripe unit
+_OBJECT = 4 << 20  # default size of an object in bytes, a multiple of the stripe unit
 _BUILT_IN = FileLayout((Stripes(1, _OBJECT),))
 
 
@@ -32,7 +33,7 @@ def _layout(host: Host, path: str) -> FileLayout | None:
 
 
 def parse(text: str) -> FileLayout | None:
-    """`stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`; None for anything else."""
+    """Parse `stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`; None if invalid."""
     fields = dict(word.partition("=")[::2] for word in text.split())
     unit, count = (number_of(fields.get(f"stripe_{name}", ""), -1) for name in ("unit", "count"))
     if min(unit, count) < 0:
@@ -43,16 +44,16 @@ def parse(text: str) -> FileLayout | None:
 def _check(layout: FileLayout, _facts: StorageFacts) -> str:
     extent, *more = layout.stripes
     if more or layout.directory_stripes or layout.overstriped:
-        return "CephFS spreads a file in one way from its start to its end"
+        return "CephFS supports one stripe pattern for a complete file only"
     if extent.count < 1:
-        return "CephFS wants a number of stripes"
+        return "the number of stripes must be at least 1"
     if extent.size_bytes % UNIT:
-        return f"{extent.size_bytes} bytes a stripe are no multiple of {UNIT}"
+        return f"the stripe size must be a multiple of {UNIT} bytes, not {extent.size_bytes}"
     return ""
 
 
 def _render(layout: FileLayout, path: str) -> Commands:
-    """Attributes one by one; every state in between must be a legal layout, so objects grow first."""
+    """Return commands that set the attributes; objects grow first, so each state in between is legal."""
     extent = layout.stripes[0]
     size = max(_OBJECT, extent.size_bytes)
     size += -size % extent.size_bytes

@@ -1,4 +1,4 @@
-"""IBM Storage Scale (GPFS): blocks of every file go round all disks; there is no layout to set per file.
+"""IBM Storage Scale (GPFS): blocks of each file are distributed over all disks; files have no own layout.
 
 `mmlsdisk` and `mmlsquota` as in IBM's command reference, `-Y` for colon-separated output.
 """
@@ -24,18 +24,18 @@ def _read(host: Host, mount: Mount, _path: str) -> StorageFacts:
 
 
 def _quota(rows: list[dict[str, str]]) -> int | None:
-    """The least room that a limit of the user, group or file set leaves; they are in KiB."""
-    free = []
+    """Return the smallest space that a limit of user, group or file set leaves; limits are in KiB."""
+    free_bytes = []
     for row in rows:
         usage, limit = (number_of(row.get(name, ""), -1) for name in ("blockUsage", "blockLimit"))
         if usage >= 0 and limit > 0:
-            free.append(max(0, limit - usage) << 10)
-    return min(free, default=None)
+            free_bytes.append(max(0, limit - usage) << 10)
+    return min(free_bytes, default=None)
 
 
 def _table(host: Host, command: str, device: str) -> list[dict[str, str]]:
-    """Rows of `-Y`: a line `…:HEADER:…` names the fields, %3A stands for a colon."""
-    answer = host.run([f"{_COMMANDS}/{command}", *_words(command, device)], timeout_s=QUESTION_S)
+    """Return rows of `-Y` output: a line `…:HEADER:…` names the fields, %3A encodes a colon."""
+    answer = host.run([f"{_COMMANDS}/{command}", *_arguments(command, device)], timeout_s=QUESTION_S)
     names: list[str] = []
     rows = []
     for line in answer.stdout.splitlines() if answer.status == 0 else ():
@@ -47,7 +47,7 @@ def _table(host: Host, command: str, device: str) -> list[dict[str, str]]:
     return rows
 
 
-def _words(command: str, device: str) -> tuple[str, ...]:
+def _arguments(command: str, device: str) -> tuple[str, ...]:
     return (device, "-Y") if command == "mmlsdisk" else ("-Y", device)
 
 

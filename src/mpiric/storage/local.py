@@ -1,4 +1,4 @@
-"""Disks and memory of one node, and whatever else the kernel mounts: no layout to set."""
+"""Disks and memory of one node, and all other file systems of the kernel: layouts cannot be set."""
 
 from mpiric.host.host import Host
 from mpiric.model.storage import Mount, StorageFacts

@@ -1,7 +1,8 @@
-"""Lustre: stripes of a file go round object storage targets (OSTs), by a layout set before it is created.
+"""Lustre: stripes of a file are distributed over object storage targets (OSTs), by a layout set at creation.
 
-Lustre's operations manual, "Managing File Layout (Striping) and Free Space"; `lfs` as in lfs(1). A layout of
-a directory holds for files made there later. Without `lfs` the attribute `lustre.lov` tells the same.
+See Lustre's operations manual, "Managing File Layout (Striping) and Free Space", and lfs(1). The layout of a
+directory applies to files created in it later. Without `lfs`, the attribute `lustre.lov` holds the same
+layout.
 """
 
 import re
@@ -13,7 +14,7 @@ from mpiric.model.storage import ALL_TARGETS, FileLayout, LayoutLimits, Mount, S
 from mpiric.storage import _lov
 from mpiric.storage._storage import QUESTION_S, Commands, Storage
 
-UNIT = 64 << 10  # stripes are multiples of it
+UNIT = 64 << 10  # stripe sizes are multiples of it
 MOST_STRIPES = 2000
 _TARGET = re.compile(r"^\s*\d+:\s*\S+\s+ACTIVE\b", re.MULTILINE)
 _FIELD = re.compile(r"\b(?:lmm_)?(stripe_count|stripe_size|pattern|pool|lcme_extent\.e_end):\s*(\S+)")
@@ -33,26 +34,26 @@ def _read(host: Host, mount: Mount, path: str) -> StorageFacts:
 
 
 def parse(text: str) -> FileLayout | None:
-    """What `lfs getstripe` prints of a file or directory, plain or composite; None without a layout.
+    """Parse the output of `lfs getstripe` for a file or directory, plain or composite; None without a layout.
 
-    Sizes are in bytes, and an extent's end is the number or `EOF`.
+    Sizes are in bytes. The end of an extent is a number or `EOF`.
     """
     extents, patterns = [], []
-    for found in _extents(text):
+    for fields in _extents(text):
         size, count, end = (
-            found.get(key, "") for key in ("stripe_size", "stripe_count", "lcme_extent.e_end")
+            fields.get(key, "") for key in ("stripe_size", "stripe_count", "lcme_extent.e_end")
         )
         if number_of(size, -1) < 0 or not re.fullmatch(r"-1|[1-9][0-9]{0,8}", count):
-            continue  # an extent on the metadata server has no stripes
+            continue  # an extent on a metadata server has no stripes
         last = number_of(end) or None
-        extents.append(Stripes(int(count), number_of(size), last, found.get("pool", "")))
-        patterns.append(found.get("pattern", ""))
+        extents.append(Stripes(int(count), number_of(size), last, fields.get("pool", "")))
+        patterns.append(fields.get("pattern", ""))
     overstriped = any("overstriped" in pattern for pattern in patterns)
     return FileLayout(tuple(extents), overstriped=overstriped) if extents else None
 
 
 def _extents(text: str) -> Iterator[dict[str, str]]:
-    """Fields of each extent; a new one begins where a field comes again."""
+    """Yield the fields of each extent; a repeated field starts a new extent."""
     fields: dict[str, str] = {}
     for name, value in _FIELD.findall(text):
         if name in fields:
@@ -64,9 +65,9 @@ def _extents(text: str) -> Iterator[dict[str, str]]:
 
 
 def quota(text: str) -> int | None:
-    """Bytes left of `lfs quota -q`: `/mnt 1024* 0 10240 - 3 0 0 -` in KiB; None without a limit.
+    """Return the free bytes in `lfs quota -q` output: `/mnt 1024* 0 10240 - 3 0 0 -`; None without a limit.
 
-    A `*` behind a number says that it is over its soft limit; a long path stands on a line of its own.
+    Numbers are in KiB; a `*` marks a number that exceeds its soft limit. A long path is on a line of its own.
     """
     numbers = re.search(r"\s(\d+)\*?\s+(\d+)\s+(\d+)\s", " ".join(text.split("\n")[:3]))
     if not numbers:
@@ -80,44 +81,44 @@ def _check(layout: FileLayout, facts: StorageFacts) -> str:
     targets = facts.targets or MOST_STRIPES
     for extent in layout.stripes:
         if extent.size_bytes <= 0 or extent.size_bytes % UNIT:
-            return f"{extent.size_bytes} bytes a stripe are no multiple of {UNIT}"
+            return f"the stripe size must be a multiple of {UNIT} bytes, not {extent.size_bytes}"
         if extent.count > targets and not layout.overstriped:
-            return f"{extent.count} stripes are more than the {targets} targets there are"
+            return f"{extent.count} stripes are requested, but only {targets} targets exist"
         if extent.count > MOST_STRIPES:
-            return f"{extent.count} stripes are more than the {MOST_STRIPES} a file may have"
+            return f"{extent.count} stripes are requested, but a file may have at most {MOST_STRIPES}"
         if extent.count < 1 and extent.count != ALL_TARGETS:
-            return f"{extent.count} is no number of stripes"
+            return f"the number of stripes must be at least 1 or {ALL_TARGETS} for all, not {extent.count}"
         if (extent.end_bytes or 0) % UNIT:
-            return f"an extent cannot end at {extent.end_bytes}, which is no multiple of {UNIT}"
+            return f"the end of an extent must be a multiple of {UNIT} bytes, not {extent.end_bytes}"
     if layout.directory_stripes > (facts.metadata_servers or layout.directory_stripes):
-        return f"{layout.directory_stripes} directory stripes are more than the metadata servers there are"
+        return f"{layout.directory_stripes} directory stripes are more than the number of metadata servers"
     return ""
 
 
 def _render(layout: FileLayout, path: str) -> Commands:
-    words: list[str] = []
+    options: list[str] = []
     for extent in layout.stripes:
         if len(layout.stripes) > 1:
-            words += ["-E", "-1" if extent.end_bytes is None else str(extent.end_bytes)]
-        words += ["-C" if layout.overstriped else "-c", str(extent.count), "-S", str(extent.size_bytes)]
-        words += ["-p", extent.pool] if extent.pool else []
-    commands = [("lfs", "setstripe", *words, path)] if words else []
+            options += ["-E", "-1" if extent.end_bytes is None else str(extent.end_bytes)]
+        options += ["-C" if layout.overstriped else "-c", str(extent.count), "-S", str(extent.size_bytes)]
+        options += ["-p", extent.pool] if extent.pool else []
+    commands = [("lfs", "setstripe", *options, path)] if options else []
     if layout.directory_stripes:
         commands.append(("lfs", "setdirstripe", "-D", "-c", str(layout.directory_stripes), path))
     return tuple(commands)
 
 
 def _default(host: Host, path: str) -> FileLayout | None:
-    """The layout of files made in a directory: of `lfs`, else of the attribute."""
-    found = parse(_ask(host, "getstripe", "-d", path))
-    raw = None if found else host.attribute(path, _lov.ATTRIBUTE)
-    return found or (_lov.parse(raw) if raw else None)
+    """Return the layout for files created in a directory, from `lfs` or else from the attribute."""
+    layout = parse(_ask(host, "getstripe", "-d", path))
+    raw = None if layout else host.attribute(path, _lov.ATTRIBUTE)
+    return layout or (_lov.parse(raw) if raw else None)
 
 
 def _layout(host: Host, path: str) -> FileLayout | None:
-    found = parse(_ask(host, "getstripe", path))
-    raw = None if found else host.attribute(path, _lov.ATTRIBUTE)
-    return found or (_lov.parse(raw) if raw else None)
+    layout = parse(_ask(host, "getstripe", path))
+    raw = None if layout else host.attribute(path, _lov.ATTRIBUTE)
+    return layout or (_lov.parse(raw) if raw else None)
 
 
 def _locks(options: tuple[str, ...]) -> str:
@@ -130,8 +131,8 @@ def _count(text: str) -> int | None:
     return len(_TARGET.findall(text)) or None
 
 
-def _ask(host: Host, *words: str) -> str:
-    answer = host.run(("lfs", *words), timeout_s=QUESTION_S, working_directory=HERE)
+def _ask(host: Host, *arguments: str) -> str:
+    answer = host.run(("lfs", *arguments), timeout_s=QUESTION_S, working_directory=HERE)
     return answer.stdout if answer.status == 0 else ""
 
 

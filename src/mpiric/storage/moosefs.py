@@ -1,6 +1,6 @@
-"""MooseFS: copies of whole chunks of 64 MiB on several servers; files are not striped.
+"""MooseFS: complete chunks of 64 MiB are replicated on several servers; files are not striped.
 
-https://docs.moosefs.com. A mount without a subtype shows as `fuse`, its source as `mfs#master:port`.
+See https://docs.moosefs.com. A mount without a subtype has the type `fuse` and the source `mfs#master:port`.
 """
 
 from mpiric.host.host import HERE, Host
@@ -9,10 +9,10 @@ from mpiric.storage._storage import QUESTION_S, Storage
 
 
 def _read(host: Host, mount: Mount, _path: str) -> StorageFacts:
-    """Chunk servers, by `mfscli -SCS` of the master that the source names."""
+    """Return the number of chunk servers, from `mfscli -SCS` on the master that the source names."""
     master, _, port = mount.source.removeprefix("mfs#").partition(":")
-    words = ["mfscli", "-ns|", "-H", master, "-P", port.split("/")[0] or "9421", "-SCS"]
-    answer = host.run(words, timeout_s=QUESTION_S, working_directory=HERE)
+    command = ["mfscli", "-ns|", "-H", master, "-P", port.split("/")[0] or "9421", "-SCS"]
+    answer = host.run(command, timeout_s=QUESTION_S, working_directory=HERE)
     servers = [line for line in answer.stdout.splitlines() if line.startswith("chunk servers|")]
     return StorageFacts(targets=len(servers) or None, metadata_servers=1, locks="all nodes")
 

@@ -1,4 +1,4 @@
-"""NFS: one server, or with pNFS several; where a file lies is the server's choice.
+"""NFS: one server, or several with pNFS; the server chooses the location of a file.
 
 Mount options as in nfs(5).
 """
@@ -14,7 +14,7 @@ def _read(_host: Host, mount: Mount, _path: str) -> StorageFacts:
 
 
 def _locks(options: dict[str, str]) -> str:
-    """`nolock` and `local_lock` keep locks on the client."""
+    """Return the scope of file locks; `nolock` and `local_lock` keep locks on the client."""
     if "nolock" in options or options.get("local_lock", "none") in {"all", "flock"}:
         return "this node"
     return "all nodes"

@@ -94,7 +94,7 @@ def test_on_a_node_nothing_moves_on_a_device():
 
 
 def test_a_library_that_names_one_device_while_another_moves_is_caught():
-    assert "says mlx5_0 and the bytes went over eth0" in contradiction(
+    assert "says mlx5_0, but the bytes went over eth0" in contradiction(
         Path("rc_mlx5", ("mlx5_0:1",)), {"eth0": 1000}
     )
     assert contradiction(Path("tcp", ("eth0", "fast0")), {"eth0": 1000}) == ""

@@ -150,4 +150,4 @@ def test_bytes_that_bypass_the_kernel_show_in_the_counters_of_the_adapter():
 def test_an_adapter_that_is_named_and_idle_is_a_contradiction():
     moved = Moved(payload_bytes=1_000_000, devices={"mlx5_0": 0, "ib0": 1_200_000})
     said = contradiction(Path("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ()))
-    assert said == "the library says mlx5_0 and the bytes went over ib0"
+    assert said == "the library says mlx5_0, but the bytes went over ib0"

@@ -42,7 +42,7 @@ def test_more_ranks_go_to_more_nodes_and_the_price_is_said():
     made = placed(recorded("betzy"), 128, bandwidth_bound=True, measured=table("betzy"))
     assert made.nodes == 2
     price = next(note for note in made.notes if "core-hours" in note)
-    assert "256 core-hours in place of 128" in price
+    assert "256 core-hours instead of 128" in price
     assert f"{2 * 41844 / 39182:.2f} ×" in price
 
 

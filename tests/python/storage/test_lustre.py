@@ -80,7 +80,7 @@ def test_a_layout_that_lustre_would_refuse_is_told_apart():
     facts = StorageFacts(targets=8, metadata_servers=1)
     assert LUSTRE.check(FileLayout((Stripes(8, MIB),)), facts) == ""
     assert "multiple of 65536" in LUSTRE.check(FileLayout((Stripes(8, 1000),)), facts)
-    assert "more than the 8 targets" in LUSTRE.check(FileLayout((Stripes(9, MIB),)), facts)
+    assert "only 8 targets exist" in LUSTRE.check(FileLayout((Stripes(9, MIB),)), facts)
     assert LUSTRE.check(FileLayout((Stripes(9, MIB),), overstriped=True), facts) == ""
     assert "metadata servers" in LUSTRE.check(FileLayout((), directory_stripes=2), facts)
 

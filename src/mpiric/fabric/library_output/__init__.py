@@ -1,7 +1,7 @@
-"""What the layers below an MPI library print of their transports when asked: one layer a file.
+"""Reports that the layers below an MPI library print about their transports, one module per layer.
 
-``ASK`` are the variables that make a layer print; ``recognise`` takes everything a run printed and returns a
-TransportReport, empty when the layer printed nothing.
+``ASK`` holds the variables that make a layer print. ``recognise`` takes the complete output of a run and
+returns a TransportReport, which is empty if the layer printed nothing.
 """
 
 import sys
@@ -13,15 +13,15 @@ from mpiric.model.registry import modules_of
 
 
 def asking() -> dict[str, str]:
-    """Variables that make the layers print what they use."""
+    """Return the variables that make the layers print the transports they use."""
     modules = modules_of(sys.modules[__name__]).values()
     return {name: value for module in modules for name, value in module.ASK.items()}
 
 
-def read_report(text: str, own: TransportReport) -> TransportReport:
-    """What the layers print in one text, behind the report of the MPI library itself (``own``)."""
+def read_report(text: str, library_report: TransportReport) -> TransportReport:
+    """Append the reports of all layers in an output to the report of the MPI library itself."""
     modules = modules_of(sys.modules[__name__]).values()
-    return reduce(_joined, (module.recognise(text) for module in modules), own)
+    return reduce(_joined, (module.recognise(text) for module in modules), library_report)
 
 
 def _joined(first: TransportReport, second: TransportReport) -> TransportReport:
@@ -33,6 +33,6 @@ def _joined(first: TransportReport, second: TransportReport) -> TransportReport:
 def _paths(first: Mapping[PairClass, Path], second: Mapping[PairClass, Path]) -> dict[PairClass, Path]:
     joined = dict(first)
     for pair_class, path in second.items():
-        known = joined.get(pair_class, Path())
-        joined[pair_class] = Path(known.transport or path.transport, known.devices or path.devices)
+        previous = joined.get(pair_class, Path())
+        joined[pair_class] = Path(previous.transport or path.transport, previous.devices or path.devices)
     return joined

@@ -1,4 +1,4 @@
-"""libfabric: ``FI_LOG_LEVEL=info`` prints the provider in use, and who was asked in vain."""
+"""libfabric: ``FI_LOG_LEVEL=info`` prints the provider in use, and the providers that were rejected."""
 
 import re
 
@@ -15,7 +15,7 @@ _LAYERED = "ofi_rxm"
 
 
 def recognise(text: str) -> TransportReport:
-    """The provider in use; what a layered provider opens below itself comes last and names the core one."""
+    """Return the provider in use; a layered provider is followed by the core provider that it opened."""
     opened = [match[1] for match in _OPENED.findall(text) if match[1]]
     if not opened:
         return TransportReport()

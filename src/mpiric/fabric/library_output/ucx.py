@@ -1,8 +1,8 @@
 """UCX: ``UCX_LOG_LEVEL=info`` prints one line for each kind of connection that a worker makes.
 
-``intra-node cfg#2 tag(sysv/memory cma/memory)``; each lane is TRANSPORT/DEVICE, the first for small messages.
-Older versions leave out the space before ``tag``, and the words for the kind of connection. Newer ones print,
-for ``UCX_PROTO_INFO``, a table for each operation: ranges of sizes, the protocol, and the lanes below it.
+Example: ``intra-node cfg#2 tag(sysv/memory cma/memory)``. Each lane is TRANSPORT/DEVICE; the first one serves
+small messages. Older versions print no space before ``tag`` and do not name the kind of connection. Newer
+ones print a table per operation for ``UCX_PROTO_INFO``: message sizes, protocol, and lanes.
 """
 
 import re
@@ -21,7 +21,7 @@ _TAGGED = re.compile(
     r"(\(fast-completion\))? from host"
 )
 _LANE = re.compile(r"\b(\w+)/([\w.:]+)")
-_ASKED = tuple(f"{name}=" for name in ASK)
+_REQUESTED = tuple(f"{name}=" for name in ASK)
 _CLASSES = {
     "self": (PairClass.SELF,),
     "intra-node": (PairClass.SAME_NUMA, PairClass.SAME_NODE),
@@ -30,7 +30,7 @@ _CLASSES = {
 
 
 def recognise(text: str) -> TransportReport:
-    """The lanes of the first connection of each kind, and between nodes the protocols by size."""
+    """Report the lanes of the first connection of each kind, and between nodes the protocols by size."""
     paths: dict[PairClass, Path] = {}
     for kind, lanes in _LANES.findall(text):
         pairs = [lane.split("/", 1) for lane in lanes.split() if "/" in lane]
@@ -40,13 +40,13 @@ def recognise(text: str) -> TransportReport:
         _add(paths, kind, [list(lane) for row in rows for lane in _LANE.findall(row[2])])
     version = _VERSION.search(text)
     if not paths:
-        return TransportReport()  # loaded, and then not used
-    settings = [word for word in _settings(text) if not word.startswith(_ASKED)]
-    why: tuple[str, ...] = (f"UCX is told {' '.join(settings)}",) if settings else ()
+        return TransportReport()  # UCX was loaded but not used
+    settings = [setting for setting in _settings(text) if not setting.startswith(_REQUESTED)]
+    why: tuple[str, ...] = (f"UCX is configured by {' '.join(settings)}",) if settings else ()
     if between := tables.get("inter-node"):
         why += (f"UCX's protocols between nodes: {'; '.join(map(' '.join, between))}",)
     if len(paths.get(PairClass.OTHER_NODE, Path()).devices) > 1:
-        why += ("UCX spreads large messages over every device it may use, and sends small ones on the first",)
+        why += ("UCX spreads large messages over all devices it may use, and sends small ones on the first",)
     return TransportReport(f"UCX {version[1]}" if version else "UCX", paths, why)
 
 
@@ -58,29 +58,29 @@ def _add(paths: dict[PairClass, Path], kind: str, lanes: Sequence[Sequence[str]]
 
 
 def _tables(text: str) -> dict[str, list[tuple[str, str, str]]]:
-    """Kind of connection → (sizes, protocol, lanes) of a tagged message, by the first process that tells.
+    """Map each kind of connection to (sizes, protocol, lanes) of a tagged message, from the first process.
 
-    Of the two tables it prints, that of calls which may end at once is what MPI's blocking sends use.
+    UCX prints two tables; MPI's blocking sends use the one for calls that may complete immediately.
     """
-    found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    tables: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     open_tables: dict[str, tuple[str, str]] = {}
     for process, line in _TABLE_LINE.findall(text):
         header = _TAGGED.search(line)
         cells = [cell.strip() for cell in line.split("|")]
         if header:
             key = (header[1], header[2] or "")
-            open_tables[process] = key if key not in found else ("", "")
-            found.setdefault(key, [])
+            open_tables[process] = key if key not in tables else ("", "")
+            tables.setdefault(key, [])
         elif len(cells) == 3 and cells[0][:1].isdigit() and process in open_tables:
             if open_tables[process][0]:
-                found[open_tables[process]].append(
+                tables[open_tables[process]].append(
                     (f"{cells[0]} bytes", cells[1].removeprefix("(?) "), cells[2])
                 )
         else:
             open_tables.pop(process, None)  # the table of another operation
-    return {kind: rows for (kind, fast), rows in sorted(found.items()) if rows}
+    return {kind: rows for (kind, fast), rows in sorted(tables.items()) if rows}
 
 
 def _settings(text: str) -> list[str]:
-    found = _SETTINGS.search(text)
-    return found[1].split() if found else []
+    match = _SETTINGS.search(text)
+    return match[1].split() if match else []

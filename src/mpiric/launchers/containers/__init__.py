@@ -1,4 +1,4 @@
-"""One container engine per file: how its command line names the image, and how variables get inside."""
+"""Container engines, one module each: syntax of the command line, and passing of variables."""
 
 from mpiric.launchers.containers._engine import Engine
 from mpiric.launchers.containers._registry import engine_of, engines, split_container

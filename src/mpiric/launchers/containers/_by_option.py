@@ -1,4 +1,4 @@
-"""Engines that take variables inside by an option ``NAME=VALUE`` of their own."""
+"""Engines that set variables inside by an option ``NAME=VALUE``."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,19 +16,19 @@ def option_engine(
     separator: bool = False,
     mount_points: Words = (),
 ) -> Engine:
-    """``set_by`` lists the spellings of the option; the first is written, as ``--env=NAME=VALUE``.
+    """Return an engine whose option ``--env=NAME=VALUE`` is spelled as in ``set_by``; the first is written.
 
-    ``bind_by`` gives, from the engine's words, a path and ``ro`` or ``rw``, the options that bind it and the
-    path it has inside.
+    ``bind_by`` takes the arguments of the engine, a path and ``ro`` or ``rw``, and returns the options that
+    bind the path and the path inside.
     """
 
-    def inject(words: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
+    def inject(arguments: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
         more = tuple(f"{set_by[0]}={variable}={value}" for variable, value in sorted(variables.items()))
-        return inserted_before_image(engine, words, more), {}
+        return inserted_before_image(engine, arguments, more), {}
 
-    def bind(words: Words, path: str, mode: str) -> tuple[Words, str]:
-        more, inside = bind_by(words, path, mode)
-        return inserted_before_image(engine, words, more), inside
+    def bind(arguments: Words, path: str, mode: str) -> tuple[Words, str]:
+        more, inside = bind_by(arguments, path, mode)
+        return inserted_before_image(engine, arguments, more), inside
 
     engine = Engine(name, programs, verbs, valued, inject, bind, set_by, separator, mount_points)
     return engine

@@ -1,4 +1,4 @@
-"""Engines of the Apptainer family: a variable with the engine's prefix appears inside without it."""
+"""Engines of the Apptainer family: a variable with the engine's prefix is set inside without it."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ _VALUED = words("""-B --bind --app --apply-cgroups --blkio-weight --cpu-shares -
 
 
 def prefixed_engine(name: str, prefix: str) -> Engine:
-    """``exec`` takes a command; ``run`` hands its words to the image's run script."""
+    """Return an engine with the verbs ``exec``, for a command, and ``run``, for the image's run script."""
 
-    def inject(words: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
-        return words, {prefix + variable: value for variable, value in variables.items()}
+    def inject(arguments: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
+        return arguments, {prefix + variable: value for variable, value in variables.items()}
 
-    def bind(words: Words, path: str, mode: str) -> tuple[Words, str]:
-        return inserted_before_image(engine, words, ("--bind", f"{path}:{path}:{mode}")), path
+    def bind(arguments: Words, path: str, mode: str) -> tuple[Words, str]:
+        return inserted_before_image(engine, arguments, ("--bind", f"{path}:{path}:{mode}")), path
 
     engine = Engine(name, (name,), ("exec", "run"), _VALUED, inject, bind, ("--env",))
     return engine

@@ -1,4 +1,4 @@
-"""Engine: one container program, as identity plus pure functions."""
+"""Engine: identity of a container program, and pure functions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,64 +8,64 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Engine:
-    """How one engine's command line is read and how variables are taken inside.
+    """Syntax of an engine's command line, and the way in which variables are passed inside.
 
-    Words given to the functions are those up to and including the image and, where the engine has
-    one, the ``--`` after it. ``inject`` returns the words to use instead and the variables that must be
-    in the engine's own environment; ``bind`` makes a path of the host visible inside, ``ro`` or ``rw``,
-    and returns the words and the path it has there.
+    The functions get the arguments up to and including the image and, if the engine has one, the ``--`` after
+    it. ``inject`` returns the new arguments and the variables that must be in the environment of the engine.
+    ``bind`` makes a path of the host visible inside, ``ro`` or ``rw``, and returns the new arguments and the
+    path inside.
     """
 
     name: str
-    programs: Words  # words it is called by
-    verbs: Words  # its first word when it runs something, empty when it has none
-    valued: Words  # options that take the next word; others take none or are written --name=value
+    programs: Words  # file names of the engine
+    verbs: Words  # first arguments of commands that run something; empty if it has no verbs
+    valued: Words  # options with a value in the next argument; others have none or use --name=value
     inject: Callable[[Words, Mapping[str, str]], tuple[Words, Mapping[str, str]]]
     bind: Callable[[Words, str, str], tuple[Words, str]]
     set_by: Words  # spellings of the option that sets a variable inside
-    separator: bool = False  # "--" stands between image and program
-    mount_points: Words = ()  # directories that an image has to have for what `bind` binds
+    separator: bool = False  # True if "--" separates image and program
+    mount_points: Words = ()  # directories that an image must have as targets of `bind`
 
-    def own_variables(self, words: Words) -> Mapping[str, str]:
-        """What the user's own options set inside."""
-        return {variable: value for _, _, variable, value in self._settings(words)}
+    def own_variables(self, arguments: Words) -> Mapping[str, str]:
+        """Return the variables that the user's options set inside."""
+        return {variable: value for _, _, variable, value in self._settings(arguments)}
 
-    def withdraw(self, words: Words, name: str) -> Words:
-        """The words without the user's own setting of one variable."""
-        for at, length, variable, _ in reversed(self._settings(words)):
+    def withdraw(self, arguments: Words, name: str) -> Words:
+        """Return the arguments without the user's setting of a variable."""
+        for at, length, variable, _ in reversed(self._settings(arguments)):
             if variable == name:
-                words = (*words[:at], *words[at + length :])
-        return words
+                arguments = (*arguments[:at], *arguments[at + length :])
+        return arguments
 
-    def _settings(self, words: Words) -> list[tuple[int, int, str, str]]:
-        """Position, length, name and value of every ``--env=NAME=VALUE``, in two words where it is valued."""
-        found = []
-        for at, word in enumerate(words):
+    def _settings(self, arguments: Words) -> list[tuple[int, int, str, str]]:
+        """Return position, length, name and value of each ``--env=NAME=VALUE``, also as two arguments."""
+        settings = []
+        for at, word in enumerate(arguments):
             option, equals, attached = word.partition("=")
-            if word in self.set_by and word in self.valued and at + 1 < len(words):
-                text, length = words[at + 1], 2
+            if word in self.set_by and word in self.valued and at + 1 < len(arguments):
+                text, length = arguments[at + 1], 2
             elif equals and option in self.set_by:
                 text, length = attached, 1
             else:
                 continue
             name, _, value = text.partition("=")
-            found.append((at, length, name, value))
-        return found
+            settings.append((at, length, name, value))
+        return settings
 
 
-def options_end(engine: Engine, words: Words) -> int:
-    """Position of the image, or the number of words when there is none."""
+def options_end(engine: Engine, arguments: Words) -> int:
+    """Return the position of the image, or the number of arguments if there is none."""
     at = 1
     if engine.verbs:
-        while at < len(words) and words[at] not in engine.verbs:
+        while at < len(arguments) and arguments[at] not in engine.verbs:
             at += 1
         at += 1
-    while at < len(words) and words[at].startswith("-") and words[at] != "--":
-        at += 2 if words[at] in engine.valued else 1
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "--":
+        at += 2 if arguments[at] in engine.valued else 1
     return at
 
 
-def inserted_before_image(engine: Engine, words: Words, more: Words) -> Words:
-    """The words with options added after the user's own, so that they win."""
-    at = options_end(engine, words)
-    return (*words[:at], *more, *words[at:])
+def inserted_before_image(engine: Engine, arguments: Words, more: Words) -> Words:
+    """Return the arguments with options after the user's, so that they override them."""
+    at = options_end(engine, arguments)
+    return (*arguments[:at], *more, *arguments[at:])

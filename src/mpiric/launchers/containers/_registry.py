@@ -1,4 +1,4 @@
-"""The engines there are, and which one a program line starts with."""
+"""Registry of the engines, and recognition of the engine in a program line."""
 
 from functools import cache
 from importlib import import_module
@@ -10,13 +10,13 @@ from mpiric.model.registry import modules_of
 
 @cache
 def engines() -> dict[str, Engine]:
-    """Name → engine, in alphabetical order."""
+    """Return the engines by name, in alphabetical order."""
     modules = modules_of(import_module("mpiric.launchers.containers"))
     return {name: module.ENGINE for name, module in modules.items()}
 
 
 def engine_of(program: Words) -> Engine | None:
-    """The engine that a program line calls, judged by its first word and verb."""
+    """Return the engine that a program line calls, judged by its first argument and verb."""
     if not program:
         return None
     stem = program[0].rsplit("/", 1)[-1]
@@ -27,7 +27,7 @@ def engine_of(program: Words) -> Engine | None:
 
 
 def split_container(program: Words) -> Container | None:
-    """The container between launcher and program, or None when the program runs without one."""
+    """Return the container between launcher and program, None if there is none."""
     engine = engine_of(program)
     if engine is None:
         return None

@@ -1,8 +1,8 @@
-"""Charliecloud: ``ch-run`` passes the host's environment; ``--set-env=NAME=VALUE`` wins inside.
+"""Charliecloud: ``ch-run`` passes the host's environment; ``--set-env=NAME=VALUE`` overrides it inside.
 
-An image is read-only and has not the host's paths: what is bound goes to one of the ten directories
-``/mnt/0`` to ``/mnt/9`` that images have for it, counted down from the last that the user's own words leave
-free. Source: ch-run(1), sections "Environment variables" and "Bind mounts".
+An image is read-only and lacks the paths of the host. Binds use one of the ten directories ``/mnt/0`` to
+``/mnt/9`` that images provide for them, counted down from the last free one.
+Source: ch-run(1), sections "Environment variables" and "Bind mounts".
 """
 
 from posixpath import split
@@ -15,17 +15,17 @@ from mpiric.model.errors import MismatchError
 _MOUNT_POINTS = tuple(f"/mnt/{number}" for number in reversed(range(10)))
 
 
-def _bind(given: Words, path: str, mode: str) -> tuple[Words, str]:
-    """A directory to write to by itself, a file by the directory it lies in."""
+def _bind(arguments: Words, path: str, mode: str) -> tuple[Words, str]:
+    """Return a bind of a writable directory itself, or of the directory that holds a file."""
     directory, name = (path, "") if mode == "rw" else split(path)
-    taken = {mount: word for mount in _MOUNT_POINTS for word in given if word.endswith(f":{mount}")}
+    used = {mount: word for mount in _MOUNT_POINTS for word in arguments if word.endswith(f":{mount}")}
     for mount in _MOUNT_POINTS:
         option = f"--bind={directory}:{mount}"
-        if mount not in taken or taken[mount] == option:
-            return () if mount in taken else (option,), f"{mount}/{name}".rstrip("/")
+        if mount not in used or used[mount] == option:
+            return () if mount in used else (option,), f"{mount}/{name}".rstrip("/")
     raise MismatchError(
-        "every directory of the image that something can be bound to is taken",
-        hint="of /mnt/0 to /mnt/9, leave mpiric two: for its library and for what it writes",
+        "no directory of the image is free for a bind mount",
+        hint="leave two of /mnt/0 to /mnt/9 free for mpiric: for its library and for its output",
     )
 
 

@@ -1,4 +1,4 @@
-"""Docker: the command line Podman copies.
+"""Docker, whose command line Podman copies.
 
 Source: docker run reference.
 """

@@ -1,4 +1,4 @@
-"""Podman: nothing of the host's environment goes inside unless by ``--env``.
+"""Podman: passes a variable of the host inside only by ``--env``.
 
 Source: podman-run(1).
 """

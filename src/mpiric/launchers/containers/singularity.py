@@ -1,4 +1,4 @@
-"""SingularityCE and old Singularity: Apptainer's twin, with its own prefix.
+"""SingularityCE and old Singularity: like Apptainer, with another prefix.
 
 Source: SingularityCE user guide, "Environment and Metadata".
 """

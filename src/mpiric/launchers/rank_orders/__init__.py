@@ -1,4 +1,4 @@
-"""Rank orders as launchers take them: one form for every file of this folder, ``emit(order)``."""
+"""Rank orders in the syntax of launchers: one form per module, ``emit(order)``."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,6 +10,6 @@ from mpiric.model.registry import modules_of
 
 @cache
 def rank_order_forms() -> dict[str, Callable[[RankOrder], RankOrderEmission]]:
-    """Name on the command line → the function that writes the form."""
+    """Map the name of each form on the command line to the function that writes it."""
     modules = modules_of(import_module(__name__))
     return {name.replace("_", "-"): module.emit for name, module in modules.items()}

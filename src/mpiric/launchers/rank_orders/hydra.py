@@ -1,7 +1,7 @@
-"""Machinefile and rank map of Hydra (MPICH 5): hosts with their slots, and the host of every rank by number.
+"""Machinefile and rank map of Hydra (MPICH 5): hosts with their slots, and the host number of each rank.
 
-A machinefile alone that names a host again for later ranks gives them a node of their own in the eyes of
-MPICH, without shared memory to the others there.
+If a machinefile alone names a host twice, MPICH treats the later ranks as if they were on another node,
+without shared memory to the others.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from mpiric.model.rank_order import RankOrder, RankOrderEmission
 
 
 def emit(order: RankOrder) -> RankOrderEmission:
-    """Write the hosts with their slots; ranks one after the other on one host are a block of the map."""
+    """Write the hosts with their slots; consecutive ranks on one host are a block of the map."""
     numbers = {host: number for number, host in enumerate(dict.fromkeys(order.hosts))}
     text = "".join(f"{host}:{count}\n" for host, count in Counter(order.hosts).items())
     runs = ((host, len(list(ranks))) for host, ranks in groupby(order.seats))

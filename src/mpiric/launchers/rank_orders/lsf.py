@@ -1,10 +1,10 @@
-"""Explicit resource file of jsrun (LSF): for every rank its host, counted from 1 in the job, and its CPU."""
+"""Explicit resource file of jsrun (LSF): host of each rank, counted from 1 in the job, and CPU."""
 
 from mpiric.model.rank_order import RankOrder, RankOrderEmission
 
 
 def emit(order: RankOrder) -> RankOrderEmission:
-    """Write a line a rank, for --erf_input."""
+    """Write one line per rank, for --erf_input."""
     numbers = {host: number for number, host in enumerate(dict.fromkeys(order.hosts), 1)}
     cores = order.cores
     lines = [

@@ -1,4 +1,4 @@
-"""Rankfile of PRRTE, the launcher of Open MPI 5: the same lines, named in the mapping policy."""
+"""Rankfile of PRRTE, the launcher of Open MPI 5: the same lines, selected by the mapping policy."""
 
 from mpiric.launchers.rank_orders.openmpi_rankfile import rankfile
 from mpiric.model.rank_order import RankOrder, RankOrderEmission

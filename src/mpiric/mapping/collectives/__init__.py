@@ -1,1 +1,1 @@
-"""Collective calls as traffic between pairs: what each algorithm sends, and which one a library takes."""
+"""Traffic of collective calls between pairs of ranks, by algorithm, and the algorithm that a library uses."""

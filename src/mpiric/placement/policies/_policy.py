@@ -1,4 +1,4 @@
-"""What a policy is: a name (its file's), a sentence, and a pure function."""
+"""Interface of placement policies: a description and a pure function."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from mpiric.model.placement import Gpu, Saturation
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """``count`` ranks of ``width`` cores each are to be seated; they fit on the available cores."""
+class PlacementDemand:
+    """Request to a policy: ``count`` ranks of ``width`` cores each, which fit on the available cores."""
 
     count: int
     width: int
@@ -19,11 +19,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class PlacementPolicy:
-    """``seat`` gives the cores of every rank, in rank order. ``None``: this policy cannot, here.
+    """A placement policy. ``seat`` returns the cores of each rank in rank order, None if it cannot.
 
-    ``shares_out``: without a number of threads, all cores are shared out among the ranks.
+    ``shares_out`` is True if all cores are divided among the ranks when the number of threads is not set.
     """
 
     sentence: str
-    seat: Callable[[CoreSet, Wanted], tuple[Cores, ...] | None]
+    seat: Callable[[CoreSet, PlacementDemand], tuple[Cores, ...] | None]
     shares_out: bool = False

@@ -1,18 +1,18 @@
-"""Compact: ranks side by side on the first cores, none across two NUMA nodes while that can be avoided.
+"""Compact: ranks side by side on the first cores, none across two NUMA nodes if that can be avoided.
 
-Wins when ranks talk much and memory bandwidth is not what they lack: neighbours share caches.
+It suits programs that communicate much and are not limited by memory bandwidth: neighbours share caches.
 """
 
 from mpiric.model.core_set import Cores, CoreSet, Level
-from mpiric.placement.policies._policy import PlacementPolicy, Wanted
+from mpiric.placement.policies._policy import PlacementDemand, PlacementPolicy
 
 
-def _seat(available: CoreSet, wanted: Wanted) -> tuple[Cores, ...]:
+def _seat(available: CoreSet, demand: PlacementDemand) -> tuple[Cores, ...]:
     seats: list[Cores] = []
     for domain in available.domains(Level.NUMA):
-        number = min(len(domain.cores) // wanted.width, wanted.count - len(seats))
-        seats += domain.packed(number, wanted.width)
-    return tuple(seats) if len(seats) == wanted.count else available.packed(wanted.count, wanted.width)
+        number = min(len(domain.cores) // demand.width, demand.count - len(seats))
+        seats += domain.packed(number, demand.width)
+    return tuple(seats) if len(seats) == demand.count else available.packed(demand.count, demand.width)
 
 
 POLICY = PlacementPolicy("ranks side by side on the first cores", _seat)

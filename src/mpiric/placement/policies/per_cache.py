@@ -1,6 +1,6 @@
-"""Per shared cache: equal numbers of ranks in every shared cache, side by side inside it.
+"""Per shared cache: equal numbers of ranks on each shared cache, side by side within it.
 
-Wins because each rank has as much of a cache as any other, and its threads talk through it.
+Each rank has the same share of a cache, and its threads communicate through it.
 """
 
 from mpiric.model.core_set import CoreSet, Level
@@ -8,6 +8,6 @@ from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementPolicy
 
 POLICY = PlacementPolicy(
-    "equal numbers of ranks in every shared cache, side by side inside it",
-    lambda available, wanted: by_domain(available, Level.CACHE, wanted.count, wanted.width, CoreSet.packed),
+    "equal numbers of ranks on each shared cache, side by side within it",
+    lambda available, demand: by_domain(available, Level.CACHE, demand.count, demand.width, CoreSet.packed),
 )

@@ -1,6 +1,6 @@
-"""Per NUMA node: equal numbers of ranks in every NUMA node, side by side inside it.
+"""Per NUMA node: equal numbers of ranks on each NUMA node, side by side within it.
 
-Wins because ranks that share memory stay together and each NUMA node's memory is used.
+Ranks that share memory stay together, and the memory of every NUMA node is used.
 """
 
 from mpiric.model.core_set import CoreSet, Level
@@ -8,6 +8,6 @@ from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementPolicy
 
 POLICY = PlacementPolicy(
-    "equal numbers of ranks in every NUMA node, side by side inside it",
-    lambda available, wanted: by_domain(available, Level.NUMA, wanted.count, wanted.width, CoreSet.packed),
+    "equal numbers of ranks on each NUMA node, side by side within it",
+    lambda available, demand: by_domain(available, Level.NUMA, demand.count, demand.width, CoreSet.packed),
 )

@@ -1,6 +1,6 @@
-"""Per socket: equal numbers of ranks in every socket, side by side inside it.
+"""Per socket: equal numbers of ranks on each socket, side by side within it.
 
-Wins because every socket's memory channels and links are used, and neighbours share a socket.
+The memory channels and links of every socket are used, and neighbours share a socket.
 """
 
 from mpiric.model.core_set import CoreSet, Level
@@ -8,6 +8,6 @@ from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementPolicy
 
 POLICY = PlacementPolicy(
-    "equal numbers of ranks in every socket, side by side inside it",
-    lambda available, wanted: by_domain(available, Level.SOCKET, wanted.count, wanted.width, CoreSet.packed),
+    "equal numbers of ranks on each socket, side by side within it",
+    lambda available, demand: by_domain(available, Level.SOCKET, demand.count, demand.width, CoreSet.packed),
 )

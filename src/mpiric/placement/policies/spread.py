@@ -1,7 +1,7 @@
 """Spread: ranks evenly over sockets, NUMA nodes and shared caches, as far apart as the node allows.
 
-Each rank stays inside the narrowest domain that holds all its threads. Gives every rank the largest share
-of caches and memory channels; on a full node it is the same as compact.
+Each rank stays within the smallest domain that holds all its threads. Every rank gets the largest possible
+share of caches and memory channels. On a full node the result equals compact.
 """
 
 from mpiric.model.core_set import Cores, CoreSet, Level
@@ -12,16 +12,19 @@ from mpiric.placement.policies._policy import PlacementPolicy
 def seat_apart(
     available: CoreSet, count: int, width: int, levels: tuple[Level, ...] = tuple(Level)
 ) -> tuple[Cores, ...]:
-    """Split by the first level, then each part by the next; below the last one even spacing."""
+    """Divide the ranks over the domains of the first level, then within each domain by the next level.
+
+    Below the last level, ranks are evenly spaced.
+    """
     if not levels:
         return spaced(available, count, width)
     domains = available.domains(levels[0])
-    given = shares(count, domains, width)
-    if given is None:  # a rank is wider than the domain
+    counts = shares(count, domains, width)
+    if counts is None:  # a rank is wider than a domain
         return spaced(available, count, width)
     return tuple(
         seat
-        for domain, number in zip(domains, given, strict=True)
+        for domain, number in zip(domains, counts, strict=True)
         if number
         for seat in seat_apart(domain, number, width, levels[1:])
     )
@@ -29,5 +32,5 @@ def seat_apart(
 
 POLICY = PlacementPolicy(
     "ranks evenly over sockets, NUMA nodes and caches, as far apart as the node allows",
-    lambda available, wanted: seat_apart(available, wanted.count, wanted.width),
+    lambda available, demand: seat_apart(available, demand.count, demand.width),
 )

@@ -30,10 +30,10 @@ def left_out(values, there):
 @pytest.mark.parametrize(
     ("value", "mount", "why"),
     [
-        ("9x1MiB", {}, "9 stripes are more than the 8 targets there are"),
-        ("4x100000B", {}, "100000 bytes a stripe are no multiple of 65536"),
+        ("9x1MiB", {}, "9 stripes are requested, but only 8 targets exist"),
+        ("4x100000B", {}, "the stripe size must be a multiple of 65536 bytes, not 100000"),
         ("4x1MiB", {"is_writable": False}, "/home is mounted read-only"),
-        ("4x1MiB+dirs2", {}, "2 directory stripes are more than the metadata servers there are"),
+        ("4x1MiB+dirs2", {}, "2 directory stripes are more than the number of metadata servers"),
     ],
 )
 def test_a_layout_that_the_file_system_cannot_have(value, mount, why):

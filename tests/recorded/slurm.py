@@ -79,8 +79,9 @@ class Slurm:
         if name in self.lost:
             job.state = "NODE_FAIL"
             return
-        line = next(line for line in job.script.read_text().splitlines() if " -m mpiric " in line)
+        line = next(line for line in job.script.read_text().splitlines() if "/mpiric/__main__.py" in line)
         words = shlex.split(line.partition(" < ")[0].replace('"$MPIRIC_ROUND"', job.round_number))
+        entrance = next(at for at, word in enumerate(words) if word.endswith("/mpiric/__main__.py"))
         array, _, index = name.partition("_")
         environment = {
             "MPIRIC_ROUND": job.round_number,
@@ -92,7 +93,7 @@ class Slurm:
         with pytest.MonkeyPatch.context() as patch:
             for variable, value in environment.items():
                 patch.setenv(variable, value)
-            answer = self.world.mpiric(*words[words.index("mpiric") + 1 :])
+            answer = self.world.mpiric(*words[entrance + 1 :])
         with (job.script.parent / "job.log").open("a") as log:
             log.write(answer.stderr)
         job.state = "COMPLETED" if answer.status in (0, GOES_ON) else "FAILED"

@@ -160,10 +160,17 @@ def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
 
 
 def _replace_clock(clock: Clock, patch: pytest.MonkeyPatch) -> None:
+    really_sleep = time.sleep
+
+    def sleep(seconds: float) -> None:
+        # `subprocess` waits in real time for the commands that really run: those of --check and --objective.
+        waits_for_command = sys._getframe(1).f_globals["__name__"] == "subprocess"
+        (really_sleep if waits_for_command else clock.sleep)(seconds)
+
     patch.setattr(time, "monotonic", lambda: clock.now_s)
     patch.setattr(time, "monotonic_ns", lambda: int(clock.now_s * 1e9))
     patch.setattr(time, "time", clock.unix_s)
-    patch.setattr(time, "sleep", clock.sleep)
+    patch.setattr(time, "sleep", sleep)
     patch.setattr(time, "clock_getres", lambda _: 0.004)
     patch.setattr(Runner, "clock", staticmethod(time.monotonic))
 
@@ -230,7 +237,7 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
 
 def _foreground_of(world: World) -> Callable[..., Ran]:
     def run_in_foreground(
-        launch: Launch, environment: Mapping[str, str], output: Any, limit_s: float | None = None, **_: Any
+        launch: Launch, environment: Mapping[str, str], output: Any, limit_s: float | None = None, *_: Any
     ) -> Ran:
         with tempfile.TemporaryDirectory() as place:
             paths = (Path.cwd(), Path(place, "stdout"), Path(place, "stderr"))

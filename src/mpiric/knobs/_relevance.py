@@ -79,6 +79,8 @@ def promise_of(knob: Knob, situation: Situation) -> Promise:
     """Return the promise of a knob, at least its success rate for programs with similar time shares."""
     promise, observation = knob.promise(situation), situation.observation
     for name, often in knob.helped_where:
+        if name == "outside_bound" and situation.mpi.capabilities.starts_light:
+            continue
         if observation.behaviour is not None:
             share = observation.behaviour.numbers.get(name, 0.0)
             because = quote("{share:%} of the time goes into ", {"share": share}) + BOUNDS[name]

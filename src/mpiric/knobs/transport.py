@@ -262,8 +262,8 @@ KNOBS = (
         name="network-library",
         sentence="The library below MPI that carries messages: its own, UCX, libfabric or PSM",
         why=(
-            "They choose networks, protocols and thresholds differently; without-ofi leaves the choice to the "
-            "library and does not open libfabric, which takes a second of Open MPI 5's start-up"
+            "They choose networks, protocols and thresholds differently; without-ofi leaves the choice to "
+            "the library and does not open libfabric, which takes a second of Open MPI 5's start-up"
         ),
         source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
         domain=Choice(("own", "ucx", "ofi", "psm2", "without-ofi")),

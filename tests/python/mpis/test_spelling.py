@@ -143,7 +143,22 @@ def test_mpich_is_told_that_its_ranks_share_a_node_after_all() -> None:
     assert environment("node-transport", "shared-memory", "mpich-5.0.2")["MPIR_CVAR_NOLOCAL"] == "0"
 
 
-@pytest.mark.parametrize("label", ["openmpi-5.0.11", "intelmpi-2021.19"])
+def test_mpich_opens_no_network_on_one_node() -> None:
+    assert environment("node-transport", "shared-memory-only", "mpich-5.0.2") == {"UCX_TLS": "self,sm"}
+    assert spell("node-transport", "shared-memory-only", situation(BY_LABEL["mpich-4.0.2"])) is None
+
+
+def test_open_mpi_5_can_leave_libfabric_unopened_on_any_number_of_nodes() -> None:
+    for nodes in (1, 2):
+        found = environment("network-library", "without-ofi", "openmpi-5.0.11", nodes=nodes)
+        assert found == {"OMPI_MCA_mtl": "^ofi", "OMPI_MCA_btl": "^ofi"}
+        values = all_knobs()["network-library"].values(situation(BY_LABEL["openmpi-5.0.11"], nodes=nodes))
+        assert "without-ofi" in values
+    values = all_knobs()["network-library"].values(situation(BY_LABEL["openmpi-4.1.4"], nodes=2))
+    assert "without-ofi" not in values
+
+
+@pytest.mark.parametrize("label", ["openmpi-5.0.11", "intelmpi-2021.19", "mpich-5.0.2"])
 def test_shared_memory_only_is_refused_across_nodes(label: str) -> None:
     library = BY_LABEL[label]
     case = situation(library, nodes=2)

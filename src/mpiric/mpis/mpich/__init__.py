@@ -37,6 +37,8 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         can_sleep=number >= 5,
         waiting_switches=_ch4.WAITING_SWITCHES,
         helper_threads=int(has_ucx),
+        has_node_only_transport=number >= 5 and has_ucx,
+        starts_light=True,
         node_settings=(_ch4.NO_LOCAL, *((NodeSetting("UCX_TLS", _fabrics.UCX_ON_NODE),) if has_ucx else ())),
         single_copy=("none",) if number >= 5 or "xpmem" in transports else (),
         has_single_copy_threshold=number >= 5,

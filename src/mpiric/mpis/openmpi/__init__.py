@@ -63,8 +63,12 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         sizes_in_force={"eager-node": 4 << 10, "eager-network": 64 << 10},
         node_buffers="32",
         memory_copies=("memcpy", "memmove"),
-        network_libraries=("own", *(name for name in ("ucx", "ofi", "psm2") if name in transports)),
-        network_libraries_on_node=("own", "ucx"),
+        network_libraries=(
+            "own",
+            *(name for name in ("ucx", "ofi", "psm2") if name in transports),
+            *(("without-ofi",) if number >= 5 and "ofi" in transports else ()),
+        ),
+        network_libraries_on_node=("own", "ucx", "without-ofi"),
         network_library_variables={"own": ("OMPI_MCA_pml", "ob1"), "ucx": ("OMPI_MCA_pml", "ucx")},
         interface_variables=("OMPI_MCA_btl_tcp_if_include", "FI_TCP_IFACE"),
         tcp_only={

@@ -76,13 +76,20 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if wishes is not None:
         runs.untouched(after(wishes.long_s))
+        is_local = (
+            parsed.nodes == 1
+            and bool(parsed.job.launcher_words)
+            and not parsed.job.launcher.serves_every_library
+        )
         for times in _LATER_LOOKS:
-            if not runs.whole and parsed.job.launcher_words and not _are_up(runs.seen[-1].ranks, ranks, host):
+            if not runs.whole and is_local and not _are_up(runs.seen[-1].ranks, ranks, host):
                 runs.untouched(after(times * wishes.long_s))
     else:
         runs.to_the_end()
     required = wishes is not None and wishes.required
     is_long = not runs.whole or required
+    if wishes is not None and len(runs.seen) > 1:  # a later look may have seen the whole of a long run
+        is_long = is_long or runs.wall_s > wishes.long_s
     if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
         runs.untouched()  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
@@ -119,10 +126,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
 
 
 def _are_up(seen: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
-    """Return whether ranks were seen as they run, and not the launcher before it became them.
-
-    Ranks on other nodes are not seen at all, which no later look would change.
-    """
+    """Return whether ranks were seen as they run, and not the launcher before it became them."""
 
     def is_up(rank: RankSeen) -> bool:
         if any("/libc.so" in path or "/libc-" in path for path in rank.libraries):
@@ -130,7 +134,7 @@ def _are_up(seen: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
         elf = host.elf(rank.program)
         return elf is not None and not elf.interpreter
 
-    return not seen or sum(rank.rank is not None and is_up(rank) for rank in seen) >= ranks
+    return sum(rank.rank is not None and is_up(rank) for rank in seen) >= ranks
 
 
 def _run_whole(runs: OriginalRuns, host: Host, records: Path | None) -> None:

@@ -43,7 +43,7 @@ def tune_with(early, tmp_path, monkeypatch):
         (((LAUNCHER,),), 2),
         (((rank(0), NOT_LOADED),), 2),
         (((LAUNCHER,), (rank(0),)), 3),
-        (((),), 1),  # on other nodes
+        (((),), 2),
     ],
 )
 def test_the_command_is_looked_at_until_its_ranks_are_up(runtime, tmp_path, monkeypatch, early, looks):

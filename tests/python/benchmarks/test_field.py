@@ -1,0 +1,80 @@
+"""What a row of the field's table is made of, and that each program can be had."""
+
+import re
+
+import pytest
+from benchmarks.field.measure import Run, answer_of, gain, rejected_for_output, row_of, wrong_answers
+from benchmarks.field.programs import INPUTS, PACKAGES, PROGRAMS
+from benchmarks.field.sources import SOURCES
+
+TUNED = {
+    "scope": "whole run",
+    "verdict": "faster",
+    "ratio": 1.5,
+    "changes": [{"knob": "node-transport", "value": "shared-memory-only"}],
+    "best_so_far": None,
+    "rejected": [{"reason": "clearly slower than the best; stopped early"}],
+    "not_reached": [],
+    "notes": [],
+}
+
+
+def runs(*walls, answer=1.0):
+    return [Run(wall, answer) for wall in walls]
+
+
+def row(**changed):
+    measured = {"baseline": runs(3.0, 3.3), "expert": runs(2.0, 2.2), "tuned": runs(2.0, 2.2)}
+    return row_of(PROGRAMS[0], "openmpi-4.1.4", "60s", {**TUNED, **changed}, 55.0, measured)
+
+
+def test_an_answer_as_good_as_the_expert_s_reaches_its_gain():
+    found = row()
+    assert (found["hand"], found["confirmed"]) == (pytest.approx(1.5), pytest.approx(1.5))
+    assert [found[key] for key in ("reached", "claim_holds", "budget_kept")] == [True, True, True]
+    assert (found["settings"], found["heavier"], found["right_rejected"]) == (1, 0, 0)
+
+
+def test_another_library_is_heavier_than_needed_where_the_expert_gains_as_much():
+    assert row(changes=[{"knob": "mpi", "value": "mpich-5.0.2"}])["heavier"] == 1
+
+
+def test_a_claim_that_the_runs_do_not_confirm_does_not_hold():
+    assert not row(ratio=1.7)["claim_holds"]
+
+
+def test_a_setting_that_is_likely_counts_as_an_answer():
+    best = {"configuration": {"binding": "core"}, "expected_ratio": 1.2}
+    found = row(changes=[], best_so_far=best, verdict="likely")
+    assert (found["tuned"], found["claimed"], found["proved"]) == ("binding=core (likely)", 1.2, False)
+
+
+def test_only_what_blames_the_output_counts_as_rejected():
+    reasons = ["clearly slower than the best; stopped early", "ended with exit status 1", "line 3 differs"]
+    assert rejected_for_output({"rejected": [{"reason": each} for each in reasons]}) == ["line 3 differs"]
+
+
+def test_a_number_outside_those_of_the_baseline_is_a_wrong_answer():
+    measured = {"baseline": runs(1.0, 1.0), "tuned": [Run(1.0, 1.0), Run(1.0, 1.1), Run(1.0, None)]}
+    assert wrong_answers(measured, 1e-6) == 2
+
+
+def test_the_last_number_that_is_printed_is_the_answer():
+    assert answer_of(r"energy +(\S+)", ["energy 1.0\nenergy -2.5D+01\n"]) == -25.0
+    assert answer_of(r"energy +(\S+)", ["nothing"]) is None
+
+
+def test_a_gain_lies_in_its_interval():
+    middle, low, high = gain([3.0, 3.1, 2.9, 3.2], [2.0, 2.1, 2.0, 1.9], 0)
+    assert low <= middle <= high
+
+
+def test_there_are_twenty_programs_whose_origin_is_listed():
+    assert len(PROGRAMS) >= 20
+    packages = PACKAGES.read_text().split()
+    for program in PROGRAMS:
+        kind, _, name = program.origin.partition(": ")
+        assert name in (SOURCES if kind == "source" else packages), program.name
+        assert all((INPUTS / each).is_file() for each in program.inputs), program.name
+        assert program.by_hand.environment
+        re.compile(program.answer)

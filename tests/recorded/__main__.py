@@ -35,7 +35,7 @@ def main() -> int:
             print(f"{took}  differs\n{found}")
         else:
             print(took)
-    stale = set(DIRECTORY.glob("*/*.txt")) - {path_of(*key) for key in cases}
+    stale = set() if given.cases else set(DIRECTORY.glob("*/*.txt")) - {path_of(*key) for key in cases}
     for path in sorted(stale):
         print(f"{path.relative_to(DIRECTORY)} belongs to no case{': removed' if given.write else ''}")
         if given.write:

@@ -69,6 +69,16 @@ def log_text(path: Path, names: Names) -> str:
     return f"=== {names(str(path))}\n" + "".join(f"{names(line)}\n" for line in _events(path)) + "\n"
 
 
+def files_text(place: Path, names: Names) -> str:
+    """Names of all files that are left, and the text of site defaults."""
+    paths = [path for path in sorted(place.glob("**/*")) if path.is_file() and "native" not in path.parts]
+    texts = [f"{names(str(path))}\n" for path in paths]
+    site = [
+        f"=== {names(str(path))}\n{names(path.read_text())}\n" for path in paths if path.parent.name == "site"
+    ]
+    return "".join(["=== files\n", *texts, "\n", *site])
+
+
 def recipe_text(path: Path, names: Names) -> str:
     """A recipe, or another TOML file, with its arrays of numbers on one line."""
     text = re.sub(r"\[\n\s+([\d.]+),\n\s+([\d.]+),\n\s+\]", r"[\1, \2]", path.read_text(encoding="utf-8"))
@@ -104,6 +114,8 @@ def _events(path: Path) -> Iterator[str]:
 def _short(event: Mapping[str, Any], name: str, value: Any) -> str:
     if name in _SAME and value is not None and value == event.get("wall_s"):
         return "wall_s"
+    if name == "process":
+        return "$PROCESS"
     if name in ("at", "started_at"):
         return _since_begin(str(value))
     text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) or " " in value else value

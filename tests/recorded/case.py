@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.recorded.canonical import Names, call_text, launches_text, log_text, recipe_text
+from tests.recorded.canonical import Names, call_text, files_text, launches_text, log_text, recipe_text
 from tests.recorded.program import PATH, Program
 from tests.recorded.world import World, scripted
 
-OPENMPI, MPICH = f"mpirun.openmpi -n 2 {PATH}", f"mpiexec.mpich -n 2 {PATH}"
+OPENMPI = f"mpirun.openmpi -n 2 {PATH}"
 
 Action = str | Callable[[World], None]  # a command line of mpiric, or something that happens to its files
 
@@ -86,5 +86,6 @@ def play(case: Case, place: Path) -> str:
             launches_text(world.program.launches, names),
             *(log_text(path, names) for path in logs(place)),
             *(recipe_text(path, names) for path in recipes),
+            files_text(place, names),
         ]
     )

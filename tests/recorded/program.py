@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.support.marks_files import INIT_S, doubles, marks_file
 from tests.support.paces import key, key_pace, steps
+from tests.support.records import WORLD, cell, file, record, sent
 from tests.support.records import rank as recorded_rank
-from tests.support.records import record
 
 from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
@@ -77,10 +77,11 @@ class Program:
     rank_count: int = 2
     rss_peak_bytes: int = 1 << 30
     step_s: float | None = None  # seconds of a step; None for a program without steps
-    prints_steps: bool = True
     varying_calls: bool = False  # whether the steps are other work in every run
     init_s: float = 0.5
-    record: Record | None = None  # what a recorded run leaves; None: nothing that can be read
+    path: str = PATH  # of the executable
+    # What a recorded run leaves, or a function of the factor of its time; None: nothing that can be read.
+    record: Record | Callable[[float], Record] | None = field(default_factory=lambda: usual_record())
     launches: list[Launch] = field(default_factory=list)
 
     def execute(
@@ -107,8 +108,10 @@ class Program:
         last_step = 0
         wall_s = self.wall_s * pace
         output = self.output(number) if effect.stdout is None else effect.stdout
-        if early_end is not None and self.step_s is not None and (mark or record_to):
-            last_step = int(mark.rpartition(",")[2]) if mark else RECORDED_STEPS
+        named = int(mark.rpartition(",")[2]) if "," in mark else RECORDED_STEPS if record_to else 0
+        if early_end is not None and self.step_s is not None and named * self.step_s < self.wall_s:
+            last_step = named
+        if last_step and self.step_s is not None:
             wall_s = self.init_s - effect.start_s + last_step * self.step_s * pace
             output = "".join(f"step {step} energy -1.5\n" for step in range(0, last_step, 100))
         wall_s = round(wall_s, 6)
@@ -123,10 +126,10 @@ class Program:
             wall_s, came_early = self._until_due(clock, early_end, wall_s)
         clock.now_s = begun_s + wall_s + 0.1
         if record_to and self.record is not None:
-            Path(record_to, SCRIPTED_RECORD).touch()
+            Path(record_to, SCRIPTED_RECORD).write_text(repr(round(pace, 6)))
         if "MPIRIC_MARK_OUT" in values and outcome is Outcome.OK:
             self._leave_marks(
-                clock, Path(values["MPIRIC_MARK_OUT"]), begun_s, wall_s, mark, pace, effect, number
+                clock, Path(values["MPIRIC_MARK_OUT"]), begun_s, wall_s, mark, last_step, pace, effect, number
             )
         for name, text in {**self.files(number), **effect.files}.items():
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +149,9 @@ class Program:
         """The ranks as they are seen from outside: free to run on both cores."""
         libraries = LIBRARIES[self.library]
         return tuple(
-            RankSeen(number, PATH, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, self.rss_peak_bytes, 0, libraries)
+            RankSeen(
+                number, self.path, (0, 1), 1, 5.0, 0.1, 500, 0, 10, 10, self.rss_peak_bytes, 0, libraries
+            )
             for number in range(self.rank_count)
         )
 
@@ -180,15 +185,26 @@ class Program:
         begun_s: float,
         wall_s: float,
         mark: str,
+        last_step: int,
         pace: float,
         effect: Effect,
         number: int,
     ) -> None:
         start_s = self.init_s - effect.start_s
         begun_unix_s = clock.unix_s(begun_s) + start_s - INIT_S
-        if not mark or self.step_s is None:
+        if not last_step or self.step_s is None:
+            whole_s = wall_s - start_s
+            step_s = (self.step_s or whole_s) * pace
+            times = key_pace(STEP, steps(int(whole_s / step_s), step_s, step_s))
             marks_file(
-                directory, world=1, state=2, begun_s=begun_unix_s, finalized_s=wall_s - start_s, whole=False
+                directory,
+                world=1,
+                state=2,
+                begun_s=begun_unix_s,
+                finalized_s=whole_s,
+                times_s=times.times_s if "," in mark else (),
+                stride=times.stride,
+                whole=False,
             )
             return
         if not effect.reaches_mark:
@@ -228,6 +244,58 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         """Let time pass."""
         self.now_s += seconds
+
+
+def usual_record() -> Record:
+    """Record of two ranks that compute, exchange halos and reduce for ten seconds."""
+    cells = (
+        cell("MPI_Init", 1, 0, 0.2),
+        cell("MPI_Send", 2000, 2000 << 13, 0.3, size_bin=14),
+        cell("MPI_Recv", 2000, 2000 << 13, 0.5, size_bin=14, waited_s=0.2),
+        cell("MPI_Allreduce", 4000, 4000 << 3, 1.2, size_bin=4, waited_s=0.4),
+    )
+    return record(
+        *(
+            recorded_rank(number, 9.8, *cells, peers=(sent(1 - number, 2000, 2000 << 13),))
+            for number in (0, 1)
+        )
+    )
+
+
+def writing_record(pace: float) -> Record:
+    """Record of two ranks that write a checkpoint together through MPI-IO, half of their time."""
+    cells = (cell("MPI_Init", 1, 0, 0.2), cell("MPI_Allreduce", 400, 400 << 3, 0.2, size_bin=4))
+    output = file(
+        "checkpoint.dat",
+        interface="posix",
+        processes=1,
+        opens=1,
+        writes=64,
+        bytes_written=64 << 20,
+        write_s=5.0 * pace,
+        sequential=63,
+    )
+    return record(*(recorded_rank(number, 9.8 * pace, *cells, files=(output,)) for number in (0, 1)))
+
+
+def traffic_record() -> Record:
+    """Record of four ranks on two hosts, of which the first and the last talk to each other."""
+    cells = (cell("MPI_Init", 1, 0, 0.2), cell("MPI_Send", 2000, 2000 << 16, 3.0, size_bin=17))
+    world = replace(WORLD, size=4)
+    partners = {0: 3, 3: 0, 1: 2, 2: 1}
+    return record(
+        *(
+            recorded_rank(
+                number,
+                9.8,
+                *cells,
+                peers=(sent(partner, 2000, 2000 << 16),),
+                communicators=(replace(world, rank=number),),
+                facts={"host": f"n{1 + number // 2}", "affinity": str(number % 2)},
+            )
+            for number, partner in sorted(partners.items())
+        )
+    )
 
 
 def stepping_record(step_s: float) -> Record:

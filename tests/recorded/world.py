@@ -52,14 +52,18 @@ _RUNTIMES = ("openmpi", "mpich", "standard")
 class Scripted(ReplayHost):
     """A recorded machine; commands that ``answers`` knows, by their first word, are answered by the case."""
 
-    def __init__(self, recording: Recording, answers: Mapping[str, Callable[..., Completed]]) -> None:
+    def __init__(self, recording: Recording, answers: Mapping[str, Callable[..., Completed | None]]) -> None:
         super().__init__(recording)
         self.answers = answers
 
+    def which(self, name: str, **options: Any) -> str | None:
+        """Path of a command that the case answers, else of the recording."""
+        return f"/usr/bin/{name}" if name in self.answers else super().which(name, **options)
+
     def run(self, argv: Sequence[str], **options: Any) -> Completed:
-        """Answer of the case, else of the recording."""
-        answer = self.answers.get(Path(argv[0]).name)
-        return answer(argv, **options) if answer else super().run(argv, **options)
+        """Answer of the case, else, or where that is None, of the recording."""
+        answer = self.answers.get(Path(argv[0]).name, lambda *_, **__: None)(argv, **options)
+        return super().run(argv, **options) if answer is None else answer
 
 
 @dataclass
@@ -80,7 +84,7 @@ class World:
     program: Program
     machine: Path = MACHINE
     environment: Mapping[str, str] = field(default_factory=dict)
-    answers: Mapping[str, Callable[..., Completed]] = field(default_factory=dict)
+    answers: dict[str, Callable[..., Completed | None]] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     has_runtime: bool = True
 
@@ -194,7 +198,7 @@ def _replace_host(world: World, patch: pytest.MonkeyPatch) -> None:
     for family in _RUNTIMES if world.has_runtime else ():
         library = world.place / "native" / family / "libmpiric.so"
         library.parent.mkdir(parents=True, exist_ok=True)
-        library.write_bytes(b"\0MPIRIC_MARK_OUT\0")
+        library.write_bytes(b"\0MPIRIC_MARK_OUT\0MPIRIC_RANK_ORDER\0")
 
 
 def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
@@ -213,7 +217,14 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
         paths = (Path(directory), Path(stdout_path), Path(stderr_path))
         return world.program.execute(world.clock, launch, *paths, limit_s, early_end)
 
+    def become(_: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        changed = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+        gone = [name for name in os.environ if name not in environment]
+        print(f"becomes {list(argv)} with {changed} without {gone}")
+        raise SystemExit(0)
+
     patch.setattr(Runner, "execute", execute)
+    patch.setattr(os, "execvpe", become)
     patch.setattr(Runner, "can_mount", lambda *_: False)
 
 
@@ -235,8 +246,12 @@ def _record_reader_of(world: World) -> Callable[[Path | str], Record]:
     read_real = read.read_record
 
     def read_record(path: Path | str) -> Record:
-        is_scripted = Path(path, SCRIPTED_RECORD).exists() and world.program.record is not None
-        return world.program.record if is_scripted else read_real(path)
+        scripted_file, scripted_record = Path(path, SCRIPTED_RECORD), world.program.record
+        if scripted_record is None or not scripted_file.exists():
+            return read_real(path)
+        if callable(scripted_record):
+            return scripted_record(float(scripted_file.read_text()))
+        return scripted_record
 
     return read_record
 

@@ -29,7 +29,11 @@ CASES = (
         ],
         {"effects": {"binding": Effect(0.8), "malloc": OTHER_OUTPUT}},
     ),
-    Case("no-check", [tune("--no-check --max-runs 40", "binding")], {"effects": {"binding": OTHER_OUTPUT}}),
+    Case(
+        "no-check",
+        [tune("--no-check --max-runs 40", "binding")],
+        {"effects": {"binding": Effect(0.8, stdout=OTHER_OUTPUT.stdout)}},
+    ),
     Case(
         "ignore-lines",
         [tune("--ignore-lines energy --max-runs 40", "binding")],
@@ -47,7 +51,7 @@ CASES = (
     ),
     Case(
         "objective-command",
-        [tune("--objective 'command:wc -c < size.dat' --max-runs 40", "binding")],
+        [tune("--no-check --objective 'command:wc -c < size.dat' --max-runs 40", "binding")],
         {
             "files": lambda number: {"size.dat": "x" * 100},
             "effects": {"binding": Effect(files={"size.dat": "x" * 80})},

@@ -10,17 +10,28 @@ CASES = (
         [tune("--max-runs 70 --seed 3")],
         {"effects": {"binding": Effect(0.85), "huge-pages": Effect(0.9)}},
     ),
+    Case(
+        "not-recorded",
+        [tune("--max-runs 40", "binding")],
+        {"record": None, "effects": {"binding": Effect(0.8)}},
+    ),
+    Case(
+        "without-runtime",
+        [tune("--max-runs 40", "binding")],
+        {"effects": {"binding": Effect(0.8)}},
+        {"has_runtime": False},
+    ),
     Case("no-gain", [tune("--max-runs 20")]),
     Case("slower", [tune("--max-runs 25", "binding,huge-pages")], {"effects": {"binding": Effect(1.2)}}),
     Case(
         "close-candidates",
         [tune("--max-runs 60", "malloc")],
-        {"effects": {"malloc=MALLOC": Effect(0.9), "malloc=MALLOC_TOP": Effect(0.995)}},
+        {"effects": {"malloc=keep-memory": Effect(0.9), "malloc=keep-memory-padded": Effect(0.995)}},
     ),
     Case(
         "only-together",
         [tune("--max-runs 60", "binding,huge-pages")],
-        {"effects": {"binding": Effect(1.02), "binding+huge-pages": Effect(0.8)}},
+        {"effects": {"binding": Effect(0.998), "binding+huge-pages": Effect(0.8)}},
     ),
     Case("small-gain", [tune("--max-runs 60", "binding")], {"effects": {"binding": Effect(0.985)}}),
     Case(

@@ -32,7 +32,9 @@ class Foreground:
         """
         probe = run.probe if isinstance(run.probe, Probe) else Probe()
         launch = self.render(run.configuration, probe.spelling())
-        ran = run_in_foreground(launch, self.environment, self.output, run.limit_s, self.overhearing)
+        ran = run_in_foreground(
+            launch, self.environment, self.output, run.limit_s, overhearing=self.overhearing
+        )
         outcome = Outcome.FAILED if ran.status else Outcome.OK
         if ran.was_ended or ran.was_asked_to_end:
             outcome = Outcome.TIMED_OUT if ran.was_ended else Outcome.INTERRUPTED

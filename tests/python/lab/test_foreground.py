@@ -24,7 +24,7 @@ from mpiric.model.trial import Outcome, Phase
     ],
 )
 def test_the_end_of_a_launch_is_the_outcome_and_the_status_stays_the_programs(ran, outcome, monkeypatch):
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: ran)
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_, **__: ran)
     lab = Foreground(lambda *_: Launch(("app",), "/"), {})
     trial = lab.measure(Run(Configuration(), Phase.RECORD))
     assert (trial.outcome, trial.exit_status, trial.wall_s) == (outcome, ran.status, 2.0)
@@ -32,7 +32,7 @@ def test_the_end_of_a_launch_is_the_outcome_and_the_status_stays_the_programs(ra
 
 def test_the_probe_says_what_the_launch_carries(tmp_path, monkeypatch):
     carried = []
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: Ran(0, 1.0))
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_, **__: Ran(0, 1.0))
     lab = Foreground(lambda _, spelling: carried.append(spelling) or Launch(("app",), "/"), {})
     (tmp_path / "kept").touch()
     lab.measure(

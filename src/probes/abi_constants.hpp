@@ -1,4 +1,4 @@
-// The constants of the MPI standard's ABI that act, each with a call that shows what it does.
+// Constants of the MPI standard's ABI whose effect can be observed, each with a call that shows it.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 struct Check {
     const char* name;
     bool (*holds)();
-    bool ends_the_process = false;  // the right value does
+    bool ends_the_process = false;  // true if the correct value ends the process
     bool needs_a_launcher = false;
 };
 

@@ -1,4 +1,4 @@
-// What constants of the MPI interface do, seen from a world of one rank.
+// Effects of constants of the MPI interface, observed in a world of one rank.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ inline MPI_Comm own_comm() {
     return comm;
 }
 
-// A file of eight bytes, of which four are read; deleted when it is closed.
+// A file of eight bytes, of which four are read; it is deleted when it is closed.
 inline MPI_File own_file(const char* path, int mode) {
     MPI_File file = MPI_FILE_NULL;
     if (MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
@@ -32,7 +32,7 @@ struct Path {
     ~Path() { unlink(text.data()); }
 };
 
-// Where a file pointer is after a seek by one of the constants, from byte 4 of a file of 8.
+// Position of a file pointer after a seek with one of the constants, from byte 4 of a file of 8 bytes.
 inline bool seek_leads_to(int whence, long long expected) {
     const Path path;
     MPI_File file = own_file(path.text.data(), MPI_MODE_RDWR);
@@ -41,7 +41,7 @@ inline bool seek_leads_to(int whence, long long expected) {
     if (file == MPI_FILE_NULL || MPI_File_write(file, &data, 8, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         return false;
     }
-    // To byte 4 without any of the constants.
+    // Seek to byte 4 without any of the constants.
     int four = 0;
     MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     MPI_File_read(file, &four, 4, MPI_BYTE, MPI_STATUS_IGNORE);
@@ -64,7 +64,7 @@ inline bool has_mode(int mode, bool can_write, bool can_read) {
     return wrote == can_write && read == can_read;
 }
 
-// The value of a predefined attribute; -1 where there is none.
+// Value of a predefined attribute; -1 if there is none.
 inline long attribute(int keyval) {
     int* value = nullptr;
     int is_there = 0;
@@ -76,7 +76,7 @@ inline long attribute(int keyval) {
                : -1;
 }
 
-// Whether a new class of errors changes the value of an attribute.
+// Returns whether a new error class changes the value of an attribute.
 inline bool has_grown(int keyval) {
     const long before = attribute(keyval);
     int added = 0;
@@ -100,7 +100,7 @@ inline int combiner_of(MPI_Datatype type) {
     return found[3];
 }
 
-// The class of the error that a call with a wrong argument gives.
+// Class of the error that a call with a wrong argument returns.
 template <class Call> int error_class(Call&& call) {
     const MPI_Comm comm = own_comm();
     int found = MPI_SUCCESS;
@@ -160,7 +160,7 @@ inline bool status_fits() {
            room.behind[0] == 0x55555555;
 }
 
-// A handler that ends the process: false where the call returns.
+// Error handler that ends the process; false if the call returns.
 inline bool ends_by(MPI_Errhandler handler) {
     const MPI_Comm comm = own_comm();
     MPI_Comm_set_errhandler(comm, handler);
@@ -183,8 +183,8 @@ inline bool locks(int kind) {
     return *memory == 4;
 }
 
-// The value of a predefined attribute of a window of three integers; -1 where there is none. That of
-// MPI_WIN_BASE is the address: 0 when it is the window's.
+// Value of a predefined attribute of a window of three integers; -1 if there is none. MPI_WIN_BASE is an
+// address: the result is 0 if it is the address of the window.
 inline long window_attribute(int keyval) {
     int *memory = nullptr, *value = nullptr;
     int is_there = 0;
@@ -206,7 +206,7 @@ inline long window_attribute(int keyval) {
     return *value;
 }
 
-// Whether a new file can be opened with a mode, and opened so again.
+// Returns whether a new file can be opened with a mode, and opened again in the same way.
 inline bool opens(int mode, bool again) {
     const Path path;
     unlink(path.text.data());

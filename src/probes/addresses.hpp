@@ -1,4 +1,4 @@
-// IPv4 addresses: of this node's interfaces and of sockets.
+// IPv4 addresses of the interfaces of this node and of sockets.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace mpiric::probes {
 
 struct Interface {
     std::string name;
-    std::uint32_t address;  // host byte order, as the mask
+    std::uint32_t address;  // host byte order, as in the mask
     std::uint32_t mask;
 };
 
-// Those that are up and no loopback.
+// Interfaces that are up, without the loopback interface.
 std::vector<Interface> interfaces();
 
-// "10.0.0.1", of a socket's own side; "" when it is no connected IP socket.
+// Local address of a socket, such as "10.0.0.1"; "" if it is not a connected IP socket.
 std::string own_address(int descriptor);
 
 std::string dotted(std::uint32_t address);

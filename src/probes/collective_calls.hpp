@@ -1,4 +1,4 @@
-// The collectives that probe-collectives can call, each with even blocks, blocking or started and waited for.
+// Collectives that probe-collectives can call, each with equal blocks, blocking or started and waited for.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace mpiric::probes {
 
-// What a rank holds when the call is over; block s is what rank s gave, of the others' data what is mine.
+// Contents of a rank's buffer after the call; block s is the part that comes from rank s.
 enum class Result {
     nothing,
     sum_of_all,        // allreduce
@@ -26,29 +26,29 @@ enum class Result {
 // Arguments of one call.
 struct Call {
     const void* in;
-    void* out;  // a broadcast's only buffer
-    int count;  // of one block
+    void* out;  // the only buffer of a broadcast
+    int count;  // elements of one block
     MPI_Datatype type;
-    const int* counts;  // a count for each rank, all the same
-    const int* places;  // where their blocks begin
+    const int* counts;  // a count for each rank, all equal
+    const int* places;  // offsets of the blocks
     int root;
     MPI_Comm comm;
 };
 
 struct Collective {
-    std::string_view name;  // of the blocking form
+    std::string_view name;  // name of the blocking form
     Result result;
-    bool gives_blocks;  // a block for each rank
-    bool takes_blocks;  // a block of each rank
-    bool has_counts;    // a count for each rank
+    bool gives_blocks;  // the input has one block for each rank
+    bool takes_blocks;  // the output has one block of each rank
+    bool has_counts;    // the call takes a count for each rank
     int (*blocking)(const Call&);
     int (*nonblocking)(const Call&, MPI_Request*);
 };
 
-// By name, `allreduce` or `iallreduce`; null for what cannot be called.
+// Finds a collective by name, `allreduce` or `iallreduce`; null if it cannot be called.
 const Collective* find_collective(std::string_view name);
 
-// The nonblocking form of something.
+// Nonblocking form of a collective.
 bool is_nonblocking(std::string_view name);
 
 bool adds_up(Result result);

@@ -6,7 +6,7 @@
 namespace mpiric::probes {
 namespace {
 
-constexpr std::size_t period = 8;  // of the addends along a buffer
+constexpr std::size_t period = 8;  // number of different addends along a buffer
 constexpr unsigned char untouched = 0xff;
 
 struct Ranks {
@@ -24,7 +24,7 @@ Ranks ranks_of(MPI_Comm comm) {
 
 float addend(std::size_t rank, std::size_t at) { return static_cast<float>(rank % period + at % period); }
 
-// Of the first `ranks` ranks.
+// Sum over the first `ranks` ranks.
 float sum(std::size_t ranks, std::size_t at) {
     const std::size_t whole = ranks / period;
     const std::size_t rest = ranks % period;

@@ -1,4 +1,4 @@
-// Whether a collective does what it is for: data of which every rank knows what must come of it.
+// Correctness of collectives, tested with data whose result every rank can compute.
 #pragma once
 
 #include "collective_calls.hpp"
@@ -8,17 +8,17 @@
 
 namespace mpiric::probes {
 
-// What a rank gives and gets: `given` and `taken` blocks of `count` floats where sums are made, else of
-// bytes.
+// Input and output of a rank: `given` and `taken` blocks of `count` floats for reductions, of bytes for other
+// collectives.
 struct Buffers {
     std::vector<unsigned char> in;
     std::vector<unsigned char> out;
 };
 
-// Small whole numbers in both, so that sums are exact in whatever order they are made.
+// Fills both buffers with small integers, so that sums are exact in any order.
 void fill(Buffers& buffers, const Collective& collective, int count, int root, MPI_Comm comm);
 
-// Whether a call with this root left in them what it must.
+// Returns whether a call with this root left the correct result in the buffers.
 bool is_right(const Buffers& buffers, const Collective& collective, int count, int root, MPI_Comm comm);
 
 }  // namespace mpiric::probes

@@ -21,7 +21,7 @@ void round_trip(const Pair& pair, Message& message) {
     }
 }
 
-// Two messages to oneself, so that half of it is one way here too.
+// Two messages to oneself, so that half of the time is one way here, too.
 void round_trip_alone(int rank, Message& message, Message& copy) {
     const int count = static_cast<int>(message.size());
     Message* source = &message;
@@ -35,7 +35,7 @@ void round_trip_alone(int rank, Message& message, Message& copy) {
     }
 }
 
-// Seconds of one way, averaged over so many round trips.
+// Seconds of one way, averaged over a number of round trips.
 double one_way_s(const Pair& pair, Message& message, Message& copy, int round_trips) {
     const double start = MPI_Wtime();
     for (int i = 0; i < round_trips; ++i) {
@@ -53,7 +53,7 @@ struct Plan {
     int round_trips;
 };
 
-// So many round trips that clock and scheduler ticks vanish in a batch; decided by the first rank for both.
+// Number of round trips per batch that hides the resolution of clock and scheduler; the first rank decides.
 Plan plan_for(const Pair& pair, const Effort& effort, double seconds) {
     const double trip_s = 2 * std::max(seconds, 1e-9);
     const int trips = std::clamp(static_cast<int>(effort.batch_s / trip_s), 1, 100000);

@@ -1,7 +1,7 @@
-// Which way messages take between ranks that sit alike: with itself, on one NUMA node, on one node, on two.
+// Route of messages between ranks by their distance: same rank, same NUMA node, same node, other node.
 //
-// Rank 0 chooses one pair for each of these classes and tells both ranks; all others sleep, so that a node
-// with fewer cores than ranks still measures the network and not its scheduler.
+// Rank 0 chooses one pair for each of these classes and informs both ranks. All other ranks sleep, so that a
+// node with fewer cores than ranks measures the network instead of its scheduler.
 #include "addresses.hpp"
 #include "exchange.hpp"
 #include "plain_tcp.hpp"
@@ -39,7 +39,7 @@ struct Seat {
 };
 
 struct Task {
-    int kind;  // a Class, or `classes` for the end
+    int kind;  // a Class, or `classes` at the end
     int first;
     int second;
 };
@@ -50,7 +50,7 @@ Seat own_seat() {
     std::copy_n(host.data(), std::min(host.size(), seat.host.size() - 1), seat.host.data());
     unsigned pu = 0;
     unsigned numa = 0;
-    syscall(SYS_getcpu, &pu, &numa, nullptr);  // glibc has a name for it since 2.29
+    syscall(SYS_getcpu, &pu, &numa, nullptr);  // glibc has a wrapper since 2.29
     seat.numa = static_cast<int>(numa);
     seat.pu = static_cast<int>(pu);
     return seat;
@@ -63,7 +63,7 @@ Class class_of(const Seat& first, const Seat& second) {
     return first.numa == second.numa ? same_numa : same_node;
 }
 
-// The first pair of each class, rank 0 taking part wherever it can.
+// First pair of each class, with rank 0 if possible.
 std::vector<Task> tasks_for(const std::vector<Seat>& seats) {
     std::array<Task, classes> found{};
     found.fill({.kind = classes, .first = 0, .second = 0});
@@ -86,7 +86,7 @@ std::vector<Task> tasks_for(const std::vector<Seat>& seats) {
     return tasks;
 }
 
-// Without using a core meanwhile.
+// Waits without using a core.
 void sleep_until_message(int source, int tag) {
     for (int there = 0; there == 0;) {
         MPI_Iprobe(source, tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
@@ -173,7 +173,7 @@ std::string addresses_text(const std::vector<Interface>& interfaces, std::uint16
     return text;
 }
 
-// Each of its own networks in turn, to the other side's address on the same one.
+// Measures each local network in turn, to the address of the other side on the same network.
 std::string plain_networks(int other) {
     const std::string text = receive_text(other, address_tag);
     std::uint16_t port = 0;
@@ -212,7 +212,7 @@ void serve_networks(int other) {
     }
 }
 
-// Bytes copied a second, in memory that no cache holds.
+// Bytes copied per second, in memory that exceeds all caches.
 double copy_mb_s() {
     constexpr std::size_t size = std::size_t{32} << 20;
     const std::vector<char> source(size, 'm');

@@ -12,7 +12,7 @@
 namespace mpiric::probes {
 namespace {
 
-// The file that really serves MPI calls. PMPI_: the MPI_ name may belong to a preloaded tool.
+// File of the library that serves MPI calls. PMPI_ is used because a preloaded tool may define the MPI_ name.
 std::string library_path() {
     Dl_info found{};
     char resolved[PATH_MAX];
@@ -24,8 +24,8 @@ std::string library_path() {
     return resolved;
 }
 
-// The first line says name and version; MPICH goes on with how it was configured, Open MPI counts its null
-// byte.
+// The first line has name and version. MPICH appends its configuration, and Open MPI includes the null byte
+// in the length.
 std::string library_version() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
@@ -42,7 +42,7 @@ std::string standard_version() {
 }
 
 const char* name_of(int thread_level) {
-    // The values of the levels differ between families, and are no constants in some: no switch.
+    // The values of the levels differ between families and are not always constants, so switch is impossible.
     if (thread_level == MPI_THREAD_MULTIPLE) {
         return "multiple";
     }
@@ -63,7 +63,7 @@ std::string place() {
            ",\"memory_nodes\":" + json_text(allowed_memory_nodes());
 }
 
-// Lines of all ranks reach stdout in rank order: launchers interleave what ranks print themselves.
+// Prints the lines of all ranks in rank order; launchers interleave lines that ranks print themselves.
 int print_in_order(const std::string& line) {
     int rank = 0;
     int size = 0;

@@ -15,7 +15,7 @@
 namespace mpiric::probes {
 namespace {
 
-constexpr int patience_ms = 3000;  // to connect, and for the next bytes
+constexpr int patience_ms = 3000;  // time limit to connect, and for the next bytes
 constexpr std::size_t largest_message = std::size_t{64} << 20;
 
 void make_ready(int descriptor) {

@@ -1,16 +1,16 @@
-// Whether the kernel has taken the CPU from this thread.
+// Detects whether the kernel has taken the CPU from this thread.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace mpiric::probes {
 
-// A thread that gives its CPU up by sched_yield counts as switched involuntarily too, but after microseconds;
-// who is preempted has used up a slice, of which the shortest is 0.7 ms (sysctl_sched_base_slice in
-// kernel/sched/fair.c of Linux).
+// A thread that gives up its CPU by sched_yield also counts as switched involuntarily, but after
+// microseconds. A preempted thread has used up a slice, of which the shortest is 0.7 ms
+// (sysctl_sched_base_slice in kernel/sched/fair.c of Linux).
 class Preemption {
   public:
-    // Since the last call, or since it was made.
+    // Since the last call, or since construction.
     bool seen() {
         const Usage now = usage();
         const long switches = now.switches - last_.switches;

@@ -1,11 +1,11 @@
-// probe-abi: whether a library of the MPI standard's ABI gives its constants the values that the standard
-// has.
+// probe-abi: tests whether a library of the MPI standard's ABI defines its constants with the values of the
+// standard.
 //
-//   probe-abi                     a line for each constant that acts: its name, and "right" or "wrong"
-//   mpiexec -n 1 probe-abi world  the same of those that only a launcher gives a value
+//   probe-abi                     a line for each constant with an effect: its name, and "right" or "wrong"
+//   mpiexec -n 1 probe-abi world  the same for constants whose value depends on a launcher
 //
-// Each is tried by what it does, those of the first kind in a child process, a world of one rank: a wrong
-// value may end it. After such a value, as after each that is wrong, another child goes on.
+// Each constant is tested by its effect; the first kind in a child process, a world of one rank, because a
+// wrong value may end it. After such a value, and after each wrong one, another child continues.
 #include "abi_constants.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ void print(const Check& check, bool is_right) {
 bool is_of_errors(const Check& check) { return std::strncmp(check.name, "MPI_ERR_", 8) == 0; }
 
 // MPICH 5 names the shared memory of a process without a launcher by its number, and unlinks it in
-// MPI_Finalize, which a child does not come to.
+// MPI_Finalize, which a child does not reach.
 void remove_segments(pid_t child) {
     for (const char* kind : {"shm", "vci"}) {
         std::array<char, 64> path{};
@@ -35,8 +35,8 @@ void remove_segments(pid_t child) {
     }
 }
 
-// Tries the constants from one on in a child, up to one that is wrong or ends it, and says which is next. One
-// that waits for ever is wrong, too. Classes of errors are seen only where errors are returned.
+// Tests constants in a child, from one on up to the first that is wrong or ends the child, and returns the
+// next. A constant that blocks is wrong, too. Error classes can only be tested if errors are returned.
 std::size_t try_from(std::size_t first, bool& errors_return) {
     constexpr unsigned limit_s = 20;
     std::size_t next = first;
@@ -75,7 +75,7 @@ std::size_t try_from(std::size_t first, bool& errors_return) {
     if (child > 0) {
         remove_segments(child);
     }
-    if (next < abi_constants().size() && answer != 'n') {  // the child has ended inside this one
+    if (next < abi_constants().size() && answer != 'n') {  // the child ended within this test
         note(abi_constants()[next], abi_constants()[next].ends_the_process && child > 0);
         ++next;
     }

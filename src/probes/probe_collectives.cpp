@@ -1,15 +1,15 @@
-// probe-collectives: how long a library's collectives take, as it is set up.
+// probe-collectives: measures the time of a library's collectives in its current configuration.
 //
 //   mpiexec -n 8 probe-collectives SECONDS COLLECTIVE:RANKS:PER_NODE:BYTES…
 //
-// One JSON line a point, on rank 0. A point runs on the first nodes of the job, PER_NODE ranks on each, RANKS
-// in all; the other ranks sleep. COLLECTIVE is allreduce, iallreduce, …; what does not block is started and
-// waited for. BYTES is the size as spec/formats/policy.md defines it, and of v-forms to which that gives none
-// the block of one rank; all blocks are even. Calls come in batches; the root moves on from call to call, so
-// that no rank runs ahead; a batch counts with its slowest rank. Where one call takes longer than a point
-// should, few have to do (`sweep_estimate.py` counts the same way). One call is looked at: "wrong" in a line
-// is on how many ranks it left something else than it must; "preempted" is the share of the batches in which
-// a rank lost its CPU.
+// Rank 0 prints one JSON line per point. A point runs on the first nodes of the job, with PER_NODE ranks on
+// each and RANKS in total; the other ranks sleep. COLLECTIVE is allreduce, iallreduce, …; a nonblocking one
+// is started and waited for. BYTES is the size as spec/formats/policy.md defines it, and the block of one
+// rank for v-forms without a definition there; all blocks are equal. Calls are made in batches. The root
+// changes from call to call, so that no rank runs ahead; the slowest rank determines the time of a batch. If
+// one call takes longer than the time for a point, fewer calls are made (`sweep_estimate.py` computes the
+// same number). The result of one call is checked: "wrong" is the number of ranks with a wrong result;
+// "preempted" is the share of the batches in which a rank lost its CPU.
 #include "collective_calls.hpp"
 #include "collective_results.hpp"
 #include "preemption.hpp"
@@ -82,7 +82,7 @@ std::optional<Point> parse(std::string_view word) {
                  .bytes = *bytes};
 }
 
-// Nodes are numbered in the order in which they appear along the ranks of the world.
+// Nodes are numbered in the order of their first rank in the world.
 Place place() {
     int rank = 0;
     int size = 0;
@@ -103,8 +103,7 @@ Place place() {
     return mine;
 }
 
-// The first RANKS of the ranks that sit on the first nodes, PER_NODE on each; null elsewhere and when too
-// few.
+// The first RANKS ranks on the first nodes, PER_NODE on each; null on other ranks and if there are too few.
 MPI_Comm members(const Point& point, const Place& mine) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -126,7 +125,7 @@ MPI_Comm members(const Point& point, const Place& mine) {
     return exact;
 }
 
-// All that calls of one point share.
+// State shared by all calls of one point.
 class Calls {
   public:
     Calls(const Point& point, MPI_Comm comm)
@@ -144,7 +143,7 @@ class Calls {
         }
     }
 
-    // Seconds a call of the slowest rank.
+    // Seconds per call of the slowest rank.
     double batch(int calls) {
         MPI_Barrier(comm_);
         const double begun = MPI_Wtime();
@@ -157,8 +156,8 @@ class Calls {
         return slowest;
     }
 
-    // On rank 0: how many ranks have something else after a call than they must. By messages alone, because
-    // a collective that is wrong cannot be asked.
+    // On rank 0: number of ranks with a wrong result after a call. Uses messages only, because the collective
+    // under test may be wrong itself.
     int wrong() {
         const int root = size_ - 1;
         fill(buffers_, collective_, count_, root, comm_);
@@ -207,8 +206,8 @@ class Calls {
     std::vector<int> places_;
 };
 
-// First calls set up connections. mpiric's runtime, where it is at work, brings its own algorithms in only
-// after a dozen calls on a communicator.
+// The first calls set up connections. If mpiric's runtime is active, it uses its own algorithms only after a
+// dozen calls on a communicator.
 int first_calls() { return std::getenv("MPIRIC_COLLECTIVES") != nullptr ? 16 : 2; }
 
 void measure(const Point& point, double seconds, MPI_Comm comm) {
@@ -242,7 +241,7 @@ void measure(const Point& point, double seconds, MPI_Comm comm) {
     }
 }
 
-// Ranks that take no part must not take the cores of those that do.
+// Idle ranks must not use the cores of the measured ranks.
 void wait_for_all() {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);

@@ -1,9 +1,9 @@
-// probe-mpi: asks a running MPI library what it is, where its ranks sit and how fast they talk.
+// probe-mpi: reports identity of a running MPI library, placement of its ranks, and speed of messages.
 //
-//   mpiexec -n 2 probe-mpi                     what every rank runs under
-//   mpiexec -n 2 probe-mpi affinity            where every rank may run
-//   mpiexec -n 2 probe-mpi pingpong [BYTES…]   latency and bandwidth, rank 0 with the last rank
-//   mpiexec -n 4 probe-mpi fabric [BYTES…]     which way messages take, and how fast, for each class of pairs
+//   mpiexec -n 2 probe-mpi                     library and placement of each rank
+//   mpiexec -n 2 probe-mpi affinity            CPUs on which each rank may run
+//   mpiexec -n 2 probe-mpi pingpong [BYTES…]   latency and bandwidth between rank 0 and the last rank
+//   mpiexec -n 4 probe-mpi fabric [BYTES…]     route and speed of messages for each class of rank pairs
 #include "probe_mpi.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     if (std::find(questions.begin(), questions.end(), question) == questions.end()) {
         return explain();
     }
-    // The highest level is asked for only where it is the answer: it slows down messages.
+    // The highest level is only requested if it is the answer, because it slows down messages.
     const int wanted = question == "identity" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     int thread_level = MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, wanted, &thread_level);

@@ -1,10 +1,10 @@
-// probe-stream: memory bandwidth of chosen hardware threads, by the triad of STREAM (McCalpin).
+// probe-stream: memory bandwidth of selected hardware threads, by the triad of STREAM (McCalpin).
 //
-//   probe-stream [--mib N] [--repeats N] [--ms N] [PU…]    without PUs: all that this process may use
+//   probe-stream [--mib N] [--repeats N] [--ms N] [PU…]    without PUs: all PUs that this process may use
 //
-// At least two repeats; further ones as long as their milliseconds are not used up.
-// a[i] = b[i] + s * c[i], one thread a PU, bound before it touches its share of the arrays, so that
-// the memory is its own node's. Counts 24 bytes an element, as STREAM does (no write-allocate).
+// Makes at least two repeats, and further ones while their time limit is not reached.
+// a[i] = b[i] + s * c[i], one thread per PU, bound before it touches its share of the arrays, so that the
+// memory is on its own node. Counts 24 bytes per element, as STREAM does (no write-allocate).
 #include "process.hpp"
 
 #include <algorithm>
@@ -30,12 +30,12 @@ constexpr double scale = 3.0;
 
 struct Request {
     std::vector<int> pus;
-    long array_bytes = 0;  // of one array, all threads together
+    long array_bytes = 0;  // size of one array, all threads together
     int repeats = 12;
     int limit_ms = 60'000;
 };
 
-// Four times the last-level cache, as STREAM asks, at least 128 MiB and at most 1/16 of the memory.
+// Four times the last-level cache, as STREAM requires, at least 128 MiB and at most 1/16 of the memory.
 long default_array_bytes() {
     const long cache = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L);
     const long memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -114,7 +114,7 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Seconds of every repeat; empty when a PU is refused or a result is wrong.
+// Seconds of each repeat; empty if a PU cannot be used or a result is wrong.
 std::vector<double> run(const Request& request) {
     std::vector<double> seconds;
     bool enough = false;  // written by the first thread between two barriers, read by all after the second

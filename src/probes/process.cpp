@@ -9,7 +9,7 @@
 namespace mpiric::probes {
 namespace {
 
-// The kernel refuses a mask shorter than its own; sixteen times CPU_SETSIZE is beyond any machine built.
+// The kernel rejects a mask shorter than its own; sixteen times CPU_SETSIZE exceeds all existing machines.
 constexpr int mask_pus = 16 * CPU_SETSIZE;
 
 class Mask {

@@ -1,4 +1,4 @@
-// What a process can tell of itself, and how it is written.
+// Facts that a process can find out about itself, and their JSON form.
 #pragma once
 
 #include <string>
@@ -7,18 +7,18 @@
 
 namespace mpiric::probes {
 
-// Hardware threads (OS indices) this thread may run on, ascending.
+// Hardware threads (OS indices) on which this thread may run, ascending.
 std::vector<int> allowed_pus();
 
-// Binds the calling thread to one hardware thread; false when the system refuses.
+// Binds the calling thread to one hardware thread; false if the system rejects it.
 bool bind_to_pu(int pu);
 
-// NUMA nodes this process may take memory from, as the kernel writes them ("0-1"); "" when it does not say.
+// NUMA nodes from which this process may allocate memory, in the kernel's form ("0-1"); "" if unknown.
 std::string allowed_memory_nodes();
 
 std::string host_name();
 
-// A JSON string, quotes included.
+// A JSON string with its quotes.
 std::string json_text(std::string_view text);
 
 // A JSON array of numbers.

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Bytes counter_unit_bytes = 4;  // of port_xmit_data: the InfiniBand specification counts words
+constexpr Bytes counter_unit_bytes = 4;  // unit of port_xmit_data: the InfiniBand specification counts words
 
 Bytes number_in(const fs::path& file) {
     Bytes number = 0;
@@ -27,7 +27,7 @@ Bytes number_in(const fs::path& file) {
 }
 
 void add_interfaces(std::map<std::string, Bytes>& devices) {
-    std::ifstream table{"/proc/self/net/dev"};  // those of this process's network name space
+    std::ifstream table{"/proc/self/net/dev"};  // interfaces of the network name space of this process
     for (std::string line; std::getline(table, line);) {
         const auto colon = line.find(':');
         if (colon == std::string::npos) {
@@ -36,7 +36,7 @@ void add_interfaces(std::map<std::string, Bytes>& devices) {
         const auto begin = line.find_first_not_of(' ');
         std::istringstream numbers{line.substr(colon + 1)};
         Bytes value = 0;
-        for (int column = 0; column < 9; ++column) {  // eight about receiving, then bytes sent
+        for (int column = 0; column < 9; ++column) {  // eight columns about receiving, then bytes sent
             numbers >> value;
         }
         devices[line.substr(begin, colon - begin)] = value;
@@ -56,7 +56,7 @@ void add_adapters(std::map<std::string, Bytes>& devices) {
     }
 }
 
-// Bytes the other side has acknowledged, which only the owner of a socket may ask.
+// Bytes that the other side has acknowledged, which only the owner of a socket may query.
 void add_socket(int descriptor, std::map<std::string, Bytes>& sockets) {
     tcp_info facts{};
     socklen_t size = sizeof facts;

@@ -1,4 +1,4 @@
-// What moves on the network devices of this node and on the sockets of this process. Linux; no MPI.
+// Traffic on the network devices of this node and on the sockets of this process. Linux; does not use MPI.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace mpiric::probes {
 using Bytes = std::int64_t;
 
 struct Traffic {
-    std::map<std::string, Bytes> devices;  // interface or adapter → bytes sent, of the whole node
-    std::map<std::string, Bytes> sockets;  // own address of a TCP connection → bytes sent by this process
+    std::map<std::string, Bytes> devices;  // interface or adapter → bytes sent by the whole node
+    std::map<std::string, Bytes> sockets;  // local address of a TCP connection → bytes sent by this process
 };
 
 Traffic traffic_now();
 
-// What was added since; devices and sockets that moved nothing are left out.
+// Traffic since an earlier state; devices and sockets without traffic are left out.
 Traffic since(const Traffic& before, const Traffic& now);
 
-// Memory this process shares with others: "/dev/shm", "System V", "memfd", "other".
+// Memory that this process shares with others: "/dev/shm", "System V", "memfd", "other".
 std::vector<std::string> shared_memory();
 
 }  // namespace mpiric::probes

@@ -6,24 +6,24 @@ from mpiric.launchers import parse_command
 from mpiric.model.errors import MpiricError, NotFoundError
 
 BAD = [
-    ("", "openmpi4", "there is no command"),
-    ("A=1", "openmpi4", "there is no program"),
-    ("time", "openmpi4", "there is no program"),
-    ("''", "openmpi4", "there is no program"),
-    ("mpirun", "openmpi4", "there is no program"),
-    ("mpirun -np 2", "openmpi4", "there is no program"),
+    ("", "openmpi4", "command is empty"),
+    ("A=1", "openmpi4", "contains no program"),
+    ("time", "openmpi4", "contains no program"),
+    ("''", "openmpi4", "contains no program"),
+    ("mpirun", "openmpi4", "program is missing"),
+    ("mpirun -np 2", "openmpi4", "program is missing"),
     ("mpirun -np", "openmpi4", "'-np' needs a value"),
     ("mpirun --mca btl", "openmpi5", "'--mca' needs a value"),
-    ("mpirun -np two ./a", "openmpi4", "'-np two' is not a number of ranks"),
-    ("mpirun -n 0 ./a", "hydra", "'-n 0' is not a number of ranks"),
-    ("mpirun -n -4 ./a", "hydra", "'-n -4' is not a number of ranks"),
-    ("mpiexec -n=x ./a", "hydra", "'-n=x x' is not a number of ranks"),
-    ("mpirun -np 2 ./a : -np 2", "openmpi4", "there is no program after ':'"),
-    ("mpirun -np 2 ./a :", "openmpi4", "there is no program after ':'"),
-    ("mpirun : ./a", "openmpi4", "there is no program"),
-    ("srun -n ./a", "srun", "'-n ./a' is not a number of ranks"),
-    ("srun -n4x ./a", "srun", "is not a number of ranks"),
-    ("jsrun -n 4 ./a", "openmpi4", "'jsrun' is a launcher that mpiric does not speak"),
+    ("mpirun -np two ./a", "openmpi4", "number of ranks in '-np two'"),
+    ("mpirun -n 0 ./a", "hydra", "number of ranks in '-n 0'"),
+    ("mpirun -n -4 ./a", "hydra", "number of ranks in '-n -4'"),
+    ("mpiexec -n=x ./a", "hydra", "number of ranks in '-n=x x'"),
+    ("mpirun -np 2 ./a : -np 2", "openmpi4", "program is missing after ':'"),
+    ("mpirun -np 2 ./a :", "openmpi4", "program is missing after ':'"),
+    ("mpirun : ./a", "openmpi4", "program is missing"),
+    ("srun -n ./a", "srun", "number of ranks in '-n ./a'"),
+    ("srun -n4x ./a", "srun", "number of ranks in"),
+    ("jsrun -n 4 ./a", "openmpi4", "does not support the launcher 'jsrun'"),
 ]
 
 
@@ -37,7 +37,7 @@ def test_a_bad_line_is_refused_with_one_sentence_and_a_hint(line, dialect, messa
 
 
 def test_a_launcher_of_no_known_library_is_refused():
-    with pytest.raises(NotFoundError, match="'mpirun' belongs to no MPI library"):
+    with pytest.raises(NotFoundError, match="'mpirun' does not belong to an MPI library"):
         parse_command(["mpirun", "./a"], "/", {}, dialect=None)
 
 

@@ -261,5 +261,5 @@ def test_new_options_stand_before_the_users_own(parse):
 
 
 def test_an_option_of_another_launcher_is_refused(parse):
-    with pytest.raises(MismatchError, match="'--bind-to core' is no option of srun"):
+    with pytest.raises(MismatchError, match="srun does not have the option '--bind-to core'"):
         rendered(parse("srun -n 2 ./a", "srun"), options=(("--bind-to", "core"),))

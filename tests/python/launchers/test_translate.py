@@ -156,7 +156,7 @@ REFUSED = [
     ("mpirun -np 2 --prtemca a b ./a", "openmpi5", "openmpi4", "'--prtemca a b' cannot be translated"),
     ("mpirun -np 2 --hostfile h ./a", "openmpi4", "hydra", "the file cannot be read"),
     ("aprun -n 2 -l nodes ./a", "aprun", "srun", "the file cannot be read"),
-    ("mpirun -np 4 --host a:1,b:3 ./a", "openmpi4", "pals", "no syntax for hosts that are filled like this"),
+    ("mpirun -np 4 --host a:1,b:3 ./a", "openmpi4", "pals", "no syntax for hosts with these numbers"),
     (
         "mpirun -np 2 --bind-to board ./a",
         "openmpi4",
@@ -164,12 +164,12 @@ REFUSED = [
         "'--bind-to board' cannot be translated",
     ),
     ("mpirun -np 2 --report-bindings ./a", "openmpi4", "hydra", "'--report-bindings' cannot be translated"),
-    ("mpirun ./a", "openmpi4", "hydra", "gives no number of ranks"),
+    ("mpirun ./a", "openmpi4", "hydra", "does not set the number of ranks"),
     ("mpiexec -launcher ssh -n 2 ./a", "hydra", "srun", "'-launcher ssh' cannot be translated"),
     ("srun -n 3 -N 2 ./a", "srun", "hydra", "'-N 2' cannot be translated"),
     ("srun -n 2 --multi-prog c", "srun", "hydra", "'--multi-prog' cannot be translated"),
     ("mpirun -np 1 -x A=1 ./a : -np 1 ./b", "openmpi4", "srun", "different variables"),
-    ("./a", "direct", "srun", "names no launcher"),
+    ("./a", "direct", "srun", "command has no launcher"),
 ]
 
 
@@ -199,7 +199,7 @@ def test_options_given_with_the_switch_are_written_for_the_new_launcher(parse):
 
 def test_two_knobs_that_want_different_launchers_are_refused(parse):
     spellings = [(name, "x", Spelling(dialect=name, launcher_words=(name,))) for name in ("srun", "hydra")]
-    with pytest.raises(MismatchError, match="each want another launcher"):
+    with pytest.raises(MismatchError, match="require different launchers"):
         render(parse("mpirun -np 2 ./a", "openmpi4"), spellings)
 
 

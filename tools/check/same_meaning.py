@@ -239,7 +239,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", help="files or directories to compare (default: all)")
     parser.add_argument("--locals", action="store_true", help="allow that local variables are renamed")
     parser.add_argument("--strings", action="store_true", help="allow that strings are reworded; list them")
-    parser.add_argument("--name", action="append", default=[], metavar="OLD=NEW", help="allow the rename of one name")
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="allow that one name replaces another one",
+    )
     arguments = parser.parse_intermixed_args(argv)
     pairs = [tuple(pair.partition("=")[::2]) for pair in arguments.name]
     if not all(old and new for old, new in pairs):

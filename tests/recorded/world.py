@@ -11,6 +11,7 @@ import io
 import os
 import secrets
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -160,17 +162,12 @@ def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
 
 
 def _replace_clock(clock: Clock, patch: pytest.MonkeyPatch) -> None:
-    really_sleep = time.sleep
-
-    def sleep(seconds: float) -> None:
-        # `subprocess` waits in real time for the commands that really run: those of --check and --objective.
-        waits_for_command = sys._getframe(1).f_globals["__name__"] == "subprocess"
-        (really_sleep if waits_for_command else clock.sleep)(seconds)
-
+    # `subprocess` waits in real time for the commands that really run: those of --check and --objective.
+    patch.setattr(subprocess, "time", SimpleNamespace(**vars(time)))
     patch.setattr(time, "monotonic", lambda: clock.now_s)
     patch.setattr(time, "monotonic_ns", lambda: int(clock.now_s * 1e9))
     patch.setattr(time, "time", clock.unix_s)
-    patch.setattr(time, "sleep", sleep)
+    patch.setattr(time, "sleep", clock.sleep)
     patch.setattr(time, "clock_getres", lambda _: 0.004)
     patch.setattr(Runner, "clock", staticmethod(time.monotonic))
 

@@ -11,6 +11,7 @@ import io
 import os
 import secrets
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -160,6 +162,8 @@ def _replace_environment(world: World, patch: pytest.MonkeyPatch) -> None:
 
 
 def _replace_clock(clock: Clock, patch: pytest.MonkeyPatch) -> None:
+    # Waiting for a real process, a judge of the user's, is no time of the scripted world.
+    patch.setattr(subprocess, "time", SimpleNamespace(**vars(time)))
     patch.setattr(time, "monotonic", lambda: clock.now_s)
     patch.setattr(time, "monotonic_ns", lambda: int(clock.now_s * 1e9))
     patch.setattr(time, "time", clock.unix_s)

@@ -279,6 +279,16 @@ def test_the_modulefile_of_a_shim_serves_ranks_on_two_hosts(here, mpi_prefix, fa
     assert ranks_of(done) == BOTH, done.stderr
 
 
+def test_a_recipe_of_a_job_is_not_compared_with_runs_that_wait_for_allocations(here):
+    line = (*BY_SRUN, here.program)
+    job = ("salloc", "--quiet", "-N", "2", "-n", "2")
+    recipe = here.recipe("in-a-job", {"malloc": "keep-memory"}, *line, mark="", inside=job)
+    refused = here.run(MPIRIC, "history", "--against", str(recipe), "--", *line)
+    assert refused.returncode not in (0, 1)
+    assert "would wait for an allocation of its own" in refused.stderr
+    assert f"history --submit --against {recipe}" in refused.stderr
+
+
 def test_a_run_that_waits_behind_a_stuck_step_is_made_again(here):
     """A step that nothing ends holds the CPUs: it is cancelled, without blame for its settings."""
     code = """

@@ -236,11 +236,11 @@ def test_a_directory_in_which_others_write_holds_no_files_of_jobs(people):
     )
     people.other.run("mkdir", place, check=True)
     assert people.owner.python(script, place).stdout != "\n"
-    own = people.machine.project / "own"
-    people.owner.run("mkdir", "-m", "755", own, check=True)
-    assert people.owner.python(script, own).stdout == "\n"
-    people.owner.run("chmod", "775", own, check=True)
-    assert people.owner.python(script, own).stdout != "\n"
+    own_directory = people.machine.project / "own"
+    people.owner.run("mkdir", "-m", "755", own_directory, check=True)
+    assert people.owner.python(script, own_directory).stdout == "\n"
+    people.owner.run("chmod", "775", own_directory, check=True)
+    assert people.owner.python(script, own_directory).stdout != "\n"
     link = people.machine.project / "link"
     people.other.run("ln", "-s", people.owner.home, link, check=True)
     assert people.owner.python(script, link).stdout != "\n"

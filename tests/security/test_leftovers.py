@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (!getenv("MALLOC_MMAP_MAX_"))
-        usleep(500000);
+        usleep(1500000);
     printf("sum %g\\n", sum);
     return MPI_Finalize();
 }
@@ -149,13 +149,13 @@ SHORT_VERBS = (
     ("pack", "--format", "tar", "-o", "ring.pack", "--no-recipe", "--", "ring"),
 )
 LONG_VERBS = (
-    (*TUNE, "malloc", "--confidence", "0.9", "--budget", "3m", "-o", "waits.toml", "--", "waits"),
+    (*TUNE, "malloc", "--confidence", "0.9", "--budget", "15m", "-o", "waits.toml", "--", "waits"),
     ("run", "--recipe", "waits.toml", "--", "waits"),
     ("history", "--against", "waits.toml", "--", "waits"),
     (*TUNE, "binding", "--max-runs", "9", "--budget", "60s", "--", "steps"),
     ("fabric", "--rounds", "1", "--limit", "10s", "--", "ring"),
     ("sweep", "--collectives", "bcast", "--sizes", "8,64", "--budget", "2s", "-o", "swept", "--", ""),
-    ("verify", "--cpu", "max", "ring"),
+    ("verify", "--cpu", "max", "--timeout", "300", "ring"),
 )
 
 
@@ -174,7 +174,7 @@ def check_names_after(people, mpi, verbs):
             words = ["--mpi", mpi.label, owner.home / last]
         elif verb[-1:] == ["--"]:
             words = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
-        done = owner.mpiric(*verb, *words, env={**mpi.environment, **paths}, timeout=600)
+        done = owner.mpiric(*verb, *words, env={**mpi.environment, **paths}, timeout=1200)
         assert done.returncode == 0, (verb, done.stderr)
         assert people.machine.names() == before, verb
 

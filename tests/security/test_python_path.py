@@ -77,17 +77,17 @@ STARTED_HERE = {"host/processes/execution.py", "host/installation/wheels.py"}
 
 
 def test_every_command_says_in_which_directory_it_starts():
-    found, wrong = 0, []
+    count, wrong = 0, []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
                 "subprocess.run",
                 "subprocess.Popen",
             ):
-                found += 1
+                count += 1
                 if not {"cwd", "env"} <= {keyword.arg for keyword in node.keywords}:
                     wrong.append(str(path.relative_to(PACKAGE)))
-    assert found > 5
+    assert count > 5
     assert set(wrong) == STARTED_HERE
 
 

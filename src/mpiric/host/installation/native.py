@@ -63,7 +63,7 @@ def _usable(path: Path) -> str:
 
 
 def _can_be_changed_by_others(path: Path) -> bool:
-    """Whether a group or everybody may write a part or a directory on the way to it.
+    """Return whether a group or everybody may write a part or a directory on the way to it.
 
     Installers leave such modes under umask 002. Where this user is the owner they are corrected.
     """

@@ -60,9 +60,9 @@ def run_in_foreground(
 ) -> Ran:
     """Start the launch and wait for it, at most ``limit_s``. Raises NotFoundError when it cannot be started.
 
-    Signals reach the launcher as without mpiric: what is sent to this process alone is passed on; what is
-    sent to the process group, by the terminal or by ``kill -PGID``, has reached the launcher already, which
-    is in the same group. When the launcher is stopped, so is this process. Descriptors that this process has
+    Signals reach the launcher as without mpiric: a signal to this process alone is passed on; a signal to
+    the process group, by the terminal or by ``kill -PGID``, has reached the launcher, which is in the same
+    group, already. When the launcher is stopped, so is this process. Descriptors that this process has
     inherited are inherited by the launch.
     At the limit the launcher is asked to end, and what it leaves on this node is ended after it.
     """
@@ -117,7 +117,7 @@ class _GroupWitness:
                     if int(name) != reading:  # nobody must wait for the witness to close a pipe
                         with suppress(OSError):
                             os.close(int(name))
-                os.read(reading, 1)  # until this process ends, however it ends
+                os.read(reading, 1)  # returns when this process ends
             finally:
                 os._exit(0)
         os.close(reading)
@@ -170,7 +170,7 @@ def _wait(process: subprocess.Popen[bytes], until: float | None, witness: _Group
 
 
 def _as_the_shell_set_them(unblocked: Iterable[int]) -> None:
-    """Unblock signals in the launcher; no handler of Python's may take one that comes before exec."""
+    """Unblock signals in the launcher; handlers of Python must not take any before exec."""
     for number in _PASSED_ON:
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)

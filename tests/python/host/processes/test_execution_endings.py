@@ -107,10 +107,10 @@ def interrupted(bench, eventually):
 
 
 def test_shared_memory_of_the_launch_is_removed_and_that_of_others_stays(bench, interrupted):
-    ours, other = (Path(f"/dev/shm/mpich_shm_{os.getpid():x}{kind}_0") for kind in "ab")
+    segment, other = (Path(f"/dev/shm/mpich_shm_{os.getpid():x}{kind}_0") for kind in "ab")
     script = f"""
 import mmap, time
-with open({str(ours)!r}, "w+b", buffering=0) as file:
+with open({str(segment)!r}, "w+b", buffering=0) as file:
     file.write(bytes(4096))
     memory = mmap.mmap(file.fileno(), 4096)
 open({str(other)!r}, "w").close()  # as another launch would, before it is opened again
@@ -119,9 +119,9 @@ time.sleep(600)
 """
     try:
         interrupted(sys.executable, "-c", script)
-        assert [path.exists() for path in (ours, other)] == [False, True]
+        assert [path.exists() for path in (segment, other)] == [False, True]
     finally:
-        for path in (ours, other):
+        for path in (segment, other):
             path.unlink(missing_ok=True)
 
 

@@ -77,14 +77,14 @@ sys.stdin.read()
 
 
 def test_only_segments_that_the_launch_held_are_removed(segment, hold):
-    leftovers, ours, foreign, nobodys = Leftovers({}), segment(), segment(), segment()
-    launch, other = hold(ours), hold(foreign)
+    leftovers, segment_of_launch, foreign, nobodys = Leftovers({}), segment(), segment(), segment()
+    launch, other = hold(segment_of_launch), hold(foreign)
     assert not leftovers.note([launch.pid])
-    nobodys.write_bytes(b"x")  # as between making and opening it
+    nobodys.write_bytes(b"x")  # another launch has made it and not opened it yet
     for process in (launch, other):
         process.communicate(timeout=60)
     leftovers.remove({launch.pid})
-    assert [path.exists() for path in (ours, foreign, nobodys)] == [False, True, True]
+    assert [path.exists() for path in (segment_of_launch, foreign, nobodys)] == [False, True, True]
 
 
 def test_a_segment_of_the_same_name_made_by_somebody_else_stays(segment, hold):

@@ -169,12 +169,12 @@ def check_names_after(people, mpi, verbs):
     paths = {"PATH": ":".join((*mpi.search_path, owner.environment["PATH"]))}
     before = people.machine.names()
     for *verb, last in verbs:
-        words = [last]
+        arguments = [last]
         if "verify" in verb:
-            words = ["--mpi", mpi.label, owner.home / last]
+            arguments = ["--mpi", mpi.label, owner.home / last]
         elif verb[-1:] == ["--"]:
-            words = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
-        done = owner.mpiric(*verb, *words, env={**mpi.environment, **paths}, timeout=1200)
+            arguments = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
+        done = owner.mpiric(*verb, *arguments, env={**mpi.environment, **paths}, timeout=1200)
         assert done.returncode == 0, (verb, done.stderr)
         assert people.machine.names() == before, verb
 

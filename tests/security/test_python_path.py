@@ -65,8 +65,8 @@ def test_every_python_is_started_in_isolation():
     commands = dict(_commands())
     assert len(commands) > 5
     not_isolated = [
-        place for place, words in commands.items()
-        if not (isinstance(words[1], ast.Constant) and words[1].value == "-I")
+        place for place, command in commands.items()
+        if not (isinstance(command[1], ast.Constant) and command[1].value == "-I")
     ]  # fmt: skip
     assert not_isolated == []
 

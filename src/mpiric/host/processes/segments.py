@@ -39,13 +39,13 @@ def is_segment(name: str) -> bool:
 
 def own_files(directory: str, is_known: Callable[[str], bool]) -> FileNames:
     """Regular files of this user in a directory whose names are of a known form."""
-    own, names = os.geteuid(), set()
+    user, names = os.geteuid(), set()
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 if is_known(entry.name) and entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
-                    if status.st_uid == own:
+                    if status.st_uid == user:
                         names.add((entry.name, status.st_ino))
     except OSError:
         pass

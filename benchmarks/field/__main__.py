@@ -67,25 +67,25 @@ def measure(given: Namespace) -> Result:
 
 
 def _rows(program: FieldProgram, budgets: list[str], given: Namespace) -> list[Row]:
-    found = releases([program.library])
-    if not found:
+    result = releases([program.library])
+    if not result:
         raise NotFoundError(f"no {program.library} is here", hint="mpiric mpi list")
     tell(f"{program.name}: budget {', '.join(budgets)}")
-    return rows(program, found[program.library], given.sources, budgets, given.confirm, given.seed)
+    return rows(program, result[program.library], given.sources, budgets, given.confirm, given.seed)
 
 
-def summary(found: Sequence[Row]) -> str:
+def summary(result: Sequence[Row]) -> str:
     """The sentence under the table: how far the goals are reached."""
-    if not found:
+    if not result:
         return "No program was tuned."
-    reached, holds = (sum(bool(row[key]) for row in found) for key in ("reached", "claim_holds"))
+    reached, holds = (sum(bool(row[key]) for row in result) for key in ("reached", "claim_holds"))
     rejected, wrong, kept = (
-        sum(int(row[key]) for row in found) for key in ("right_rejected", "wrong_accepted", "budget_kept")
+        sum(int(row[key]) for row in result) for key in ("right_rejected", "wrong_accepted", "budget_kept")
     )
     return (
-        f"{reached} of {len(found)} tunes reached 90 % of the gain by hand; {holds} of {len(found)} claims "
+        f"{reached} of {len(result)} tunes reached 90 % of the gain by hand; {holds} of {len(result)} claims "
         f"are within 5 % of the confirmation. Right answers rejected: {rejected}; wrong answers accepted: "
-        f"{wrong}. Budgets kept: {kept} of {len(found)}."
+        f"{wrong}. Budgets kept: {kept} of {len(result)}."
     )
 
 

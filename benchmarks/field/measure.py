@@ -59,7 +59,7 @@ def environment_of(program: FieldProgram, bed: Bed) -> dict[str, str]:
     """Environment of all commands of a program. Raises NotFoundError if its executable is not installed."""
     environment = {**bed.environment, **program.environment}
     executable = shlex.split(program.words)[0]
-    paths = [Path(each) / executable for each in environment["PATH"].split(":")]
+    paths = [Path(entry) / executable for entry in environment["PATH"].split(":")]
     if not program.source and not any(path.is_file() for path in (Path(executable), *paths)):
         package = program.origin.rpartition(": ")[2]
         raise NotFoundError(f"{executable} is not installed", hint=f"apt install {package}")
@@ -103,8 +103,8 @@ def tune(
     took_s = time.monotonic() - begun
     if not done.stdout.strip():
         raise MpiricError(f"mpiric tune ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found, took_s
+    outcome: dict[str, Any] = json.loads(done.stdout)
+    return outcome, took_s
 
 
 def tuned_command(tuned: Mapping[str, Any]) -> Command | None:
@@ -136,9 +136,9 @@ def run_once(program: FieldProgram, command: Command, directory: Path, environme
 
 def answer_of(pattern: str, texts: Sequence[str]) -> float | None:
     """The number that a program printed last; None where none is looked for or none is there."""
-    found = [match for text in texts for match in re.findall(pattern, text, re.M)] if pattern else []
+    outcome = [match for text in texts for match in re.findall(pattern, text, re.M)] if pattern else []
     try:
-        return float(found[-1].replace("D", "E")) if found else None
+        return float(outcome[-1].replace("D", "E")) if outcome else None
     except ValueError:
         return None
 
@@ -181,7 +181,7 @@ def wrong_answers(runs: Mapping[str, Sequence[Run]], tolerance: float) -> int:
 
 def rejected_for_output(tuned: Mapping[str, Any]) -> list[str]:
     """Reasons for which settings were rejected that blame what the program printed, wrote or sent."""
-    reasons = (str(each["reason"]) for each in tuned["rejected"])
+    reasons = (str(entry["reason"]) for entry in tuned["rejected"])
     return [reason for reason in reasons if not reason.startswith(_NOT_OUTPUT)]
 
 
@@ -195,7 +195,7 @@ def row_of(
     seed: int = 0,
 ) -> dict[str, Any]:
     """A row of the table, from a tune's JSON and the runs that confirm it."""
-    walls = {name: [run.wall_s for run in each] for name, each in runs.items()}
+    walls = {name: [run.wall_s for run in entry] for name, entry in runs.items()}
     hand = gain(walls["baseline"], walls["expert"], seed)
     confirmed = gain(walls["baseline"], walls["tuned"], seed) if "tuned" in walls else (1.0, 1.0, 1.0)
     settings = {change["knob"]: change["value"] for change in tuned["changes"]}
@@ -227,7 +227,7 @@ def row_of(
         "took_s": round(took_s, 1),
         "tuned": changes_of(tuned) if settings else _in_words(likely),
         "verdict": tuned["verdict"],
-        "rejected": [each["reason"] for each in tuned["rejected"]],
+        "rejected": [entry["reason"] for entry in tuned["rejected"]],
         "not_reached": tuned["not_reached"],
         "notes": tuned["notes"],
         "expert": dict(program.by_hand.environment),
@@ -245,9 +245,9 @@ def _in_words(configuration: Mapping[str, str]) -> str:
 def rows(
     program: FieldProgram, bed: Bed, sources: Path | None, budgets: Sequence[str], confirm_s: float, seed: int
 ) -> list[dict[str, Any]]:
-    """Tune a program with each budget, and confirm what it found."""
+    """Tune a program with each budget, and confirm the answer."""
     environment = environment_of(program, bed)
-    found = []
+    outcome = []
     for budget in budgets:
         with TemporaryDirectory(prefix="mpiric-field-") as first, TemporaryDirectory(prefix="m-") as second:
             long, short = (baseline(program, bed, sources, steps) for steps in program.steps)
@@ -262,8 +262,10 @@ def rows(
                 commands["tuned"] = Command(argv, answer.environment, answer.unset)
             runs = alternate(program, commands, Path(second), environment, seconds=confirm_s, seed=seed)
             row = row_of(program, bed.mpi.label, budget, tuned, took_s, runs, seed)
-            found.append({**row, "load": load, "runs": {name: vars_of(each) for name, each in runs.items()}})
-    return found
+            outcome.append(
+                {**row, "load": load, "runs": {name: vars_of(entry) for name, entry in runs.items()}}
+            )
+    return outcome
 
 
 def vars_of(runs: Sequence[Run]) -> list[list[float | None]]:

@@ -16,7 +16,7 @@ _PYTHON = "/usr/bin/python3"  # Debian's, whose modules are linked to Debian's O
 
 @dataclass(frozen=True)
 class Expert:
-    """A command found by hand: variables that are set for the launch line, and how they were found."""
+    """A command written by hand: variables that are set for the launch line, and how they were chosen."""
 
     environment: Mapping[str, str]
     reason: str

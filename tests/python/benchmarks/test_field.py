@@ -29,10 +29,10 @@ def row(**changed):
 
 
 def test_an_answer_as_good_as_the_expert_s_reaches_its_gain():
-    found = row()
-    assert (found["hand"], found["confirmed"]) == (pytest.approx(1.5), pytest.approx(1.5))
-    assert [found[key] for key in ("reached", "claim_holds", "budget_kept")] == [True, True, True]
-    assert (found["settings"], found["heavier"], found["right_rejected"]) == (1, 0, 0)
+    result = row()
+    assert (result["hand"], result["confirmed"]) == (pytest.approx(1.5), pytest.approx(1.5))
+    assert [result[key] for key in ("reached", "claim_holds", "budget_kept")] == [True, True, True]
+    assert (result["settings"], result["heavier"], result["right_rejected"]) == (1, 0, 0)
 
 
 def test_another_library_is_heavier_than_needed_where_the_expert_gains_as_much():
@@ -45,13 +45,13 @@ def test_a_claim_that_the_runs_do_not_confirm_does_not_hold():
 
 def test_a_setting_that_is_likely_counts_as_an_answer():
     best = {"configuration": {"binding": "core"}, "expected_ratio": 1.2}
-    found = row(changes=[], best_so_far=best, verdict="likely")
-    assert (found["tuned"], found["claimed"], found["proved"]) == ("binding=core (likely)", 1.2, False)
+    result = row(changes=[], best_so_far=best, verdict="likely")
+    assert (result["tuned"], result["claimed"], result["proved"]) == ("binding=core (likely)", 1.2, False)
 
 
 def test_only_what_blames_the_output_counts_as_rejected():
     reasons = ["clearly slower than the best; stopped early", "ended with exit status 1", "line 3 differs"]
-    assert rejected_for_output({"rejected": [{"reason": each} for each in reasons]}) == ["line 3 differs"]
+    assert rejected_for_output({"rejected": [{"reason": entry} for entry in reasons]}) == ["line 3 differs"]
 
 
 def test_a_number_outside_those_of_the_baseline_is_a_wrong_answer():
@@ -75,6 +75,6 @@ def test_there_are_twenty_programs_whose_origin_is_listed():
     for program in PROGRAMS:
         kind, _, name = program.origin.partition(": ")
         assert name in (SOURCES if kind == "source" else packages), program.name
-        assert all((INPUTS / each).is_file() for each in program.inputs), program.name
+        assert all((INPUTS / entry).is_file() for entry in program.inputs), program.name
         assert program.by_hand.environment
         re.compile(program.answer)

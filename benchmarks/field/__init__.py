@@ -1,1 +1,1 @@
-"""Real programs of others: what an expert gains by hand, and what `mpiric tune` gains, claims and rejects."""
+"""Compare `mpiric tune` with commands of an expert on real programs: gains, claims, rejections."""

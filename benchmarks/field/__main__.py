@@ -39,39 +39,45 @@ def main() -> int:
     """Tune each program and compare with the expert's command."""
     parser = options("field", (field.__doc__ or "").strip())
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
-    parser.add_argument(
-        "--budget", action="append", help="of each tune; may be given several times (default 60s)"
-    )
+    parser.add_argument("--budget", action="append", help="of each tune; may be repeated (default 60s)")
     parser.add_argument("--long-budget", default="3m", help="the same for programs that run for an hour")
-    parser.add_argument("--confirm", type=float, default=60.0, metavar="SECONDS", help="of confirming runs")
+    parser.add_argument(
+        "--confirm",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long the confirming runs of a program take together",
+    )
     parser.add_argument("--sources", type=Path, help="directory with checkouts; see --list")
     parser.add_argument("--list", action="store_true", help="list programs, packages and repositories")
     offer_parts(parser)
-    given = parser.parse_args()
-    if given.list:
+    arguments = parser.parse_args()
+    if arguments.list:
         _list()
         return 0
-    return run("field", given, measure)
+    return run("field", arguments, measure)
 
 
-def measure(given: Namespace) -> Result:
-    """One row for each program and budget."""
-    kept = KeptRows("field", given)
-    words = given.only or (["LAMMPS"] if given.quick else [""])
+def measure(arguments: Namespace) -> Result:
+    """Measure every program and return the table, a row for each program and budget."""
+    table = KeptRows("field", arguments)
+    names = arguments.only or (["LAMMPS"] if arguments.quick else [""])
     for program in PROGRAMS:
-        if not any(word.lower() in program.name.lower() for word in words):
+        if not any(word.lower() in program.name.lower() for word in names):
             continue
-        budgets = [given.long_budget] if program.is_long else given.budget or ["60s"]
-        kept.add(program.name, partial(_rows, program, budgets, given))
-    return Result(COLUMNS, kept.rows, f"{summary(kept.rows)}{kept.remark}")
+        budgets = [arguments.long_budget] if program.is_long else arguments.budget or ["60s"]
+        table.add(program.name, partial(_rows, program, budgets, arguments))
+    return Result(COLUMNS, table.rows, f"{summary(table.rows)}{table.remark}")
 
 
-def _rows(program: FieldProgram, budgets: list[str], given: Namespace) -> list[Row]:
+def _rows(program: FieldProgram, budgets: list[str], arguments: Namespace) -> list[Row]:
     result = releases([program.library])
     if not result:
-        raise NotFoundError(f"no {program.library} is here", hint="mpiric mpi list")
+        raise NotFoundError(f"no {program.library} was found", hint="mpiric mpi list")
     tell(f"{program.name}: budget {', '.join(budgets)}")
-    return rows(program, result[program.library], given.sources, budgets, given.confirm, given.seed)
+    return rows(
+        program, result[program.library], arguments.sources, budgets, arguments.confirm, arguments.seed
+    )
 
 
 def summary(result: Sequence[Row]) -> str:
@@ -79,13 +85,13 @@ def summary(result: Sequence[Row]) -> str:
     if not result:
         return "No program was tuned."
     reached, holds = (sum(bool(row[key]) for row in result) for key in ("reached", "claim_holds"))
-    rejected, wrong, kept = (
+    rejected, wrong, in_budget = (
         sum(int(row[key]) for row in result) for key in ("right_rejected", "wrong_accepted", "budget_kept")
     )
     return (
         f"{reached} of {len(result)} tunes reached 90 % of the gain by hand; {holds} of {len(result)} claims "
         f"are within 5 % of the confirmation. Right answers rejected: {rejected}; wrong answers accepted: "
-        f"{wrong}. Budgets kept: {kept} of {len(result)}."
+        f"{wrong}. Budgets kept: {in_budget} of {len(result)}."
     )
 
 

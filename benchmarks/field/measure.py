@@ -1,4 +1,4 @@
-"""One program of `benchmarks.field`: tuned, then three commands in alternation, and a row of the table."""
+"""Measurement of a program of `benchmarks.field`: tune it, alternate three commands, make a table row."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from mpiric import knobs
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 
-_LIMIT_S = 900.0  # of a preparation or of one run that confirms
+_LIMIT_S = 900.0  # limit of a preparation or a confirming run
 _OVER = 1.1  # times the budget that a tune may take
 _CLAIM = 0.05  # a claim may be off by this share
 _GOAL = 0.9  # share of the gain by hand that is to be reached
@@ -41,7 +41,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Run:
-    """One run that confirms: how long it took, and the number that the program computed."""
+    """Wall time and computed number of a confirming run."""
 
     wall_s: float
     answer: float | None
@@ -50,15 +50,15 @@ class Run:
 def baseline(program: FieldProgram, bed: Bed, sources: Path | None, steps: int) -> Command:
     """The launch line as a user has it."""
     built_at = built(program.source, bed, sources) if program.source else ""
-    words = program.words.replace("@PROGRAM@", built_at).replace("@STEPS@", str(steps))
-    argv = [bed.mpi.launcher, *shlex.split(program.options), "-n", str(program.ranks), *shlex.split(words)]
+    line = program.arguments.replace("@PROGRAM@", built_at).replace("@STEPS@", str(steps))
+    argv = [bed.mpi.launcher, *shlex.split(program.options), "-n", str(program.ranks), *shlex.split(line)]
     return Command(tuple(argv), {})
 
 
 def environment_of(program: FieldProgram, bed: Bed) -> dict[str, str]:
     """Environment of all commands of a program. Raises NotFoundError if its executable is not installed."""
     environment = {**bed.environment, **program.environment}
-    executable = shlex.split(program.words)[0]
+    executable = shlex.split(program.arguments)[0]
     paths = [Path(entry) / executable for entry in environment["PATH"].split(":")]
     if not program.source and not any(path.is_file() for path in (Path(executable), *paths)):
         package = program.origin.rpartition(": ")[2]
@@ -90,7 +90,7 @@ def tune(
 ) -> tuple[dict[str, Any], float]:
     """The JSON of `mpiric tune`, and the seconds that it took. Raises MpiricError."""
     with TemporaryDirectory(prefix="mpiric-field-") as store:
-        begun, options = time.monotonic(), ("--budget", budget, "--store", store)
+        start_s, options = time.monotonic(), ("--budget", budget, "--store", store)
         done = subprocess.run(
             [sys.executable, "-m", "mpiric", "tune", "--json", *options, "--", *command.argv],
             cwd=directory,
@@ -100,7 +100,7 @@ def tune(
             timeout=3 * parse_duration(budget) + _LIMIT_S,
             check=False,
         )
-    took_s = time.monotonic() - begun
+    took_s = time.monotonic() - start_s
     if not done.stdout.strip():
         raise MpiricError(f"mpiric tune ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
     outcome: dict[str, Any] = json.loads(done.stdout)
@@ -121,11 +121,11 @@ def run_once(program: FieldProgram, command: Command, directory: Path, environme
         subprocess.run(["cp", "-a", f"{directory}/.", copy], check=True)
         merged = {**environment, **command.environment}
         merged = {name: value for name, value in merged.items() if name not in command.unset}
-        begun = time.monotonic()
+        start_s = time.monotonic()
         done = subprocess.run(
             command.argv, cwd=copy, env=merged, capture_output=True, timeout=_LIMIT_S, check=False
         )
-        wall_s = time.monotonic() - begun
+        wall_s = time.monotonic() - start_s
         if done.returncode:
             text = done.stderr.decode(errors="replace").strip()[-300:]
             raise MpiricError(f"{shlex.join(command.argv)} ended with status {done.returncode}: {text}")
@@ -135,7 +135,7 @@ def run_once(program: FieldProgram, command: Command, directory: Path, environme
 
 
 def answer_of(pattern: str, texts: Sequence[str]) -> float | None:
-    """The number that a program printed last; None where none is looked for or none is there."""
+    """The number that a program printed last; None without a pattern or a match."""
     outcome = [match for text in texts for match in re.findall(pattern, text, re.M)] if pattern else []
     try:
         return float(outcome[-1].replace("D", "E")) if outcome else None
@@ -152,10 +152,10 @@ def alternate(
     seconds: float,
     seed: int,
 ) -> dict[str, list[Run]]:
-    """Run each command once a round, in random order, for so many seconds and at least three rounds."""
+    """Run each command once a round, in random order, for ``seconds`` and at least three rounds."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
-    random, begun = Random(seed), time.monotonic()
-    while len(runs["baseline"]) < 3 or time.monotonic() - begun < seconds:
+    random, start_s = Random(seed), time.monotonic()
+    while len(runs["baseline"]) < 3 or time.monotonic() - start_s < seconds:
         for name in random.sample(list(commands), len(commands)):
             runs[name].append(run_once(program, commands[name], directory, environment))
     return runs
@@ -170,7 +170,7 @@ def gain(baseline_s: Sequence[float], other_s: Sequence[float], seed: int) -> tu
 
 
 def wrong_answers(runs: Mapping[str, Sequence[Run]], tolerance: float) -> int:
-    """How many tuned runs computed another number than all runs of the baseline did."""
+    """Count the tuned runs with a number outside the range of the baseline."""
     right = [run.answer for run in runs["baseline"] if run.answer is not None]
     if not right:
         return 0
@@ -201,8 +201,8 @@ def row_of(
     settings = {change["knob"]: change["value"] for change in tuned["changes"]}
     likely = (tuned["best_so_far"] or {}).get("configuration", {}) if not settings else {}
     claimed = tuned["ratio"] if settings else (tuned["best_so_far"] or {}).get("expected_ratio")
-    known = knobs.all_knobs()
-    heavy = sum(name in known and known[name].heavy for name in {**settings, **likely})
+    registry = knobs.all_knobs()
+    heavy = sum(name in registry and registry[name].heavy for name in {**settings, **likely})
     by_hand = max(hand[0] - 1, 0.0)
     return {
         "program": program.name,
@@ -257,8 +257,8 @@ def rows(
             tuned, took_s = tune(long, Path(first), environment, budget)
             commands = {"baseline": short, "expert": Command(short.argv, program.by_hand.environment)}
             if (answer := tuned_command(tuned)) is not None:
-                words = dict(zip(long.argv, short.argv, strict=True))
-                argv = tuple(words.get(word, word) for word in answer.argv)
+                shorter = dict(zip(long.argv, short.argv, strict=True))
+                argv = tuple(shorter.get(word, word) for word in answer.argv)
                 commands["tuned"] = Command(argv, answer.environment, answer.unset)
             runs = alternate(program, commands, Path(second), environment, seconds=confirm_s, seed=seed)
             row = row_of(program, bed.mpi.label, budget, tuned, took_s, runs, seed)

@@ -1,8 +1,8 @@
 """The programs of `benchmarks.field`: origin, input and launch line of each, and an expert's command.
 
 Debian's packages are listed in `packages.txt`, sources in `sources.py`, input files in `inputs/`.
-In words, inputs and preparations ``@STEPS@`` is the number of steps; in words ``@PROGRAM@`` is the program
-that was built from source.
+``@STEPS@`` in arguments, inputs and preparations is the number of steps; ``@PROGRAM@`` in arguments is the
+program that was built from source.
 """
 
 from collections.abc import Mapping
@@ -45,25 +45,25 @@ EXPERTS = {"openmpi-4": _LIGHT_4, "openmpi-5": _LIGHT_5, "mpich-5": _LIGHT_MPICH
 
 @dataclass(frozen=True)
 class FieldProgram:
-    """One real program with one input, under one MPI library."""
+    """Real program with an input, under an MPI library."""
 
     name: str
     origin: str  # "Debian: PACKAGE" or "source: NAME"
-    words: str  # program and arguments, after the launcher
+    arguments: str  # program and arguments, after the launcher
     answer: str  # regular expression of the number that it computes, in its output; the last match counts
-    steps: tuple[int, int] = (0, 0)  # of the run that is tuned, and of those that confirm it
+    steps: tuple[int, int] = (0, 0)  # steps of the tuned run and of the confirming runs
     inputs: tuple[str, ...] = ()
     prepare: tuple[str, ...] = ()  # shell commands, run in the directory once
     library: str = "openmpi-4"
     ranks: int = 2
-    options: str = ""  # of the launcher
+    options: str = ""  # options for the launcher
     environment: Mapping[str, str] = field(default_factory=lambda: {"OMP_NUM_THREADS": "1"})
     tolerance: float = 1e-6  # relative; of the answer between two right runs
     expert: Expert | None = None  # None: the usual one of the library
 
     @property
     def is_long(self) -> bool:
-        """Whether it is tuned by runs that end at a mark, and confirmed by runs with fewer steps."""
+        """Return whether the tuned run has more steps than the confirming runs."""
         return self.steps[0] > self.steps[1]
 
     @property

@@ -1,4 +1,4 @@
-"""Programs that are built from source: what is fetched, and how each is compiled for an MPI library.
+"""Programs built from source: repositories and build commands.
 
 The sources are not part of this project. ``--sources DIR`` names a directory that holds a checkout of each
 repository under its own name; ``python -m benchmarks.field --list`` prints the repositories.
@@ -16,7 +16,7 @@ from benchmarks._report import RESULTS
 from mpiric.model.errors import MpiricError, NotFoundError
 
 _MINIFE_TYPES = "-DMINIFE_SCALAR=double -DMINIFE_LOCAL_ORDINAL=int -DMINIFE_GLOBAL_ORDINAL=int"
-_CLOVERLEAF = (  # in the order of its modules
+_CLOVERLEAF = (  # order of module dependencies
     "data definitions kernels/pack_kernel clover report timer parse read_input "
     "kernels/initialise_chunk_kernel initialise_chunk build_field kernels/update_tile_halo_kernel "
     "update_tile_halo kernels/update_halo_kernel update_halo kernels/ideal_gas_kernel ideal_gas start "
@@ -93,9 +93,9 @@ SOURCES: Mapping[str, Source] = {
 
 
 def built(name: str, bed: Bed, sources: Path | None) -> str:
-    """Path of a program, built in a copy of its checkout when it is not there yet.
+    """Path of a program, built in a copy of its checkout unless it exists.
 
-    Raises NotFoundError where there is no checkout or no compiler, MpiricError where it cannot be built.
+    Raises NotFoundError without a checkout or a compiler, MpiricError if the build fails.
     """
     source = SOURCES[name]
     target = RESULTS / "programs" / bed.mpi.label / name
@@ -104,19 +104,19 @@ def built(name: str, bed: Bed, sources: Path | None) -> str:
     checkout = sources / source.checkout if sources else None
     if checkout is None or not checkout.is_dir():
         raise NotFoundError(
-            f"no checkout of github.com/{source.repository} is here",
+            f"no checkout of github.com/{source.repository} was found",
             hint=f"git clone https://github.com/{source.repository}; --sources names the directory",
         )
-    words = {"out": str(target), **{key: bed.mpi.compilers.get(key, "") for key in ("cxx", "fortran")}}
-    words["cc"] = bed.mpi.compilers["c"]
+    placeholders = {"out": str(target), **{key: bed.mpi.compilers.get(key, "") for key in ("cxx", "fortran")}}
+    placeholders["cc"] = bed.mpi.compilers["c"]
     target.parent.mkdir(parents=True, exist_ok=True)
     copy = RESULTS / "programs" / bed.mpi.label / f"{name}.build"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(checkout, copy, ignore=shutil.ignore_patterns(".git"))
     for command in source.commands:
-        if "{fortran}" in command and not words["fortran"]:
+        if "{fortran}" in command and not placeholders["fortran"]:
             raise NotFoundError(f"{bed.mpi.label} has no Fortran compiler, which {name} needs")
-        line = command.format(**{key: shlex.quote(word) for key, word in words.items()})
+        line = command.format(**{key: shlex.quote(word) for key, word in placeholders.items()})
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=copy / source.inside,

@@ -77,7 +77,7 @@ def test_the_second_run_of_a_pair_is_stopped_between_its_marks(tuned, tmp_path):
     found = tuned("MALLOC_MMAP_MAX_", seconds=60, runs=14, only="malloc")
     assert found["scope"] == "steps"
     # A setting without the variable takes thirty times as long: the search stops it, and nothing else.
-    assert all("clearly slower" in each["reason"] for each in found["rejected"])
+    assert all("clearly slower" in entry["reason"] for entry in found["rejected"])
     (log,) = (tmp_path / "store").glob("*/events.jsonl")
     proof = read_log(log).trials_of(Phase.PROOF)
     stopped = [trial for trial in proof if trial.at_least is not None]

@@ -80,7 +80,7 @@ def _eager_node(value: str, pack_buffer: str, default: int) -> Spelling:
 def _node_transport(value: str, situation: Situation) -> Spelling | None:
     """UCX opens every network at the start, although messages on the node never go through it.
 
-    Measured with 5.0.2, two ranks: MPI_Init and MPI_Finalize take 0.65 s in place of 0.98 s.
+    Measured with 5.0.2, two ranks: MPI_Init and MPI_Finalize take 0.65 s instead of 0.98 s.
     """
     if value != "shared-memory-only":
         return _NODE_TRANSPORT.get(value)

@@ -68,7 +68,7 @@ def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
     if done.status != 0 or len(lines) != 2 * len(offsets):
         return {}
     named = list(zip(offsets, lines[::2], lines[1::2], strict=True))
-    # Without line numbers the name is that of the symbol before, which may have ended long before the place.
+    # Without line numbers addr2line names the preceding symbol, even if it ends long before the place.
     unsure = [start + offset - 1 for offset, _, source in named if source.startswith("??")]
     inside = _inside_functions(module, unsure, host) if unsure else set()
     names = {}
@@ -83,15 +83,15 @@ def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
 
 
 def _inside_functions(module: str, addresses: list[int], host: Host) -> set[int]:
-    """Return the addresses that lie inside a function of the symbol tables."""
+    """Return the addresses inside the functions of the symbol tables."""
     inside: set[int] = set()
     for table in ([], ["-D"]):
         done = host.run(["nm", "-S", "--defined-only", *table, module])
         for line in done.stdout.splitlines():
-            words = line.split()
-            if len(words) == 4 and words[2] in "tTwWi":
-                begin = int(words[0], 16)
-                inside.update(at for at in addresses if begin <= at < begin + int(words[1], 16))
+            fields = line.split()
+            if len(fields) == 4 and fields[2] in "tTwWi":
+                begin = int(fields[0], 16)
+                inside.update(at for at in addresses if begin <= at < begin + int(fields[1], 16))
     return inside
 
 

@@ -1,4 +1,4 @@
-"""What a row of the field's table is made of, and that each program can be had."""
+"""Rows of the field benchmark, and its table of programs."""
 
 import re
 

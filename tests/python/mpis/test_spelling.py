@@ -150,8 +150,8 @@ def test_mpich_opens_no_network_on_one_node() -> None:
 
 def test_open_mpi_5_can_leave_libfabric_unopened_on_any_number_of_nodes() -> None:
     for nodes in (1, 2):
-        found = environment("network-library", "without-ofi", "openmpi-5.0.11", nodes=nodes)
-        assert found == {"OMPI_MCA_mtl": "^ofi", "OMPI_MCA_btl": "^ofi"}
+        settings = environment("network-library", "without-ofi", "openmpi-5.0.11", nodes=nodes)
+        assert settings == {"OMPI_MCA_mtl": "^ofi", "OMPI_MCA_btl": "^ofi"}
         values = all_knobs()["network-library"].values(situation(BY_LABEL["openmpi-5.0.11"], nodes=nodes))
         assert "without-ofi" in values
     values = all_knobs()["network-library"].values(situation(BY_LABEL["openmpi-4.1.4"], nodes=2))

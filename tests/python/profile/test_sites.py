@@ -27,7 +27,7 @@ class Binutils:
     environ: dict[str, str] = field(default_factory=dict)
     asked: list[list[str]] = field(default_factory=list)
     source: str = "/src/app.c:42 (discriminator 3)"
-    size: int = 0x100  # of the function
+    size: int = 0x100  # size of the function in bytes
 
     def run(self, argv, **_) -> Completed:
         self.asked.append(list(argv))

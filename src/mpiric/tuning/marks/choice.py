@@ -90,7 +90,7 @@ def with_own_places(pace: RunPace) -> RunPace:
 def without_key(pace: RunPace, key: MarkKey) -> RunPace:
     """Return the same run without the calls of one key."""
     ranks = tuple(
-        replace(rank, keys=tuple(each for each in rank.keys if each.key != key)) for rank in pace.ranks
+        replace(rank, keys=tuple(pace_ for pace_ in rank.keys if pace_.key != key)) for rank in pace.ranks
     )
     return replace(pace, ranks=ranks)
 

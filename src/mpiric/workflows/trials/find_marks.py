@@ -31,8 +31,8 @@ from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
-_ORIGINALS, _FEWEST = 3, 2  # that end at the mark; as many, and as few where these take long
-_SHARE = 0.5  # of the budget, that may be spent before other configurations are tried
+_ORIGINALS, _FEWEST = 3, 2  # runs to the mark: usual number, and the least if they are slow
+_SHARE = 0.5  # share of the budget for runs of the original
 _PATIENCE, _SLACK_S = 10.0, 30.0  # a run to the mark may take so many times as long as the first one
 
 

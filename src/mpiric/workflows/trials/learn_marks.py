@@ -44,8 +44,8 @@ _LOOK_EVERY_S = 0.5
 _CONFIRMED = 1.4  # times as long as until something was found that counts steps, it has to be seen
 _STEADY = 0.1  # growth of the steps below which no longer look is needed
 _LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
-_LOOK_SHARE = 0.15  # of the budget, after which the first counter that was found has to do
-_MOST = 0.5  # of a whole run, above which a run to the mark saves too little: whole ones show start and end
+_LOOK_SHARE = 0.15  # share of the budget after which a look ends with the first counter
+_MOST = 0.5  # share of a whole run above which a run to the mark saves too little
 _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
 
@@ -228,7 +228,7 @@ class _Watch:
         return _Found(MarkChoice(None, f"{why or calls.choice.why}, and {printed.choice.why}"))
 
     def _counted(self, pace: RunPace) -> _Found:
-        """Calls that count steps: those that come more often where the rarest ones do not count them."""
+        """Choose the calls that count steps, more frequent ones if the steps of the rarest grow."""
         first = result = self._judged(pace, choose_key(pace))
         while result.too_steep is not None:
             pace = without_key(pace, result.too_steep)

@@ -125,7 +125,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     return Observed(situation, runs.whole, runs.recorded.recorded, notes, marks_why=marks_why)
 
 
-def _are_up(seen: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
+def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
     """Return whether ranks were seen as they run, and not the launcher before it became them."""
 
     def is_up(rank: RankSeen) -> bool:
@@ -134,7 +134,7 @@ def _are_up(seen: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
         elf = host.elf(rank.program)
         return elf is not None and not elf.interpreter
 
-    return sum(rank.rank is not None and is_up(rank) for rank in seen) >= ranks
+    return sum(rank.rank is not None and is_up(rank) for rank in observed) >= ranks
 
 
 def _run_whole(runs: OriginalRuns, host: Host, records: Path | None) -> None:

@@ -71,9 +71,9 @@ class OriginalRuns:
         return [trial for trial in self.seen if not trial.came_early]
 
     def that_fit(self, wanted: int) -> int:
-        """How many more the budget has room for, until there are as many whole ones as wanted.
+        """Return how many more runs the budget allows, up to ``wanted`` whole ones.
 
-        Those that are not needed leave half of the budget to other configurations.
+        Runs beyond the fewest leave half of the budget to other configurations.
         """
         missing = max(0, wanted - len(self.whole))
         if self.budget is None or self.budget.seconds is None or not missing:

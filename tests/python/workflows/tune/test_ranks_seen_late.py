@@ -13,13 +13,13 @@ NOT_LOADED = replace(rank(1), libraries=("/lib/x86_64-linux-gnu/ld-linux-x86-64.
 
 
 class LateRunner(SteppingRunner):
-    """Its ranks show only in launches after some."""
+    """Runner with other ranks in its first launches."""
 
     early: tuple = ()
     looks = 0
 
-    def execute(self, *given, **options):
-        executed = super().execute(*given, **options)
+    def execute(self, *args, **options):
+        executed = super().execute(*args, **options)
         self.looks += 1
         return (
             replace(executed, ranks=self.early[self.looks - 1 : self.looks][0])

@@ -40,7 +40,7 @@ def test_the_look_at_a_drifting_pace_ends_with_its_share_of_the_budget(monkeypat
     now = SimpleNamespace(s=0.0)
     monkeypatch.setattr(learn_marks, "time", SimpleNamespace(monotonic=lambda: now.s))
     drifting = SimpleNamespace(window=SimpleNamespace(growth=0.5), choice=SimpleNamespace(key="steps"))
-    monkeypatch.setattr(learn_marks._Watch, "outcome", lambda *_, **__: drifting)
+    monkeypatch.setattr(learn_marks._Watch, "found", lambda *_, **__: drifting)
     output = SimpleNamespace(look=lambda: None)
     watch = learn_marks._Watch(None, output, learn_marks.MarkWishes(budget_s), now.s)
     while not watch.will_do():
@@ -58,9 +58,9 @@ def test_whole_runs_of_the_original_leave_runs_to_the_search(tune, run_s, count)
 
 
 @pytest.mark.parametrize(
-    ("last_s", "wall_s", "came_early", "most"),
+    ("last_s", "wall_s", "came_early", "is_most"),
     [(4.0, 6.0, False, True), (2.0, 6.0, False, False), (4.0, 6.0, True, False)],
 )
-def test_a_run_to_the_mark_that_is_most_of_the_run_saves_nothing(last_s, wall_s, came_early, most):
+def test_a_run_to_the_mark_that_is_most_of_the_run_saves_nothing(last_s, wall_s, came_early, is_most):
     trial = Trial(Configuration(), Phase.RECORD, Outcome.OK, wall_s, came_early=came_early)
-    assert learn_marks.is_most_of(MarkWindow(10, 20, last_s / 2, last_s), trial) is most
+    assert learn_marks.is_most_of(MarkWindow(10, 20, last_s / 2, last_s), trial) is is_most

@@ -1,6 +1,6 @@
 """Output that reaches files and the screen later: the same bytes in the same order, in fewer, larger writes.
 
-mpiric's runtime holds it back (`src/runtime/files/deferred`), or the runtime library of a Fortran compiler.
+mpiric's runtime holds it back (`src/runtime/deferred`), or the runtime library of a Fortran compiler.
 What a killed run loses is at most the buffers, which each note says. All of it is tried with ``--allow-late``
 only.
 """

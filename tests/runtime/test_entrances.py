@@ -32,8 +32,8 @@ def test_arguments_pass_unharmed(processor, tmp_path):
     compiler, runner = HOW[processor]
     if not runner and os.uname().machine != processor:
         pytest.skip(f"not on {processor}")
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files/posix.inc").touch()  # the names of libc keep leading there
+    (tmp_path / "posix").mkdir()
+    (tmp_path / "posix/names.inc").touch()  # the names of libc keep leading there
     (tmp_path / "symbols").mkdir()
     (tmp_path / "symbols/functions.inc").write_text(
         "".join(

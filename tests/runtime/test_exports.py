@@ -114,7 +114,7 @@ def test_exactly_the_wrapped_functions_of_the_header_are_exported(family):
     expected = {prefix + name for name in functions & wrapped() for prefix in ("", "P")}
     posix = set(
         re.findall(
-            r"MPIRIC_POSIX(?:_UNWATCHED)?\((\w+)\)", (ROOT / "src/runtime/files/posix.inc").read_text()
+            r"MPIRIC_POSIX(?:_UNWATCHED)?\((\w+)\)", (ROOT / "src/runtime/posix/names.inc").read_text()
         )
     )
     assert exported(runtime) == expected | posix | of_layers(runtime.parent.name) | {"dlopen", "H5Fcreate"}

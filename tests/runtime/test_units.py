@@ -30,7 +30,7 @@ SOURCES = {
     "test_digest": [],
     "test_job": ["system/job.cpp", "system/text.cpp"],
     "test_layouts": [
-        *(f"files/{name}.cpp" for name in ("layouts", "rules", "elsewhere/place", "elsewhere/found")),
+        *("layouts/layouts.cpp", "base/rules.cpp", "spread/place.cpp", "spread/found.cpp"),
         *("base/say.cpp", *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages"))),
     ],
     "test_marks": [f"marks/{name}.cpp" for name in ("mark", "marks", "marks_file")],
@@ -43,7 +43,7 @@ SOURCES = {
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
     "test_spread": [
-        *(f"files/{name}.cpp" for name in ("elsewhere/place", "elsewhere/found", "rules")),
+        *("spread/place.cpp", "spread/found.cpp", "base/rules.cpp"),
     ],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],
 }

@@ -1,6 +1,6 @@
 """Files that ranks only read: read once for all nodes.
 
-mpiric's runtime does it (`src/runtime/files`). Bytes are the same, metadata that the program asks of an open
+mpiric's runtime does it (`src/runtime`). Bytes are the same, metadata that the program asks of an open
 file are not all: tried with ``--allow-late`` only.
 """
 

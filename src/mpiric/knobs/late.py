@@ -1,6 +1,6 @@
 """Output that reaches files and the screen later: the same bytes in the same order, in fewer, larger writes.
 
-mpiric's runtime holds it back (`src/runtime/files/deferred`). What a killed run loses is at most the buffers,
+mpiric's runtime holds it back (`src/runtime/deferred`). What a killed run loses is at most the buffers,
 which each note says. All of it is tried with ``--allow-late`` only.
 """
 

@@ -1,6 +1,6 @@
 """Bytes of files elsewhere than the program puts them, or arranged otherwise.
 
-Tried with ``--allow-relayout`` only. mpiric's runtime does it (`src/runtime/files`); each note says what
+Tried with ``--allow-relayout`` only. mpiric's runtime does it (`src/runtime`); each note says what
 undoes it.
 """
 

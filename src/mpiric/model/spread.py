@@ -1,6 +1,6 @@
 """Files spread over subdirectories: `out/mpiric-spread/03/restart.17` in place of `out/restart.17`.
 
-The runtime makes them so (`src/runtime/files/elsewhere`); the directory of all subdirectories
+The runtime makes them so (`src/runtime/spread`); the directory of all subdirectories
 holds a manifest.
 """
 

@@ -39,9 +39,9 @@ int64_t byte_at(MPI_File file, int64_t place) noexcept {
 bool locate(MPI_File file, const OpenFile& open, const SharedAccess& access, Located& found) noexcept {
     const int64_t elements = int64_t(access.bytes) / open.elementary_bytes;
     MPI_Offset begin = access.place.offset;
-    if (elements <= 0 || access.place.kind == Place::unknown)
+    if (elements <= 0 || access.place.kind == world::FilePlace::unknown)
         return false;
-    if (access.place.kind == Place::behind_pointer) {
+    if (access.place.kind == world::FilePlace::behind_pointer) {
         if (!world::library.File_get_position ||
             world::library.File_get_position(file, &begin) != MPI_SUCCESS)
             return false;

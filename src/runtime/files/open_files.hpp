@@ -1,7 +1,7 @@
 // Files that are open through MPI-IO, and their rows in the record.
 #pragma once
 
-#include "world/library.hpp"
+#include "world/volume.hpp"
 
 #include <cstdint>
 
@@ -16,18 +16,12 @@ struct SharedOpen {
     uint64_t ticks;
 };
 
-/// Where an access begins, in elementary types of the file's view.
-struct Place {
-    enum Kind { unknown, explicit_offset, behind_pointer } kind = unknown;
-    int64_t offset = 0;
-};
-
 /// An access that is over, or one that is under way and has moved the file's pointer.
 struct SharedAccess {
     bool is_write;
     uint64_t bytes;
     uint64_t ticks;
-    Place place;
+    world::FilePlace place;
 };
 
 void file_opened(MPI_File file, const SharedOpen& open) noexcept;

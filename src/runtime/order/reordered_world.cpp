@@ -18,11 +18,6 @@ void say_unchanged(const SlotOrder& order) noexcept {
     say_once("ranks keep the order they have", order.problem.c_str());
 }
 
-bool was_spawned() noexcept {
-    MPI_Comm parent{};
-    return library.Comm_get_parent(&parent) == MPI_SUCCESS && parent != handles.comm_null;
-}
-
 /// The order as rank 0 has read it, empty where there is none; collective.
 std::vector<int32_t> common_order(int rank, int size) {
     SlotOrder order;
@@ -65,8 +60,8 @@ void free_at_finalize() noexcept {
 
 }  // namespace
 
-void reorder_world() noexcept {
-    if (!*runtime.options.rank_order || was_spawned())
+void reorder_world(ProgramWorld& world) noexcept {
+    if (!*runtime.options.rank_order || world.of_sessions || world.spawned)
         return;
     try {
         int rank = 0, size = 0;
@@ -82,6 +77,9 @@ void reorder_world() noexcept {
         library.Comm_set_name(ordered, "MPI_COMM_WORLD");
         free_at_finalize();
         worlds.ordered = ordered;
+        if (world.has_group)
+            library.Group_free(&world.group);
+        world.has_group = library.Comm_group(handles.comm_world, &world.group) == MPI_SUCCESS;
     } catch (const std::exception&) {
         say_once("this rank has no memory for an order of ranks; the others may wait for it");
     }

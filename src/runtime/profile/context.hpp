@@ -9,7 +9,6 @@ namespace mpiric {
 struct Runtime {
     bool recording = false;  ///< read on every call; cleared by a pause, the end, or a fault of our own
     bool begun = false;      ///< recording has begun once in this process
-    bool of_sessions = false;
     Options options;
     profile::Recorder recorder;
 };

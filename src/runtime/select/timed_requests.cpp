@@ -3,13 +3,14 @@
 #include "base/handle_bag.hpp"
 #include "select/dispatch.hpp"
 #include "select/tuner.hpp"
+#include "symbols/switchboard.hpp"
 #include "world/datatypes.hpp"
+#include "world/watched_requests.hpp"
 
 namespace mpiric::select {
-
-constinit std::atomic<uint32_t> timed_requests{0};
-
 namespace {
+
+using world::watched_requests;
 
 struct TimedRequest {
     Exploration* exploration = nullptr;
@@ -17,38 +18,49 @@ struct TimedRequest {
 };
 
 // One thread at a time is in MPI: with more, nothing is learned about the library's algorithms.
-constinit HandleBag<TimedRequest> in_use, unused;
+struct TimedRequests {
+    HandleBag<TimedRequest> in_use, unused;
+};
+constinit TimedRequests timed_requests;
+
+void started(MPI_Request request) noexcept {
+    TimedRequest timed;
+    if (timed_requests.unused.take(world::number(request), timed) &&
+        !timed_requests.in_use.put(world::number(request), {timed.exploration, now_ns()}))
+        --watched_requests.count;
+}
+
+/// When it was never started, its block never ends.
+void forgotten(MPI_Request request) noexcept {
+    TimedRequest timed;
+    if (timed_requests.unused.take(world::number(request), timed))
+        --watched_requests.count;
+}
+
+void completed(MPI_Request request) noexcept {
+    TimedRequest timed;
+    if (!timed_requests.in_use.take(world::number(request), timed))
+        return;
+    --watched_requests.count;
+    timed.exploration->block.inside_ns += now_ns() - timed.begin_ns;
+    --timed.exploration->block.under_way;
+}
 
 }  // namespace
 
 void time_request(MPI_Request request, Exploration& exploration, uint64_t begin_ns,
                   bool persistent) noexcept {
-    tuner().watch_completions();
+    if (!tuner().watches_completions) {
+        tuner().watches_completions = true;
+        watched_requests.started = started;
+        watched_requests.completed = completed;
+        watched_requests.forgotten = forgotten;
+        symbols::interest_changed();
+    }
     ++exploration.block.under_way;  // and stays so when memory is short: then the block never ends
-    if ((persistent ? unused : in_use).put(world::number(request), {&exploration, begin_ns}))
-        ++timed_requests;
-}
-
-void timed_started(MPI_Request request) noexcept {
-    TimedRequest timed;
-    if (unused.take(world::number(request), timed) &&
-        !in_use.put(world::number(request), {timed.exploration, now_ns()}))
-        --timed_requests;
-}
-
-void timed_forgotten(MPI_Request request) noexcept {
-    TimedRequest timed;
-    if (unused.take(world::number(request), timed))
-        --timed_requests;
-}
-
-void timed_completed(MPI_Request request) noexcept {
-    TimedRequest timed;
-    if (!requests_timed() || !in_use.take(world::number(request), timed))
-        return;
-    --timed_requests;
-    timed.exploration->block.inside_ns += now_ns() - timed.begin_ns;
-    --timed.exploration->block.under_way;
+    if ((persistent ? timed_requests.unused : timed_requests.in_use)
+            .put(world::number(request), {&exploration, begin_ns}))
+        ++watched_requests.count;
 }
 
 }  // namespace mpiric::select

@@ -1,6 +1,8 @@
 #include "select/tuner.hpp"
 
 #include "base/say.hpp"
+#include "profile/context.hpp"
+#include "world/early_end.hpp"
 
 #include <array>
 #include <cstddef>
@@ -153,18 +155,17 @@ void say_that_ranks_lack() {
 
 }  // namespace
 
-void begin_tuning(const Options& options, int thread_level, bool was_spawned,
-                  void (*watch_completions)() noexcept) noexcept try {
+void begin_tuning(ProgramWorld& world) noexcept try {
+    const Options& options = runtime.options;
     Tuner& all = tuner();
-    if (options.collectives == Collectives::off || all.active ||
-        !world::rendezvous(handles.comm_world, say_that_ranks_lack) ||
+    if (world.of_sessions || all.active || !world::rendezvous(handles.comm_world, say_that_ranks_lack) ||
         !world::make_shadow_comm(handles.comm_world, all.world))
         return;
-    all.watch_completions = watch_completions;
-    if (!was_spawned)
+    world::early_end = {learned_so_far, write_learned};
+    if (!world.spawned)
         all.policy_out = options.policy_out;
     std::string policy;
-    std::array<uint64_t, 1> many_threads = {uint64_t(thread_level == MPI_THREAD_MULTIPLE)};
+    std::array<uint64_t, 1> many_threads = {uint64_t(world.thread_level == MPI_THREAD_MULTIPLE)};
     all.library = tune::library_of(world::version_text());
     library.Comm_group(all.world.comm, &all.world_group);
     if (!share_rules(options, all, policy) || !world::allreduce_max(all.world, many_threads) ||

@@ -5,13 +5,14 @@
 #include "coll/algorithm.hpp"
 #include "select/comm_state.hpp"
 #include "select/decision/basis.hpp"
-#include "system/process.hpp"
+#include "symbols/layer.hpp"
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"
 #include "world/agreement.hpp"
 #include "world/control.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct Tuner {
     world::ShadowComm world;
     MPI_Group world_group{};
     const char* policy_out = "";
-    void (*watch_completions)() noexcept = nullptr;  ///< has requests reported to timed_requests.hpp
+    bool watches_completions =
+        false;  ///< starts and completions of requests are reported to timed_requests.hpp
     CommStates states;
 };
 
@@ -37,16 +39,10 @@ struct Tuner {
 Tuner& tuner() noexcept;
 
 /// Begins to tune, in MPI_Init, collectively over the world; without it nothing is tuned.
-void begin_tuning(const Options& options, int thread_level, bool was_spawned,
-                  void (*watch_completions)() noexcept) noexcept;
-
-/// Records the facts `library.transport` and `library.<collective>`. A library does not report what it
-/// decides call by call: only algorithms that settings name are seen. MPICH does not report its network
-/// modules, and Intel MPI reports nothing at all.
-void report_library_choice(system::AddFact add_fact) noexcept;
+void begin_tuning(ProgramWorld& world) noexcept;
 
 /// Ends tuning before MPI_Finalize, collectively over the world, and writes the learned policy.
-void end_tuning() noexcept;
+void end_tuning(const ProgramWorld& world) noexcept;
 
 /// What this rank has to tell of the learned policy while tuning goes on; empty where no policy is written.
 std::string learned_so_far() noexcept;
@@ -56,7 +52,7 @@ inline void append(std::string& keys, const std::string& more) {
     keys += (keys.empty() || more.empty() ? "" : ",") + more;
 }
 
-/// Writes the learned policy from what all ranks had to tell, where one is to be written. On rank 0.
-void write_learned(const std::string& keys) noexcept;
+/// Writes the learned policy from what the ranks had to tell, where one is to be written. On rank 0.
+void write_learned(std::span<const std::string> of_ranks) noexcept;
 
 }  // namespace mpiric::select

@@ -111,15 +111,18 @@ std::string learned_so_far() noexcept try {
     return {};
 }
 
-void write_learned(const std::string& keys) noexcept try {
+void write_learned(std::span<const std::string> of_ranks) noexcept try {
     const Tuner& all = tuner();
+    std::string keys;
+    for (const std::string& of_rank : of_ranks)
+        append(keys, of_rank);
     if (all.active && all.basis.rules.writes_policy && !all.many_threads && !write_policy(all, keys))
         say_once("the learned policy cannot be written", all.policy_out);
 } catch (...) {
     say_once("the learned policy is not written", "memory is short");
 }
 
-void end_tuning() noexcept try {
+void end_tuning(const ProgramWorld&) noexcept try {
     Tuner& all = tuner();
     if (!all.active)
         return;

@@ -44,7 +44,7 @@ mpiric_posix_first:
     .set slot, slot + 1
 .endm
 #define MPIRIC_POSIX(name) POSIX_ENTRANCE name
-#include "files/posix.inc"
+#include "posix/names.inc"
 
     OPENING_ENTRANCE
 

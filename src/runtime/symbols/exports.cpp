@@ -1,6 +1,5 @@
-#include "symbols/interception.hpp"
+#include "symbols/switchboard.hpp"
 
-#include "files/hdf5.hpp"
 #include "symbols/library_file.hpp"
 #include "world/library.hpp"
 
@@ -63,8 +62,16 @@ bool make_writable(const Symbols& symbols) noexcept {
     return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
 }
 
-/// Makes an MPI name visible to later look-ups where `has` holds, and the others invisible; the name of HDF5
-/// where it is to be acted on.
+/// The layer that exports a name of another library; null for MPI's.
+const Layer* exporting(const char* name) noexcept {
+    for (const Layer* layer : layers())
+        if (layer->exported && std::strcmp(layer->exported, name) == 0)
+            return layer;
+    return nullptr;
+}
+
+/// Makes an MPI name visible to later look-ups where `has` holds, and the others invisible; names of other
+/// libraries where a layer is to act on them.
 template <class Has> void show(Has&& has) noexcept {
     Symbols symbols;
     dl_iterate_phdr(own_symbols, &symbols);
@@ -76,10 +83,11 @@ template <class Has> void show(Has&& has) noexcept {
         const char* name = symbols.names + symbol.st_name;
         const char* plain = *name == 'P' ? name + 1 : name;
         const bool is_mpi = std::strncmp(plain, "MPI_", 4) == 0;
-        if (symbol.st_shndx == SHN_UNDEF || (!is_mpi && std::strcmp(plain, "H5Fcreate") != 0))
+        const Layer* layer = is_mpi ? nullptr : exporting(name);
+        if (symbol.st_shndx == SHN_UNDEF || (!is_mpi && !layer))
             continue;
         // The dynamic linker does not see local symbols; the code stays where callers bound to it find it.
-        const bool shown = is_mpi ? has(name, plain) : files::arranges_hdf5();
+        const bool shown = layer ? layer->shows() : has(name, plain);
         const uint8_t binding = shown ? STB_GLOBAL : STB_LOCAL;
         if (ELF64_ST_BIND(symbol.st_info) == binding)
             continue;

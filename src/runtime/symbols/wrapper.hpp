@@ -13,4 +13,7 @@ struct Wrapper {
 
 Wrapper wrapper_of(Function function) noexcept;
 
+/// The wrapper of a name of libc, a number of Posix; null where this libc lacks the name, or it has none.
+void* posix_wrapper_of(uint32_t at) noexcept;
+
 }  // namespace mpiric::symbols

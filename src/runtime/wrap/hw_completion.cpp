@@ -1,10 +1,12 @@
 // Completions: how many bytes a receive got stands in its status, when a collective ended shows here, and a
 // handle is gone afterwards. Done at any depth and also while recording pauses: a handle that is left behind
 // would be taken for the next one of its value.
+#include "record/receives.hpp"
 #include "wrap/intercept.hpp"
-#include "wrap/receives.hpp"
 
 namespace mpiric::wrap {
+
+using namespace record;
 namespace {
 
 constexpr int few = 64;  // requests whose handles and statuses fit on the stack

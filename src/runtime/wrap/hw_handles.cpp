@@ -1,10 +1,9 @@
 // Functions that give a handle back. The library may hand the same value out again at once, to another thread
 // even, so what is known of it is forgotten before the call, at any depth, recorded or not.
 #include "files/open_files.hpp"
-#include "select/comm_state.hpp"
+#include "record/receives.hpp"
+#include "world/persistent_requests.hpp"
 #include "wrap/intercept.hpp"
-#include "wrap/receives.hpp"
-#include "wrap/requests.hpp"
 
 namespace mpiric::wrap {
 namespace {
@@ -12,7 +11,6 @@ namespace {
 void forget_handle(MPI_Comm* comm) noexcept {
     if (!comm)
         return;
-    select::forget_comm_state(*comm);
     if (runtime.begun || armed.stage != Stage::off)
         world::forget(*comm);
 }
@@ -27,10 +25,11 @@ void forget_type(MPI_Datatype*) noexcept { world::invalidate_caches(); }
 void forget_started(MPI_Request* request) noexcept {
     if (!request)
         return;
-    select::timed_forgotten(*request);
+    if (world::requests_watched())
+        world::watched_requests.forgotten(*request);
     if (runtime.begun || armed.stage != Stage::off) {
-        forget_request(*request);
-        receive_forgotten(*request);
+        world::forget_request(*request);
+        record::receive_forgotten(*request);
     }
 }
 

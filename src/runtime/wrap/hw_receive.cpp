@@ -1,9 +1,11 @@
 // Blocking receives: how many bytes came stands in the status only, so one is given where the program ignores
 // it.
+#include "record/receives.hpp"
 #include "wrap/intercept.hpp"
-#include "wrap/receives.hpp"
 
 namespace mpiric::wrap {
+
+using namespace record;
 
 extern "C" int w_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                           MPI_Status* status) {

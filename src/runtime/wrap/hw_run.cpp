@@ -1,13 +1,7 @@
-// Where MPI begins and ends for the program, and what it says in between about what to record.
-#include "files/deferred/deferred.hpp"
-#include "files/elsewhere/elsewhere.hpp"
-#include "files/inputs/inputs.hpp"
-#include "order/reordered_world.hpp"
-#include "select/tuner.hpp"
-#include "symbols/interception.hpp"
+// Where MPI begins and ends for the program, which every layer is told, and what the program says in between
+// about what to record.
 #include "symbols/readable.hpp"
-#include "system/process.hpp"
-#include "wrap/armed.hpp"
+#include "symbols/switchboard.hpp"
 #include "wrap/intercept.hpp"
 
 #include <atomic>
@@ -17,13 +11,15 @@
 namespace mpiric::wrap {
 namespace {
 
-constinit std::atomic<int> sessions{0};
-constinit bool is_first_of_sessions = false;  // of `mpi://WORLD`
+struct State {
+    ProgramWorld world;  ///< that the layers have begun with
+    std::atomic<int> sessions{0};
+};
+constinit State state;
 
-/// Calls the next function and, when it has succeeded, begins to record; the call itself is then the first
-/// one in the record.
+/// Calls the next function and, when it has succeeded, has the layers begin.
 template <Function function, class Pointer, class Do, class Begin>
-[[gnu::always_inline]] inline int beginning(Do&& call_next, Begin&& begin_to_record) {
+[[gnu::always_inline]] inline int beginning(Do&& call_next, Begin&& begin) {
     Thread& self = thread;
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
     auto* next = reinterpret_cast<Pointer>(self.by_profiling_name ? following.library : following.next);
@@ -31,49 +27,29 @@ template <Function function, class Pointer, class Do, class Begin>
     if (nested(self))
         return call_next(next);
     const Inside inside(self);
-    before_init();
-    system::take_usage_before_mpi();
+    symbols::tell_layers(&Layer::before_init);
     const uint64_t start = ticks();
     const int result = call_next(next);
     const uint64_t stop = ticks();
     if (result != MPI_SUCCESS)
         return result;
-    begin_to_record();
-    if (runtime.recording)
-        Call(static_cast<uint32_t>(function), {stop - start, stop, 1}, 0, nullptr).note();
-    after_init();
+    begin();
+    symbols::tell_layers(&Layer::after_init, InitCall{function, stop - start, stop});
     return result;
 }
 
-/// Broadcasts inputs, where that was asked for: all ranks of the world do.
-void broadcast_inputs() noexcept {
-    if (!was_spawned())
-        files::inputs::begin(runtime.options);
-}
-
-/// Makes files elsewhere and holds output back from here on, where that was asked for.
-void begin_acting_on_files() noexcept {
-    files::elsewhere::begin(runtime.options);
-    files::deferred::begin(runtime.options);
-    symbols::lead_posix();
-}
-
 void begin_with_world() noexcept {
-    order::reorder_world();
-    MPI_Group group{};
-    int level = MPI_THREAD_SINGLE;
-    world::library.Query_thread(&level);
-    const bool has_group = world::library.Comm_group(world::handles.comm_world, &group) == MPI_SUCCESS;
-    if (has_group)
-        begin(group, level, false);
-    select::begin_tuning(runtime.options, level, was_spawned(), symbols::watch_completions);
-    if (has_group)
-        arm(group, level, false);
-    broadcast_inputs();
-    begin_acting_on_files();
+    ProgramWorld world;
+    MPI_Comm parent{};
+    world.spawned =
+        world::library.Comm_get_parent(&parent) == MPI_SUCCESS && parent != world::handles.comm_null;
+    world::library.Query_thread(&world.thread_level);
+    world.has_group = world::library.Comm_group(world::handles.comm_world, &world.group) == MPI_SUCCESS;
+    symbols::tell_layers(&Layer::on_init, world);
+    state.world = world;
 }
 
-/// Closes the record and lets the call through; afterwards no name leads here any more.
+/// Has the layers end and lets the call through; afterwards no name leads here any more.
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline int ending(Do&& call_next) {
     Thread& self = thread;
@@ -83,9 +59,10 @@ template <Function function, class Pointer, class Do>
     const bool outermost = !nested(self);
     const Inside inside(self);
     if (outermost) {
-        finish_marks();
-        select::end_tuning();
-        end();
+        symbols::tell_layers_in_reverse(&Layer::on_finalize, state.world);
+        symbols::step_aside();
+        if (state.world.has_group)
+            world::library.Group_free(&state.world.group);
     }
     return call_next(next);
 }
@@ -135,11 +112,8 @@ extern "C" int w_MPI_Abort(MPI_Comm comm, int errorcode) {
     auto* next =
         reinterpret_cast<decltype(&w_MPI_Abort)>(self.by_profiling_name ? following.library : following.next);
     self.by_profiling_name = false;
-    if (!nested(self)) {
-        abort_marks();
-        if (runtime.recorder.is_open())
-            runtime.recorder.finish(profile::State::aborted);
-    }
+    if (!nested(self))
+        symbols::tell_layers(&Layer::on_abort);
     return next(comm, errorcode);
 }
 extern "C" int p_MPI_Abort(MPI_Comm comm, int errorcode) {
@@ -179,18 +153,15 @@ extern "C" int w_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
     return beginning<Function::MPI_Session_init, decltype(&w_MPI_Session_init)>(
         [&](auto* next) { return next(info, errhandler, session); },
         [&] {
-            ++sessions;
-            begin_acting_on_files();
-            // The threads of a session are its own affair: count as if there were many.
-            MPI_Group group{};
-            if (runtime.begun || armed.marks.is_open() ||
-                world::library.Group_from_session_pset(*session, "mpi://WORLD", &group) != MPI_SUCCESS)
+            ++state.sessions;
+            if (state.world.has_group)
                 return;
-            int rank = -1;
-            world::library.Group_rank(group, &rank);
-            is_first_of_sessions = rank == 0;
-            begin(group, MPI_THREAD_MULTIPLE, true);
-            arm(group, MPI_THREAD_MULTIPLE, true);
+            // The threads of a session are its own affair: count as if there were many.
+            ProgramWorld world{.of_sessions = true, .thread_level = MPI_THREAD_MULTIPLE};
+            world.has_group =
+                world::library.Group_from_session_pset(*session, "mpi://WORLD", &world.group) == MPI_SUCCESS;
+            symbols::tell_layers(&Layer::on_init, world);
+            state.world = world;
         });
 }
 extern "C" int p_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
@@ -198,12 +169,9 @@ extern "C" int p_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_
 }
 
 extern "C" int w_MPI_Session_finalize(MPI_Session* session) {
-    if (runtime.of_sessions && !nested(thread) && --sessions == 0) {
-        if (is_first_of_sessions)
-            files::inputs::say_why_not_begun(runtime.options);
+    if (state.world.of_sessions && !nested(thread) && --state.sessions == 0)
         return ending<Function::MPI_Session_finalize, decltype(&w_MPI_Session_finalize)>(
             [&](auto* next) { return next(session); });
-    }
     return intercept<Function::MPI_Session_finalize, Policy::always, decltype(&w_MPI_Session_finalize)>(
         [&](auto* next) { return next(session); }, [](auto&) {});
 }

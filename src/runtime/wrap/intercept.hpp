@@ -2,18 +2,22 @@
 #pragma once
 
 #include "base/thread.hpp"
-#include "select/timed_requests.hpp"
+#include "profile/context.hpp"
+#include "record/call.hpp"
+#include "steps/armed.hpp"
+#include "steps/ending.hpp"
 #include "symbols/next.hpp"
-#include "wrap/armed.hpp"
-#include "wrap/call.hpp"
-#include "wrap/ending.hpp"
-#include "wrap/runtime.hpp"
+#include "world/watched_requests.hpp"
 
 #include <ticks.hpp>
 #include <type_traits>
 
 namespace mpiric::wrap {
 
+using record::Call;
+using steps::armed;
+using steps::MarkedCall;
+using steps::Stage;
 using symbols::Function;
 using symbols::next_functions;
 using symbols::NextFunction;
@@ -53,11 +57,11 @@ template <Function function, class Pointer, class Do, class Tell>
                                         Tell&& tell) {
     const Outermost inside(self);
     if (armed.stage == Stage::passed) [[unlikely]]
-        try_to_end();
+        steps::try_to_end();
     auto result = call_next(next);
     if constexpr (!symbols::counts_steps(function))
         if (armed.stage == Stage::following) [[unlikely]]
-            follow_first_rank();
+            steps::follow_first_rank();
     if constexpr (symbols::watched_by_marks(function)) {
         if (armed.stage == Stage::passed || !succeeded(result)) [[unlikely]]
             return result;
@@ -77,7 +81,7 @@ template <Function function, class Tell> [[gnu::always_inline]] inline bool coun
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
     if (armed.function == uint16_t(function) || !thread.is_outside() || following.next != following.library)
         return false;
-    SendAhead send;
+    steps::SendAhead send;
     tell(send);
     if (send.is_known)
         armed.marks.count_send(send.bytes);
@@ -160,7 +164,7 @@ inline void arrive(MPI_Comm comm) noexcept {
     if (nested(self) || !runtime.recording)
         return;
     const Outermost inside(self);
-    self.waited = wait_for_others(comm);
+    self.waited = record::wait_for_others(comm);
 }
 
 /// Before a receive is posted: one in so many looks whether its message is already there.
@@ -172,13 +176,13 @@ inline void posts(int source, int tag, MPI_Comm comm) noexcept {
     if (nested(self) || !runtime.recording || runtime.options.unexpected == 0)
         return;
     const Outermost inside(self);
-    look(source, tag, comm);
+    record::look(source, tag, comm);
 }
 
 /// Before persistent requests are started, at any depth, recorded or not.
 inline void starting(int count, const MPI_Request requests[]) noexcept {
-    for (int at = 0; select::requests_timed() && at < count; ++at)
-        select::timed_started(requests[at]);
+    for (int at = 0; world::requests_watched() && at < count; ++at)
+        world::watched_requests.started(requests[at]);
 }
 
 /// The entrance of the PMPI_ name: a tool above us, or a Fortran layer that calls PMPI_ for the program.

@@ -86,9 +86,9 @@ def statements(entry: Classified) -> list[str]:
 def place_in_file(entry: Classified) -> str:
     """Where a function of MPI-IO reads or writes: where its caller says, or at one of two pointers."""
     if offsets := entry.parameters("OFFSET", "in"):
-        return f"{{files::Place::explicit_offset, int64_t({offsets[0]})}}"
+        return f"{{world::FilePlace::explicit_offset, int64_t({offsets[0]})}}"
     shared = re.search("_(shared|ordered)", entry.function.name)
-    return f"{{files::Place::{'unknown' if shared else 'behind_pointer'}}}"
+    return f"{{world::FilePlace::{'unknown' if shared else 'behind_pointer'}}}"
 
 
 def result_statement(entry: Classified) -> str:

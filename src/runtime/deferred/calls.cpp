@@ -1,0 +1,350 @@
+#include "deferred/calls.hpp"
+
+#include "deferred/gathered_stdout.hpp"
+#include "deferred/holding.hpp"
+#include "deferred/read_only.hpp"
+#include "deferred/stream_buffers.hpp"
+#include "deferred/write_behind.hpp"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace mpiric::deferred {
+namespace {
+
+constinit bool leaves_access_times = false;
+
+/// Opens to read where more is not needed, and with O_NOATIME where that is wanted and allowed; EPERM says
+/// that the file is another user's.
+template <class Open> int open_by(int directory, const char* path, int asked, Open&& open) noexcept {
+    write_out_all();
+    const bool reads = may_read_only(directory, path, asked);
+    const int flags = reads ? (asked & ~O_ACCMODE) | O_RDONLY : asked;
+    const bool adds = leaves_access_times && (flags & O_ACCMODE) == O_RDONLY &&
+                      !(flags & (O_NOATIME | O_PATH | O_CREAT | O_DIRECTORY));
+    int descriptor = adds ? open(flags | O_NOATIME) : -1;
+    const bool added = descriptor >= 0;
+    if (!added && (!adds || errno == EPERM))
+        descriptor = open(flags);
+    if (descriptor >= 0)
+        note_opened(descriptor, {.flags = flags, .added_noatime = added});
+    note_read_only(descriptor, reads);
+    return descriptor;
+}
+
+#define MPIRIC_MODE(last)                                                                                    \
+    va_list arguments;                                                                                       \
+    va_start(arguments, last);                                                                               \
+    const mode_t mode = va_arg(arguments, mode_t);                                                           \
+    va_end(arguments)
+
+template <Posix which> int d_open(const char* path, int flags, ...) {
+    MPIRIC_MODE(flags);
+    return open_by(AT_FDCWD, path, flags,
+                   [&](int asked) { return libc<int (*)(const char*, int, ...)>(which)(path, asked, mode); });
+}
+template <Posix which> int d_openat(int directory, const char* path, int flags, ...) {
+    MPIRIC_MODE(flags);
+    return open_by(directory, path, flags, [&](int asked) {
+        return libc<int (*)(int, const char*, int, ...)>(which)(directory, path, asked, mode);
+    });
+}
+#undef MPIRIC_MODE
+template <Posix which> int d_creat(const char* path, mode_t mode) {
+    return open_by(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC,
+                   [&](int) { return libc<int (*)(const char*, mode_t)>(which)(path, mode); });
+}
+
+int d_close(int descriptor) {
+    if (descriptor == STDOUT_FILENO)
+        end_stdout();
+    const bool written = note_closing(descriptor);
+    note_read_only(descriptor, false);
+    const int error = errno;
+    const int result = libc<int (*)(int)>(Posix::close)(descriptor);
+    if (written || result != 0)
+        return result;
+    errno = error;
+    return -1;
+}
+
+/// Whether other descriptors hold something that the reader of a pipe or socket may look for.
+void write_out_before_telling(int descriptor) noexcept {
+    if (held_bytes.load(std::memory_order_relaxed) > 0 && !may_hold(descriptor))
+        write_out_all();
+}
+
+ssize_t d_write(int descriptor, const void* from, size_t bytes) {
+    if (may_hold(descriptor))
+        return write_behind(descriptor, from, bytes);
+    if (descriptor == STDOUT_FILENO && gathers_stdout())
+        return write_stdout_later(from, bytes);
+    write_out_before_telling(descriptor);
+    if (!allow_writing(descriptor))
+        return -1;
+    return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes);
+}
+
+ssize_t d_writev(int descriptor, const iovec* parts, int count) {
+    if (descriptor == STDOUT_FILENO && gathers_stdout())
+        write_out_stdout(Outgoing::due);
+    if (!write_out(descriptor))
+        return -1;
+    write_out_before_telling(descriptor);
+    if (!allow_writing(descriptor))
+        return -1;
+    return libc<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count);
+}
+
+constexpr bool changes(Posix which) noexcept {
+    return which != Posix::lseek && which != Posix::lseek64 && which != Posix::fsync &&
+           which != Posix::fdatasync;
+}
+
+/// A call on one descriptor that depends on what was written to it; it fails as the write would have.
+template <Posix which, class Result, class... Arguments>
+Result after(int descriptor, Arguments... arguments) {
+    if (!write_out(descriptor) || (changes(which) && !allow_writing(descriptor)))
+        return -1;
+    return libc<Result (*)(int, Arguments...)>(which)(descriptor, arguments...);
+}
+
+/// Two descriptors of one position: what is held for one would go to the wrong place after the other has
+/// moved.
+int noted_copy(int copy, int descriptor) noexcept {
+    if (copy >= 0)
+        note_opened(copy, {.flags = O_RDWR, .added_noatime = has_added_noatime(descriptor)});
+    return copy;
+}
+
+int d_dup(int descriptor) {
+    stop_holding(descriptor);
+    allow_writing(descriptor);
+    return noted_copy(libc<int (*)(int)>(Posix::dup)(descriptor), descriptor);
+}
+
+int replace(int from, int onto, int flags, bool has_flags) noexcept {
+    write_out_all();
+    const bool valid = from != onto && libc<int (*)(int, int, ...)>(Posix::fcntl)(from, F_GETFD) >= 0;
+    stop_holding(from);
+    allow_writing(from);
+    if (valid && onto == STDOUT_FILENO)
+        end_stdout();
+    if (valid) {
+        note_closing(onto);
+        note_read_only(onto, false);
+    }
+    const int copy = has_flags ? libc<int (*)(int, int, int)>(Posix::dup3)(from, onto, flags)
+                               : libc<int (*)(int, int)>(Posix::dup2)(from, onto);
+    return valid ? noted_copy(copy, from) : copy;
+}
+int d_dup2(int from, int onto) { return replace(from, onto, 0, false); }
+int d_dup3(int from, int onto, int flags) { return replace(from, onto, flags, true); }
+
+template <Posix which> int d_fcntl(int descriptor, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void* argument = va_arg(arguments, void*);
+    va_end(arguments);
+    if (command != F_GETFD && command != F_SETFD && command != F_GETFL) {
+        write_out_all();
+        allow_writing(descriptor);
+    }
+    const bool copies = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+    if ((command == F_SETFL || copies) && !stop_holding(descriptor))
+        return -1;
+    const int result = libc<int (*)(int, int, ...)>(which)(descriptor, command, argument);
+    if (copies)
+        return noted_copy(result, descriptor);
+    if (command != F_GETFL || result < 0)
+        return result;
+    const int asked = is_read_only(descriptor) ? (result & ~O_ACCMODE) | O_RDWR : result;
+    return has_added_noatime(descriptor) ? asked & ~O_NOATIME : asked;
+}
+
+void note_stream(FILE* stream, const char* mode) noexcept {
+    const int flags = std::strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
+    const int descriptor = fileno(stream);
+    const auto control = libc<int (*)(int, int, ...)>(Posix::fcntl);
+    const bool adds = leaves_access_times && *mode == 'r' && !std::strchr(mode, '+');
+    const bool added = adds && control(descriptor, F_SETFL, control(descriptor, F_GETFL) | O_NOATIME) == 0;
+    const bool shared = note_opened(descriptor, {.flags = flags, .added_noatime = added, .stream = stream});
+    give_buffer(stream, mode, shared);
+}
+
+template <Posix which> FILE* d_fopen(const char* path, const char* mode) {
+    write_out_all();
+    FILE* stream = libc<FILE* (*)(const char*, const char*)>(which)(path, mode);
+    if (stream)
+        note_stream(stream, mode);
+    return stream;
+}
+
+template <Posix which> FILE* d_freopen(const char* path, const char* mode, FILE* stream) {
+    write_out_all();
+    if (stream == stdout)
+        end_stdout();
+    note_closing(fileno(stream));
+    const ClosedStream closed = take_buffer(stream);
+    FILE* opened = libc<FILE* (*)(const char*, const char*, FILE*)>(which)(path, mode, stream);
+    delete_stream_buffer(closed);
+    if (opened)
+        note_stream(opened, mode);
+    return opened;
+}
+
+FILE* d_fdopen(int descriptor, const char* mode) {
+    if (!stop_holding(descriptor) || !allow_writing(descriptor))
+        return nullptr;
+    return libc<FILE* (*)(int, const char*)>(Posix::fdopen)(descriptor, mode);
+}
+
+int d_fclose(FILE* stream) {
+    if (stream == stdout)
+        end_stdout();
+    const bool written = note_closing(fileno(stream));
+    const int error = errno;
+    const ClosedStream closed = take_buffer(stream);
+    const int result = libc<int (*)(FILE*)>(Posix::fclose)(stream);
+    delete_stream_buffer(closed);
+    if (result != 0 || (written && closed.error == 0))
+        return result;
+    errno = written ? closed.error : error;
+    return EOF;
+}
+
+int d_fflush(FILE* stream) {
+    if (stream && stream == stdout && gathers_stdout())
+        return flush_stdout_later();
+    if (!stream) {
+        write_out_all();
+        write_out_stdout(Outgoing::due);
+    }
+    if (stream && !write_out(fileno(stream)))
+        return EOF;
+    return libc<int (*)(FILE*)>(Posix::fflush)(stream);
+}
+
+/// Before as many bytes as there may be go to a stream: those that were written to its descriptor come first.
+void make_room_in(FILE* stream) noexcept {
+    make_room();
+    if (held_bytes.load(std::memory_order_relaxed) > 0)
+        write_out(fileno(stream));
+    write_out_before_streams();
+}
+
+/// A move in a stream, or where it is: what was written to its descriptor comes before.
+template <Posix which, class Result, class... Arguments>
+Result move_in(FILE* stream, Arguments... arguments) {
+    write_out(fileno(stream));
+    return libc<Result (*)(FILE*, Arguments...)>(which)(stream, arguments...);
+}
+
+template <Posix which> size_t d_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
+    make_room_in(stream);
+    return libc<size_t (*)(const void*, size_t, size_t, FILE*)>(which)(from, size, count, stream);
+}
+
+template <Posix which> int d_fputs(const char* text, FILE* stream) {
+    make_room_in(stream);
+    return libc<int (*)(const char*, FILE*)>(which)(text, stream);
+}
+
+int d_setvbuf(FILE* stream, char* buffer, int mode, size_t size) {
+    if (stream == stdout && gathers_stdout() && (mode == _IOFBF || mode == _IOLBF || mode == _IONBF)) {
+        set_stdout_mode(mode, buffer ? size : 0);
+        return 0;
+    }
+    note_own_buffer(stream);
+    return libc<int (*)(FILE*, char*, int, size_t)>(Posix::setvbuf)(stream, buffer, mode, size);
+}
+void d_setbuffer(FILE* stream, char* buffer, size_t size) {
+    d_setvbuf(stream, buffer, buffer ? _IOFBF : _IONBF, size);
+}
+void d_setbuf(FILE* stream, char* buffer) { d_setbuffer(stream, buffer, BUFSIZ); }
+void d_setlinebuf(FILE* stream) { d_setvbuf(stream, nullptr, _IOLBF, 0); }
+
+}  // namespace
+
+void leave_access_times(bool leave) noexcept { leaves_access_times = leave; }
+
+void write_out_all() noexcept {
+    if (held_bytes.load(std::memory_order_relaxed) == 0 && !any_stream_buffered())
+        return;
+    const int error = errno;
+    {
+        const Holding holding(Patience::briefly);
+        if (holding.taken()) {
+            write_out_files();
+            write_out_streams();
+        }
+    }
+    errno = error;
+}
+
+void* deferring_call(uint32_t at) noexcept {
+#define MPIRIC_CALL(name, ...)                                                                               \
+    case Posix::name:                                                                                        \
+        return reinterpret_cast<void*>(__VA_ARGS__)
+    switch (Posix(at)) {
+        MPIRIC_CALL(open, &d_open<Posix::open>);
+        MPIRIC_CALL(open64, &d_open<Posix::open64>);
+        MPIRIC_CALL(openat, &d_openat<Posix::openat>);
+        MPIRIC_CALL(openat64, &d_openat<Posix::openat64>);
+        MPIRIC_CALL(creat, &d_creat<Posix::creat>);
+        MPIRIC_CALL(creat64, &d_creat<Posix::creat64>);
+        MPIRIC_CALL(close, &d_close);
+        MPIRIC_CALL(write, &d_write);
+        MPIRIC_CALL(writev, &d_writev);
+        MPIRIC_CALL(lseek, &after<Posix::lseek, off_t, off_t, int>);
+        MPIRIC_CALL(lseek64, &after<Posix::lseek64, off_t, off_t, int>);
+        MPIRIC_CALL(fsync, &after<Posix::fsync, int>);
+        MPIRIC_CALL(fdatasync, &after<Posix::fdatasync, int>);
+        MPIRIC_CALL(ftruncate, &after<Posix::ftruncate, int, off_t>);
+        MPIRIC_CALL(ftruncate64, &after<Posix::ftruncate64, int, off_t>);
+        MPIRIC_CALL(pwrite, &after<Posix::pwrite, ssize_t, const void*, size_t, off_t>);
+        MPIRIC_CALL(pwrite64, &after<Posix::pwrite64, ssize_t, const void*, size_t, off_t>);
+        MPIRIC_CALL(pwritev, &after<Posix::pwritev, ssize_t, const iovec*, int, off_t>);
+        MPIRIC_CALL(pwritev64, &after<Posix::pwritev64, ssize_t, const iovec*, int, off_t>);
+        MPIRIC_CALL(fcntl, &d_fcntl<Posix::fcntl>);
+        MPIRIC_CALL(fcntl64, &d_fcntl<Posix::fcntl64>);
+        MPIRIC_CALL(dup, &d_dup);
+        MPIRIC_CALL(dup2, &d_dup2);
+        MPIRIC_CALL(dup3, &d_dup3);
+        MPIRIC_CALL(fopen, &d_fopen<Posix::fopen>);
+        MPIRIC_CALL(fopen64, &d_fopen<Posix::fopen64>);
+        MPIRIC_CALL(freopen, &d_freopen<Posix::freopen>);
+        MPIRIC_CALL(freopen64, &d_freopen<Posix::freopen64>);
+        MPIRIC_CALL(fdopen, &d_fdopen);
+        MPIRIC_CALL(fclose, &d_fclose);
+        MPIRIC_CALL(fflush, &d_fflush);
+        MPIRIC_CALL(fseek, &move_in<Posix::fseek, int, long, int>);
+        MPIRIC_CALL(fseeko, &move_in<Posix::fseeko, int, off_t, int>);
+        MPIRIC_CALL(fseeko64, &move_in<Posix::fseeko64, int, off_t, int>);
+        MPIRIC_CALL(rewind, &move_in<Posix::rewind, void>);
+        MPIRIC_CALL(fsetpos, &move_in<Posix::fsetpos, int, const void*>);
+        MPIRIC_CALL(fsetpos64, &move_in<Posix::fsetpos64, int, const void*>);
+        MPIRIC_CALL(ftell, &move_in<Posix::ftell, long>);
+        MPIRIC_CALL(ftello, &move_in<Posix::ftello, off_t>);
+        MPIRIC_CALL(ftello64, &move_in<Posix::ftello64, off_t>);
+        MPIRIC_CALL(fgetpos, &move_in<Posix::fgetpos, int, void*>);
+        MPIRIC_CALL(fgetpos64, &move_in<Posix::fgetpos64, int, void*>);
+        MPIRIC_CALL(fwrite, &d_fwrite<Posix::fwrite>);
+        MPIRIC_CALL(fwrite_unlocked, &d_fwrite<Posix::fwrite_unlocked>);
+        MPIRIC_CALL(fputs, &d_fputs<Posix::fputs>);
+        MPIRIC_CALL(fputs_unlocked, &d_fputs<Posix::fputs_unlocked>);
+        MPIRIC_CALL(setvbuf, &d_setvbuf);
+        MPIRIC_CALL(setbuf, &d_setbuf);
+        MPIRIC_CALL(setbuffer, &d_setbuffer);
+        MPIRIC_CALL(setlinebuf, &d_setlinebuf);
+    default:
+        return nullptr;
+    }
+#undef MPIRIC_CALL
+}
+
+}  // namespace mpiric::deferred

@@ -1,0 +1,31 @@
+// Output that the program has written and this process still holds back: the same bytes in the same order,
+// visible later. Steps:
+//   1. Once MPI is initialised, begin() gives stdout, new stdio streams and small writes buffers.
+//   2. Names of libc and MPI that could show or need what is held lead through before_call() and
+//      before_mpi(), which write it out first.
+//   3. Nothing is held longer than `late_ms`, whatever the program does meanwhile.
+// What is lost when the process is killed: at most the buffers. A descriptor that is sent to another process
+// through a socket, and memory shared between processes as a sign that a file is ready, are not seen; step 3
+// bounds both.
+#pragma once
+
+#include "base/options.hpp"
+
+#include <cstdint>
+
+namespace mpiric::deferred {
+
+/// Whether the options ask for anything held back, or any other change to how files are opened.
+bool wanted(const Options& options) noexcept;
+
+/// Begins, once; the caller then leads the names of libc anew.
+void begin(const Options& options) noexcept;
+
+/// Whether calls by a name of libc, a number of Posix, pass before_call().
+bool passes(uint32_t at) noexcept;
+/// Before a call that may show what is held, or needs room in a buffer.
+void before_call(uint32_t at) noexcept;
+/// Before a call of MPI's that may tell another rank of what was written; `ends`: the program leaves MPI.
+void before_mpi(bool ends) noexcept;
+
+}  // namespace mpiric::deferred

@@ -1,0 +1,10 @@
+// Signals that end the process: what is held of its files goes out first.
+#pragma once
+
+namespace mpiric::deferred {
+
+/// Has `write_out` called before a signal ends the process, in its handler; what was said last is called
+/// first.
+void at_deadly_signals(void (*write_out)()) noexcept;
+
+}  // namespace mpiric::deferred

@@ -1,0 +1,21 @@
+#include "symbols/layer.hpp"
+
+namespace mpiric {
+
+#define MPIRIC_LAYER(name) extern const Layer layer_##name;
+#include <layers/order.inc>
+#undef MPIRIC_LAYER
+
+namespace {
+
+const Layer* const all[] = {
+#define MPIRIC_LAYER(name) &layer_##name,
+#include <layers/order.inc>
+#undef MPIRIC_LAYER
+};
+
+}  // namespace
+
+std::span<const Layer* const> layers() noexcept { return all; }
+
+}  // namespace mpiric

@@ -1,0 +1,63 @@
+// The names of libc that are exported beside those of MPI, and the next definition of each.
+#pragma once
+
+#include <cstdint>
+
+namespace mpiric {
+
+enum class Posix : uint32_t {
+#define MPIRIC_POSIX(name) name,
+#include "posix/names.inc"
+#undef MPIRIC_POSIX
+    count
+};
+inline constexpr uint32_t posix_count = static_cast<uint32_t>(Posix::count);
+
+/// Whether calls by a name are counted for the record.
+constexpr bool is_watched(Posix name) noexcept {
+    constexpr bool watched[posix_count] = {
+#define MPIRIC_POSIX(name) true,
+#define MPIRIC_POSIX_UNWATCHED(name) false,
+#include "posix/names.inc"
+#undef MPIRIC_POSIX
+    };
+    return watched[static_cast<uint32_t>(name)];
+}
+
+/// Whether a call ends this program, or begins another one in its place or beside it.
+constexpr bool leaves_program(Posix name) noexcept {
+    switch (name) {
+    case Posix::_exit:
+    case Posix::_Exit:
+    case Posix::quick_exit:
+    case Posix::abort:
+    case Posix::system:
+    case Posix::popen:
+    case Posix::posix_spawn:
+    case Posix::posix_spawnp:
+    case Posix::execl:
+    case Posix::execle:
+    case Posix::execlp:
+    case Posix::execv:
+    case Posix::execve:
+    case Posix::execvp:
+    case Posix::execvpe:
+    case Posix::fexecve:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// The next definition of a name after this library: libc's, or that of another interposer. For a name that
+/// this libc lacks, a function that fails with ENOSYS.
+void* libc_posix(uint32_t at) noexcept;
+/// Puts a call before the next definition, for all that goes on to it; not where this libc lacks the name.
+void set_libc_posix(uint32_t at, void* call) noexcept;
+/// What the wrapper that counts goes on to: the next definition, or what set_next_posix() has put before it.
+void* next_posix(uint32_t at) noexcept;
+void set_next_posix(uint32_t at, void* call) noexcept;
+/// Whether this libc has a name.
+bool has_posix(uint32_t at) noexcept;
+
+}  // namespace mpiric

@@ -1,0 +1,119 @@
+#include "record/call.hpp"
+
+#include "files/hints_in_force.hpp"
+#include "symbols/modules.hpp"
+#include "world/persistent_requests.hpp"
+
+namespace mpiric::record {
+
+void Call::note_apart() const noexcept { note(); }
+
+void Call::note_fully() const noexcept {
+    profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);
+    if (posted_count > 0)
+        note_receives(cell);
+    if (runtime.options.call_sites) [[unlikely]]
+        note_site();
+}
+
+void Call::note_receives(profile::Cell* cell) const noexcept {
+    if (!cell)
+        return;
+    if (posted_count == 1)
+        return receive_posted(*posted, cell);
+    for (int at = 0; at < posted_count; ++at)
+        if (world::Persistent known; world::find_request(posted[at], known) && known.is_receive)
+            receive_posted(posted[at], cell);
+}
+
+void Call::note_site() const noexcept {
+    if (!return_address)
+        return;
+    const auto address = reinterpret_cast<uint64_t>(return_address);
+    if (runtime.recorder.call_site(address, function, bytes, elapsed))
+        symbols::record_module(return_address);
+}
+
+void Call::note_place(void* address) noexcept {
+    if (address)
+        symbols::record_module(address);
+}
+
+void Call::named(const char* name) noexcept {
+    if (comm_info)
+        runtime.recorder.name_communicator(comm_info->index, name);
+}
+
+void Call::remembers(MPI_Request request, int destination) noexcept {
+    const bool message = destination != MPI_PROC_NULL && comm_info;
+    world::remember_request(
+        request, {communicator, bytes, message ? comm_info->world_rank(destination) : -1, message, false});
+    bytes = 0;  // nothing moves before it is started
+}
+
+void Call::remembers_receive(MPI_Request request, int source) noexcept {
+    const bool comes = source != MPI_PROC_NULL;
+    world::remember_request(request, {communicator, comes ? bytes : 0, -1, false, comes});
+    bytes = 0;
+}
+
+void Call::starts(int count, const MPI_Request requests[]) noexcept {
+    for (int at = 0; at < count; ++at) {
+        world::Persistent known;
+        if (!world::find_request(requests[at], known))
+            continue;
+        if (count == 1)
+            communicator = known.communicator;
+        if (known.is_receive) {
+            room += known.bytes;
+            posted = requests;
+            posted_count = count;
+            continue;
+        }
+        bytes += known.bytes;
+        if (known.is_message)
+            runtime.recorder.traffic(Traffic::message, known.world_rank, known.bytes);
+    }
+}
+
+void Call::opened(MPI_File file, const char* name, MPI_Comm by, int mode) noexcept {
+    on(by);
+    const world::CommInfo* info = world::comm_info(by);
+    files::file_opened(file, {name, uint32_t(group()), mode, info && info->rank == 0, elapsed.ticks});
+    files::note_hints(file, name, by);
+}
+
+void Call::views(MPI_File file, MPI_Datatype elementary) noexcept { files::view_changed(file, elementary); }
+
+void Call::reads(MPI_File file, world::FilePlace place) noexcept {
+    files::file_accessed(file, {false, bytes, elapsed.ticks, place});
+}
+
+void Call::writes(MPI_File file, world::FilePlace place) noexcept {
+    files::file_accessed(file, {true, bytes, elapsed.ticks, place});
+}
+
+uint64_t wait_for_others(MPI_Comm comm) noexcept {
+    const world::CommInfo* info = world::comm_info(comm);
+    if (!info || info->is_inter || info->group < 2)
+        return 0;
+    const uint64_t begin = ticks();
+    world::library.Barrier(comm);
+    return ticks() - begin;
+}
+
+void look(int source, int tag, MPI_Comm comm) noexcept {
+    // Only what is certainly valid is asked: an error here would reach the program's error handler.
+    if (comm == world::handles.comm_null || tag < (tag == MPI_ANY_TAG ? MPI_ANY_TAG : 0))
+        return;
+    const world::CommInfo* info = world::comm_info(comm);
+    if (!info || (source != MPI_ANY_SOURCE && (source < 0 || source >= info->size)))
+        return;
+    int found = 0;
+    MPI_Status status;
+    if (world::library.Iprobe(source, tag, comm, &found, &status) != MPI_SUCCESS)
+        return;
+    runtime.recorder.looked_at(found != 0, found ? bytes_received(status) : 0);
+}
+
+}  // namespace mpiric::record

@@ -1,0 +1,158 @@
+// The layer that records a run: what of it is written where, and when.
+#include "base/say.hpp"
+#include "profile/context.hpp"
+#include "profile/lost_pages.hpp"
+#include "record/call.hpp"
+#include "record/library_choice.hpp"
+#include "symbols/switchboard.hpp"
+#include "system/flush.hpp"
+#include "system/job.hpp"
+#include "system/process.hpp"
+#include "world/communicators.hpp"
+#include "world/merge.hpp"
+
+#include <cstring>
+#include <pthread.h>
+
+namespace mpiric {
+namespace {
+
+struct State {
+    MPI_Comm merge_comm{};
+    int rank = 0, size = 0;
+    bool of_sessions = false;
+    bool watches_posix = false;
+};
+constinit State state;
+
+bool merges() noexcept { return runtime.options.merge == Merge::tree && !state.of_sessions; }
+
+uint32_t add_to_record(const world::Description& info) noexcept {
+    profile::Communicator row{};
+    row.members = info.members;
+    row.size = info.size;
+    row.rank = info.rank;
+    row.remote_size = info.remote_size;
+    row.flags = uint32_t(info.is_window) | uint32_t(info.is_inter) << 1 | uint32_t(info.whole_world) << 2;
+    std::strncpy(row.name, info.name, sizeof row.name - 1);
+    return runtime.recorder.add_communicator(row);
+}
+
+void add_fact(const char* key, const char* value) noexcept { runtime.recorder.fact(key, value); }
+
+/// The file under the tables has been taken away; called by a signal handler.
+void lose_record() noexcept {
+    runtime.recording = false;
+    runtime.recorder.lose();
+    say_once("this rank's file was cut short or deleted: it records nothing any more");
+}
+
+/// Whether this rank has tables to record in; says why not.
+bool open_record(int thread_level) noexcept {
+    const profile::Beginning beginning = {
+        .directory = runtime.options.record_dir,
+        .world_rank = state.rank,
+        .world_size = state.size,
+        .thread_level = thread_level,
+        .many_threads = thread_level == MPI_THREAD_MULTIPLE,
+        .with_call_sites = runtime.options.call_sites,
+        .job = system::job(),
+        .names = symbols::function_names,
+        .or_in_memory = merges(),
+    };
+    const char* reason = nullptr;
+    if (!runtime.recorder.open(beginning, reason)) {
+        say_once("this rank records nothing", reason);
+        return false;
+    }
+    if (runtime.recorder.is_in_file())
+        profile::guard_pages(&runtime.recorder.image(), runtime.recorder.image().bytes, lose_record);
+    else
+        add_fact("record.in_memory", reason);
+    return true;
+}
+
+void begin(ProgramWorld& world) noexcept {
+    if (runtime.begun || !world.has_group)
+        return;
+    runtime.begun = true;
+    state.of_sessions = world.of_sessions;
+    world::library.Group_rank(world.group, &state.rank);
+    world::library.Group_size(world.group, &state.size);
+    if (merges() && !world.spawned)
+        state.merge_comm = world::make_merge_comm(world::Made::at_beginning);
+    if (!open_record(world.thread_level))
+        return;
+    pthread_atfork(nullptr, nullptr, [] {
+        runtime.recording = false;
+        symbols::step_aside();
+    });
+    world::begin_comm_info(world.group, add_to_record);
+    if (!world.of_sessions)
+        world::comm_info(world::handles.comm_world);
+    add_fact("mpi.family", MPIRIC_FAMILY);
+    add_fact("mpi.version", world::version_text());
+    if (world.spawned)
+        add_fact("spawned", "1");
+    system::add_start_facts(add_fact, runtime.options.counters);
+    if (runtime.options.posix_io) {
+        state.watches_posix = true;
+        symbols::interest_changed();
+    }
+    if (runtime.options.flush_at_unix_s > 0)
+        system::flush_output_at(runtime.options.flush_at_unix_s);
+    runtime.recording = true;
+}
+
+/// The call that has initialised MPI is the first one in the record.
+void note_init(const InitCall& call) noexcept {
+    if (runtime.recording)
+        record::Call(uint32_t(call.function), {call.ticks, call.end, 1}, 0, nullptr).note();
+}
+
+void end(const ProgramWorld& world) noexcept {
+    if (!runtime.begun)
+        return;
+    runtime.recording = false;
+    const bool recorded = runtime.recorder.is_open();
+    if (recorded) {
+        runtime.recorder.finish(profile::State::finalized);
+        system::add_end_facts(add_fact);
+        if (state.rank == 0 && !state.of_sessions)
+            record::report_library_choice(add_fact);
+    }
+    if (!merges())
+        return;
+    if (world.spawned)
+        state.merge_comm = world::make_merge_comm(world::Made::at_end);
+    world::Merging merging = {.comm = state.merge_comm,
+                              .directory = runtime.options.record_dir,
+                              .recorder = recorded ? &runtime.recorder : nullptr,
+                              .world_rank = state.rank,
+                              .world_size = state.size,
+                              .names = symbols::function_names,
+                              .first_number = world.spawned ? 2 : 1};
+    if (world::merge(merging) && recorded)
+        runtime.recorder.remove_file();
+}
+
+}  // namespace
+
+extern constinit const Layer layer_record;
+constinit const Layer layer_record{
+    .name = "record",
+    .enabled = [](const Options& options) noexcept { return *options.record_dir != '\0'; },
+    .interest = [](symbols::Function) noexcept { return Interest::watch; },
+    .posix_interest = [](Posix) noexcept { return state.watches_posix ? Interest::watch : Interest::none; },
+    .before_init = system::take_usage_before_mpi,
+    .on_init = begin,
+    .after_init = note_init,
+    .on_finalize = end,
+    .on_abort =
+        []() noexcept {
+            if (runtime.recorder.is_open())
+                runtime.recorder.finish(profile::State::aborted);
+        },
+};
+
+}  // namespace mpiric

@@ -1,0 +1,42 @@
+// Where each exported name leads.
+#pragma once
+
+#include "symbols/layer.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace mpiric::symbols {
+
+/// The layers that are enabled in this process, in their order; empty until the first call.
+std::span<const Layer* const> enabled_layers() noexcept;
+
+/// Calls a hook of each enabled layer that has it, in order.
+template <class Hook, class... Arguments> void tell_layers(Hook Layer::* hook, Arguments&&... arguments) {
+    for (const Layer* layer : enabled_layers())
+        if (layer->*hook)
+            (layer->*hook)(arguments...);
+}
+template <class Hook, class... Arguments>
+void tell_layers_in_reverse(Hook Layer::* hook, Arguments&&... arguments) {
+    const auto enabled = enabled_layers();
+    for (size_t at = enabled.size(); at > 0; --at)
+        if (enabled[at - 1]->*hook)
+            (enabled[at - 1]->*hook)(arguments...);
+}
+
+/// Asks the layers again: one of them needs to know of more functions of MPI, or of other names of libc.
+void interest_changed() noexcept;
+
+/// Leads every exported name straight to its next definition, from here on.
+void step_aside() noexcept;
+
+/// How many times a library has been opened by name: what is loaded may have changed since.
+uint32_t library_openings() noexcept;
+
+/// Leaves visible to later look-ups those MPI names that the loaded library has, and no other: a program that
+/// looks for a function must find what it would find without us. While no MPI library is loaded, it finds
+/// none.
+void show_what_the_library_has() noexcept;
+
+}  // namespace mpiric::symbols

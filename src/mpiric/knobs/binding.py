@@ -82,10 +82,12 @@ def _consider_mapping(situation: Situation) -> Skip | Try:
         ("compact", len(topology.numa_nodes) > 1 or nodes > 1),
         ("node-round-robin", nodes > 1),
     )
-    in_use = _order_in_use(situation)
-    values = tuple(order for order, possible in several if possible and order != in_use)
+    values = tuple(order for order, possible in several if possible)
     if not values:
-        return Skip("one node with one memory domain, or only the order that the launcher uses already")
+        return Skip("one node with one memory domain: every order is the same")
+    values = tuple(order for order in values if order != _order_in_use(situation))
+    if not values:
+        return Skip("the launcher uses the only possible order by itself")
     if situation.rank_count < situation.cpus_per_node * max(1, nodes):
         because = "fewer ranks than cores: spreading gives each more memory bandwidth and cache"
         return Try(values, 0.5, because)

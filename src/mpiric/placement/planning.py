@@ -118,5 +118,5 @@ def _notes(placed: Plan, quota: float) -> tuple[str, ...]:
         notes.append(f"the control group grants {quota:g} CPUs of time, so {busy} threads will be throttled")
     if len(placed.usable) < len(placed.topology.pus):
         outside = counted(len(placed.topology.pus) - len(placed.usable), "hardware thread")
-        notes.append(f"not usable: {outside}")
+        notes.append(f"{outside} of the node are outside the affinity mask and control group of the job")
     return tuple(notes)

@@ -11,7 +11,7 @@ from mpiric.placement import plan
 def test_only_hardware_threads_of_the_affinity_are_used():
     made = placed(made_up(4, 4), 2, usable=(2, 3, 4, 5))
     assert cores_of(made) == [[2], [4]]
-    assert any("outside of what may be used" in note for note in made.notes)
+    assert any("outside the affinity mask" in note for note in made.notes)
 
 
 def test_a_core_of_which_one_hardware_thread_is_allowed_is_used_in_part():

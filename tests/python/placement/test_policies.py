@@ -103,7 +103,7 @@ def test_performance_cores_are_used_before_efficiency_cores():
     made = placed(recorded("laptop"), 8, nodes=1)
     kinds = [core.kind for seat in made.seats for core in seat.cores]
     assert kinds == ["performance"] * 6 + ["efficiency"] * 2
-    assert any("set the pace" in note for note in made.notes)
+    assert any("some threads run on efficiency cores" in note for note in made.notes)
 
 
 def test_an_unknown_policy_is_refused_with_the_names_of_those_there_are():

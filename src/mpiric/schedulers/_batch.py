@@ -42,9 +42,7 @@ class BatchScheduler(Scheduler):
     title = ""  # as its own manual writes it
     submitter = ""  # the command that submits
     launcher = ""  # the scheduler's own, which takes host lists in its syntax
-    library_launcher = (
-        ""  # the MPI library's, which finds the hosts of a job; for schedulers without their own
-    )
+    library_launcher = ""  # of the MPI library, for schedulers without their own: it finds a job's hosts
     directive = ""  # what its lines in a script begin with
     comments_beside = False  # whether a directive may be followed by a comment
     shell_lines: tuple[str, ...] = ()  # of sh, before a verb of mpiric runs in a job
@@ -57,9 +55,7 @@ class BatchScheduler(Scheduler):
     marked_command: tuple[str, ...] = ()  # finds the user's job with ``{mark}``
     cancel_command: tuple[str, ...] = ()  # before ids
     end_words: tuple[str, ...] = ()  # phrases in a job's log that show that the scheduler ended it
-    requeue_command: tuple[
-        str, ...
-    ] = ()  # before the id of a running job to be begun again; () if there is none
+    requeue_command: tuple[str, ...] = ()  # before the id of a running job to restart; () if there is none
     limit_command: tuple[str, ...] = ()  # tells the largest array
     limit_pattern = ""
     array_limit_by_default = 1000
@@ -120,14 +116,10 @@ class BatchScheduler(Scheduler):
         """Return a sentence on what the launch line does not bind as `mpiric place` would, else ""."""
         if self.library_launcher and dialect not in _BINDING:
             return (
-                "which MPI library the program uses is not known here: its launcher binds the ranks to cores "
-                "as it does by itself"
+                "the MPI library is not known, so its launcher binds the ranks to cores as it does by default"
             )
         if layout.gpus_per_node:
-            return (
-                "the first GPUs of a node are taken to be nearest to its first cores: `mpiric place` on a "
-                "compute node shows whether they are"
-            )
+            return "`mpiric place` on a compute node shows whether each GPU is near the cores of its ranks"
         return ""
 
     def process_managers(self, host: Host) -> tuple[str, ...]:  # noqa: ARG002

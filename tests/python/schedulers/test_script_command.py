@@ -124,7 +124,7 @@ FLUX_MAP = "--tasks-per-node=8 --gpus-per-node=4 --exclusive '--setopt=gpu-affin
 def test_gpus_are_asked_for_and_bound(script, scheduler, words):
     done = script("--scheduler", scheduler, "--ranks-per-node=8", "--gpus-per-node=4", "--", "./app")
     assert all(word in done.stdout for word in words), done.stdout
-    assert "`mpiric place`" in done.stderr or "not known here" in done.stderr
+    assert "`mpiric place`" in done.stderr or "is not known" in done.stderr
 
 
 def test_flux_binds_gpus_where_each_rank_has_some(script):

@@ -1,5 +1,5 @@
-# The folders of the runtime and what each may use. A folder is compiled with the headers of its own, of those that it
-# uses, and of those that they use; any other include does not compile. docs/reference/runtime_folders.md is made of this.
+# The folders of the runtime and their dependencies. A folder is compiled with its own headers and the headers of its
+# direct and indirect dependencies; any other include does not compile. docs/reference/runtime_folders.md shows them.
 
 # Without MPI: compiled once for all families.
 mpiric_room(base PLAIN)            # clock, log, options, tables by handle, rules by file name
@@ -14,7 +14,7 @@ mpiric_room(select/decision PLAIN USES base tune)   # which algorithm serves a c
 # With MPI: compiled for each family.
 mpiric_room(world USES base profile)                # what needs all ranks; the only caller of PMPI_ for our own traffic
 mpiric_room(coll USES base world)                   # collective algorithms, one per file
-mpiric_room(symbols USES base posix profile world)  # exported names, where each leads, and what a layer is
+mpiric_room(symbols USES base posix profile world)  # exported names, their targets, and the type of a layer
 
 # Layers, one folder each, which do not know each other.
 mpiric_room(order USES symbols)                     # ranks in another order

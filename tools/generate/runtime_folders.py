@@ -12,16 +12,16 @@ TARGET = ROOT / "docs/reference/runtime_folders.md"
 HEADER = """# Folders of the runtime
 
 Generated from `src/runtime/rooms.cmake` by `python -m tools.generate.runtime_folders`. CMake compiles each
-folder of `src/runtime` with the headers of its own, of the folders that its arrows lead to, and of those that
-they lead to. Any other include does not compile. Folders with rounded corners know no MPI: they are compiled
-once for all ABI families.
+folder of `src/runtime` with its own headers and the headers of its direct and indirect dependencies, to which
+the arrows lead. Any other include does not compile. Folders with rounded corners know no MPI: they are
+compiled once for all ABI families.
 
 """
 _ROOM = re.compile(r"^mpiric_room\((\S+?)( PLAIN)?(?: USES ([^)]*))?\)\s*# (.*)$", re.MULTILINE)
 
 
 def render() -> str:
-    """Return the page: the graph of allowed includes, and what each folder is."""
+    """Return the page: the graph of allowed includes, and the purpose of each folder."""
     rooms = _ROOM.findall(SOURCE.read_text(encoding="utf-8"))
     nodes = [f"  {name}{f'({name})' if plain else f'[{name}]'}" for name, plain, _, _ in rooms]
     arrows = [f"  {name} --> {used}" for name, _, uses, _ in rooms for used in uses.split()]
@@ -31,7 +31,7 @@ def render() -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the page, or with ``--check`` compare it with the file."""
     return deliver(TARGET, render(), "the folders of the runtime")
 
 

@@ -17,7 +17,7 @@ constexpr const char* first_version = "GLIBC_2.2.5";  // of the platform's libc
 constexpr const char* first_version = "GLIBC_2.17";
 #endif
 
-/// The next definition of each name, and what stands before it.
+/// The next definition of each name, and a replacement for it.
 struct Definitions {
     void* found[posix_count];
     void* put_before[posix_count];

@@ -1,4 +1,4 @@
-// The names of libc that are exported beside those of MPI, and the next definition of each.
+// The exported names of libc, and the next definition of each.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The layer that records a run: what of it is written where, and when.
+// The layer that records a run.
 #include "base/say.hpp"
 #include "profile/context.hpp"
 #include "profile/lost_pages.hpp"

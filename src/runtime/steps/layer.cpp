@@ -164,8 +164,7 @@ void abort() noexcept {
         armed.marks.head().state = uint32_t(marks::State::aborted);
 }
 
-/// Where calls are counted: unless only times are asked for, what may count steps, what makes and frees
-/// handles, and what may call either of these itself.
+/// Unless only times are asked for: functions that may count steps, make or free handles, and their callers.
 Interest interest(symbols::Function function) noexcept {
     const bool counts =
         marks::only_times != runtime.options.mark &&

@@ -27,7 +27,7 @@ struct ProgramWorld {
     MPI_Group group{};       ///< of MPI_COMM_WORLD, or of `mpi://WORLD`
     bool has_group = false;  ///< the library has told the group
     bool of_sessions = false;
-    bool spawned = false;  ///< by another MPI job: what we write is apart from its
+    bool spawned = false;  ///< by another MPI job, whose files are not ours
     int thread_level = MPI_THREAD_SINGLE;
 };
 
@@ -37,7 +37,8 @@ struct InitCall {
     uint64_t ticks, end;
 };
 
-/// A feature. What is null, it does not need; functions after `enabled` are called for enabled layers only.
+/// A feature. Members that it does not need are null; functions after `enabled` are called when it is
+/// enabled.
 struct Layer {
     const char* name;
     /// Decided once per process, before MPI is initialised.
@@ -57,7 +58,7 @@ struct Layer {
     void (*before_init)() noexcept = nullptr;
     /// MPI_Init has succeeded: in the order of the layers, collective over the world. For a program of
     /// sessions each MPI_Session_init, until one has told the group; nothing collective then. A layer may
-    /// give those that come after it another world.
+    /// give the layers after it another world.
     void (*on_init)(ProgramWorld&) noexcept = nullptr;
     /// The program goes on after a call that has initialised MPI.
     void (*after_init)(const InitCall&) noexcept = nullptr;

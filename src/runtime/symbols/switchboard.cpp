@@ -189,7 +189,7 @@ bool find(uint32_t slot, Mode now) noexcept {
     return true;
 }
 
-/// Tells the layers that want to know of each call; whether there are any.
+/// Calls `before` of the layers with that interest; whether there are any.
 bool tell_before(Function function) noexcept {
     bool told = false;
     for (const Layer* layer : enabled_layers())

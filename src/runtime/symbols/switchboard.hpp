@@ -25,7 +25,7 @@ void tell_layers_in_reverse(Hook Layer::* hook, Arguments&&... arguments) {
             (enabled[at - 1]->*hook)(arguments...);
 }
 
-/// Asks the layers again: one of them needs to know of more functions of MPI, or of other names of libc.
+/// Asks the layers for their interest again: one of them needs more functions of MPI or of libc.
 void interest_changed() noexcept;
 
 /// Leads every exported name straight to its next definition, from here on.

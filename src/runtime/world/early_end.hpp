@@ -1,4 +1,4 @@
-// A run that ends before MPI_Finalize, on all ranks: what is to be written then is handed to rank 0.
+// A run that ends before MPI_Finalize, on all ranks: rank 0 gets the data that it is to write then.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-// Where MPI begins and ends for the program, which every layer is told, and what the program says in between
-// about what to record.
+// The beginning and the end of MPI, at which the hooks of the layers are called, and MPI_Pcontrol.
 #include "symbols/readable.hpp"
 #include "symbols/switchboard.hpp"
 #include "wrap/intercept.hpp"

@@ -29,7 +29,7 @@ template <Posix which> FILE* open_stream(const char* path, const char* mode) {
             char without[16] = "";
             if (lay_out(AT_FDCWD, path, flags, 0666) != flags && std::strlen(mode) < sizeof without) {
                 std::remove_copy(mode, mode + std::strlen(mode), without, 'x');
-                mode = without;
+                return real<FILE* (*)(const char*, const char*)>(which)(path, without);
             }
             return real<FILE* (*)(const char*, const char*)>(which)(path, mode);
         },

@@ -43,7 +43,7 @@ class Unit:
 
     file: Path
     sources: tuple[Path, ...]
-    entry: str  # of CMake's compilation database, JSON
+    entry: str  # entry of compile_commands.json
 
 
 def configure() -> None:

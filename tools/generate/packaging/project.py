@@ -26,7 +26,7 @@ _RULES = {"conda": "{}", "spack": "py-{}", "guix": "python-{}"}
 class Dependency:
     """One line of ``dependencies``."""
 
-    name: str  # in small letters
+    name: str  # lower case
     least: str  # version, "" for any
     python_below: str = ""  # only with an older Python than that
 

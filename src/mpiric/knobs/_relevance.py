@@ -72,13 +72,12 @@ def is_in_force(spelling: Spelling, situation: Situation) -> bool:
     """
     variables = spelling.environment
     only_variables = replace(spelling, environment={}, unset=(), note="") == Spelling()
-    defaults = situation.library_defaults
     return (
         bool(variables)
         and only_variables
         and all(situation.in_force(name) is None for name in spelling.unset)
         and all(
-            _normal(situation.in_force(name) or defaults.get(name)) == _normal(value)
+            _normal(situation.in_force(name) or situation.library_defaults.get(name)) == _normal(value)
             for name, value in variables.items()
         )
     )

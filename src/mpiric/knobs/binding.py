@@ -85,7 +85,8 @@ def _consider_mapping(situation: Situation) -> Skip | Try:
     values = tuple(order for order, possible in several if possible)
     if not values:
         return Skip("one node with one memory domain: every order is the same")
-    values = tuple(order for order in values if order != _order_in_use(situation))
+    in_use = _order_in_use(situation)
+    values = tuple(order for order in values if order != in_use)
     if not values:
         return Skip("the launcher uses the only possible order by itself")
     if situation.rank_count < situation.cpus_per_node * max(1, nodes):

@@ -163,7 +163,6 @@ class Situation:
     allowed: Allowed = field(default_factory=Allowed)
     nodes: int = 1
     inherited: Mapping[str, str] = field(default_factory=dict)  # tuning variables the user has set already
-    library_defaults: Mapping[str, str] = field(default_factory=dict)  # variables of the library → its values
     tuner: Tuner = field(default_factory=Tuner)
     hint_directory: str = ""  # where files of hints may be put for ranks to read, "" for nowhere
     rank_orders: RankOrders = field(default_factory=RankOrders)
@@ -173,6 +172,7 @@ class Situation:
     # Facts that take long to find: read when somebody asks. A reader keeps what it has found.
     read_host_names: Callable[[], HostNames] = field(default=HostNames, compare=False, repr=False)
     read_host_mpi: Callable[[], MpiLibrary | None] = field(default=lambda: None, compare=False, repr=False)
+    read_library_defaults: Callable[[], Mapping[str, str]] = field(default=dict, compare=False, repr=False)
     try_layout: Callable[[], str] = field(default=str, compare=False, repr=False)
 
     @cached_property
@@ -184,6 +184,11 @@ class Situation:
     def host_mpi(self) -> MpiLibrary | None:
         """The launcher's library as it serves the program of the job's image; None without an image."""
         return self.read_host_mpi()
+
+    @cached_property
+    def library_defaults(self) -> Mapping[str, str]:
+        """Variables of the MPI library → the values that it gives them by itself."""
+        return self.read_library_defaults()
 
     @cached_property
     def layout_refused(self) -> str:

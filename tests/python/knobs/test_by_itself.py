@@ -87,9 +87,9 @@ def test_a_size_that_the_library_reports_as_its_own() -> None:
     case = situation(BY_LABEL["mpich-4.0.2"])
     own = {"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": "69632", "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE": "69632"}
     assert "64KiB" in tried("eager-node", case)
-    assert "64KiB" not in tried("eager-node", replace(case, library_defaults=own))
+    assert "64KiB" not in tried("eager-node", replace(case, read_library_defaults=lambda: own))
     other = dict.fromkeys(own, "16384")
-    assert "64KiB" in tried("eager-node", replace(case, library_defaults=own, inherited=other))
+    assert "64KiB" in tried("eager-node", replace(case, read_library_defaults=lambda: own, inherited=other))
 
 
 def test_a_value_that_the_environment_sets_already() -> None:
@@ -97,12 +97,12 @@ def test_a_value_that_the_environment_sets_already() -> None:
     spelled = {"OMPI_MCA_pml": "ob1"}
     assert "own" in tried("network-library", case)
     assert "own" not in tried("network-library", replace(case, inherited=spelled))
-    assert "own" not in tried("network-library", replace(case, library_defaults=spelled))
+    assert "own" not in tried("network-library", replace(case, read_library_defaults=lambda: spelled))
 
 
 def test_switches_are_equal_in_words_and_numbers() -> None:
     spelling = Spelling(environment={"OMPI_MCA_mpi_yield_when_idle": "0"})
-    case = replace(situation(), library_defaults={"OMPI_MCA_mpi_yield_when_idle": "false"})
+    case = replace(situation(), read_library_defaults=lambda: {"OMPI_MCA_mpi_yield_when_idle": "false"})
     assert knobs.is_in_force(spelling, case)
     assert not knobs.is_in_force(
         replace(spelling, unset=("UCX_TLS",)), replace(case, inherited={"UCX_TLS": "tcp"})

@@ -116,7 +116,6 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
     prepared = prepare(request, host)
     parsed = prepared.parsed
     job, lock = parsed.job, None
-    run = Run(Configuration(), Phase.RECORD, limit_s=request.limit_s)
     why_not = prepared.why_not
     if prepared.recorder is not None and (reason := why_not_loadable(job, prepared.recorder.library, host)):
         why_not = MpiricError(reason)
@@ -138,7 +137,7 @@ def profile(request: ProfileRequest, host: Host) -> Profiled:
                 request.output,
                 after_ended_run=after_ended_run,
             )
-            trial = lab.measure(replace(run, probe=probe))
+            trial = lab.measure(Run(Configuration(), Phase.RECORD, limit_s=request.limit_s, probe=probe))
         if why_not is not None:
             return Profiled(replace(prepared, recorder=None), trial, None, None, why_not)
         with after_run(trial.exit_status):

@@ -101,8 +101,8 @@ def observed_tune(
         observed = observe(lab, parsed, host, narrator, how)
         copies.depend_on(inputs_seen(parsed.job, observed.recorded))
         try_layout = cache(partial(layout_refusal, observed.situation, host, in_place=request.in_place))
-        defaults = mpis.defaults_of(host, observed.situation.mpi)
-        lab.situation = replace(observed.situation, try_layout=try_layout, library_defaults=defaults)
+        defaults = cache(partial(mpis.defaults_of, host, observed.situation.mpi))
+        lab.situation = replace(observed.situation, try_layout=try_layout, read_library_defaults=defaults)
         lab.judge.until_safe = request.objective.text == "io"
         armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)
         originals = (*observed.originals, *armed)

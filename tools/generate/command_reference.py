@@ -30,6 +30,17 @@ EXIT_CODES = {
 }
 
 
+def option_groups(command: click.Command, ctx: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the titles of the option groups of a command and the help of their options, ungrouped ones first."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for param in command.params:
+        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+        if record is not None and param.name != "help_all":
+            title = param.group.title if getattr(param, "group", None) else ""
+            groups.setdefault(title, []).append(record)
+    return sorted(groups.items(), key=lambda group: bool(group[0]))
+
+
 def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iterator[str]:
     """One verb: what it does, its options, its examples; a group's commands after it."""
     ctx = click.Context(command, info_name=name, parent=parent)
@@ -37,11 +48,12 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
     usage = " ".join([ctx.command_path, *command.collect_usage_pieces(ctx)])
     yield f"`{usage}`\n"
     yield inspect.cleandoc(command.help or command.short_help or "").replace("\b", "").strip() + "\n"
-    own = [param for param in command.params if isinstance(param, click.Option)]
-    options = [record for param in own if (record := param.get_help_record(ctx)) is not None]
-    if options:
+    groups = option_groups(command, ctx)
+    if groups:
         yield "| option | meaning |\n|---|---|"
-        yield from (f"| `{left}` | {right.replace('|', '/')} |" for left, right in options)
+        for title, records in groups:
+            yield from [f"| **{title}** | |"] if title else []
+            yield from (f"| `{left}` | {right.replace('|', '/')} |" for left, right in records)
         yield ""
     if command.epilog:
         yield f"```\n{inspect.cleandoc(command.epilog).replace(chr(8), '').strip()}\n```\n"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 from tools.generate._target import ROOT, deliver
-from tools.generate.command_reference import EXIT_CODES
+from tools.generate.command_reference import EXIT_CODES, option_groups
 
 from mpiric import __version__
 from mpiric.cli._verbs import mpiric
@@ -45,10 +45,9 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
     for paragraph in inspect.cleandoc(command.help or command.short_help or "").split("\n\n"):
         as_written = paragraph.lstrip().startswith("\b")
         yield f".PP\n.nf\n{escaped(paragraph)}\n.fi" if as_written else f".PP\n{escaped(paragraph)}"
-    for option in command.params:
-        record = option.get_help_record(context) if isinstance(option, click.Option) else None
-        if record is not None:
-            yield f".TP\n.B {escaped(record[0])}\n{escaped(record[1])}"
+    for title, records in option_groups(command, context):
+        yield from [f".PP\n.I {escaped(title)}:"] if title else []
+        yield from (f".TP\n.B {escaped(left)}\n{escaped(right)}" for left, right in records)
     if command.epilog:
         yield f".PP\n.nf\n{escaped(inspect.cleandoc(command.epilog))}\n.fi"
     if isinstance(command, click.Group):

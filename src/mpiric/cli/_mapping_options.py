@@ -1,12 +1,12 @@
-"""The options of `mpiric map` that describe traffic and machine, and what they mean."""
+"""Options of `mpiric map` that describe the traffic and the machine, and how they are read."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import click
+from cloup import option_group
 
 from mpiric.cli._completing import files, one_of
-from mpiric.cli._options import FILE
+from mpiric.cli._options import COUNT, FILE
 from mpiric.host.files import exists
 from mpiric.mapping.hierarchy import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
@@ -18,7 +18,6 @@ from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import RankGraph
 from mpiric.workflows.mapping.machine import HERE, MachineRequest
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _LINES = {"rows": (1,), "columns": (0,), "rows,columns": (0, 1), "pencils": (0, 1)}
 _MACHINE = ("machine", "network", "nodes", "slots", "hosts")
 
@@ -27,93 +26,83 @@ def _networks() -> list[str]:
     return [f"{kind}:" for kind in network_kinds()]
 
 
-def _with_options(command: _Command, options: Sequence[Callable[[_Command], _Command]]) -> _Command:
-    """The command with the options, which its help shows in their order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def traffic_options(command: _Command) -> _Command:
-    """--graph and --grid with what belongs to it."""
-    return _with_options(
-        command,
-        (
-            click.option(
-                "--graph",
-                **FILE,
-                shell_complete=files,
-                help="Traffic: .metis, .mtx, .npz, .npy, .txt or .csv.",
-            ),
-            click.option(
-                "--grid", default="", metavar="AxBxC", help="A described pattern: ranks on a grid, row-major."
-            ),
-            click.option(
-                "--stencil",
-                default="",
-                metavar="7|27|OFFSETS",
-                help="Who talks on the grid; '1,0:2;0,1' custom.",
-            ),
-            click.option("--periodic", is_flag=True, help="The grid's opposite sides are neighbours."),
-            click.option(
-                "--lines", type=click.Choice(sorted(_LINES)), help="All-to-all in the lines of a grid of two."
-            ),
-        ),
-    )
-
-
-def machine_options(command: _Command) -> _Command:
-    """What is mapped onto."""
-    return _with_options(
-        command,
-        (
-            click.option("--hierarchy", default="", metavar="4:8:8", help="Slots, innermost level first."),
-            click.option(
-                "--node-level",
-                type=click.IntRange(min=1),
-                default=1,
-                help="Of --hierarchy: the level whose groups are nodes, 1 being the innermost.",
-            ),
-            click.option(
-                "--machine",
-                multiple=True,
-                metavar="FILE|here",
-                shell_complete=files,
-                help="Of the machine: YAML, Slurm's topology.conf or scontrol's list of it, hwloc's XML; "
-                "'here': inside of nodes as this one.",
-            ),
-            click.option(
-                "--network",
-                default="",
-                metavar="KIND:NxN",
-                shell_complete=one_of(_networks),
-                help="torus:8x8x4, fat-tree:NODESxLEAVESxPODS, "
-                "dragonfly:NODESxROUTERSxGROUPS, dragonfly+:…; :adaptive behind it for adaptive routing.",
-            ),
-            click.option("--slots", default="", metavar="N", help="Slots of every node."),
-            click.option(
-                "--nodes", default="", metavar="8,8,4", help="Slots of each node, where nodes differ."
-            ),
-            click.option(
-                "--hosts",
-                default="",
-                metavar="n[1-4],A,…",
-                help="Names of the nodes, as the launcher fills them.",
-            ),
-            click.option(
-                "--distances",
-                default="",
-                metavar="1:10:100",
-                help="Of two slots, by their closest level, innermost first; or node=1,network=10.",
-            ),
-            click.option(
-                "--fabric",
-                **FILE,
-                shell_complete=files,
-                help="What `mpiric fabric --json` printed: costs of the levels, for distances and time.",
-            ),
-        ),
-    )
+traffic_options = option_group(
+    "Traffic, unless a RECORD is given",
+    click.option(
+        "--graph",
+        **FILE,
+        shell_complete=files,
+        help="File with the traffic as matrix or graph: .metis, .mtx, .npz, .npy, .txt or .csv.",
+    ),
+    click.option(
+        "--grid", default="", metavar="AxBxC", help="Regular pattern: extents of a grid of ranks, row-major."
+    ),
+    click.option(
+        "--stencil",
+        default="",
+        metavar="7|27|OFFSETS",
+        help="Neighbours of each rank on the grid; OFFSETS with weights are written '1,0:2;0,1'.",
+    ),
+    click.option("--periodic", is_flag=True, help="Connect opposite sides of the grid."),
+    click.option(
+        "--lines",
+        type=click.Choice(sorted(_LINES)),
+        help="All-to-all traffic along these lines of a two-dimensional grid.",
+    ),
+)
+machine_options = option_group(
+    "Machine",
+    click.option(
+        "--machine",
+        multiple=True,
+        metavar="FILE|here",
+        shell_complete=files,
+        help="Description of the machine: YAML, Slurm's topology.conf or the output of `scontrol show "
+        "topology`, XML of hwloc, or 'here' for nodes like this one.",
+    ),
+    click.option(
+        "--hierarchy",
+        default="",
+        metavar="4:8:8",
+        help="Regular machine: number of slots or groups in each group, innermost level first.",
+    ),
+    click.option(
+        "--node-level",
+        **COUNT,
+        default=1,
+        help="Level of --hierarchy whose groups are the nodes; 1 is the innermost.",
+    ),
+    click.option(
+        "--network",
+        default="",
+        metavar="KIND:NxN",
+        shell_complete=one_of(_networks),
+        help="Network: torus:8x8x4, fat-tree:NODESxLEAVESxPODS, dragonfly:NODESxROUTERSxGROUPS, "
+        "dragonfly+:…; append :adaptive for adaptive routing.",
+    ),
+    click.option("--slots", default="", metavar="N", help="Number of slots of every node."),
+    click.option(
+        "--nodes", default="", metavar="8,8,4", help="Number of slots of each node, where nodes differ."
+    ),
+    click.option(
+        "--hosts",
+        default="",
+        metavar="n[1-4],A,…",
+        help="Names of the nodes, in the order in which the launcher fills them.",
+    ),
+    click.option(
+        "--distances",
+        default="",
+        metavar="1:10:100",
+        help="Distance of two slots by the innermost level that contains both; or node=1,network=10.",
+    ),
+    click.option(
+        "--fabric",
+        **FILE,
+        shell_complete=files,
+        help="Output of `mpiric fabric --json`, for measured distances and times.",
+    ),
+)
 
 
 def traffic_graph(given: dict[str, Any]) -> RankGraph:

@@ -1,4 +1,4 @@
-"""``--submit``: the same verb as a job of a scheduler, or as arrays of jobs, followed to its end."""
+"""``--submit``: run the same command as a batch job, or as arrays of jobs, and follow it to its end."""
 
 import os
 import re
@@ -30,20 +30,20 @@ _SOME_PROGRAM = "program"  # where a verb takes a launch line without one
 
 
 def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb ``--submit``, and an option for the job's own, named after each submitting command."""
+    """Add ``--submit``, and the option for the scheduler's own options (``--sbatch``, ``--qsub``, …)."""
     for option in (
         click.option(
             "job_options",
             *_OPTION_NAMES,
             multiple=True,
             metavar="OPTIONS",
-            help="For the job, in its scheduler's syntax: --sbatch='-N 4 -C fast', --qsub='-q short'. Nodes "
-            "and ranks follow from CMD, account and partition from the site's defaults.",
+            help="Options of the job in the syntax of its scheduler: --sbatch='-N 4 -C fast', "
+            "--qsub='-q short'. The numbers of nodes and ranks follow from CMD.",
         ),
         click.option(
             "--submit",
             is_flag=True,
-            help="Do it in a job of the scheduler: submit it and follow it to its end.",
+            help="Submit the same command as a batch job and follow it to its end.",
         ),
     ):
         command = option(command)
@@ -51,7 +51,7 @@ def submit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb ``--array``, ``--slice``, and the word by which an array's jobs know their round."""
+    """Add ``--array`` and ``--slice``, and the hidden option that tells a job of an array its round."""
     for option in (
         click.option("--round", "round_number", type=click.IntRange(min=0), hidden=True),
         click.option(
@@ -60,13 +60,13 @@ def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default="15m",
             show_default=True,
             metavar="TIME",
-            help="With --array: of measuring in each job.",
+            help="With --array, the time that each job measures.",
         ),
         click.option(
             "--array",
             "array",
             metavar="N[%M]",
-            help="With --submit: as arrays of N short jobs, M at a time, in place of one long job.",
+            help="With --submit, use arrays of N short jobs, at most M at a time, instead of one long job.",
         ),
     ):
         command = option(command)
@@ -74,13 +74,13 @@ def array_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def spread_of(given: dict[str, Any]) -> Spread | None:
-    """``--array 16%4`` understood; None without it."""
+    """Return the parsed ``--array 16%4``, or None without it."""
     if given["array"] is None:
         return None
     found = re.fullmatch(r"(\d{1,6})(?:%(\d{1,6}))?", given["array"], re.ASCII)
     if found is None or not 1 <= int(found[1]) <= _MOST_JOBS or found[2] in ("0", "00"):
         raise MpiricError(
-            f"--array {given['array']!r} is no number of jobs",
+            f"--array must be a number of jobs, not {given['array']!r}",
             hint="write --array 16, or 16%4 for 4 at a time",
         )
     if (each_s := parse_duration(given["slice_time"])) < 1:
@@ -135,7 +135,7 @@ def refuse_unsubmitted(given: dict[str, Any]) -> None:
     for option in ("job_options", "array"):
         if given.get(option) and not given["submit"] and given.get("round_number") is None:
             named = "--array" if option == "array" else " or ".join(_OPTION_NAMES)
-            raise MpiricError(f"{named} belongs to --submit", hint="add --submit, or leave it away")
+            raise MpiricError(f"{named} needs --submit", hint="add --submit, or remove it")
 
 
 def _options(given: tuple[str, ...]) -> tuple[str, ...]:
@@ -149,7 +149,8 @@ def _options(given: tuple[str, ...]) -> tuple[str, ...]:
     wrong = [word for word in found if not word.startswith("-")]
     if wrong:
         raise MpiricError(
-            f"{wrong[0]!r} is no option for a job", hint="write --sbatch='-N 4' or --qsub='-q short'"
+            f"options of a job begin with '-', not {wrong[0]!r}",
+            hint="write --sbatch='-N 4' or --qsub='-q short'",
         )
     return tuple(found)
 

@@ -1,30 +1,39 @@
-"""The verbs: every other file of this folder, by click."""
+"""The verbs of the command line: every other file of this folder."""
 
 import ast
 from importlib import import_module
 from pathlib import Path
 
 import click
+import cloup
 
 from mpiric import __version__
 from mpiric.host.files import exists
 from mpiric.model.errors import MpiricError
 
 _NOT_VERBS = {"__init__", "main"}
+SECTIONS = {
+    "Tune": ("tune", "run", "history", "sweep"),
+    "Understand": ("doctor", "profile", "report", "ps", "fabric"),
+    "Place": ("place", "map"),
+    "Build once, run anywhere": ("cc", "cxx", "fc", "build", "inspect", "extract", "verify", "pack"),
+    "Cluster": ("machine", "mpi", "script"),
+    "Maintain": ("gather", "completion"),
+}  # sections of the help page and their verbs, in the order of a user's interest
 
 
-class Verbs(click.Group):
-    """Every other file of this folder is a verb and is imported only when it is called."""
+class Verbs(cloup.Group):
+    """Every other file of this folder is a verb. A verb is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Verbs by the names of their files; a file ``_x.py`` is none, ``word_.py`` is ``word``."""
+        """Return the names of the verbs: ``word`` for ``word.py`` and ``word_.py``, none for ``_word.py``."""
         stems = (path.stem for path in Path(__file__).parent.glob("*.py"))
         return sorted(
             stem.rstrip("_") for stem in stems if stem not in _NOT_VERBS and not stem.startswith("_")
         )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The ``command`` of the verb's file."""
+        """Import the file of a verb and return its ``command``."""
         if cmd_name not in self.list_commands(ctx):
             return None
         module = import_module(f"mpiric.cli.{_file_of(cmd_name).stem}")
@@ -32,10 +41,19 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each verb with the first sentence of its help, read and not imported: that takes seconds."""
-        rows = [(verb, _first_sentence(_file_of(verb))) for verb in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """List the verbs by section, with the first sentence of each.
+
+        The sentences are read from the files, since importing all verbs takes seconds.
+        """
+        verbs = self.list_commands(ctx)
+        listed = {verb for section in SECTIONS.values() for verb in section}
+        others = tuple(verb for verb in verbs if verb not in listed)
+        width = max(map(len, verbs))
+        for title, section in {**SECTIONS, "Other": others}.items():
+            if section:
+                rows = [(verb.ljust(width), _first_sentence(_file_of(verb))) for verb in section]
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def _file_of(verb: str) -> Path:
@@ -44,7 +62,10 @@ def _file_of(verb: str) -> Path:
 
 
 def _first_sentence(path: Path) -> str:
-    """The docstring of a verb's ``command``, the last text it is made with, or what its file says."""
+    """Return the first sentence of a verb's help.
+
+    It stands in the docstring of ``command``, in the call that makes ``command``, or in that of the file.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     text = (ast.get_docstring(tree) or "").partition(": ")[2]
     for node in tree.body:
@@ -62,22 +83,25 @@ def _first_sentence(path: Path) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\b\nExamples:\n"
-    "  mpiric tune -- mpirun -n 2 lmp -in in.lj    find, prove and save the fastest way to run it\n"
-    "  mpiric run -- mpirun -n 2 lmp -in in.lj     run it with what was found\n"
-    "  mpiric machine                              what this machine is, and its MPI libraries",
+    "  mpiric tune -- mpirun -n 2 lmp -in in.lj    find, prove and save the fastest settings\n"
+    "  mpiric run -- mpirun -n 2 lmp -in in.lj     run the program with them\n"
+    "  mpiric doctor -- mpirun -n 2 lmp -in in.lj  find out what makes a run slow",
 )
 @click.option(
-    "--version", "version", is_flag=True, help="Show the version and exit; --json tells of the native parts."
+    "--version",
+    "version",
+    is_flag=True,
+    help="Show the version and exit; with --json, the native parts, too.",
 )
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 @click.pass_context
 def mpiric(context: click.Context, *, version: bool, as_json: bool) -> None:
-    """MPI, empirically: makes an MPI program run at full speed on the machine it lands on, and proves it."""
+    """MPI, empirically: make an MPI program run at full speed on any machine, and prove it."""
     if version:
         _print_version(as_json=as_json)
         context.exit()
     if as_json:
-        raise click.UsageError("--json stands after the verb, or beside --version")
+        raise click.UsageError("--json belongs after the verb, or to --version")
     if context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -101,7 +125,10 @@ def _print_version(*, as_json: bool) -> None:
 
 
 def run() -> int:
-    """Run the verb on the command line and give its exit status; an error that click finds becomes ours."""
+    """Run the verb on the command line and return its exit status.
+
+    Raises MpiricError for errors of usage.
+    """
     try:
         status = mpiric(prog_name="mpiric", standalone_mode=False)
     except click.exceptions.Exit as error:

@@ -5,26 +5,42 @@ from pathlib import Path
 
 import click
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
+from mpiric.cli._options import (
+    json_option,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.workflows.build.attempt import Attempt, BuildRequest
 from mpiric.workflows.build.build import BuildAdvice, try_all
 
 
-@click.command(
+@cli_command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="\b\nExamples:\n  mpiric build --try-compilers --run './app in.dat' -- make\n"
     "  mpiric build --try-compilers --try-mpis --run 'mpiexec -n 2 ./app' -- make -j4",
 )
 @click.option(
-    "--try-compilers", is_flag=True, required=True, help="Build with every compiler and flag set found."
+    "--try-compilers", is_flag=True, required=True, help="Build with every compiler and set of flags found."
 )
-@click.option("--try-mpis", is_flag=True, help="And with every MPI library that has compiler wrappers.")
-@click.option("--feedback", is_flag=True, help="Also with what a run of a first build teaches each compiler.")
-@click.option("--run", "run", default="", help="Command in the built tree that is checked and timed.")
-@click.option("--repeats", default=5, show_default=True, help="Timed runs of each, interleaved.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--try-mpis", is_flag=True, help="Also build with every MPI library that has compiler wrappers."
+)
+@click.option(
+    "--feedback", is_flag=True, help="Also build with profile feedback from a run of a first build."
+)
+@click.option(
+    "--run", "run", default="", metavar="CMD", help="Command in the build tree that is checked and timed."
+)
+@click.option(
+    "--repeats",
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Number of timed runs of each build; the builds take turns.",
+)
+@json_option
 @click.argument("build", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
     build: tuple[str, ...],
@@ -36,7 +52,10 @@ def command(
     feedback: bool,
     as_json: bool,
 ) -> None:
-    """Build a copy of this directory with each compiler, check that results agree, time them, recommend."""
+    """Build with each compiler, and compare results and times.
+
+    Each build happens in a copy of this directory.
+    """
     del try_compilers  # required: there is no other way to build yet, and its name says what happens
     request = BuildRequest(build, run, repeats, try_mpis, Path.cwd(), feedback)
     advice = try_all(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))

@@ -1,4 +1,4 @@
-"""`mpiric cc`: a C compiler whose programs carry a variant for each CPU generation."""
+"""`mpiric cc`: compile C with a variant for each CPU generation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`mpiric cxx`: a C++ compiler whose programs carry a variant for each CPU generation."""
+"""`mpiric cxx`: compile C++ with a variant for each CPU generation."""
 
 from typing import Any
 

@@ -7,9 +7,15 @@ from typing import Any
 
 import click
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, FILE, command_line_or_none, mpi_option
+from mpiric.cli._options import (
+    DIRECTORY,
+    FILE,
+    command_line_or_none,
+    mpi_option,
+)
 from mpiric.cli.profile import letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
@@ -37,14 +43,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record there.")
-@mpi_option
-@click.option(
-    "--abi",
-    type=click.Choice([f.value for f in AbiFamily]),
-    help="Family of the MPI library, as for `profile`.",
-)
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @click.option(
     "--limit",
     "--for",
@@ -52,28 +51,40 @@ Examples:
     default="60s",
     show_default=True,
     metavar="TIME",
-    help="End the run after that long (90s, 10m, none) and tell what was seen until then.",
+    help="End the run after this time (90s, 10m, none) and report what was seen.",
 )
 @click.option(
     "--fail-on",
     default="",
     metavar="IDS",
-    help="Exit with 125 when one of these findings is there: ids, or run, placement, settings, machine, any.",
+    help="Exit with status 125 when one of these findings is reported: names of findings, or run, placement, "
+    "settings, machine, any.",
+)
+@mpi_option
+@click.option(
+    "--abi",
+    type=click.Choice([f.value for f in AbiFamily]),
+    help="ABI of the MPI library, where neither the launcher nor the executable shows it.",
 )
 @click.option(
     "--darshan",
     "log",
     **FILE,
-    help="Run nothing: say what this log of Darshan's shows (needs PyDarshan: mpiric[darshan]).",
+    help="Run nothing, and report what this log of Darshan shows (needs PyDarshan: mpiric[darshan]).",
 )
+@click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record in this directory.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's output goes to stderr."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as one JSON object; the output of the program goes to stderr.",
 )
 @command_line_or_none
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Run CMD once and say what is wrong with how it runs here: each finding with its evidence and its fix.
+    """Run CMD once and report what is wrong with how it runs.
 
-    The exit status is the program's own, 0 when it ran well until the limit, or 125 for --fail-on.
+    Each finding has its evidence and its fix. The exit status is that of the program, 0 when it ran until the
+    limit, or 125 for --fail-on.
     """
     if given["log"]:
         return _tell_of_log(given["log"], command_line, given)

@@ -4,17 +4,27 @@ from pathlib import Path
 
 import click
 
+from mpiric.cli._command import cli_command
+from mpiric.cli._options import (
+    FILE,
+)
 from mpiric.workflows.build.inspect import extract_to
 
 
-@click.command(epilog="\b\nExamples:\n  mpiric extract ./lmp --target haswell -o lmp.haswell")
+@cli_command(epilog="\b\nExamples:\n  mpiric extract ./lmp --target haswell -o lmp.haswell")
 @click.argument("exe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--target", required=True, help="The variant to keep, by any compiler's word for it.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Where to write it; default EXE.TARGET."
+    "--target",
+    required=True,
+    metavar="NAME",
+    help="Variant to keep, as the name of a CPU generation in the spelling of any compiler.",
 )
+@click.option("-o", "--output", **FILE, help="File to write. [default: EXE.TARGET]")
 def command(exe: Path, target: str, output: Path | None) -> None:
-    """Write the executable with one variant: it runs that one or says why it cannot."""
+    """Write the executable with only one of its CPU variants.
+
+    On a CPU that cannot run this variant, the new executable says so and ends.
+    """
     made = output or exe.with_name(f"{exe.name}.{target}")
     extract_to(exe, target, made)
     print(made)

@@ -5,10 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import command_line
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    COUNT,
+    command_line,
+    json_option,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode
@@ -18,47 +25,59 @@ from mpiric.workflows.fabric.fabric import FabricRequest, examine
 from mpiric.workflows.fabric.node_types import examine_cluster
 
 
-@click.command(
+@cli_command(
     "fabric",
     context_settings={"allow_interspersed_args": False},
     epilog="\b\nExamples:\n"
     "  mpiric fabric -- mpirun --host n1:2,n2:2 ./app        between nodes and on each of them\n"
     "  mpiric fabric --json -- srun -N 2 -n 4 ./app | jq .recommended\n"
     "  mpiric fabric --submit -- srun -n 2 ./app             each type of node of a cluster\n"
-    "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to talk",
+    "  mpiric fabric --limit 5m -- mpiexec -n 64 ./app       give the program time to communicate",
 )
 @click.option(
-    "--limit", default="30s", show_default=True, metavar="TIME", help="CMD itself is ended after that."
+    "--limit", default="30s", show_default=True, metavar="TIME", help="Time after which CMD is ended."
 )
 @click.option(
     "--rounds",
-    type=click.IntRange(min=1),
+    **COUNT,
     default=3,
     show_default=True,
-    help="Rounds in which the best route must beat the library's own.",
+    help="Number of rounds in which the best route must be faster than the library's own choice.",
 )
 @click.option(
     "--keep",
-    type=click.IntRange(min=1),
+    **COUNT,
     default=1,
     show_default=True,
-    help="Runs of the library's own choice kept in --json, a baseline for `mpiric history --against`.",
+    help="Number of measurements of the library's own choice in the JSON object, which is a baseline for "
+    "`mpiric history --against`.",
 )
-@click.option(
-    "--submit", is_flag=True, help="As jobs on two nodes of each type (by their features), kept as baselines."
+@json_option
+@option_group(
+    BATCH_JOBS,
+    click.option(
+        "--submit",
+        is_flag=True,
+        help="Measure two nodes of each type (by their features) in jobs of the scheduler, and keep the "
+        "results as baselines.",
+    ),
+    click.option(
+        "--partition",
+        "-p",
+        default="",
+        metavar="NAME",
+        help="Partition of these jobs. [default: the scheduler's]",
+    ),
+    click.option(
+        "--ranks-per-node", **COUNT, default=1, show_default=True, help="Ranks per node of these jobs."
+    ),
 )
-@click.option("--partition", "-p", default="", help="With --submit: of another partition than the default.")
-@click.option(
-    "--ranks-per-node", type=click.IntRange(min=1), default=1, show_default=True, help="With --submit."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @command_line
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Show which transport and network carries the messages of CMD, why, and which would be faster.
+    """Show which network CMD uses, and which would be faster.
 
-    CMD is run once with its MPI library reporting its transports; then a small program takes its place and
-    measures every transport and network that the library could use, for ranks on one NUMA node, on one node
-    and on two.
+    CMD runs once while its MPI library reports its transports. Then a small program measures every transport
+    and network that the library could use, for ranks on one NUMA node, on one node and on two nodes.
     """
     request = FabricRequest(
         argv=command_line,

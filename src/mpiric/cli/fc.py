@@ -1,4 +1,4 @@
-"""`mpiric fc`: a Fortran compiler whose programs carry a variant for each CPU generation."""
+"""`mpiric fc`: compile Fortran with a variant for each CPU generation."""
 
 from typing import Any
 

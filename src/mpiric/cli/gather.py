@@ -5,19 +5,23 @@ from pathlib import Path
 
 import click
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
 from mpiric.model.quoting import one_line
 from mpiric.workflows.gather.gather import gather
 
 
-@click.command(
+@cli_command(
     epilog="\b\nExamples:\n"
     "  mpiric gather out      files that a run with the setting `subdirectories` has spread below out"
 )
 @click.argument("directory", type=click.Path(path_type=Path), default=".")
-@click.option("--json", "as_json", is_flag=True, help="Print what was put back, and what was not, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the files that were and were not moved as JSON.")
 def command(directory: Path, *, as_json: bool) -> int:
-    """Move files that a run has spread over subdirectories back to their places. Existing files stay."""
+    """Move files that a run has spread back to their places.
+
+    Files that exist at these places are not replaced.
+    """
     gathered = gather(directory)
     if as_json:
         print_json(

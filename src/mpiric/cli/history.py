@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 from rich.table import Table
 
-from mpiric.cli._completing import files
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    command_line_or_none,
+    confidence_option,
+    in_place_option,
+    json_option,
+    minimum_effect_option,
+    store_option,
+)
 from mpiric.cli._progress import Progress
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
@@ -47,31 +56,33 @@ _WORDS = {
 }
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--against",
-    "baseline",
-    metavar="BASELINE",
-    help="A recipe, a date (2026-11-01), a directory of records of `mpiric profile` (by their steps), "
-    "or what `mpiric fabric --json` kept (.json), to compare with.",
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@option_group(
+    "What to compare",
+    click.option(
+        "--against",
+        "baseline",
+        metavar="BASELINE",
+        help="Run CMD and compare it with a recipe, a date (2026-11-01), a directory of records of `mpiric "
+        "profile` (by the time per step), or a file that `mpiric fabric --json` wrote (.json).",
+    ),
+    click.option(
+        "--explore",
+        is_flag=True,
+        help="Show what the jobs of `mpiric run --explore` prove for CMD, or for all commands.",
+    ),
+    confidence_option,
+    minimum_effect_option,
+    in_place_option,
 )
-@click.option(
-    "--explore",
-    is_flag=True,
-    help="What the jobs of `mpiric run --explore` prove: of CMD, or of all commands.",
-)
-@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
-@click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the verdict.")
-@click.option("--minimum-effect", type=float, default=0.01, show_default=True, help="Do not call less.")
-@click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
-@submit_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
+@option_group(BATCH_JOBS, submit_options)
+@option_group("Output", json_option, store_option)
+@command_line_or_none
 def command(command_line: tuple[str, ...], baseline: str | None, store: Path | None, **options: Any) -> int:
-    """List tunes; with --against, run CMD again and say whether it has become slower.
+    """List tunes, or compare CMD with an earlier run.
 
-    It runs as it is and with the baseline's recipe in turn, and both are compared with the runs recorded
-    then. Exit status 125 when it is slower beyond doubt, 0 otherwise.
+    With --against, CMD runs as it is and with the recipe of the baseline in turn, and both are compared with
+    the recorded runs. The exit status is 125 when CMD has become slower, and 0 otherwise.
     """
     refuse_unsubmitted(options)
     if options["explore"]:

@@ -6,8 +6,12 @@ from typing import Any
 import click
 
 from mpiric.build.wishes import split_targets
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import (
+    json_option,
+)
 from mpiric.cli._terminal import passing_words
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
@@ -16,16 +20,29 @@ from mpiric.workflows.build.inspect import Report, inspect
 from mpiric.workflows.build.inspect import same_everywhere as common_variant
 
 
-@click.command(
+@cli_command(
     epilog="\b\nExamples:\n  mpiric inspect ./lmp\n  mpiric inspect --json $(which hpcc)\n"
     "  MPIRIC_TARGET=$(mpiric inspect --same-everywhere ./lmp) mpirun -n 64 ./lmp"
 )
 @click.argument("exe", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--same-everywhere", is_flag=True, help="Print the one variant all CPUs of the cluster run.")
-@click.option("--on", "machines", default="", help="Those CPUs; default: what Slurm or MPIRIC_MACHINES says.")
+@json_option
+@click.option(
+    "--same-everywhere",
+    is_flag=True,
+    help="Print the best variant that every CPU type of the cluster can run.",
+)
+@click.option(
+    "--on",
+    "machines",
+    default="",
+    metavar="CPU,…",
+    help="CPU types of the cluster. [default: from Slurm or $MPIRIC_MACHINES]",
+)
 def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -> None:
-    """Show the CPU variants of an executable, the instruction sets it really uses, and who can run it."""
+    """Show the CPU variants and MPI libraries of an executable.
+
+    Also shown are the instruction sets that it contains and the CPU generations that can run it.
+    """
     if same_everywhere:
         print(common_variant(exe, split_targets(machines), this_toolchain()))
         return

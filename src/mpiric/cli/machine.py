@@ -5,31 +5,35 @@ from pathlib import Path
 
 import click
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
 from mpiric.cli._machine_text import survey_text
+from mpiric.cli._options import (
+    json_option,
+)
 from mpiric.cli._terminal import passing_words, stdout_console
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.host.facts.local import LocalHost
 from mpiric.workflows.machine import survey, topology
 
 
-@click.command(
+@cli_command(
     "machine",
     epilog="\b\nExamples:\n"
-    "  mpiric machine                               the whole picture\n"
+    "  mpiric machine                               everything\n"
     "  mpiric machine --json | jq .mpis             the MPI libraries, for scripts\n"
     "  mpiric machine --topology node.xml           another machine, exported there by `lstopo node.xml`\n"
     "  mpiric machine --topology 'pack:2 numa:4 l3:4 core:4 pu:2'",
 )
-@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+@json_option
 @click.option(
     "--topology",
     "source",
     metavar="FILE|SYNTHETIC",
-    help="Show this topology instead: hwloc's XML file or a synthetic description.",
+    help="Show this topology instead: an XML file of hwloc, or a synthetic description.",
 )
 def command(*, as_json: bool, source: str | None) -> None:
-    """What this machine is: topology, CPU generation, memory, limits, networks, MPIs, compilers."""
+    """Show topology, CPU, networks, MPI libraries and compilers."""
     host = LocalHost()
     console = stdout_console()
     if source is not None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 import numpy as np
+from cloup import option_group
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._completing import files, one_of
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
@@ -17,7 +19,10 @@ from mpiric.cli._mapping_options import (
     traffic_graph,
     traffic_options,
 )
-from mpiric.cli._options import FILE
+from mpiric.cli._options import (
+    FILE,
+    json_option,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
@@ -61,51 +66,87 @@ class _Asked:
     traffic: RecordedTraffic | None = None
 
 
-@click.command("map", epilog=_EPILOG)
+@cli_command("map", epilog=_EPILOG)
 @traffic_options
 @machine_options
-@click.option(
-    "--imbalance", type=click.FloatRange(min=0), help="Where slots take several ranks; 0.03 when not given."
+@option_group(
+    "Search",
+    click.option(
+        "--objective",
+        type=click.Choice(OBJECTIVES),
+        default="hop-bytes",
+        show_default=True,
+        help="Quantity to minimise: bytes times distance (hop-bytes), bytes between nodes (off-node), load "
+        "of the busiest link (worst-link), messages of the busiest network adapter (nic-messages).",
+    ),
+    click.option(
+        "--preset",
+        type=click.Choice(["fast", "eco", "strong"]),
+        default="eco",
+        show_default=True,
+        help="Effort of the search, from fast to strong.",
+    ),
+    click.option(
+        "--spread",
+        default="",
+        metavar="io|FILE",
+        shell_complete=files,
+        help="Balance a resource over the nodes: the file traffic of the record, or one number per rank in a "
+        "file.",
+    ),
+    click.option(
+        "--imbalance",
+        type=click.FloatRange(min=0),
+        metavar="SHARE",
+        help="Allowed imbalance where a slot takes several ranks. [default: 0.03]",
+    ),
+    click.option(
+        "--time-limit",
+        default="",
+        metavar="TIME",
+        help="Time limit of the search. With a limit, the order may differ from run to run.",
+    ),
+    click.option(
+        "--threads",
+        type=click.IntRange(1, 1024),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Number of threads of the search.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Seed of the search.",
+    ),
 )
-@click.option("--preset", type=click.Choice(["fast", "eco", "strong"]), default="eco", show_default=True)
-@click.option(
-    "--objective",
-    type=click.Choice(OBJECTIVES),
-    default="hop-bytes",
-    show_default=True,
-    help="What is minimised: weight times distance, bytes that leave nodes, the load of the busiest link, "
-    "messages of the busiest NIC.",
+@option_group(
+    "Output",
+    click.option(
+        "--out", **FILE, help="Write the slot of each rank, one per line; with --emit, the launcher's file."
+    ),
+    click.option(
+        "--emit",
+        default="",
+        metavar="LAUNCHER",
+        shell_complete=one_of(rank_order_forms),
+        help=f"Format of the file for a launcher: {', '.join(sorted(rank_order_forms()))}.",
+    ),
+    click.option(
+        "--show", is_flag=True, help="Draw the traffic matrix before and after, and the ranks on their nodes."
+    ),
+    click.option("--html", **FILE, shell_complete=files, help="Write the result as a page."),
+    json_option,
 )
-@click.option(
-    "--spread",
-    default="",
-    metavar="io|FILE",
-    shell_complete=files,
-    help="Let no node bear much more than its share of a resource: a record's file traffic, or a number "
-    "for each rank.",
-)
-@click.option(
-    "--time-limit", default="", metavar="TIME", help="Stop there; the order then varies from run to run."
-)
-@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--out", **FILE, help="The slot of each rank, a line each; with --emit the launcher's file.")
-@click.option(
-    "--emit",
-    default="",
-    metavar="LAUNCHER",
-    shell_complete=one_of(rank_order_forms),
-    help=f"The file as it takes it: {', '.join(sorted(rank_order_forms()))}.",
-)
-@click.option("--show", is_flag=True, help="Draw the matrix before and after, and the ranks on their nodes.")
-@click.option("--html", **FILE, shell_complete=files, help="The same as a page.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.argument("record", required=False, type=click.Path(path_type=Path), metavar="[RECORD]")
 def command(record: Path | None, **given: Any) -> int:
-    """Find an order of ranks in which those that talk much sit near each other.
+    """Find an order of ranks that keeps communicating ranks close.
 
-    The traffic is that of a RECORD of `mpiric profile`, of a matrix or graph (--graph), or of a described
-    pattern (--grid). The order is never worse than today's by what is minimised.
+    The traffic comes from a RECORD of `mpiric profile`, from a matrix or graph (--graph), or from a regular
+    pattern (--grid). By the chosen objective, the order is never worse than the current one.
     """
     if sum((record is not None, given["graph"] is not None, bool(given["grid"]))) != 1:
         raise MpiricError(

@@ -9,6 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.cli._json import print_json
+from mpiric.cli._options import (
+    json_option,
+)
 from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
@@ -17,19 +20,17 @@ from mpiric.model.translation import How
 from mpiric.mpis import find_mpis, packages
 from mpiric.workflows.mpi import Check, check, install, package_named, prefix_named, served_by, stand_in
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-
 
 @click.group(
     invoke_without_command=True,
     epilog="\b\nExamples:\n"
-    "  mpiric mpi list --check          every MPI here, each tried with two ranks\n"
-    "  mpiric mpi install mpich         bring MPICH into a prefix of its own\n"
+    "  mpiric mpi list --check          every MPI library, each tried with two ranks\n"
+    "  mpiric mpi install mpich         install MPICH from PyPI into its own prefix\n"
     "  export PATH=$(mpiric mpi prefix mpich)/bin:$PATH",
 )
 @click.pass_context
 def command(context: click.Context) -> None:
-    """The MPI libraries: list them, install one from PyPI, say where one is."""
+    """List, install or locate MPI libraries."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -39,9 +40,9 @@ def command(context: click.Context) -> None:
     "--check",
     "with_check",
     is_flag=True,
-    help="Run two ranks under each, and show that they talk; try each constant of the standard ABI.",
+    help="Run two ranks under each library, and check every constant of the standard ABI.",
 )
-@_json_option
+@json_option
 def list_(*, with_check: bool, as_json: bool) -> None:
     """Every MPI library found: on PATH, in modules, conda, Spack, the system's, /opt, and mpiric's own."""
     host = LocalHost()
@@ -61,7 +62,7 @@ def list_(*, with_check: bool, as_json: bool) -> None:
 
 @command.command("install", epilog="\b\nExamples:\n  mpiric mpi install mpich openmpi")
 @click.argument("names", nargs=-1, required=True, metavar="|".join(packages()) + "...")
-@_json_option
+@json_option
 def install_(names: tuple[str, ...], *, as_json: bool) -> None:
     """Bring MPI libraries from PyPI, each into a prefix of its own; prints the prefixes.
 
@@ -87,7 +88,7 @@ def install_(names: tuple[str, ...], *, as_json: bool) -> None:
 
 @command.command("prefix", epilog="\b\nExamples:\n  $(mpiric mpi prefix mpich)/bin/mpicc hello.c -o hello")
 @click.argument("name")
-@_json_option
+@json_option
 def prefix_(name: str, *, as_json: bool) -> None:
     """Print the prefix of one MPI, by name (mpich) or label (mpich-5.0.2)."""
     prefix = prefix_named(LocalHost(), name)
@@ -101,11 +102,15 @@ def prefix_(name: str, *, as_json: bool) -> None:
     "  module use /opt/mpi/mpich-by-openmpi; module load mpich-by-openmpi-5.0.11",
 )
 @click.option(
-    "--for", "family", required=True, metavar="FAMILY", help="ABI of the programs: mpich, openmpi, standard."
+    "--for",
+    "family",
+    required=True,
+    metavar="ABI",
+    help="ABI that the programs were built for: mpich, openmpi, standard.",
 )
-@click.option("--by", "label", required=True, metavar="NAME", help="The library that is to serve them.")
+@click.option("--by", "label", required=True, metavar="NAME", help="MPI library that the programs shall use.")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
-@_json_option
+@json_option
 def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> None:
     """Write a library with the ABI that C programs of one family want, over an MPI of another.
 

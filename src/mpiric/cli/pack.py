@@ -7,9 +7,16 @@ from typing import Any
 
 import click
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, FILE, command_line
+from mpiric.cli._options import (
+    FILE,
+    allow_rounding_of_others,
+    command_line,
+    json_option,
+    store_option,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.images import SQUASHFS, TAR
 from mpiric.model.amount import size
@@ -25,36 +32,36 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--output", "-o", **FILE, help="The file to write; NAME.pack in this directory by default.")
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@click.option("--output", "-o", **FILE, help="File to write. [default: NAME.pack in this directory]")
 @click.option(
     "--format",
     "image_format",
     type=click.Choice([SQUASHFS, TAR]),
-    help="Of the image: SquashFS, which nodes mount, where mksquashfs is here; else tar, which they unpack.",
+    help="Format of the image: squashfs (nodes mount it) or tar (nodes unpack it). [default: squashfs where "
+    "mksquashfs is installed]",
 )
 @click.option(
     "--with",
     "more",
     multiple=True,
     **FILE,
-    help="A file or directory that the program opens by itself: plug-ins, tables.",
+    help="Include this file or directory, which the program opens by itself: plug-ins, tables.",
 )
-@click.option("--glibc", metavar="VERSION", help="Of the oldest target: refuse what is too new for it.")
-@click.option("--recipe", **FILE, help="This recipe and no other.")
-@click.option("--no-recipe", is_flag=True, help="Take none along.")
 @click.option(
-    "--allow-rounding",
-    is_flag=True,
-    help="Also apply another user's recipe that may change the last digits of results.",
+    "--glibc", metavar="VERSION", help="Refuse files that need a newer C library than this version."
 )
-@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--recipe", **FILE, help="Include this recipe.")
+@click.option("--no-recipe", is_flag=True, help="Include no recipe.")
+@allow_rounding_of_others
+@store_option
+@json_option
 @command_line
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Put the program of CMD, its libraries and its recipe into one file that another site's mpirun starts.
+    """Pack CMD and its libraries for the mpirun of another site.
 
-    The C library, drivers and MPI are the site's own.
+    The file contains the program, its libraries and its recipe. The C library, drivers and MPI library are
+    those of the other site.
     """
     request = PackRequest(
         argv=command_line,

@@ -5,11 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._completing import files, one_of
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, FILE
+from mpiric.cli._options import (
+    DIRECTORY,
+    FILE,
+    command_line_or_none,
+    json_option,
+)
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
@@ -41,96 +48,147 @@ _MEASURE = "mpiric place --measure --ranks 1 --json > FILE"
 _KINDS = ("performance", "efficiency", "any")
 
 
-@click.command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--topology",
-    "source",
-    default="",
-    metavar="FILE|SYNTHETIC",
-    shell_complete=files,
-    help="Another machine's topology.",
+@cli_command("place", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@option_group(
+    "Job",
+    click.option(
+        "--ranks", "-n", type=click.IntRange(1, 10_000_000), metavar="N", help="Number of ranks of the job."
+    ),
+    click.option(
+        "--threads",
+        "-t",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Number of threads of each rank.",
+    ),
+    click.option(
+        "--nodes",
+        "-N",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Number of nodes. [default: as many as are needed]",
+    ),
+    click.option(
+        "--hosts", default="", metavar="n[1-4],A,…", help="Names of the nodes, for launchers that need them."
+    ),
+    click.option(
+        "--memory-mib",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="MIB",
+        help="Memory of each rank, for launchers that have an option for it.",
+    ),
+    click.option(
+        "--huge-pages",
+        type=click.Choice(["preferred", "required"]),
+        help="Whether that memory must consist of huge pages.",
+    ),
 )
-@click.option("--ranks", "-n", type=click.IntRange(1, 10_000_000), help="Ranks of the whole job.")
-@click.option("--threads", "-t", type=click.IntRange(min=0), default=0, help="Threads of each rank.")
-@click.option(
-    "--nodes", "-N", type=click.IntRange(min=0), default=0, help="Nodes; as many as needed when not given."
+@option_group(
+    "Placement",
+    click.option(
+        "--policy",
+        default="",
+        metavar="NAME",
+        shell_complete=one_of(policies),
+        help=f"Placement policy: {', '.join(policies())}.",
+    ),
+    click.option(
+        "--bandwidth-bound",
+        is_flag=True,
+        help="Use as many cores of each NUMA domain as its memory bandwidth can serve.",
+    ),
+    click.option(
+        "--bandwidth", "table", **FILE, help="Measured bandwidth, as `place --measure --json` prints it."
+    ),
+    click.option(
+        "--measure", is_flag=True, help="First measure the memory bandwidth of this machine by core count."
+    ),
+    click.option(
+        "--hardware-threads",
+        type=click.Choice([m.value for m in HardwareThreads]),
+        default="core",
+        show_default=True,
+        help="Hardware threads that a thread gets: all of its core (core), the first of its core (one), or "
+        "one of all hardware threads (all).",
+    ),
+    click.option(
+        "--leave-cores",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Number of cores of each node that are left to the system.",
+    ),
+    click.option(
+        "--core-kind",
+        type=click.Choice(_KINDS),
+        help="Cores to use of a CPU that has performance and efficiency cores.",
+    ),
 )
-@click.option(
-    "--hosts", default="", metavar="n[1-4],A,…", help="Names of the nodes, for launchers that want them."
+@option_group(
+    "Input and output",
+    click.option(
+        "--topology",
+        "source",
+        default="",
+        metavar="FILE|SYNTHETIC",
+        shell_complete=files,
+        help="Topology of another machine: an XML file of hwloc, or a synthetic description.",
+    ),
+    click.option(
+        "--rankfile",
+        default="",
+        metavar="FILE",
+        shell_complete=files,
+        help="Take the placement from this rankfile of Open MPI.",
+    ),
+    click.option(
+        "--rankfile-numbers",
+        type=click.Choice([each.value for each in Numbers]),
+        default="cores",
+        show_default=True,
+        help="What the numbers of the rankfile count; 'kernel' is for rmaps_rank_file_physical.",
+    ),
+    click.option(
+        "--launcher",
+        default="",
+        metavar="NAME",
+        shell_complete=one_of(placing_launchers),
+        help="Print the command line of this launcher only.",
+    ),
+    click.option(
+        "--write",
+        "directory",
+        **DIRECTORY,
+        help="Write the rankfiles to this directory; with --hosts, the host file of each launcher, too.",
+    ),
+    click.option("--svg", **FILE, help="Write a picture of the placement."),
+    json_option,
 )
-@click.option(
-    "--policy",
-    default="",
-    metavar="NAME",
-    shell_complete=one_of(policies),
-    help=f"One of {', '.join(policies())}.",
+@option_group(
+    "Check a running command",
+    click.option(
+        "--verify",
+        "verifies",
+        is_flag=True,
+        help="Run CMD, and report where its threads and its memory are.",
+    ),
+    click.option(
+        "--first-touch",
+        is_flag=True,
+        help="With --verify, find memory that one thread placed and other threads use.",
+    ),
+    click.option(
+        "--limit", default="10s", show_default=True, metavar="TIME", help="With --verify, end CMD after this."
+    ),
 )
-@click.option("--bandwidth-bound", is_flag=True, help="Memory bandwidth is what the program lacks.")
-@click.option("--bandwidth", "table", **FILE, help="A measurement, as --measure --json prints it.")
-@click.option("--measure", is_flag=True, help="Measure this machine's bandwidth over subsets of cores first.")
-@click.option(
-    "--hardware-threads",
-    type=click.Choice([m.value for m in HardwareThreads]),
-    default="core",
-    help="A core for each thread, its first hardware thread only, or a program's thread on all of them.",
-)
-@click.option(
-    "--leave-cores", type=click.IntRange(min=0), default=0, help="Cores of each node left to the system."
-)
-@click.option(
-    "--core-kind", type=click.Choice(_KINDS), help="Of a CPU with performance and efficiency cores."
-)
-@click.option(
-    "--memory-mib",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Memory of a rank, where the launcher has a word for it.",
-)
-@click.option("--huge-pages", type=click.Choice(["preferred", "required"]), help="For that memory.")
-@click.option(
-    "--launcher",
-    default="",
-    metavar="NAME",
-    shell_complete=one_of(placing_launchers),
-    help="Print the line for this launcher only.",
-)
-@click.option(
-    "--rankfile",
-    default="",
-    metavar="FILE",
-    shell_complete=files,
-    help="Take the plan from Open MPI's rankfile.",
-)
-@click.option(
-    "--rankfile-numbers",
-    type=click.Choice([each.value for each in Numbers]),
-    default="cores",
-    help="What its numbers count; of the kernel: with rmaps_rank_file_physical.",
-)
-@click.option(
-    "--write",
-    "directory",
-    **DIRECTORY,
-    help="Write rankfiles there, and with --hosts each launcher's host file.",
-)
-@click.option("--svg", **FILE, help="Write a picture.")
-@click.option(
-    "--verify", "verifies", is_flag=True, help="Run CMD and compare where its threads and memory are."
-)
-@click.option(
-    "--first-touch",
-    is_flag=True,
-    help="With --verify: look for memory placed by one thread and used by others.",
-)
-@click.option(
-    "--limit", default="10s", show_default=True, metavar="TIME", help="CMD is watched for so long at most."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="[-- CMD]")
+@command_line_or_none
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Plan which hardware threads each rank and thread gets, and print it for every launcher.
+    """Plan the placement of ranks and threads for every launcher.
 
-    With --verify, run CMD and say where it really sits: status 122 when something is wrong.
+    With --verify, CMD runs, and the exit status is 122 if its threads or memory are misplaced.
     """
     if given["verifies"] or command_line:
         return _verify(command_line, given)

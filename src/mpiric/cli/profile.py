@@ -6,11 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 from rich.console import Console
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import command_line, mpi_option
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    command_line,
+    mpi_option,
+)
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import WIDTH_OF_FILES, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
@@ -38,50 +44,62 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--output",
-    "-o",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Directory of record and report, on a file system that all nodes share; a new one in the working "
-    "directory otherwise. The record of an earlier profile in it is replaced.",
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@option_group(
+    "What is recorded",
+    click.option(
+        "--for",
+        "limit",
+        metavar="TIME",
+        help="End the run after this time (90s, 10m) and keep what was recorded.",
+    ),
+    click.option("--call-sites", is_flag=True, help="Record the addresses from which MPI is called."),
+    click.option(
+        "--imbalance",
+        is_flag=True,
+        help="Measure waiting time by a barrier before each blocking collective.",
+    ),
+    click.option("--no-io", is_flag=True, help="Do not record POSIX I/O."),
+    click.option(
+        "--regions",
+        type=click.Choice(["levels", "names"]),
+        help="Meaning of MPI_Pcontrol for phases: the level is the number of the phase, or levels 1 and -1 "
+        "are followed by the name of the phase.",
+    ),
+    mpi_option,
+    click.option(
+        "--abi",
+        type=click.Choice([family.value for family in AbiFamily]),
+        help="ABI of the MPI library, where neither the launcher nor the executable shows it.",
+    ),
 )
-@click.option(
-    "--for",
-    "limit",
-    metavar="TIME",
-    help="End the run after that long (90s, 10m) and keep what was recorded until then.",
+@option_group(BATCH_JOBS, submit_options)
+@option_group(
+    "Output",
+    click.option(
+        "--output",
+        "-o",
+        "directory",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Directory of record and report, on a file system that all nodes share. A record of an earlier "
+        "profile in it is replaced. [default: a new directory in the current one]",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="Write the report and print nothing."),
+    click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print the result as one JSON object; the output of the program goes to stderr.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Print the command as it would be run, and run nothing."),
 )
-@click.option("--call-sites", is_flag=True, help="Record from where in the program MPI is called.")
-@click.option(
-    "--imbalance", is_flag=True, help="Measure waiting by a barrier before each blocking collective."
-)
-@click.option("--no-io", is_flag=True, help="Do not record POSIX I/O.")
-@click.option(
-    "--regions",
-    type=click.Choice(["levels", "names"]),
-    help="How MPI_Pcontrol bounds phases: by level number, or by a name after level 1 and -1.",
-)
-@mpi_option
-@click.option(
-    "--abi",
-    type=click.Choice([family.value for family in AbiFamily]),
-    help="Family of the MPI library, when neither launcher nor executable tell.",
-)
-@submit_options
-@click.option("--quiet", "-q", is_flag=True, help="Write the report and print nothing.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on stdout; the program's goes to stderr."
-)
-@click.option("--dry-run", is_flag=True, help="Print the command as it would be run; run nothing.")
 @command_line
 def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
-    """Run CMD once, recorded, and say where its time went and what to do about it.
+    """Run CMD once and report where its time goes.
 
-    Input, output and exit status are the program's own. The summary goes to stdout when that is a terminal
-    and to stderr otherwise; DIR/report.html is the whole story.
+    Input, output and exit status are those of the program. The summary goes to stdout if that is a terminal,
+    and to stderr otherwise. The full report is DIR/report.html.
     """
     refuse_unsubmitted(given)
     request = ProfileRequest(

@@ -4,25 +4,32 @@ from pathlib import Path
 
 import click
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
+from mpiric.cli._options import (
+    json_option,
+)
 from mpiric.cli._placement_json import job_json
 from mpiric.host.facts.local import LocalHost
 from mpiric.report.placement_verdict import verdict_text
 from mpiric.workflows.placement.ps import look
 
 
-@click.command(
+@cli_command(
     "ps",
     epilog="\b\nExamples:\n"
     "  mpiric ps               every MPI job on this node\n"
-    "  mpiric ps 4711          the job that process 4711 belongs to, or launches\n"
+    "  mpiric ps 4711          the job that process 4711 belongs to or has launched\n"
     "  mpiric ps 98765         job 98765 of the scheduler\n"
     "  mpiric ps --json | jq .findings",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@json_option
 @click.argument("which", required=False, default="", metavar="[PID|JOB]")
 def command(*, which: str, as_json: bool) -> None:
-    """Show where ranks, threads and memory of running jobs are and what is wrong; disturbs nothing."""
+    """Show where the ranks and memory of running jobs are.
+
+    Nothing is started in the jobs and nothing is changed.
+    """
     checked = look(LocalHost(), which, str(Path.cwd()))
     if as_json:
         print_json(job_json(checked.processes, checked.findings))

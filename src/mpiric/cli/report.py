@@ -6,8 +6,13 @@ from pathlib import Path
 import click
 
 from mpiric import __version__
+from mpiric.cli._command import cli_command
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, FILE
+from mpiric.cli._options import (
+    DIRECTORY,
+    FILE,
+    json_option,
+)
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.files import is_directory
@@ -41,15 +46,16 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
-@click.option("--csv", "csv_directory", **DIRECTORY, help="Write the tables there.")
-@click.option("--html", "page", **FILE, help="Page of a comparison, or of policies.")
+@cli_command(epilog=_EPILOG)
+@json_option
+@click.option("--csv", "csv_directory", **DIRECTORY, help="Write the tables of a record as CSV files.")
+@click.option("--html", "page", **FILE, help="Write a comparison, or algorithm policies, as a page.")
 @click.option(
     "--export",
     "export_directory",
     **DIRECTORY,
-    help="Write a policy there: merged, as the runtime reads it, and in the MPI library's own form.",
+    help="Merge algorithm policies and write them, in the format of the runtime and in that of the MPI "
+    "library.",
 )
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR|POLICY…", required=True)
 def command(
@@ -60,7 +66,11 @@ def command(
     page: Path | None,
     export_directory: Path | None,
 ) -> None:
-    """Explain the record that `mpiric profile` left in DIR, compare two, or show collective policies."""
+    """Show, compare or export records of `mpiric profile`.
+
+    With one record DIR, its report is written anew. With two, the changes from the first to the second are
+    shown. Algorithm policies are shown, merged and exported.
+    """
     if all(is_learned_policy(record) for record in records):
         _policies(records, page, export_directory, as_json=as_json)
         return

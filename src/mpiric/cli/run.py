@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._completing import list_of, settings
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY, FILE, command_line, mpi_option
+from mpiric.cli._options import (
+    FILE,
+    allow_rounding_of_others,
+    command_line,
+    mpi_option,
+    store_option,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
@@ -20,6 +28,7 @@ from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.looked_at import run_looked_at
 from mpiric.workflows.run.run import PreparedRun, prepare
 
+_LEARNING, _ORDER = "Collective algorithms", "Order of ranks"  # titles of option groups
 _EPILOG = """\b
 Examples:
   mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or as it is
@@ -32,85 +41,97 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option("--recipe", **FILE, help="This recipe and no other.")
-@click.option("--no-recipe", is_flag=True, help="Apply none.")
-@click.option(
-    "--allow-rounding",
-    is_flag=True,
-    help="Also apply another user's recipe that may change the last digits of results.",
+@cli_command(
+    epilog=_EPILOG, context_settings={"allow_interspersed_args": False}, help_all=(_LEARNING, _ORDER)
 )
-@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
-@mpi_option
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KNOB=VALUE",
-    shell_complete=settings,
-    help="Set a knob by hand.",
+@option_group(
+    "What is applied",
+    click.option("--recipe", **FILE, help="Apply this recipe. [default: the saved one that fits CMD]"),
+    click.option("--no-recipe", is_flag=True, help="Apply no recipe."),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KNOB=VALUE",
+        shell_complete=settings,
+        help="Set a knob. It replaces the value of the recipe.",
+    ),
+    mpi_option,
+    allow_rounding_of_others,
+    click.option(
+        "--explore",
+        is_flag=True,
+        help="Let the production jobs of one program, input and size run in turn with the recipe and as they "
+        "are, and compare them; see `mpiric history --explore`.",
+    ),
 )
-@click.option(
-    "--rank-order",
-    **FILE,
-    help="Put each rank into the slot that its line names, as `mpiric map --out FILE` writes it.",
+@option_group(
+    _LEARNING,
+    click.option(
+        "--policy",
+        **FILE,
+        help="Choose collective algorithms by this policy. With --policy-out, learn what it does not cover.",
+    ),
+    click.option(
+        "--policy-out",
+        **FILE,
+        help="Learn the best collective algorithms while the program runs, and save them to this file.",
+    ),
+    click.option(
+        "--no-reprove",
+        is_flag=True,
+        help="Follow the policy even where the library's own choice is faster here.",
+    ),
+    click.option(
+        "--learn-at-most",
+        metavar="SHARE",
+        help="Share of the time in collectives that learning may cost. [default: 1%]",
+    ),
+    click.option(
+        "--learn-only",
+        shell_complete=list_of(lambda: sorted(COLLECTIVES)),
+        metavar="NAME,…",
+        help="Learn only these collectives, for example those that cost most in `mpiric profile`.",
+    ),
+    click.option(
+        "--learn-ranks",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Learn only on communicators of at least N ranks.",
+    ),
+    click.option(
+        "--reproducible",
+        is_flag=True,
+        help="Use only algorithms that reduce in the same order in every run and on every rank.",
+    ),
 )
-@click.option(
-    "--honour-reorder",
-    is_flag=True,
-    help="Have MPI_Cart_create and its like put neighbours on one node where the program lets them reorder.",
+@option_group(
+    _ORDER,
+    click.option(
+        "--rank-order",
+        **FILE,
+        help="Place each rank on the slot that its line names, as `mpiric map --out FILE` writes it.",
+    ),
+    click.option(
+        "--honour-reorder",
+        is_flag=True,
+        help="Let MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create place neighbours on one node "
+        "where the program allows to reorder ranks.",
+    ),
 )
-@click.option(
-    "--policy",
-    **FILE,
-    help="Collective algorithms by this policy; with --policy-out, learn what it does not cover.",
+@option_group(
+    "Output",
+    click.option("--quiet", "-q", is_flag=True, help="Do not print what is applied."),
+    click.option("--dry-run", is_flag=True, help="Print the command and environment, and run nothing."),
+    click.option("--json", "as_json", is_flag=True, help="With --dry-run, print one JSON object."),
+    store_option,
 )
-@click.option(
-    "--no-reprove",
-    is_flag=True,
-    help="Obey the policy also where its choice is slower than the library's own here.",
-)
-@click.option(
-    "--policy-out",
-    **FILE,
-    help="Learn the best collective algorithms while the program runs, and save them here.",
-)
-@click.option(
-    "--learn-at-most",
-    metavar="SHARE",
-    help="Let learning and proving again lose this share of the time in collectives; 1% unless said.",
-)
-@click.option(
-    "--learn-only",
-    shell_complete=list_of(lambda: sorted(COLLECTIVES)),
-    metavar="NAME,…",
-    help="Learn these collectives alone: those that `mpiric profile` shows to cost most.",
-)
-@click.option(
-    "--learn-ranks",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Learn on communicators of N ranks and more alone.",
-)
-@click.option(
-    "--reproducible",
-    is_flag=True,
-    help="Only collective algorithms that reduce in the same order on every run and rank.",
-)
-@click.option(
-    "--explore",
-    is_flag=True,
-    help="Make this job evidence: jobs of one program, input and size run in turn with the recipe and as "
-    "they are; see `mpiric history --explore`.",
-)
-@click.option("--quiet", "-q", is_flag=True, help="Do not say what is applied.")
-@click.option("--dry-run", is_flag=True, help="Print the command and environment; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON object.")
 @command_line
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Run CMD with the saved recipe that fits program, machine and MPI, or say why none does.
+    """Run CMD with the saved recipe that fits it.
 
-    The exit status is the program's own.
+    A recipe fits the program, the machine and the MPI library. Where none fits, CMD runs as it is, and the
+    reason is printed. The exit status is that of the program.
     """
     request = RunRequest(
         argv=command_line,

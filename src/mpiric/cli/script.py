@@ -6,10 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import as_json, print_json
-from mpiric.cli._options import COUNT, FILE
+from mpiric.cli._options import (
+    COUNT,
+    FILE,
+    allow_rounding_of_others,
+)
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole
 from mpiric.model.batch import NodeShape
@@ -29,57 +35,89 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--scheduler",
-    type=click.Choice(list(batch_schedulers())),
-    help="Whose script; by default the one that is here, else Slurm.",
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@option_group(
+    "Size",
+    click.option("--nodes", "-N", **COUNT, help="Number of nodes."),
+    click.option("--ranks", "-n", **COUNT, help="Number of MPI ranks of the job."),
+    click.option("--ranks-per-node", **COUNT, help="Number of ranks per node. [default: as many as fit]"),
+    click.option("--threads", "-t", **COUNT, default=1, help="Number of threads of each rank."),
+    click.option(
+        "--bandwidth-bound",
+        is_flag=True,
+        help="Use every second core only, since half of them saturate the memory bandwidth.",
+    ),
+    click.option(
+        "--gpus-per-node", **COUNT, help="Number of GPUs of each node; each rank is bound to one of them."
+    ),
+    click.option(
+        "--node",
+        "shape",
+        metavar="SxC[xT]",
+        help="Shape of a node: sockets x cores per socket x hardware threads per core.",
+    ),
 )
-@click.option("--nodes", "-N", **COUNT, help="Nodes.")
-@click.option("--ranks", "-n", **COUNT, help="MPI ranks in all.")
-@click.option("--ranks-per-node", **COUNT, help="As many as fit, by default.")
-@click.option("--threads", "-t", type=click.IntRange(min=1), default=1, metavar="N", help="Of each rank.")
-@click.option("--bandwidth-bound", is_flag=True, help="Every second core: half of them saturate the memory.")
-@click.option("--gpus-per-node", **COUNT, help="GPUs of each node; each rank is bound to one of them.")
-@click.option(
-    "--node", "shape", metavar="SxC[xT]", help="Sockets, cores of each, hardware threads of each core."
+@option_group(
+    "Job",
+    click.option(
+        "--scheduler",
+        type=click.Choice(list(batch_schedulers())),
+        help="Scheduler of the script. [default: the one that is installed, else slurm]",
+    ),
+    click.option("--partition", "-p", default="", metavar="NAME", help="Partition or queue of the job."),
+    click.option("--account", "-A", default="", metavar="NAME", help="Account or project that is charged."),
+    click.option(
+        "--time",
+        default="",
+        metavar="TIME",
+        help="Time limit in the scheduler's format; for Slurm: 30, 2:00:00, 1-12.",
+    ),
+    click.option(
+        "--job-name", "-J", default="", metavar="NAME", help="Name of the job. [default: the program's name]"
+    ),
+    click.option(
+        "--directive",
+        multiple=True,
+        metavar="OPTION",
+        help="Further option of the scheduler: --directive=--qos=normal.",
+    ),
+    click.option(
+        "--setup",
+        multiple=True,
+        metavar="LINE",
+        help="Line of shell code before the launch, such as 'module load x'.",
+    ),
+    click.option(
+        "--shebang",
+        default="",
+        metavar="LINE",
+        help="First line of the script: '#!/bin/bash -l', or zsh, csh, fish, python.",
+    ),
+    click.option(
+        "--mpi",
+        default="",
+        metavar="TYPE",
+        help="Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
+        "the one that the program's library needs]",
+    ),
+    click.option("--defaults", **FILE, help="File with the defaults of the site. [default: $MPIRIC_SITE]"),
+    click.option("--recipe", **FILE, help="Include the settings of this recipe."),
+    allow_rounding_of_others,
 )
-@click.option("--partition", "-p", default="", help="Which nodes: partition or queue.")
-@click.option("--account", "-A", default="", help="Who pays.")
-@click.option(
-    "--time", default="", metavar="TIME", help="As the scheduler writes it; for Slurm: 30, 2:00:00, 1-12."
+@option_group(
+    "Output",
+    click.option("--output", "-o", **FILE, help="Write the script to this file."),
+    click.option(
+        "--no-check", is_flag=True, help="Do not let the scheduler check the script (sbatch --test-only)."
+    ),
+    click.option("--json", "json_wanted", is_flag=True, help="Print the result as one JSON object."),
 )
-@click.option("--job-name", "-J", default="", help="The program's name by default.")
-@click.option("--directive", multiple=True, metavar="OPTION", help="A further one: --directive=--qos=normal.")
-@click.option(
-    "--setup", multiple=True, metavar="LINE", help="A line before the launch, such as 'module load x'."
-)
-@click.option(
-    "--shebang", default="", metavar="LINE", help="First line: '#!/bin/bash -l', zsh, csh, fish, python."
-)
-@click.option(
-    "--mpi",
-    default="",
-    metavar="TYPE",
-    help="For srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI); by default as the program's "
-    "library needs it.",
-)
-@click.option("--defaults", **FILE, help="The site's; else $MPIRIC_SITE.")
-@click.option("--recipe", **FILE, help="Its settings are included.")
-@click.option(
-    "--allow-rounding",
-    is_flag=True,
-    help="Also apply another user's recipe that may change the last digits of results.",
-)
-@click.option("--no-check", is_flag=True, help="Do not let the scheduler test it (sbatch --test-only).")
-@click.option("--output", "-o", **FILE, help="Write it here.")
-@click.option("--json", "json_wanted", is_flag=True, help="One JSON object on stdout.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD", required=True)
 def command(command_line: tuple[str, ...], **given: Any) -> int:
-    """Write a job script that runs CMD, a program or your own launch line, with each line explained.
+    """Write a job script that runs CMD, with explanations.
 
-    The scheduler, where there is one, checks whether it would take the script; if not, the exit status is
-    not 0.
+    CMD is a program or your own launch line. The installed scheduler checks whether it would accept the
+    script; the exit status is 0 only if it would.
     """
     written = script(_request(command_line, given), LocalHost())
     if given["output"] is not None:

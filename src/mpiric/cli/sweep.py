@@ -6,11 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 from rich.console import Console
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._completing import files, list_of
 from mpiric.cli._json import print_json
-from mpiric.cli._options import DIRECTORY
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    DIRECTORY,
+    json_option,
+)
 from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
     array_options,
@@ -55,53 +61,91 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     return tuple(part for part in (value or "").split(",") if part)
 
 
-@click.command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--collectives",
-    callback=_list,
-    metavar="NAME,…",
-    shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
-    help=f"Default: {', '.join(USUAL)}; with --profile what it has. Others: exscan, scan, and the "
-    "nonblocking form of each (iallreduce, …), from start to completion. Groups: usual, nonblocking, all.",
+@cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
+@option_group(
+    "What is measured",
+    click.option(
+        "--collectives",
+        callback=_list,
+        metavar="NAME,…",
+        shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
+        help="Collectives or groups of them: usual, nonblocking, all. [default: usual, or with --profile "
+        f"those of the record] usual: {', '.join(USUAL)}. nonblocking: iallreduce and its like, from start "
+        "to completion.",
+    ),
+    click.option(
+        "--sizes",
+        default="4:4M",
+        show_default=True,
+        metavar="LOW:HIGH",
+        help="Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. Sizes of blocks end at "
+        "64 MiB for all ranks together.",
+    ),
+    click.option(
+        "--ranks",
+        callback=_list,
+        metavar="N,…",
+        help="Communicator sizes. [default: all ranks, half of them, … 2]",
+    ),
+    click.option(
+        "--per-node",
+        callback=_list,
+        metavar="N,…",
+        help="Numbers of ranks per node. [default: one, and all]",
+    ),
+    click.option(
+        "--profile",
+        "record",
+        **DIRECTORY,
+        help="Measure only calls and sizes of this record of `mpiric profile`.",
+    ),
+    click.option(
+        "--own/--no-own", default=True, show_default=True, help="Whether to measure mpiric's own algorithms."
+    ),
+    click.option(
+        "--thorough",
+        is_flag=True,
+        help="Measure every algorithm and parameter instead of the usual ones.",
+    ),
 )
-@click.option(
-    "--sizes",
-    default="4:4M",
-    show_default=True,
-    metavar="LOW:HIGH",
-    help="Powers of two between these; or a list 8,1K,3000. Of blocks up to 64 MiB for all ranks together.",
+@option_group(
+    "How long",
+    click.option("--budget", metavar="TIME", help="Time limit of the measurements: 90s, 10m, 1h30m."),
+    click.option(
+        "--seconds",
+        type=click.FloatRange(min=1e-4),
+        default=0.05,
+        show_default=True,
+        metavar="S",
+        help="Seconds of measuring for each algorithm and size.",
+    ),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Continue the sweep of that directory. Options that are not given are those of the earlier "
+        "call.",
+    ),
 )
-@click.option("--ranks", callback=_list, metavar="N,…", help="Communicator sizes; default all, half, … 2.")
-@click.option(
-    "--per-node", callback=_list, metavar="N,…", help="Ranks a node; default one, and as many as there are."
+@option_group(BATCH_JOBS, submit_options, array_options)
+@option_group(
+    "Output",
+    click.option(
+        "--out",
+        "-o",
+        "directory",
+        **DIRECTORY,
+        default=Path("mpiric-sweep"),
+        show_default=True,
+        help="Directory of the measurements, the policy and the exports.",
+    ),
+    click.option(
+        "--site", is_flag=True, help=f"Also write the policy to {SITE}, for every user's `mpiric run`."
+    ),
+    json_option,
+    click.option(
+        "--dry-run", is_flag=True, help="Print what would be measured and what it costs, and run nothing."
+    ),
 )
-@click.option(
-    "--profile", "record", **DIRECTORY, help="Only calls and sizes that this record of `mpiric profile` has."
-)
-@click.option("--own/--no-own", default=True, show_default=True, help="Also mpiric's own algorithms.")
-@click.option("--thorough", is_flag=True, help="Every algorithm and parameter, not only the usual ones.")
-@click.option("--seconds", type=click.FloatRange(min=1e-4), default=0.05, show_default=True, help="A point.")
-@click.option("--budget", metavar="TIME", help="Measure for no longer than this: 90s, 10m, 1h30m.")
-@click.option(
-    "--out",
-    "-o",
-    "directory",
-    type=click.Path(path_type=Path),
-    default=Path("mpiric-sweep"),
-    show_default=True,
-    metavar="DIR",
-    help="Where measurements, policy and exports go.",
-)
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on with the sweep in that directory, with its options where none are given.",
-)
-@submit_options
-@array_options
-@click.option("--site", is_flag=True, help=f"Also write the policy to {SITE}, for everybody's `mpiric run`.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--dry-run", is_flag=True, help="Print what would be measured and what it costs.")
 @click.argument(
     "launch_line",
     nargs=-1,
@@ -111,10 +155,10 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     required=True,
 )
 def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001
-    """Measure the collectives of an MPI library on this cluster and write the policy of the best.
+    """Measure collectives and write a policy of the best algorithms.
 
-    LAUNCHER is a launch line without a program, over the nodes to tune for. The sweep measures where it is
-    unsure which algorithm is best, not the whole grid.
+    LAUNCHER is a launch line without a program, for the nodes of the policy. The sweep measures only where it
+    is uncertain which algorithm is best, not the whole grid of sizes and algorithms.
     """
     if options["resume"]:
         options = _with_earlier_options(launch_line, options)

@@ -7,11 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import click
+from cloup import option_group
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._completing import knob_names
 from mpiric.cli._input import piped_input
 from mpiric.cli._json import print_json
-from mpiric.cli._options import COUNT, DIRECTORY, FILE, command_line, mpi_option
+from mpiric.cli._options import (
+    BATCH_JOBS,
+    COUNT,
+    DIRECTORY,
+    FILE,
+    command_line,
+    confidence_option,
+    in_place_option,
+    json_option,
+    minimum_effect_option,
+    mpi_option,
+    store_option,
+)
 from mpiric.cli._progress import Progress
 from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
@@ -60,6 +74,7 @@ Examples:
 
 
 _NOT_KEPT = set("submit resume store into round_number command_line mpi_label as_json dry_run".split())
+_SETTINGS, _CRITERIA, _LONG, _FILES = "More settings", "Comparison and proof", "Long programs", "Files"
 _OF_SUBMISSION = ("job_options", "array", "slice_time")
 
 
@@ -68,146 +83,186 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     return tuple(name for value in values for name in value.split(",") if name)
 
 
-@click.command(
-    epilog=_EPILOG, context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False}
+@cli_command(
+    epilog=_EPILOG,
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+    help_all=(_SETTINGS, _CRITERIA, _LONG, _FILES, BATCH_JOBS),
 )
-@click.option(
-    "--budget",
-    default="10m",
-    show_default=True,
-    metavar="TIME",
-    help="Time for it all: 90s, 10m, 1h30m.",
+@option_group(
+    "How long",
+    click.option(
+        "--budget",
+        default="10m",
+        show_default=True,
+        metavar="TIME",
+        help="Time limit of the whole tune: 90s, 10m, 1h30m.",
+    ),
+    click.option("--max-runs", **COUNT, help="Maximum number of runs."),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Continue the interrupted tune of this command. Options that are not given are those of the "
+        "interrupted tune.",
+    ),
 )
-@click.option("--max-runs", **COUNT, help="Runs at the most.")
-@click.option(
-    "--only",
-    multiple=True,
-    callback=_names,
-    shell_complete=knob_names,
-    metavar="KNOB,…",
-    help="Only these knobs or families.",
+@option_group(
+    "What may change",
+    click.option(
+        "--only",
+        multiple=True,
+        callback=_names,
+        shell_complete=knob_names,
+        metavar="KNOB,…",
+        help="Try only these knobs or families of knobs.",
+    ),
+    click.option(
+        "--without",
+        multiple=True,
+        callback=_names,
+        shell_complete=knob_names,
+        metavar="KNOB,…",
+        help="Do not try these knobs or families of knobs.",
+    ),
+    mpi_option,
 )
-@click.option(
-    "--without",
-    multiple=True,
-    callback=_names,
-    shell_complete=knob_names,
-    metavar="KNOB,…",
-    help="Leave these alone.",
+@option_group(
+    "What counts as faster",
+    click.option(
+        "--objective",
+        default="wall",
+        show_default=True,
+        metavar="WHAT",
+        help="Quantity to minimise: wall (time of the whole run), main (time from MPI_Init to MPI_Finalize), "
+        "core-hours, io (time in files of the slowest rank), output:REGEX (a number that the program "
+        "prints) or command:CMD (the last number that CMD prints).",
+    ),
+    click.option("--maximise", is_flag=True, help="Maximise the objective instead of minimising it."),
+    click.option(
+        "--check",
+        "check_command",
+        default="",
+        metavar="CMD",
+        help="Command that accepts the results of a run with status 0 and rejects them otherwise. It runs in "
+        "the directory of the run; $MPIRIC_STDOUT and $MPIRIC_ORIGINAL_STDOUT name the outputs.",
+    ),
 )
-@click.option(
-    "--objective",
-    default="wall",
-    show_default=True,
-    metavar="WHAT",
-    help="wall, main (from MPI_Init to MPI_Finalize), core-hours, io (in files, of the slowest rank), "
-    "output:REGEX (a number it prints) or command:CMD (its last number).",
+@option_group(
+    _SETTINGS,
+    click.option(
+        "--vary-ranks",
+        is_flag=True,
+        help="Also try other numbers of ranks, with the number of threads adjusted.",
+    ),
+    click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes."),
+    click.option(
+        "--allow-rounding",
+        is_flag=True,
+        help="Also try settings that may change the last digits of results.",
+    ),
+    click.option(
+        "--allow-late",
+        is_flag=True,
+        help="Also try settings that delay when data or time stamps of files become visible.",
+    ),
+    click.option(
+        "--allow-relayout",
+        is_flag=True,
+        help="Also try settings that store the bytes of files in other files or places.",
+    ),
+    click.option(
+        "--try-all",
+        is_flag=True,
+        help="Also try knobs that cannot affect what the command was observed to do.",
+    ),
+    click.option(
+        "--advice",
+        **DIRECTORY,
+        help="Try the settings that `mpiric profile` advises in this record first.",
+    ),
+    click.option(
+        "--site",
+        is_flag=True,
+        help="Search for defaults that suit every program, and write them as files for an administrator to "
+        "install (openmpi-mca-params.conf, modulefile, shell snippet).",
+    ),
+    click.option("--seed", type=int, default=0, help="Seed of the random order of trials."),
 )
-@click.option("--maximise", is_flag=True, help="The objective's number is to be large.")
-@click.option(
-    "--check",
-    "check_command",
-    default="",
-    metavar="CMD",
-    help="Your own judge of a run's answer: runs in its directory, says no by a non-zero status; "
-    "finds the output under $MPIRIC_STDOUT and the original's under $MPIRIC_ORIGINAL_STDOUT.",
+@option_group(
+    _CRITERIA,
+    click.option("--no-check", is_flag=True, help="Do not compare the output with the original output."),
+    click.option(
+        "--ignore-lines",
+        default="",
+        metavar="REGEX",
+        help="Do not compare lines of output and text files that match this regular expression.",
+    ),
+    confidence_option,
+    minimum_effect_option,
 )
-@click.option("--no-check", is_flag=True, help="Do not compare output with the original's.")
-@click.option(
-    "--ignore-lines",
-    default="",
-    metavar="REGEX",
-    help="Do not compare lines of output and text files in which this regular expression matches.",
+@option_group(
+    _LONG,
+    click.option(
+        "--mark",
+        metavar="MARK",
+        help="Step marker: end runs at it, and compare the time between two of them. Either a call as "
+        "`mpiric profile --json` names it (allreduce@app+0x48f2) or a line of output (stdout:REGEX).",
+    ),
+    click.option("--after", metavar="TIME", help="Ignore steps before this time of a run: 10m."),
+    click.option(
+        "--length",
+        metavar="TIME",
+        help="Minimise the forecast time of a run that takes this long with the original settings: 2h.",
+    ),
+    click.option(
+        "--to-the-end",
+        is_flag=True,
+        help="Run the program to its end, even where step markers would allow to stop earlier.",
+    ),
+    click.option(
+        "--finish",
+        is_flag=True,
+        help="After a tune with step markers, run original and answer to their ends and compare them. This "
+        "time does not count in --budget.",
+    ),
+    click.option(
+        "--reference",
+        **DIRECTORY,
+        help="With --finish, compare with the files that a whole run left in DIR and its output in "
+        "DIR/stdout.",
+    ),
 )
-@click.option("--allow-rounding", is_flag=True, help="Also try what may change the last digits of results.")
-@click.option(
-    "--allow-late",
-    is_flag=True,
-    help="Also try what leaves files as they are but lets bytes or times of files be seen later.",
+@option_group(
+    _FILES,
+    in_place_option,
+    click.option(
+        "--io-budget",
+        metavar="SIZE",
+        help="Maximum number of bytes that all runs may write: 20GiB, or a share of the free space. "
+        "[default: 5%]",
+    ),
+    click.option(
+        "--warm",
+        is_flag=True,
+        help="Leave input files in the page cache when file settings are tuned, instead of reading them from "
+        "the file servers in every run.",
+    ),
 )
-@click.option(
-    "--allow-relayout",
-    is_flag=True,
-    help="Also try what puts bytes into other files or places.",
+@option_group(BATCH_JOBS, submit_options, array_options)
+@option_group(
+    "Output",
+    click.option("--output", "-o", **FILE, help="Save the recipe to this file, too."),
+    store_option,
+    json_option,
+    click.option("--dry-run", is_flag=True, help="Print what would be run and tried, and run nothing."),
 )
-@click.option("--vary-ranks", is_flag=True, help="Also try other numbers of ranks, with threads to match.")
-@click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes.")
-@click.option(
-    "--site",
-    is_flag=True,
-    help="Set only what holds for every program, and write it as the library's own defaults "
-    "(openmpi-mca-params.conf, modulefile, shell snippet) for an administrator to put in place.",
-)
-@click.option(
-    "--try-all", is_flag=True, help="Also try what cannot matter to what the command was seen to do."
-)
-@click.option(
-    "--io-budget",
-    metavar="SIZE",
-    help="Bytes that all runs together may write: 20GiB, or a share of what is left. [default: 5%]",
-)
-@click.option(
-    "--warm",
-    is_flag=True,
-    help="Where files are tuned: leave inputs in the page cache, instead of reading them from the servers.",
-)
-@click.option("--in-place", is_flag=True, help="Run in the directory itself instead of copies of it.")
-@click.option(
-    "--to-the-end",
-    is_flag=True,
-    help="Run a long program to its end too, not only to a mark among its steps, whatever the budget.",
-)
-@click.option(
-    "--mark",
-    metavar="MARK",
-    help="End runs at this mark, and compare the time from one to the next: a call (allreduce@app+0x48f2, as "
-    "`mpiric profile --json` names them) or a line (stdout:REGEX).",
-)
-@click.option("--after", metavar="TIME", help="Look at no steps before this time of a run: 10m.")
-@click.option("--length", metavar="TIME", help="Tune the forecast of a run that takes so long as it is: 2h.")
-@click.option(
-    "--finish",
-    is_flag=True,
-    help="Where runs end at a mark: run the answer to its end too, and compare it with a whole run of the "
-    "command as it is; not counted in --budget.",
-)
-@click.option(
-    "--reference",
-    **DIRECTORY,
-    help="With --finish: compare with what a whole run has left in DIR, its output in DIR/stdout.",
-)
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on with the interrupted tune of this command, with its options where none are given.",
-)
-@click.option("--store", **DIRECTORY, help="Where tunes are kept.")
-@click.option("--output", "-o", **FILE, help="Save the recipe here too.")
-@click.option("--confidence", type=float, default=0.99, show_default=True, help="Of the proof's verdict.")
-@click.option(
-    "--minimum-effect",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Do not call less.",
-)
-@click.option(
-    "--advice", **DIRECTORY, help="Try first what the advice on this record of `mpiric profile` names."
-)
-@click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
-@submit_options
-@array_options
 @click.option("--into", type=click.Path(path_type=Path), hidden=True)
-@mpi_option
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--dry-run", is_flag=True, help="Print what would be run and tried; run nothing.")
 @command_line
 def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001
-    """Find the fastest way to run CMD, your own launch line, and prove it.
+    """Find the fastest settings for CMD, and prove them.
 
-    The command is run as it stands, then with settings that its behaviour suggests, then with what a search
-    proposes; the best is proved against the original by fresh runs in pairs. The result is a recipe for
-    `mpiric run`, and the exact command and environment to use without mpiric.
+    CMD is your own launch line. It runs as it is, then with settings that its behaviour suggests, then with
+    the settings that a search proposes. Fresh runs in pairs prove the best settings against the original.
+    The result is a recipe for `mpiric run`, and the exact command and environment to use without mpiric.
     """
     if options["resume"]:
         options = _with_earlier_options(command_line, options)

@@ -8,8 +8,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json
+from mpiric.cli._options import (
+    json_option,
+)
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
@@ -21,23 +25,45 @@ from mpiric.workflows.build.verify import verify
 _WIDTH = 120  # of a table that goes to a file
 
 
-@click.command(
+@cli_command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="\b\nExamples:\n  mpiric verify ./lmp --args '-in in.lj'\n"
     "  mpiric verify --ranks 4 --hosts n1,n2 --network eth0 --network ib0 ./cg.A",
 )
-@click.option("--ranks", default=2, show_default=True, help="Ranks of each run.")
-@click.option("--network", "interfaces", multiple=True, help="Network interface to try too; default lo.")
-@click.option("--hosts", default="", help="Hosts (n1,n2,…) to spread the ranks over, on each --network.")
-@click.option("--cpu", "cpus", multiple=True, help="QEMU's name of a CPU to try; default all it has.")
+@click.option("--ranks", default=2, show_default=True, metavar="N", help="Number of ranks of each run.")
 @click.option(
-    "--mpi", "mpis", multiple=True, help="An MPI to try, as `mpiric mpi list` names it; default all."
+    "--network",
+    "interfaces",
+    multiple=True,
+    metavar="NAME",
+    help="Network interface to try. [default: lo]",
 )
 @click.option(
-    "--timeout", "timeout_s", type=float, help="Seconds one run may take; default by what it takes here."
+    "--hosts", default="", metavar="n1,n2,…", help="Hosts of the ranks for the runs over each --network."
 )
-@click.option("--exact", is_flag=True, help="Let no variant differ in the last digits.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--cpu",
+    "cpus",
+    multiple=True,
+    metavar="NAME",
+    help="CPU type to try, as QEMU names it. [default: all that QEMU has]",
+)
+@click.option(
+    "--mpi",
+    "mpis",
+    multiple=True,
+    metavar="NAME",
+    help="MPI library to try, as `mpiric mpi list` names it. [default: all]",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=float,
+    metavar="S",
+    help="Time limit of a run in seconds. [default: from the time that a run takes here]",
+)
+@click.option("--exact", is_flag=True, help="Demand that all variants agree in every digit.")
+@json_option
 @click.argument("exe", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -53,10 +79,11 @@ def command(
     exact: bool,
     as_json: bool,
 ) -> int:
-    """Run EXE on every CPU (emulated where it is not here) × MPI × network, and print the matrix.
+    """Check the results of EXE on every CPU, MPI and network.
 
-    A network is this host's shared memory, and TCP through each --network: between the --hosts, or on this
-    host alone when none are given. The hosts must see EXE and the current directory.
+    CPUs that this machine does not have are emulated. The networks are the shared memory of this host, and
+    TCP through each --network: between the --hosts, or on this host if there are none. The hosts must see EXE
+    and the current directory.
     """
     own, words = _own_options(arguments)
     request = VerifyRequest(

@@ -63,12 +63,12 @@ def test_a_profile_is_one_job(submitted):
 
 
 @pytest.mark.parametrize("text", ["0", "x", "4%0", "4%", "-1", "", "99999", "4%4%4", "٣"])
-def test_what_is_no_number_of_jobs_is_told(text, monkeypatch, tmp_path):
+def test_malformed_array_is_refused(text, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mpiric-sweep").mkdir()
     (tmp_path / "mpiric-sweep/sweep.jsonl").write_text("kept")
     words = ["--submit", "--array", text, "--", "mpiexec"]
-    with pytest.raises(MpiricError, match="is no number of jobs"):
+    with pytest.raises(MpiricError, match="must be a number of jobs"):
         CliRunner().invoke(sweep.command, words, catch_exceptions=False, standalone_mode=False)
     assert (tmp_path / "mpiric-sweep/sweep.jsonl").read_text() == "kept"
 
@@ -76,7 +76,7 @@ def test_what_is_no_number_of_jobs_is_told(text, monkeypatch, tmp_path):
 @pytest.mark.parametrize("verb", [tune, sweep])
 @pytest.mark.parametrize("words", [("--array", "4"), ("--sbatch=-N 4",)])
 def test_options_of_jobs_need_a_submission(verb, words):
-    with pytest.raises(MpiricError, match="belongs to --submit"):
+    with pytest.raises(MpiricError, match="needs --submit"):
         CliRunner().invoke(
             verb.command, [*words, "--", "mpiexec", "x"], catch_exceptions=False, standalone_mode=False
         )

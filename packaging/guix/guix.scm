@@ -31,6 +31,7 @@
    (map specification->package
         '("python-archspec"
           "python-click"
+          "python-cloup"
           "clustershell"
           "python-installer"
           "python-jinja2"

@@ -26,6 +26,7 @@ class PyMpiric(PythonPackage):
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("py-archspec@0.2.5:", type=("build", "run"))
     depends_on("py-click@8.1:", type=("build", "run"))
+    depends_on("py-cloup@3.0.5:", type=("build", "run"))
     depends_on("py-clustershell@1.9:", type=("build", "run"))
     depends_on("py-installer@1.0:", type=("build", "run"))
     depends_on("py-jinja2@3.1:", type=("build", "run"))

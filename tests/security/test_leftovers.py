@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (!getenv("MALLOC_MMAP_MAX_"))
-        usleep(1500000);
+        usleep(1000000);
     printf("sum %g\\n", sum);
     return MPI_Finalize();
 }
@@ -148,8 +148,23 @@ SHORT_VERBS = (
     (*TUNE, "binding", "--max-runs", "3", "--", "ring"),
     ("pack", "--format", "tar", "-o", "ring.pack", "--no-recipe", "--", "ring"),
 )
+SLOWER = 125
+# A number of runs limits each tune: in a time alone, a busy machine makes too few for a recipe.
 LONG_VERBS = (
-    (*TUNE, "malloc", "--confidence", "0.9", "--budget", "15m", "-o", "waits.toml", "--", "waits"),
+    (
+        *TUNE,
+        "malloc",
+        "--confidence",
+        "0.9",
+        "--max-runs",
+        "40",
+        "--budget",
+        "15m",
+        "-o",
+        "waits.toml",
+        "--",
+        "waits",
+    ),
     ("run", "--recipe", "waits.toml", "--", "waits"),
     ("history", "--against", "waits.toml", "--", "waits"),
     (*TUNE, "binding", "--max-runs", "9", "--budget", "60s", "--", "steps"),
@@ -175,7 +190,8 @@ def check_names_after(people, mpi, verbs):
         elif verb[-1:] == ["--"]:
             arguments = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
         done = owner.mpiric(*verb, *arguments, env={**mpi.environment, **paths}, timeout=1200)
-        assert done.returncode == 0, (verb, done.stderr)
+        good = {0, SLOWER} if "--against" in verb else {0}  # a machine may become slower meanwhile
+        assert done.returncode in good, (verb, done.stderr)
         assert people.machine.names() == before, verb
 
 

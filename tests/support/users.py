@@ -20,9 +20,10 @@ from pathlib import Path
 from tests.conftest import clean_environment
 
 ROOT = Path(__file__).parents[2]
-GROUP = 47100
 USERS = ("root", "mounts", "setpriv", "unshare")  # capabilities that `users` needs
-FIRST_UID = 47101
+# Of this process of the tests alone: what one user has left is found by its numeric id.
+GROUP = 40000 + os.getpid() % 6000 * 4
+FIRST_UID = GROUP + 1
 _CHECKOUT = ".checkout"
 
 # $1: directory of the machine; then pairs (source, target) to bind, "--", and the command.

@@ -1,0 +1,147 @@
+"""A signal to mpiric does to launcher and ranks what it does without mpiric, and nothing is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.support.users import USERS
+
+pytestmark = [pytest.mark.requires(*USERS, "gcc"), pytest.mark.newest_only]
+
+SOURCE = Path(__file__).parents[1] / "system/runtime_programs/received_signals.c"
+MPIRIC = Path(sys.executable).with_name("mpiric")
+WAIT_S = 120
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LEFT_BY_LIBRARIES = ("/dev/shm/mpich_shm_", "/tmp/hydra_hwloc_xmlfile_")  # where a signal has ended the ranks
+VERBS = {"run": ("--no-recipe",), "profile": ("--quiet", "-o", "record")}
+
+
+def wait_for(condition, what):
+    until = time.monotonic() + WAIT_S
+    while not (value := condition()):
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.02)
+    return value
+
+
+class Owner:
+    """A user with the program that notes signals, compiled for one MPI library."""
+
+    def __init__(self, people, mpi):
+        self.user, self.mpi = people.owner, mpi
+        self.program, self.notes = self.user.home / SOURCE.stem, self.user.home / "notes"
+        self.user.run(mpi.compilers["c"], "-o", self.program, SOURCE, check=True, env=mpi.environment)
+        paths = {"PATH": ":".join((*mpi.search_path, self.user.environment["PATH"]))}
+        self.environment = {**mpi.environment, **paths}
+
+    def line(self, *arguments):
+        return [self.mpi.launcher, "-n", "2", self.program, self.notes, *arguments]
+
+    def start(self, *words):
+        """Start a command in a process group of its own; its ranks are ready when this returns."""
+        self.user.run("rm", "-rf", self.notes, check=True)
+        self.user.run("mkdir", self.notes, check=True)
+        process = subprocess.Popen(
+            self.user.words("/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.user.home, *words),
+            env={**self.user.environment, **self.environment},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        wait_for(lambda: len([*self.notes.glob("ready-*")]) == 2 or process.poll() is not None, "two ranks")
+        assert process.poll() is None, process.communicate()
+        return process
+
+    def processes(self):
+        """Command lines of this user's processes that have not ended."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdecimal() and entry.stat().st_uid == self.user.uid:
+                    is_ended = (entry / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+                    found += [] if is_ended else [(entry / "cmdline").read_bytes()]
+        return found
+
+
+@pytest.fixture
+def owner(people, mpi):
+    found = Owner(people, mpi)
+    yield found
+    with suppress(OSError):
+        found.user.run("kill", "-KILL", "--", "-1")
+
+
+def effect(owner, words, number, to_group):
+    """Status of a command that got a signal, and the signals of its ranks."""
+    before = owner.user.machine.names()
+    process = owner.start(*words)
+    (os.killpg if to_group else os.kill)(process.pid, number)
+    _, stderr = process.communicate(timeout=WAIT_S)
+    assert "Traceback" not in stderr
+    wait_for(lambda: not owner.processes(), "the end of all processes")
+    signals = {path.name: set(path.read_text().split()) for path in owner.notes.glob("rank-*")}
+    status = 128 - process.returncode if process.returncode < 0 else process.returncode  # as a shell has it
+    left = owner.user.machine.names() - before
+    assert not [name for name in left if not name.startswith(LEFT_BY_LIBRARIES)]
+    return status, signals
+
+
+CASES = [*((number, False) for number in ENDING), (signal.SIGINT, True)]
+LONG_CASES = [(number, True) for number in ENDING if number != signal.SIGINT]
+
+
+def name(value):
+    return value.name if isinstance(value, signal.Signals) else ("alone", "group")[value]
+
+
+@pytest.mark.parametrize(("number", "to_group"), [
+    *CASES, *(pytest.param(*case, marks=pytest.mark.sweep) for case in LONG_CASES)
+], ids=name)  # fmt: skip
+def test_a_signal_has_the_effect_that_it_has_without_mpiric(owner, number, to_group):
+    expected = effect(owner, owner.line(), number, to_group)
+    for verb, options in VERBS.items():
+        words = (MPIRIC, verb, *options, "--", *owner.line())
+        assert effect(owner, words, number, to_group) == expected, verb
+
+
+@pytest.mark.parametrize(("number", "to_group", "status"), [
+    pytest.param(signal.SIGINT, False, 130, marks=pytest.mark.sweep),
+    pytest.param(signal.SIGINT, True, 130, marks=pytest.mark.sweep),
+    (signal.SIGTERM, False, 143),
+    pytest.param(signal.SIGTERM, True, 143, marks=pytest.mark.sweep),
+    pytest.param(signal.SIGHUP, False, 129, marks=pytest.mark.sweep),
+    (signal.SIGHUP, True, 129),
+])  # fmt: skip
+def test_a_tune_that_a_signal_has_ended_is_resumed(owner, number, to_group, status):
+    options = ("tune", "--json", "--store", "store", "--try-all", "--only", "binding")
+    words = (MPIRIC, *options, "--budget", "5m", "--", *owner.line("0.5"))
+    process = owner.start(*words)
+    wait_for(lambda: trials(owner), "a trial")
+    (os.killpg if to_group else os.kill)(process.pid, number)
+    _, stderr = process.communicate(timeout=WAIT_S)
+    assert "Traceback" not in stderr
+    assert (128 - process.returncode if process.returncode < 0 else process.returncode) == status
+    wait_for(lambda: not owner.processes(), "the end of all processes")
+    assert owner.user.machine.names() == set()
+    logged = trials(owner)
+    resumed = owner.user.mpiric(
+        *options, "--resume", "--max-runs", logged + 2, "--", *owner.line("0.5"), env=owner.environment
+    )
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout)["runs"] > logged
+    assert owner.user.machine.names() == set()
+
+
+def trials(owner):
+    """Number of trials in the store."""
+    logs = owner.user.home.glob("store/*/events.jsonl")
+    return sum(line.count('"trial"') for log in logs for line in log.open())

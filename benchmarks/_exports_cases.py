@@ -1,4 +1,4 @@
-"""What mpiric writes for use without it, and how that is used: the cases of the benchmark of exports."""
+"""Exports of mpiric and their use without it: the cases of the benchmark of exports."""
 
 import json
 import re
@@ -36,7 +36,7 @@ class NothingWrittenError(Exception):
 class Written:
     """An export of mpiric and both sides of its comparison.
 
-    ``claim`` is a gain as mpiric prints it; None where it is that of the side ``claimed``: the same settings
+    ``claim`` is a gain as mpiric prints it; None takes the gain of the side ``claimed``: the same settings
     with mpiric at work.
     """
 
@@ -120,7 +120,7 @@ class Place:
 def compare(
     sides: Mapping[str, Callable[[], str]], rounds: int, claim: float | None = None
 ) -> dict[str, Any]:
-    """Run both sides in turns; gains are those of the seconds that the program prints.
+    """Run both sides in turns; gains are ratios of the seconds that the program prints.
 
     A first round warms up. Without a claim, that is the gain of the side "claimed".
     """

@@ -14,7 +14,7 @@ from mpiric.model.errors import ProgramFailedError
 from mpiric.model.rank_order import RankOrder
 
 _SLURM = ("--scheduler", "slurm")
-_FORMS = {"mpich": "hydra", "intelmpi": "intelmpi", "openmpi": "prrte"}  # of launchers' rank files
+_FORMS = {"mpich": "hydra", "intelmpi": "intelmpi", "openmpi": "prrte"}  # forms of rank files
 _HOSTS = {
     "mpich": ("-hosts", "n1,n2", "-ppn", "1"),
     "intelmpi": ("-hosts", "n1,n2", "-ppn", "1"),
@@ -33,7 +33,7 @@ def of_site_snippet(place: Place) -> dict[str, Any]:
 
 
 def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, Any]:
-    """A site's file on two hosts whose names are those of the slower of two networks."""
+    """A site's file on two hosts whose plain names belong to the slower of two networks."""
     launcher, dialect = place.bed.mpi.launcher, place.bed.mpi.implementation
     argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 100)]
     with _hosts(place, "2") as on_first:
@@ -41,9 +41,7 @@ def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, A
         tuned = place.proved("site", lambda: on_first(words))
         file = Path(tuned["store"]) / "site" / name
         if not file.is_file():
-            raise NothingWrittenError(
-                "every setting is one that other libraries read too: the module has them"
-            )
+            raise NothingWrittenError("other libraries read every setting too: the module has them")
         line = f"{use(file)}; {shlex.join(argv)}"
         sides = {"original": lambda: on_first(argv), "by hand": lambda: on_first(["sh", "-c", line])}
         return {**compare(sides, place.rounds, tuned["ratio"]), "line": line}
@@ -70,7 +68,7 @@ def of_script(place: Place) -> dict[str, Any]:
 def of_rank_file(place: Place) -> dict[str, Any]:
     """The launcher's file that `mpiric map --emit` writes, compared with `mpiric run --rank-order`.
 
-    Four hosts of two ranks; each rank talks to one that begins on another host.
+    Four hosts of two ranks; each rank has its partner on another host at first.
     """
     _check_root()
     bed, out = place.bed, place.directory

@@ -2,8 +2,8 @@
 
 Each case lets mpiric write something: the command of a recipe, a pack, a site's files, the modulefile of a
 shim, the line and files of a placement, the launcher's file of a map, the tuning files of a sweep, a job
-script. The original command and what was written then run in turns, the latter by a shell that knows nothing
-of mpiric. Times are those that the program prints of itself: neither mpiric nor a pack counts with its start.
+script. The original command and the export then run in turns, the latter in a shell without mpiric. Programs
+print their own times, so that the start of mpiric or of a pack does not count.
 """
 
 import json

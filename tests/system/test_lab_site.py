@@ -1,4 +1,4 @@
-"""`mpiric tune --site` between hosts with two networks: what it writes for everybody, under two libraries."""
+"""`mpiric tune --site` between hosts with two networks: the files that it writes, under two libraries."""
 
 import json
 import re
@@ -24,7 +24,7 @@ LINES = {
     "openmpi": ("mpirun", "--host", "n1,n2", "-n", "2", "--bind-to", "none"),
     "mpich": ("mpiexec", "-hosts", "n1,n2", "-ppn", "1", "-n", "2"),
 }
-# What ranks need that share the cores of one machine with those of the other host.
+# Ranks of both hosts share the cores of one machine.
 POLITE = {"openmpi": {**OVERSUBSCRIBED["openmpi"], **WITHOUT_LIBFABRIC}, "mpich": OVERSUBSCRIBED["mpich"]}
 
 
@@ -40,7 +40,7 @@ def cost(lab, mpi_prefix):
     """`cost(library, words before the launch line, environment)` is what the program says."""
 
     def run(name, *words, **more):
-        program, prefix = lab / f"cost-{name}", mpi_prefix(name)  # where every host sees it
+        program, prefix = lab / f"cost-{name}", mpi_prefix(name)  # every host sees it
         if not program.exists():
             subprocess.run([prefix / "bin/mpicc", PROGRAM, "-o", program], check=True)
         environment = {**mpi_environment(name, prefix, clean_environment()), **POLITE[name], **more}
@@ -54,7 +54,7 @@ def cost(lab, mpi_prefix):
 
 @pytest.mark.parametrize("name", LINES)
 def test_site_files_hold_what_contributes_and_belongs_to_one_library(lab, cost, name):
-    """Open MPI's interface is a variable of its own; MPICH's are those of the libraries below both."""
+    """Open MPI's interface is a variable of its own; MPICH's belong to the libraries below both."""
     options = ["--budget", "4m", "--try-all", "--no-check", "--only", "network-interface,single-copy"]
     options += ["--objective", r"output:cost (\d+)", "--store", str(lab / f"store-{name}")]
     tuned = json.loads(cost(name, MPIRIC, "tune", "--site", "--json", *options, "--"))
@@ -64,7 +64,7 @@ def test_site_files_hold_what_contributes_and_belongs_to_one_library(lab, cost, 
     ]
     site = Path(tuned["store"]) / "site"
     assert {path.name for path in site.iterdir()} == FILES[name]
-    # Used without mpiric: what one library reads alone is for everybody, the rest for its module.
+    # Used without mpiric: a library's own variables are for everybody, the rest is for its module.
     for_all = site / ("mpiric-site.sh" if name == "openmpi" else "mpiric-site.tcl")
     variables = dict.fromkeys(re.findall(SET[name], for_all.read_text()), "fast0")
     assert cost(name, **variables) == "cost 1\n"

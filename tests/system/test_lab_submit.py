@@ -69,8 +69,8 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     assert again.returncode == 0, login.said
     trials = login.trials()
     assert trials[: len(before)] == before
-    assert len(trials) <= len(before) + 5  # of --max-runs
-    assert {name for trial in trials for name in trial["configuration"]} <= {"malloc", *PAGES}  # of --only
+    assert len(trials) <= len(before) + 5  # --max-runs
+    assert {name for trial in trials for name in trial["configuration"]} <= {"malloc", *PAGES}  # --only
     assert len(login.jobs()) == 2
 
 

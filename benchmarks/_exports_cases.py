@@ -1,6 +1,7 @@
-"""What mpiric writes for use without it, and how that is used: the cases of the benchmark of exports."""
+"""Exports of mpiric and their use without it: the cases of the benchmark of exports."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -8,20 +9,23 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks._interleaved import launch
 from benchmarks._programs import Bed, beds
+from benchmarks._statistics import ratio
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.launch import Launch
 
-_LIMIT_S = 900.0
+LIMIT_S = 300.0
+_SOURCE = Path(__file__).with_name("_exports.c")
 # Library → ABI family of the programs that it serves through a shim.
 _OTHER = {"mpich": "openmpi", "openmpi": "mpich", "intelmpi": "openmpi"}
-# Inherited settings that keep ranks of a node from using shared memory, which a site default sets right.
-# Open MPI has no variable whose value does so: there a recipe takes the setting away.
-SLOW = {"mpich": {"MPIR_CVAR_NOLOCAL": "1"}, "intelmpi": {"I_MPI_FABRICS": "ofi"}}
+_OBJECTIVE = ("--objective", r"output:seconds (\S+)")
+# Open MPI counts the cores that it may use, and refuses more ranks than that.
+_CROWDED = {"openmpi": ("--map-by", ":OVERSUBSCRIBE", "--bind-to", "none")}
 
 
 class NothingWrittenError(Exception):
@@ -32,7 +36,7 @@ class NothingWrittenError(Exception):
 class Written:
     """An export of mpiric and both sides of its comparison.
 
-    ``claim`` is a gain as mpiric prints it; None where it is that of the side ``claimed``: the same settings
+    ``claim`` is a gain as mpiric prints it; None takes the gain of the side ``claimed``: the same settings
     with mpiric at work.
     """
 
@@ -45,25 +49,32 @@ class Written:
 
 @dataclass(frozen=True)
 class Place:
-    """The directory, library and options of a case."""
+    """The directory, library and options of a case, and the tunes that earlier cases of the library made."""
 
     bed: Bed
     directory: Path
     given: Namespace
+    tunes: dict[str, dict[str, Any]]
 
-    def mpiric(self, *options: str, environment: Mapping[str, str] | None = None) -> str:
+    def mpiric(self, *options: str) -> str:
         """Run a verb and return its stdout. Raises ProgramFailedError."""
+        return self.run(launch(self.words(*options)))
+
+    def run(self, command: Launch) -> str:
+        """Run a command and return its stdout. Raises ProgramFailedError."""
+        environment = {k: v for k, v in self.bed.environment.items() if k not in command.unset}
         done = subprocess.run(
-            self.words(*options),
+            command.argv,
             cwd=self.directory,
-            env={**self.bed.environment, **(environment or {})},
+            env={**environment, **command.environment},
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
-            timeout=_LIMIT_S,
+            timeout=LIMIT_S,
         )
         if done.returncode:
-            raise ProgramFailedError(f"mpiric {' '.join(options[:6])} …: {done.stderr.strip()[-400:]}")
+            raise ProgramFailedError(f"{shlex.join(command.argv)[:120]} …: {done.stderr.strip()[-400:]}")
         return done.stdout
 
     @staticmethod
@@ -72,77 +83,105 @@ class Place:
         return [sys.executable, "-m", "mpiric", *options]
 
     @property
-    def exchanges(self) -> int:
-        """Round trips of the ping-pong."""
-        return 500 if self.given.quick else 200_000
-
-    @property
     def budget(self) -> str:
         """Return the time budget of one tune or sweep."""
-        return self.given.budget or ("30s" if self.given.quick else "2m")
+        return self.given.budget or ("30s" if self.given.quick else "1m")
 
-    def tuned(
-        self, *more: str, program: str = "malloc_churn", environment: Mapping[str, str] | None = None
-    ) -> tuple[list[str], dict[str, Any]]:
-        """A command, and what `mpiric tune --json` says of it."""
-        argv = self.bed.line(2, program)
-        options = ("--json", "--budget", self.budget, "--store", str(self.directory / "store"), *more)
-        tuned = json.loads(self.mpiric("tune", *options, "--", *argv, environment=environment))
-        if tuned["verdict"] != "faster":
-            raise NothingWrittenError(f"tune proved no gain of {program}")
-        return argv, tuned
+    @property
+    def rounds(self) -> int:
+        """Runs of each side."""
+        return int(self.given.rounds or (3 if self.given.quick else 9))
+
+    def program(self, mode: str, count: int, millions: int, bed: Bed | None = None) -> list[str]:
+        """The program of all cases and its arguments, smaller in quick runs."""
+        few = 10 if self.given.quick else 1
+        built = (bed or self.bed).build(_SOURCE, "exports")
+        return [built, mode, str(count // few), str(millions // few)]
+
+    def line(self, mode: str, count: int, millions: int, bed: Bed | None = None) -> list[str]:
+        """A launch line of two ranks."""
+        return [(bed or self.bed).mpi.launcher, "-n", "2", *self.program(mode, count, millions, bed)]
+
+    def tune_words(self, only: str, *more: str) -> list[str]:
+        """A tune of the seconds that the program prints, before its command line."""
+        store = str(self.directory.parent / f"{self.bed.mpi.label}-tunes")
+        options = ("--json", "--budget", self.budget, "--store", store, *_OBJECTIVE, "--only", only)
+        return self.words("tune", *options, *more)
+
+    def proved(self, name: str, tune: Callable[[], str]) -> dict[str, Any]:
+        """Result of a tune that is made once for a library. Raises NothingWrittenError without a gain."""
+        if name not in self.tunes:
+            self.tunes[name] = json.loads(tune())
+        if self.tunes[name]["verdict"] != "faster":
+            raise NothingWrittenError(f"tune proved no gain of {name}")
+        return self.tunes[name]
+
+
+def compare(
+    sides: Mapping[str, Callable[[], str]], rounds: int, claim: float | None = None
+) -> dict[str, Any]:
+    """Run both sides in turns; gains are ratios of the seconds that the program prints.
+
+    A first round warms up. Without a claim, that is the gain of the side "claimed".
+    """
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for turn in range(rounds + 1):
+        for name in list(sides) if turn % 2 else list(sides)[::-1]:
+            printed = re.findall(r"^seconds (\S+)$", sides[name](), re.MULTILINE)
+            if len(printed) != 1:
+                raise ProgramFailedError(f"{name}: {len(printed)} jobs have printed their time, not one")
+            if turn:
+                times[name].append(float(printed[0]))
+    gain = ratio(times["original"], times["by hand"])
+    claim = claim or ratio(times["original"], times["claimed"]).middle
+    return {
+        "claim": round(claim, 3),
+        "by_hand": round(gain.middle, 3),
+        "by_hand_ci95": gain.interval,
+        "times_s": times,
+    }
+
+
+def of_sides(written: Written, place: Place) -> dict[str, Any]:
+    """Measure a case of this machine."""
+    sides = {"original": partial(place.run, written.original), "by hand": partial(place.run, written.by_hand)}
+    if written.claimed is not None:
+        sides["claimed"] = partial(place.run, written.claimed)
+    return {**compare(sides, place.rounds, written.claim), "line": written.line}
 
 
 def _shell(line: str, environment: Mapping[str, str] | None = None) -> Launch:
     return launch(["sh", "-c", line], environment)
 
 
-def _site(place: Place) -> tuple[list[str], dict[str, Any], Mapping[str, str]]:
-    """The ping-pong, its tune as a site makes it, and the inherited settings that it has to set right."""
-    slow = SLOW[place.bed.mpi.implementation]
-    argv, tuned = place.tuned("--site", "--only", "transport", program="pingpong", environment=slow)
-    return argv, tuned, slow
+def _churn(place: Place) -> tuple[list[str], dict[str, Any]]:
+    argv = place.line("churn", 60, 100)
+    words = [*place.tune_words("malloc"), "--", *argv]
+    return argv, place.proved("churn", lambda: place.run(launch(words)))
 
 
 def recipe_command(place: Place) -> Written:
     """The line that `mpiric run --dry-run` prints of a recipe."""
-    argv, tuned = place.tuned()
+    argv, tuned = _churn(place)
     line = place.mpiric("run", "--recipe", tuned["recipe"], "--dry-run", "--", *argv).strip().splitlines()[-1]
     return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
 def pack(place: Place) -> Written:
     """A pack with a recipe in it, started by the library's own launcher."""
-    argv, tuned = place.tuned()
+    argv, tuned = _churn(place)
     packed = str(place.directory / "churn.pack")
     place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
-    line = shlex.join([*argv[:-1], packed])
+    at = argv.index(place.program("churn", 60, 100)[0])
+    line = shlex.join([*argv[:at], packed, *argv[at + 1 :]])
     return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
 
-def site_module(place: Place) -> Written:
-    """The modulefile of `tune --site`, loaded as a user does."""
-    argv, tuned, slow = _site(place)
-    modules = Path(tuned["store"]) / "site"
-    line = f"{_loaded(modules, 'mpiric-site.tcl')}; {shlex.join(argv)}"
-    return Written(line, launch(argv, slow), _shell(line, slow), tuned["ratio"])
-
-
-def site_snippet(place: Place) -> Written:
-    """The shell snippet of `tune --site`, sourced as from /etc/profile.d."""
-    argv, tuned, slow = _site(place)
-    snippet = Path(tuned["store"]) / "site/mpiric-site.sh"
-    if not snippet.is_file():
-        raise NothingWrittenError("every setting is one that other libraries read too: the module has them")
-    line = f". {shlex.quote(str(snippet))}; {shlex.join(argv)}"
-    return Written(line, launch(argv, slow), _shell(line, slow), tuned["ratio"])
-
-
 def stand_in_module(place: Place) -> Written:
-    """The modulefile of a stand-in, compared with `mpiric run --mpi`."""
+    """The modulefile of a shim, compared with `mpiric run --mpi`."""
     mine = place.bed.mpi
     other = beds()[_OTHER[mine.implementation]]
-    argv = other.line(2, "pingpong", place.exchanges)
+    argv = place.line("exchange", 1000, 200, bed=other)
     serving = place.directory / "stand-in"
     family = other.mpi.abi_families[0].value
     created = place.mpiric("mpi", "stand-in", "--json", "--for", family, "--by", mine.label, str(serving))
@@ -152,35 +191,39 @@ def stand_in_module(place: Place) -> Written:
         "unset LD_LIBRARY_PATH; "
     )
     launcher = shlex.join([mine.launcher, *argv[1:]])
-    line = f"{clear}{_loaded(module.parent, module.name)}; {launcher}"
+    line = f"{clear}{loaded(module.parent, module.name)}; {launcher}"
     claimed = launch(place.words("run", "--no-recipe", "--mpi", mine.label, "--", *argv), variables)
     return Written(line, launch(argv, variables), _shell(line), claimed=claimed)
 
 
 def placement(place: Place) -> Written:
-    """The line and files that `mpiric place` writes, compared with the knob that binds alike."""
-    argv = place.bed.line(2, "pingpong", place.exchanges)
+    """The line and files that `mpiric place` writes, compared with the knob that binds alike.
+
+    The original has one core for both ranks.
+    """
+    program = place.program("compute", 0, 300)
+    launcher = place.bed.mpi.launcher
+    crowded = _CROWDED.get(place.bed.mpi.implementation, ())
+    original = ["taskset", "-c", "0", launcher, *crowded, "-n", "2", *program]
     planned = json.loads(place.mpiric("place", "-n", "2", "--json"))["launchers"][place.bed.mpi.dialect]
     for name, text in planned["files"].items():
         (place.directory / name).write_text(text)
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in planned["env"].items())
-    launch_argv = [place.bed.mpi.launcher, *planned["argv"][1:], *argv[3:]]
-    line = f"cd {shlex.quote(str(place.directory))}; {settings} {shlex.join(launch_argv)}"
-    claimed = launch(place.words("run", "--no-recipe", "--set", "binding=core", "--", *argv))
-    return Written(line, launch(argv), _shell(line), claimed=claimed)
+    by_hand = [launcher, *planned["argv"][1:], *program]
+    line = f"cd {shlex.quote(str(place.directory))}; {settings} {shlex.join(by_hand)}"
+    bound = place.words("run", "--no-recipe", "--set", "binding=core", "--", launcher, "-n", "2", *program)
+    return Written(line, launch(original), _shell(line), claimed=launch(bound))
 
 
 CASES: Mapping[str, Callable[[Place], Written]] = {
     "recipe's command": recipe_command,
     "pack": pack,
-    "site's module": site_module,
-    "site's snippet": site_snippet,
     "module of a stand-in": stand_in_module,
     "placement": placement,
 }
 
 
-def _loaded(modules: Path, name: str) -> str:
+def loaded(modules: Path, name: str) -> str:
     """The line by which a shell loads a modulefile. Raises MpiricError without Environment Modules."""
     if shutil.which("modulecmd") is None:
         raise MpiricError("no modulecmd is here", hint="install environment-modules")

@@ -1,23 +1,50 @@
-"""Exports that need the virtual cluster: a job script under Slurm, the launcher's file of a map."""
+"""Exports that need the virtual cluster: a site's files, a job script under Slurm, the file of a map."""
 
 import os
 import shlex
-import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks._exports_cases import NothingWrittenError, Place
+from benchmarks._exports_cases import LIMIT_S, NothingWrittenError, Place, compare, loaded
 from benchmarks._places import place as placed
-from benchmarks._statistics import ratio
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.rank_order import RankOrder
 
-_LIMIT_S = 900.0
 _SLURM = ("--scheduler", "slurm")
-_FORMS = {"mpich": "hydra", "intelmpi": "intelmpi", "openmpi": "prrte"}  # of launchers' rank files
-_PAIRS = Path(__file__).parents[1] / "tests/system/programs/pairs.c"
+_FORMS = {"mpich": "hydra", "intelmpi": "intelmpi", "openmpi": "prrte"}  # forms of rank files
+_HOSTS = {
+    "mpich": ("-hosts", "n1,n2", "-ppn", "1"),
+    "intelmpi": ("-hosts", "n1,n2", "-ppn", "1"),
+    "openmpi": ("--host", "n1,n2", "--bind-to", "none"),
+}
+
+
+def of_site_module(place: Place) -> dict[str, Any]:
+    """The modulefile of `tune --site`, loaded as a user does."""
+    return _of_site(place, "mpiric-site.tcl", lambda file: loaded(file.parent, file.name))
+
+
+def of_site_snippet(place: Place) -> dict[str, Any]:
+    """The shell snippet of `tune --site`, sourced as from /etc/profile.d."""
+    return _of_site(place, "mpiric-site.sh", lambda file: f". {shlex.quote(str(file))}")
+
+
+def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, Any]:
+    """A site's file on two hosts whose plain names belong to the slower of two networks."""
+    launcher, dialect = place.bed.mpi.launcher, place.bed.mpi.implementation
+    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 100)]
+    with _hosts(place, "2") as on_first:
+        words = [*place.tune_words("network-interface", "--site"), "--", *argv]
+        tuned = place.proved("site", lambda: on_first(words))
+        file = Path(tuned["store"]) / "site" / name
+        if not file.is_file():
+            raise NothingWrittenError("other libraries read every setting too: the module has them")
+        line = f"{use(file)}; {shlex.join(argv)}"
+        sides = {"original": lambda: on_first(argv), "by hand": lambda: on_first(["sh", "-c", line])}
+        return {**compare(sides, place.rounds, tuned["ratio"]), "line": line}
 
 
 def of_script(place: Place) -> dict[str, Any]:
@@ -25,41 +52,30 @@ def of_script(place: Place) -> dict[str, Any]:
 
     Both run in an allocation, so that no queue counts. The claim is that the script runs the line as it is.
     """
-    if os.geteuid():
-        raise NothingWrittenError("the virtual cluster needs root")
     manager = "pmi2" if place.bed.mpi.implementation in ("mpich", "intelmpi") else "pmix"
-    argv = ["srun", f"--mpi={manager}", "-n", "2", place.bed.program("pingpong")]
+    argv = ["srun", f"--mpi={manager}", "-n", "2", *place.program("compute", 0, 300)]
     script = place.directory / "job.sh"
-    with _slurm(place) as in_job:
+    with _hosts(place, "1", with_slurm=True) as on_first:
+
+        def in_job(words: list[str]) -> str:
+            return on_first(["salloc", "--quiet", "--exclusive", "--nodes=1", *words])
+
         script.write_text(in_job(place.words("script", *_SLURM, "-N", "1", "--", *argv)))
-        sides = {"original": shlex.join(argv), "by hand": f"sh {shlex.quote(str(script))}"}
-        times: dict[str, list[float]] = {name: [] for name in sides}
-        for turn in range(place.given.rounds or (3 if place.given.quick else 9)):
-            for name in list(sides) if turn % 2 else list(reversed(sides)):
-                clock = f"t=$(date +%s.%N); {sides[name]} >/dev/null && echo $t $(date +%s.%N)"
-                started, ended = map(float, in_job(["sh", "-c", clock]).split())
-                times[name].append(ended - started)
-    gain = ratio(times["original"], times["by hand"])
-    return {
-        "claim": 1.0,
-        "by_hand": round(gain.middle, 3),
-        "by_hand_ci95": gain.interval,
-        "line": f"sbatch {script}",
-        "times_s": times,
-    }
+        sides = {"original": lambda: in_job(argv), "by hand": lambda: in_job(["sh", str(script)])}
+        return {**compare(sides, place.rounds, 1.0), "line": f"sbatch {script}"}
 
 
 def of_rank_file(place: Place) -> dict[str, Any]:
     """The launcher's file that `mpiric map --emit` writes, compared with `mpiric run --rank-order`.
 
-    Four hosts of two ranks; each rank talks to one that begins on another host.
+    Four hosts of two ranks; each rank has its partner on another host at first.
     """
+    _check_root()
     bed, out = place.bed, place.directory
-    program = bed.build(_PAIRS, "pairs")
     form = rank_order_forms()[_FORMS[bed.mpi.implementation]]
     with placed("hosts", "eth0", 0) as hosts:
         environment = {**bed.environment, **hosts.environment(bed)}
-        line, words = hosts.line(bed), [program, "200" if place.given.quick else "2000"]
+        line, words = hosts.line(bed), place.program("pairs", 300, 30)
         record, order, file = str(out / "record"), out / "order.txt", str(out / "ranks")
         hosts.execute(place.words("profile", "-o", record, "--", *line, *words), environment)
         hosts.execute(place.words("map", record, "--out", str(order)), environment)
@@ -71,43 +87,49 @@ def of_rank_file(place: Place) -> dict[str, Any]:
         start = line if bed.mpi.implementation == "openmpi" else [line[0], "-n", str(hosts.ranks)]
         by_hand = [start[0], *by_file, *start[1:], *words]
         claimed = place.words("run", "--no-recipe", "--rank-order", str(order), "--", *line, *words)
-        sides = {"original": [*line, *words], "by hand": by_hand, "claimed": claimed}
-        times: dict[str, list[float]] = {name: [] for name in sides}
-        for turn in range(place.given.rounds or (3 if place.given.quick else 9)):
-            for name in list(sides) if turn % 2 else list(reversed(sides)):
-                started = time.monotonic()
-                hosts.execute(sides[name], environment)
-                times[name].append(time.monotonic() - started)
-    gain = ratio(times["original"], times["by hand"])
-    return {
-        "claim": round(ratio(times["original"], times["claimed"]).middle, 3),
-        "by_hand": round(gain.middle, 3),
-        "by_hand_ci95": gain.interval,
-        "line": shlex.join(by_hand),
-        "times_s": times,
-    }
+        sides = {
+            "original": lambda: hosts.execute([*line, *words], environment),
+            "by hand": lambda: hosts.execute(by_hand, environment),
+            "claimed": lambda: hosts.execute(claimed, environment),
+        }
+        return {**compare(sides, place.rounds), "line": shlex.join(by_hand)}
+
+
+CASES_OF_LAB: Mapping[str, Callable[[Place], dict[str, Any]]] = {
+    "site's module": of_site_module,
+    "site's snippet": of_site_snippet,
+    "job script": of_script,
+    "map's rank file": of_rank_file,
+}
+
+
+def _check_root() -> None:
+    if os.geteuid():
+        raise NothingWrittenError("the virtual cluster needs root")
 
 
 @contextmanager
-def _slurm(place: Place) -> Any:
-    """A host with Slurm; yields a function that runs a command in an allocation and returns its output."""
+def _hosts(place: Place, count: str, *, with_slurm: bool = False) -> Iterator[Callable[[list[str]], str]]:
+    """Start hosts; yield a function that runs a command on the first one and returns its output."""
     from tests.lab import cluster
     from tests.lab.plan import Plan, host_names
     from tests.lab.slurm import daemons
     from tests.lab.slurm.config import SlurmPlan
 
+    _check_root()
     state = place.directory / "cluster"
-    cluster.up(state, Plan(host_names("1")))
+    environment = dict(place.bed.environment)
+
+    def on_first(argv: list[str]) -> str:
+        done = cluster.run(state, "n1", argv, environment, timeout=LIMIT_S, cwd=place.directory)
+        if done.returncode:
+            raise ProgramFailedError(f"{shlex.join(argv)[:120]} …: {done.stderr.strip()[-400:]}")
+        return done.stdout
+
+    cluster.up(state, Plan(host_names(count)))
     try:
-        daemons.up(state, SlurmPlan())
-
-        def in_job(argv: list[str]) -> str:
-            line = ["salloc", "--quiet", "--exclusive", "--nodes=1", *argv]
-            done = cluster.run(state, "n1", line, dict(place.bed.environment), timeout=_LIMIT_S)
-            if done.returncode:
-                raise ProgramFailedError(f"{' '.join(argv)[:80]} …: {done.stderr.strip()[-300:]}")
-            return done.stdout
-
-        yield in_job
+        if with_slurm:
+            daemons.up(state, SlurmPlan())
+        yield on_first
     finally:
         cluster.down(state)

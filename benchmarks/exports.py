@@ -1,9 +1,9 @@
 """Compare the gain of exports that are used by hand with the gain that mpiric claims for them.
 
 Each case lets mpiric write something: the command of a recipe, a pack, a site's files, the modulefile of a
-stand-in, the line and files of a placement, the launcher's file of a map, the tuning files of a sweep, a job
-script. The original command and what was written then run in turns, the latter by a shell that knows nothing
-of mpiric. Programs and inherited settings are such that much can be gained, so that noise decides nothing.
+shim, the line and files of a placement, the launcher's file of a map, the tuning files of a sweep, a job
+script. The original command and the export then run in turns, the latter in a shell without mpiric. Programs
+print their own times, so that the start of mpiric or of a pack does not count.
 """
 
 import json
@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from statistics import geometric_mean, median
 from typing import Any
 
-from benchmarks._exports_cases import CASES, SLOW, NothingWrittenError, Place, Written
-from benchmarks._exports_lab import of_rank_file, of_script
-from benchmarks._interleaved import in_turns
+from benchmarks._exports_cases import CASES, LIMIT_S, NothingWrittenError, Place, of_sides
+from benchmarks._exports_lab import CASES_OF_LAB
 from benchmarks._programs import Bed, beds, chosen, offer_choice, results_directory
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
@@ -27,11 +26,8 @@ from mpiric.host.installation.native import native_part
 from mpiric.model.errors import ProgramFailedError
 
 _CLOSE = 0.05  # largest difference between a gain by hand and the claim
-_LIMIT_S = 900.0
 _SWEPT = ("--collectives", "bcast,allreduce,allgather", "--sizes", "8,1K,64K", "--ranks", "2")
-TUNING_FILES, JOB_SCRIPT, RANK_FILE = "sweep's files", "job script", "map's rank file"
-_SITE = ("site's module", "site's snippet")
-_QUICK = ("recipe's command", "pack", "module of a stand-in", "placement", TUNING_FILES)
+TUNING_FILES = "sweep's files"
 
 
 @dataclass(frozen=True)
@@ -57,8 +53,8 @@ COLUMNS = {
 def main() -> int:
     """Run the cases that this machine has the libraries for."""
     parser = options("exports", "Does what mpiric writes gain without mpiric what it claims?")
-    parser.add_argument("--budget", help="of one tune or sweep (default 2m, quick 30s)")
-    parser.add_argument("--rounds", type=int, help="of original and written (default 15, quick 5)")
+    parser.add_argument("--budget", help="of one tune or sweep (default 1m, quick 30s)")
+    parser.add_argument("--rounds", type=int, help="of original and written (default 9, quick 3)")
     offer_choice(parser)
     return run("exports", parser.parse_args(), measure)
 
@@ -66,17 +62,15 @@ def main() -> int:
 def measure(arguments: Namespace) -> Result:
     """Every case: let it be written, then the original and it in turns."""
     available = beds()
-    every = (*CASES, TUNING_FILES, JOB_SCRIPT, RANK_FILE)
-    names = _QUICK if arguments.quick and not arguments.only else every
-    of_form = [
-        Case(name, mpi)
-        for mpi in ("mpich", "openmpi", "intelmpi")
-        for name in names
-        if mpi in SLOW or name not in _SITE
-    ]
+    names = (*CASES, TUNING_FILES, *CASES_OF_LAB)
+    every = [Case(name, mpi) for mpi in ("mpich", "openmpi", "intelmpi") for name in names]
     if arguments.quick and not arguments.mpi:
-        of_form = [case for case in of_form if case.mpi == "mpich"]
-    rows = [_row(case, available[case.mpi], arguments) for case in chosen(of_form, available, arguments)]
+        every = [case for case in every if case.mpi == "mpich"]
+    tunes: dict[str, dict[str, dict[str, Any]]] = {mpi: {} for mpi in available}
+    rows = [
+        _row(case, available[case.mpi], arguments, tunes[case.mpi])
+        for case in chosen(every, available, arguments)
+    ]
     return Result(COLUMNS, rows, summary_of(rows))
 
 
@@ -94,46 +88,25 @@ def is_kept(claim: float, by_hand: float) -> bool:
     return abs(by_hand / claim - 1) <= _CLOSE
 
 
-def _row(case: Case, bed: Bed, arguments: Namespace) -> dict[str, Any]:
+def _row(case: Case, bed: Bed, arguments: Namespace, tunes: dict[str, dict[str, Any]]) -> dict[str, Any]:
     tell(f"{case.name} under {bed.mpi.label} …")
     directory = results_directory("exports", case.name.replace("'", ""), bed)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    place = Place(bed, directory, arguments)
+    place = Place(bed, directory, arguments, tunes)
     row: dict[str, Any] = {"case": case.name, "mpi": bed.mpi.label, "is_kept": None}
     try:
-        if case.name == TUNING_FILES:
-            measured = _of_tuning_files(place)
-        elif case.name == JOB_SCRIPT:
-            measured = of_script(place)
-        elif case.name == RANK_FILE:
-            measured = of_rank_file(place)
+        if case.name in CASES:
+            measured = of_sides(CASES[case.name](place), place)
         else:
-            measured = _of_sides(CASES[case.name](place), place)
-    except (NothingWrittenError, ProgramFailedError) as error:
+            measured = {TUNING_FILES: _of_tuning_files, **CASES_OF_LAB}[case.name](place)
+    except (NothingWrittenError, ProgramFailedError, subprocess.TimeoutExpired) as error:
         none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95", "quotient"))
         # A failure by hand breaks the claim.
-        broken = False if isinstance(error, ProgramFailedError) else None
+        broken = None if isinstance(error, NothingWrittenError) else False
         return {**row, **none, "is_kept": broken, "line": str(error)[-300:]}
     claim, by_hand = measured["claim"], measured["by_hand"]
     return {**row, **measured, "quotient": round(by_hand / claim, 3), "is_kept": is_kept(claim, by_hand)}
-
-
-def _of_sides(written: Written, place: Place) -> dict[str, Any]:
-    sides = {"original": written.original, "by hand": written.by_hand}
-    if written.claimed is not None:
-        sides["claimed"] = written.claimed
-    rounds = place.given.rounds or (5 if place.given.quick else 15)
-    times = in_turns(sides, place.bed.environment, rounds, place.given.seed)
-    gain = ratio(times["original"], times["by hand"])
-    claim = written.claim or ratio(times["original"], times["claimed"]).middle
-    return {
-        "claim": round(claim, 3),
-        "by_hand": round(gain.middle, 3),
-        "by_hand_ci95": gain.interval,
-        "line": written.line,
-        "times_s": times,
-    }
 
 
 def _of_tuning_files(place: Place) -> dict[str, Any]:
@@ -150,7 +123,7 @@ def _of_tuning_files(place: Place) -> dict[str, Any]:
     line = f". {shlex.quote(str(shell))}; {shlex.join([bed.mpi.launcher, '-n', '2', probe, '0.05', *points])}"
     sides = {"original": line.partition("; ")[2], "by hand": line}
     gains: list[float] = []
-    for turn in range(place.given.rounds or (3 if place.given.quick else 9)):
+    for turn in range(place.rounds):
         order = list(sides) if turn % 2 else list(reversed(sides))
         times = {name: _probed(sides[name], bed.environment) for name in order}
         common = times["original"].keys() & times["by hand"].keys()
@@ -167,7 +140,7 @@ def _of_tuning_files(place: Place) -> dict[str, Any]:
 def _probed(line: str, environment: Mapping[str, str]) -> dict[str, float]:
     """Collective and size → median time of a call."""
     done = subprocess.run(
-        ["sh", "-c", line], env=environment, capture_output=True, text=True, check=False, timeout=_LIMIT_S
+        ["sh", "-c", line], env=environment, capture_output=True, text=True, check=False, timeout=LIMIT_S
     )
     rows = [json.loads(row) for row in done.stdout.splitlines() if row.startswith("{")]
     if done.returncode or not rows:

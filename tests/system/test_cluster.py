@@ -203,7 +203,7 @@ with cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run:
     line = (*ON_BOTH, str(leaving))
     for command, status in (
         ((*line, "0"), 0),  # shows that the program leaves something
-        ((sys.executable, "-c", code, *line, "0"), 0),
+        ((sys.executable, "-c", code, *line, "0.5"), 0),
         ((MPIRIC, "profile", "--for", "4s", "--", *line, "600"), None),
         ((MPIRIC, "fabric", "--", *line, "no-number"), None),  # fails, so that nothing is measured
         ((MPIRIC, "place", "--verify", "--limit", "4", "--", *line, "600"), None),

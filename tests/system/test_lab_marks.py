@@ -14,6 +14,7 @@ from tests.lab.slurm import daemons
 from tests.lab.slurm.config import SlurmPlan
 from tests.support.slurm_lab import NEEDS
 
+from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome
 from mpiric.tuning.store.events import read_log
 
@@ -37,8 +38,11 @@ def test_runs_of_ten_milliseconds_over_two_hosts_do_not_fail(lab, mpi_prefix):
     environment = mpi_environment("mpich", prefix, clean_environment())
     done = cluster.run(lab, "n1", words, environment, timeout=600, cwd=work)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["scope"] == "steps"
+    tuned = json.loads(done.stdout)
+    assert (tuned["scope"], tuned["interrupted"]) == ("steps", False)
+    assert tuned["verdict"] in {verdict.value for verdict in Verdict}
     (log,) = store.glob("*/events.jsonl")
     trials = read_log(log).trials
+    assert tuned["runs"] == len(trials)
     assert [trial.reason for trial in trials if trial.outcome is Outcome.FAILED] == []
     assert len([trial for trial in trials if trial.came_early]) >= RUNS // 2

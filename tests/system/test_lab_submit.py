@@ -15,6 +15,7 @@ from tests.lab.slurm.config import SlurmPlan
 from tests.support.login import PATIENCE_S, SRUN
 from tests.support.slurm_lab import NEEDS
 
+from mpiric import knobs
 from mpiric.model.allocation import Stage
 from mpiric.schedulers import Patience, batch_scheduler
 
@@ -26,6 +27,7 @@ pytestmark = [
 ]
 PAIR = ("srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2")
 AT_MARKS = ("tune", "--submit", "--json", "--budget", "40s", "--try-all", "--only", "malloc")
+PAGES = {name for name, knob in knobs.all_knobs().items() if "pages" in knob.chosen_by}
 HOSTS = host_names("5")  # one more than a job takes
 SLURM = SlurmPlan()
 
@@ -62,10 +64,13 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: go on with: "))
     words = shlex.split(hint.removeprefix("hint: go on with: "))
     assert not {"--budget", "--only", "--max-runs"} & set(words)
-    again = login.tune("--max-runs", "5", "--resume")
+    again = login.start(*words[1:])
     again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, login.said
-    assert login.trials()[: len(before)] == before
+    trials = login.trials()
+    assert trials[: len(before)] == before
+    assert len(trials) <= len(before) + 5  # --max-runs
+    assert {name for trial in trials for name in trial["configuration"]} <= {"malloc", *PAGES}  # --only
     assert len(login.jobs()) == 2
 
 

@@ -18,6 +18,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.model.batch import Spread
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
+from mpiric.model.quoting import sh_command
 from mpiric.schedulers import batch_schedulers
 from mpiric.workflows.submit.follower import Reporting
 from mpiric.workflows.submit.submission import SubmitRequest
@@ -94,20 +95,25 @@ def run_submitted(
     *,
     stdin: str = "",
     budget_s: float,
-    go_on: str,
     afresh: bool,
+    go_on: str = "",
     plans_itself: bool = False,
 ) -> int:
     """The verb being called, as a job with its files in ``directory``; its exit status.
 
     The job's words are those of the user, with ``more`` in place of the options that choose a directory.
+    ``go_on`` is the command that follows the job again: this call itself for a verb without ``--resume``.
     """
     context = click.get_current_context()
     given = context.params
     line = given.get("command_line") or given["launch_line"]
+    verb = context.info_name or ""
+    if not go_on:
+        again = given_options(context, {*_OURS} - {"job_options"})
+        go_on = sh_command(["mpiric", verb, "--submit", *again, *more, "--", *line])
     request = SubmitRequest(
         directory=directory,
-        arguments=(context.info_name or "", *given_options(context, _OURS), *more, "--", *line),
+        arguments=(verb, *given_options(context, _OURS), *more, "--", *line),
         argv=line if "command_line" in given else (*line, _SOME_PROGRAM),
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),

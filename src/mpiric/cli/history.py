@@ -1,9 +1,9 @@
 """``mpiric history``: tunes over time, and whether a program has become slower since."""
 
+import hashlib
 import os
 import sys
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ from mpiric.cli._options import (
     store_option,
 )
 from mpiric.cli._progress import Progress
+from mpiric.cli._remembered import given_options
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.secrets import hide, masked
 from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
-from mpiric.model.quoting import sh_command
 from mpiric.tuning.proof.regression import Regression
 from mpiric.tuning.store.store import EVENTS, Store
 from mpiric.workflows.fabric.history import against_fabric
@@ -98,7 +98,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         return _against_fabric(Path(baseline), command_line, options)
     if options["submit"]:
         with piped_input(command_line) as stdin:
-            return _submitted(baseline, command_line, store, stdin)
+            return _submitted(command_line, store, stdin)
     with piped_input(command_line) as stdin, Progress() as progress:
         request = AgainstRequest(
             argv=command_line,
@@ -120,20 +120,14 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     return int(ExitCode.SLOWER) if comparison.decisive.verdict is Verdict.SLOWER else 0
 
 
-def _submitted(baseline: str, command_line: tuple[str, ...], store: Path | None, stdin: str) -> int:
-    """Measure it in a job, with its files in a directory of the store."""
-    root = Store(store).root
-    directory = (root / "submitted" / f"history-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}").absolute()
+def _submitted(command_line: tuple[str, ...], store: Path | None, stdin: str) -> int:
+    """Measure it in a job, with its files in a directory of the store: the same one for the same call."""
+    root = Store(store).root.absolute()
+    options = given_options(click.get_current_context(), {"submit", "store", "command_line"})
+    call = "\0".join((str(Path.cwd()), *options, *command_line)).encode(errors="surrogateescape")
+    directory = root / "submitted" / f"history-{hashlib.sha256(call).hexdigest()[:12]}"
     make_directory(directory, "name another --store")
-    arguments = ("--against", baseline)
-    return run_submitted(
-        directory,
-        ("--store", str(root.absolute())),
-        stdin=stdin,
-        budget_s=_JOB_S,
-        go_on=sh_command(["mpiric", "history", "--submit", *arguments, "--", *command_line]),
-        afresh=True,
-    )
+    return run_submitted(directory, ("--store", str(root)), stdin=stdin, budget_s=_JOB_S, afresh=True)
 
 
 def _against_fabric(baseline: Path, command_line: tuple[str, ...], options: dict[str, Any]) -> int:

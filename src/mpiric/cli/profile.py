@@ -25,7 +25,6 @@ from mpiric.model.duration import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile
-from mpiric.model.quoting import sh_command
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
@@ -166,13 +165,7 @@ def _submitted(request: ProfileRequest) -> int:
     """Submit it as a job, with its files beside the record; print the program's output when it has ended."""
     directory = make_directory(request)
     words = ("--output", str(directory), *(("--mpi", request.mpi) if request.mpi else ()))
-    return run_submitted(
-        directory,
-        words,
-        budget_s=0.0,
-        go_on=sh_command(["mpiric", "profile", "--submit", *words, "--", *request.argv]),
-        afresh=True,
-    )
+    return run_submitted(directory, words, budget_s=0.0, afresh=True)
 
 
 def _options(given: dict[str, Any]) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """The words that a job gets are those of the call that submits it."""
 
 import itertools
+import shlex
 
 import pytest
 from click.testing import CliRunner
 
-from mpiric.cli import _submitting, profile, sweep, tune
+from mpiric.cli import _submitting, history, profile, sweep, tune
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.submit.submit import Ended
@@ -112,3 +113,17 @@ def test_a_resumed_sweep_needs_none_of_its_options_again(submitted):
     again = submitted(sweep, "--submit", "--resume", "--", "mpiexec")
     assert again.budget_s == 80.0
     assert [*again.arguments] == [*first.arguments]
+
+
+@pytest.mark.parametrize(
+    ("verb", "options_given"),
+    [(profile, ("--for", "30s", "--sbatch", "-p short")), (history, ("--against", "a.toml", "--in-place"))],
+)
+def test_the_hint_of_a_verb_without_resume_is_its_call(submitted, verb, options_given):
+    """Following a job again needs the directory of its files; a call of its own kind would begin another."""
+    first = submitted(verb, "--submit", *options_given, "--", "srun", "./app")
+    words = shlex.split(first.go_on)
+    assert set(options_given) <= set(words)
+    again = submitted(verb, *words[2:])
+    assert (again.directory, again.options) == (first.directory, first.options)
+    assert options(again) == options(first)

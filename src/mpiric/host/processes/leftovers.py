@@ -11,9 +11,11 @@ during the launch and whose maker is certainly gone.
 
 import os
 import re
+import time
 from collections.abc import Collection, Iterable, Iterator
+from math import inf
 
-from mpiric.host.processes.proc import all_pids, is_alive, read_bytes, read_stat
+from mpiric.host.processes.proc import TICKS_PER_S, all_pids, is_alive, read_bytes, read_stat
 from mpiric.host.processes.segments import SHARED_MEMORY, FileNames, held_by, is_segment, own_files
 
 _TEMPORARY = "/tmp"  # noqa: S108
@@ -21,6 +23,7 @@ _SESSION_STEMS = ("ompi.", "prte.", "prtrn.", "prun.", "pmix", "openmpi-sessions
 
 # MPICH's proxy exports the topology for its ranks and removes the file unless it is killed.
 _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
+_CLOCK_S = 0.1  # margin between the clocks of files and of processes
 _PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # names as the kernel cuts them
 
 
@@ -42,11 +45,8 @@ class Leftovers:
         self._held |= held
         return held == unknown
 
-    def remove(self, pids: set[int], above: Collection[int] = ()) -> None:
-        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own.
-
-        Processes ``above`` may live: they belong to nobody else's launch.
-        """
+    def remove(self, pids: set[int]) -> None:
+        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own."""
         dead = {pid for pid in pids if not is_alive(pid)}
         for base in self._bases:
             _remove_sessions(base, dead)
@@ -56,39 +56,35 @@ class Leftovers:
         for name, _ in appeared - held_by(all_pids(), appeared):
             _unlink(os.path.join(SHARED_MEMORY, name))
         exported = own_files(_TEMPORARY, _is_topology) - self._topologies
-        if exported and not _has_living_proxy(above):
-            for name, _ in exported:
+        first_proxy_s = _first_proxy_s() if exported else inf
+        for name, _ in exported:
+            if _changed_s(_TEMPORARY, name) < first_proxy_s:
                 _unlink(os.path.join(_TEMPORARY, name))
 
 
 def remove_recent(since_s: float) -> None:
     """Remove what launches of this user left on this node since a time, in seconds of the system's clock.
 
-    A launch of mpiric starts this on the nodes where mpiric itself does not run. Launchers above this process
-    belong to that launch.
+    A launch of mpiric starts this on the nodes where mpiric itself does not run.
     """
-    above, pid = {os.getpid()}, os.getpid()
-    while (stat := read_stat(pid)) is not None and stat.parent > 1:
-        pid = stat.parent
-        above.add(pid)
     leftovers = Leftovers(dict(os.environ))
     leftovers._is_seen = False
-    leftovers._segments = _older(SHARED_MEMORY, leftovers._segments, since_s)
-    leftovers._topologies = _older(_TEMPORARY, leftovers._topologies, since_s)
-    leftovers.remove(set(_dead_makers(leftovers._bases, since_s)), above)
+    leftovers._segments = {
+        each for each in leftovers._segments if _changed_s(SHARED_MEMORY, each[0]) < since_s
+    }
+    leftovers._topologies = {
+        each for each in leftovers._topologies if _changed_s(_TEMPORARY, each[0]) < since_s
+    }
+    leftovers.remove(set(_dead_makers(leftovers._bases, since_s)))
 
 
-def _older(directory: str, names: FileNames, since_s: float) -> FileNames:
-    """Return the names whose files have not been changed since then."""
-    older = set()
-    for name, inode in names:
-        try:
-            status = os.stat(os.path.join(directory, name), follow_symlinks=False)  # noqa: PTH116
-        except OSError:
-            continue
-        if max(status.st_mtime, status.st_ctime) < since_s:
-            older.add((name, inode))
-    return older
+def _changed_s(directory: str, name: str) -> float:
+    """Return when a file was changed last; infinity where it is gone."""
+    try:
+        status = os.stat(os.path.join(directory, name), follow_symlinks=False)  # noqa: PTH116
+    except OSError:
+        return inf
+    return max(status.st_mtime, status.st_ctime)
 
 
 def _dead_makers(bases: Iterable[str], since_s: float) -> Iterator[int]:
@@ -108,10 +104,16 @@ def _is_topology(name: str) -> bool:
     return _TOPOLOGY.fullmatch(name) is not None
 
 
-def _has_living_proxy(above: Collection[int]) -> bool:
-    """Return whether a proxy of MPICH's launcher lives that may have exported any of the topologies."""
-    pids = (pid for pid in all_pids() if pid not in above and _is_own_process(pid))
-    return any(read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) for pid in pids)
+def _first_proxy_s() -> float:
+    """Return when the oldest living proxy of MPICH's launcher was started: it made no older topology."""
+    booted_s = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    proxies = (
+        stat
+        for pid in all_pids()
+        if read_bytes(f"/proc/{pid}/comm").strip().startswith(_PROXIES) and _is_own_process(pid)
+        if (stat := read_stat(pid)) is not None
+    )
+    return min((booted_s + stat.start_ticks / TICKS_PER_S for stat in proxies), default=inf) - _CLOCK_S
 
 
 def _is_own_process(pid: int) -> bool:

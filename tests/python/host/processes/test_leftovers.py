@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -205,3 +206,26 @@ def test_sessions_of_ended_processes_go_and_those_of_others_stay(monkeypatch, tm
     remove_recent(0.0)
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["jf.12345", f"prte.n2.{os.getpid()}.{os.getuid()}"]
+
+
+@pytest.mark.parametrize("is_older", [True, False])
+def test_topologies_stay_for_launchers_that_may_have_made_them(monkeypatch, tmp_path, is_older):
+    """A proxy of MPICH's launcher that was started after a file did not make it."""
+    proxy = tmp_path / "hydra_pmi_proxy"
+    proxy.symlink_to("/bin/sleep")
+    topology = tmp_path / "hydra_hwloc_xmlfile_abcdef"
+    monkeypatch.setattr("mpiric.host.processes.leftovers._TEMPORARY", str(tmp_path))
+    topology.write_text("")
+    time.sleep(0.2)  # more than the clocks of files and processes differ
+    with subprocess.Popen([str(proxy), "600"]) as living:
+        try:
+            while Path(f"/proc/{living.pid}/comm").read_text() != "hydra_pmi_proxy\n":
+                time.sleep(0.01)
+            if is_older:
+                topology.touch()
+            remove_recent(0.0)
+            assert topology.exists() is is_older
+        finally:
+            living.kill()
+    remove_recent(0.0)
+    assert not topology.exists()

@@ -121,7 +121,10 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Lear
             recorded = recorded_by(trial, lab, directory)
         except MpiricError as error:
             why = error.message
-    result = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
+    pace = run_pace(recorded.record) if recorded else None
+    if pace is not None and trial.came_early and watch.seen_s > 0:
+        pace = pace.seen_until(watch.seen_s)  # a busy node may take long to end the ranks
+    result = watch.found(pace, why, at_end=True)
     if result.window is None or result.choice.key is None:
         raise NoMarksError(result.choice.why, _whole(trial, recorded))
     if is_most_of(result.window, trial) and wishes.named is None and not wishes.required:
@@ -170,6 +173,8 @@ class _Watch:
     _next_s: float = 0.0
     _seen_key: MarkKey | None = None  # counter of the steps in the last look
     _seen_key_s: float = 0.0
+    _calls_are_late: bool = False  # calls had a long look and count no steps: what is printed may
+    seen_s: float = 0.0  # how far the last look saw rank 0 come; 0: it saw nothing
 
     def will_do(self) -> bool:
         """Whether what was seen holds marks, or is all that the budget allows for."""
@@ -184,7 +189,10 @@ class _Watch:
         if self.directory is None:
             result = self.found(None, "")
         else:
-            result = self.found(self._pace_so_far(self.directory), "", printed_too=seen_s > 2 * least_s)
+            pace = self._pace_so_far(self.directory)
+            self.seen_s = pace.first_rank.seen_s if pace and pace.first_rank else 0.0
+            self._calls_are_late = seen_s > _LONGEST_LOOK * least_s
+            result = self.found(pace, "", printed_too=seen_s > 2 * least_s)
         if result.window is None:
             return False
         if self.wishes.named is not None:
@@ -220,7 +228,8 @@ class _Watch:
             calls = _Found(MarkChoice(None, why, few_calls=True))
         else:
             calls = self._counted(with_own_places(pace))
-        if calls.choice.key is not None or not calls.choice.few_calls or not printed_too or named is not None:
+        is_printed_of_use = calls.choice.few_calls or self._calls_are_late
+        if calls.choice.key is not None or not is_printed_of_use or not printed_too or named is not None:
             return calls
         printed = self._printed(None)
         if printed.window is not None:

@@ -36,7 +36,10 @@ def search_budget(
     def proof_s() -> float:
         if not keeps():
             return 0.0
-        needed = pairs * _PROOFS * _WITHOUT_UNITS * (run_s + min(run_s, best_s()))
+        pair_s = run_s + min(run_s, best_s())
+        if rule.fewest_pairs() * pair_s > left_s:  # no proof fits: some pairs show what is likely
+            return _PROOF_SHARE * left_s
+        needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
     if left_runs is not None:

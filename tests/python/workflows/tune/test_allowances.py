@@ -67,3 +67,7 @@ def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_o
     assert "18 runs of 14 s" in proof_shortfall(left, 14.0, StoppingRule())
     assert not proof_shortfall(left, 7.0, StoppingRule(), 2.0)
     assert "18 runs of 14 and of 2 s by turns" in proof_shortfall(left, 14.0, StoppingRule(), 2.0)
+
+
+def test_where_no_proof_fits_the_search_gets_most():
+    assert _search_s(30.0, 4.0, 4.0) == pytest.approx(0.75 * 30.0)

@@ -23,7 +23,9 @@ class Ended:
     stderr: str
 
 
-def run_bounded(argv: Sequence[str], directory: Path, environment: Mapping[str, str], limit_s: float) -> Ended:
+def run_bounded(
+    argv: Sequence[str], directory: Path, environment: Mapping[str, str], limit_s: float
+) -> Ended:
     """Run a command. Raises MpiricError when it does not end within the limit.
 
     Output goes into files: a process that outlives the command would keep a pipe open.

@@ -45,6 +45,7 @@ _CONFIRMED = 1.4  # times as long as until something was found that counts steps
 _STEADY = 0.1  # growth of the steps below which no longer look is needed
 _LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
 _LOOK_SHARE = 0.15  # share of the budget after which a look ends with the first counter
+_END_SHARE = 0.1  # share of the budget for which the end is waited for: the length is known then
 _MOST = 0.5  # share of a whole run above which a run to the mark saves too little
 _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
@@ -59,6 +60,7 @@ class MarkWishes:
     named: NamedMark | None = None  # the user's own
     fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune or a baseline, and why
     required: bool = False  # whole runs would be of no use
+    whole_marks: int | None = None  # calls of a whole run, as an interrupted tune has seen one
 
     @property
     def long_s(self) -> float:
@@ -83,6 +85,7 @@ class LearnedMarks:
     why: str
     recorded: Recorded | None = None
     why_unrecorded: str = ""
+    whole_marks: int | None = None  # calls of the whole run; None: it was not seen to its end
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class _Found:
 
     choice: MarkChoice
     window: MarkWindow | None = None
+    calls: int = 0  # of rank 0
     too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
@@ -133,7 +137,15 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Lear
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
-    return LearnedMarks(pair, result.window, "; ".join(reasons), recorded, "" if recorded else why)
+    is_counted = not trial.came_early and wishes.named is None
+    return LearnedMarks(
+        pair,
+        result.window,
+        "; ".join(reasons),
+        recorded,
+        "" if recorded else why,
+        result.calls if is_counted else None,
+    )
 
 
 def _whole(trial: Trial, recorded: Recorded | None) -> Recordings | None:
@@ -203,8 +215,9 @@ class _Watch:
             self._seen_key, self._seen_key_s = key, seen_s
         if seen_s > max(least_s, _LOOK_SHARE * self.wishes.budget_s):
             return True
+        may_end_soon = self.wishes.length_s is None and seen_s < _END_SHARE * self.wishes.budget_s
         is_changing = abs(result.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
-        return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing
+        return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing and not may_end_soon
 
     @staticmethod
     def _pace_so_far(directory: Path) -> RunPace | None:
@@ -271,7 +284,7 @@ class _Watch:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
             choice = replace(choice, key=None, why=f"{name} came {seen}: too few steps were seen")
-        return _Found(choice, window)
+        return _Found(choice, window, calls.calls)
 
     def _window(self, calls: KeyPace) -> MarkWindow | None:
         named = self.wishes.named

@@ -11,6 +11,7 @@ _PROOFS = 2  # of the answer, and of what is left of it without what does not co
 _WITHOUT_UNITS = 1.5  # runs of a proof for each of its pairs' runs: a third lacks a unit of the answer
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
 _MOST_FOR_PROOF = 0.65  # of the budget, however long they are
+_LIKELY_SHARE = 0.4  # the same where no proof fits
 _BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
 
 
@@ -38,7 +39,7 @@ def search_budget(
             return 0.0
         pair_s = run_s + min(run_s, best_s())
         if rule.fewest_pairs() * pair_s > left_s:  # no proof fits: some pairs show what is likely
-            return _PROOF_SHARE * left_s
+            return _LIKELY_SHARE * left_s
         needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 

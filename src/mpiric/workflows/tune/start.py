@@ -109,7 +109,13 @@ def observed_tune(
         armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)
         originals = (*observed.originals, *armed)
         if observed.marks:
-            keep_marks(log, observed.marks.pair, observed.marks.window, observed.marks.why)
+            keep_marks(
+                log,
+                observed.marks.pair,
+                observed.marks.window,
+                observed.marks.why,
+                observed.marks.whole_marks,
+            )
             keep_objectives(log, observed.originals)
         budget.spend(lab.count - len(earlier) if observed.marks else len(originals))
         yield TuneState(

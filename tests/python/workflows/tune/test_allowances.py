@@ -70,4 +70,4 @@ def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_o
 
 
 def test_where_no_proof_fits_the_search_gets_most():
-    assert _search_s(30.0, 4.0, 4.0) == pytest.approx(0.75 * 30.0)
+    assert _search_s(30.0, 4.0, 4.0) == pytest.approx(0.6 * 30.0)

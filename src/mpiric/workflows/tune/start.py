@@ -68,7 +68,7 @@ def observed_tune(
 
     What another job has found out about the command is ``known``: it is not recorded again.
     """
-    spent_s = 0.0 if request.begun_s is None else time.monotonic() - request.begun_s
+    spent_s = 0.0 if request.begun_s is None else max(0.0, time.monotonic() - request.begun_s)
     budget = Budget(request.budget_s, request.max_runs, runner.clock, spent_s=spent_s)
     if request.ignore_lines:
         withdraw_rejections(log)

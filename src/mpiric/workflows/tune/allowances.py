@@ -22,12 +22,14 @@ def search_budget(
     rule: StoppingRule,
     *,
     keeps: Callable[[], bool] = lambda: True,
+    explores: Callable[[], bool] = lambda: False,
     replayed_runs: int | None = None,
 ) -> Budget:
     """What the search may spend, so that a proof still fits.
 
     A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
-    Nothing is kept for a proof while ``keeps()`` is false. A search that goes on after it was ended, with
+    Nothing is kept for a proof while ``keeps()`` is false, and less where no proof fits while ``explores()``,
+    as knobs are left to try. A search that goes on after it was ended, with
     ``replayed_runs`` on record, may spend all runs that are left.
     """
     pairs = rule.fewest_pairs() * _PROOF_SLACK
@@ -38,7 +40,7 @@ def search_budget(
         if not keeps():
             return 0.0
         pair_s = run_s + min(run_s, best_s())
-        if rule.fewest_pairs() * pair_s > left_s:  # no proof fits: some pairs show what is likely
+        if rule.fewest_pairs() * pair_s > left_s and explores():  # some pairs show what is likely
             return _LIKELY_SHARE * left_s
         needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 
 Row = dict[str, Any]
+_MOST_WHY = 200  # characters of the reason why a part could not be measured
 
 
 def offer_parts(parser: ArgumentParser, time_limit: str = "12h") -> None:
@@ -33,6 +35,7 @@ class KeptRows:
         self._parts: dict[str, list[Row]] = {}
         self._resumed: list[dict[str, Any]] = []  # what is known of parts of earlier runs
         self._left: list[str] = []  # parts that the time did not reach
+        self._failed: list[str] = []  # parts that could not be measured, with the reason
         if not given.resume:
             self._path.unlink(missing_ok=True)
         if self._path.exists():
@@ -51,8 +54,10 @@ class KeptRows:
         load = os.getloadavg()[0]
         try:
             self._parts[part] = list(measure())
-        except MpiricError as error:
-            tell(f"{part}: {error.message}")
+        except (MpiricError, OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+            why = error.message if isinstance(error, MpiricError) else f"{type(error).__name__}: {error}"
+            tell(f"{part}: {why}")
+            self._failed.append(f"{part} ({' '.join(why.split())[:_MOST_WHY]})")
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a") as file:
@@ -73,6 +78,7 @@ class KeptRows:
     def remark(self) -> str:
         """What the page has to say of its rows: that some are missing, or of earlier runs."""
         missing = f" Not reached in time: {'; '.join(self._left)}." if self._left else ""
+        missing += f" Could not be measured: {'; '.join(self._failed)}." if self._failed else ""
         if not self._resumed:
             return missing
         commits = ", ".join(sorted({str(line["mpiric"]) for line in self._resumed}))

@@ -66,7 +66,8 @@ def measure(arguments: Namespace) -> Result:
         if not any(word.lower() in program.name.lower() for word in names):
             continue
         budgets = [arguments.long_budget] if program.is_long else arguments.budget or ["60s"]
-        table.add(program.name, partial(_rows, program, budgets, arguments))
+        for budget in budgets:  # a part each: `--resume` goes on with the next
+            table.add(f"{program.name}, {budget}", partial(_rows, program, [budget], arguments))
     return Result(COLUMNS, table.rows, f"{summary(table.rows)}{table.remark}")
 
 

@@ -6,15 +6,16 @@ repository under its own name; ``python -m benchmarks.field --list`` prints the 
 
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks._programs import Bed
 from benchmarks._report import RESULTS
+from benchmarks.field.bounded import run_bounded
 from mpiric.model.errors import MpiricError, NotFoundError
 
+_BUILD_S = 600.0  # limit of one build command
 _MINIFE_TYPES = "-DMINIFE_SCALAR=double -DMINIFE_LOCAL_ORDINAL=int -DMINIFE_GLOBAL_ORDINAL=int"
 _CLOVERLEAF = (  # order of module dependencies
     "data definitions kernels/pack_kernel clover report timer parse read_input "
@@ -88,7 +89,14 @@ SOURCES: Mapping[str, Source] = {
             "cp test/amg {out}",
         ),
     ),
-    "miniMD": Source("Mantevo/miniMD", ("{cxx} -O3 -w -fopenmp *.cpp -o {out}",), "ref"),
+    "miniMD": Source(
+        "Mantevo/miniMD",
+        (
+            "sed -i 's/^#define OMPFORSCHEDULE.*/#define OMPFORSCHEDULE _Pragma(\"omp for\")/' types.h",
+            "{cxx} -O3 -w -fopenmp *.cpp -o {out}",
+        ),
+        "ref",
+    ),
 }
 
 
@@ -117,15 +125,8 @@ def built(name: str, bed: Bed, sources: Path | None) -> str:
         if "{fortran}" in command and not placeholders["fortran"]:
             raise NotFoundError(f"{bed.mpi.label} has no Fortran compiler, which {name} needs")
         line = command.format(**{key: shlex.quote(word) for key, word in placeholders.items()})
-        done = subprocess.run(
-            ["bash", "-c", line],
-            cwd=copy / source.inside,
-            env=bed.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
+        done = run_bounded(["bash", "-c", line], copy / source.inside, bed.environment, _BUILD_S)
+        if done.status:
             raise MpiricError(f"{name} cannot be built: {done.stderr.strip()[-400:]}")
     shutil.rmtree(copy, ignore_errors=True)
     return str(target)

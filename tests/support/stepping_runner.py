@@ -42,6 +42,7 @@ class SteppingRunner(ScriptedRunner):
     wall_s: float = 3600.0
     odd: Mapping[str, Steps] = field(default_factory=dict)  # knob → what it does before the mark
     even: bool = True  # whether its steps come evenly
+    is_seen_whole: bool = False  # the run that is recorded has so few steps that it comes to its end
     flags: int = 0  # of what ranks leave at their marks
 
     def execute(  # type: ignore[override]
@@ -77,7 +78,7 @@ class SteppingRunner(ScriptedRunner):
         if "MPIRIC_MARK" in values:
             first = int(values["MPIRIC_MARK"].rpartition(":")[2].partition(",")[0])
             self._leave_steps(Path(values["MPIRIC_MARK_OUT"]), start_s, pace_s, first, last, odd)
-        return replace(executed, came_early=True)
+        return replace(executed, came_early="MPIRIC_MARK" in values or not self.is_seen_whole)
 
     @property
     def _ends_at_steps(self) -> set[str]:

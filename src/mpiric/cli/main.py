@@ -1,8 +1,11 @@
 """The ``mpiric`` command. Compilers start without click: they are called for every file of a program."""
 
 import sys
+import time
 
-from mpiric.cli._errors import exit_with
+STARTED_S = time.monotonic()  # before anything else is imported, which a busy file system makes slow
+
+from mpiric.cli._errors import exit_with  # noqa: E402
 
 COMPILERS = ("cc", "cxx", "fc")
 

@@ -36,6 +36,7 @@ from mpiric.cli._submitting import (
     submit_options,
 )
 from mpiric.cli._terminal import stdout_console
+from mpiric.cli.main import STARTED_S
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
@@ -309,6 +310,7 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
         environment=dict(os.environ),
         stdin=stdin,
         budget_s=parse_duration(options["budget"]),
+        begun_s=STARTED_S,
         max_runs=options["max_runs"],
         only=options["only"],
         without=options["without"],

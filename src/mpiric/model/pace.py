@@ -3,7 +3,7 @@
 Times in seconds from the end of MPI_Init, by each rank's own clock.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 STDOUT = "stdout"  # in the place of a function: what counts is what the program prints
 
@@ -73,6 +73,11 @@ class RunPace:
     def first_rank(self) -> RankPace | None:
         """Rank 0, None when it left nothing."""
         return next((rank for rank in self.ranks if rank.rank == 0), None)
+
+    def seen_until(self, seen_s: float) -> "RunPace":
+        """Return the same run, looked at no longer than until this time."""
+        ranks = tuple(replace(rank, seen_s=min(rank.seen_s, seen_s)) for rank in self.ranks)
+        return replace(self, ranks=ranks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,9 +118,17 @@ def slimmest(evaluator: Evaluator, best: Point) -> Point:
 
 
 def live_levels(evaluator: Evaluator) -> list[list[int]]:
-    """Levels worth combining, for each factor: of unpromising ones only those that have shown a gain."""
+    """Levels worth combining, for each factor: of unpromising ones only those that have shown a gain.
+
+    Of heavy factors those that were measured: no run is given to one before all light settings were tried.
+    """
     factors = evaluator.space.factors
-    everything = [list(range(len(factor.values) + 1)) for factor in factors]
+    everything = [
+        sorted({0, *(point[index] for point in evaluator.points)})
+        if factor.heavy
+        else list(range(len(factor.values) + 1))
+        for index, factor in enumerate(factors)
+    ]
     ranked = rank(evaluator)
     if not ranked or all(factor.score < UNPROMISING for factor in factors):
         return everything

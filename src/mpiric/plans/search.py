@@ -27,7 +27,7 @@ from mpiric.plans.backward_elimination import eliminate_backward
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.exploration import explore
 from mpiric.plans.finals import hold_finals
-from mpiric.plans.ranking import Ranked, contributions, rank, slimmest, without_heavy
+from mpiric.plans.ranking import SHOWN, Ranked, contributions, rank, slimmest, without_heavy
 from mpiric.plans.screening import screen
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
@@ -56,6 +56,7 @@ class SearchResult:
     rejected: tuple[tuple[Configuration, str], ...]
     disturbed_runs: int = 0  # runs slowed by something else on the machine
     runs: int = 0
+    left_out: tuple[Configuration, float] | None = None  # settings too heavy for their gain, and that gain
 
 
 def search(evaluator: Evaluator, seed: int = 0, least_gain: float = 0.0) -> Plan[SearchResult]:
@@ -112,7 +113,9 @@ def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> floa
 
 
 def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
-    ranked = without_heavy(evaluator, rank(evaluator))
+    by_gain = rank(evaluator)
+    ranked = without_heavy(evaluator, by_gain)
+    left_out = _left_out(evaluator, by_gain[0], ranked[0]) if ranked else None
     if ranked and any(ranked[0].point):
         slim = evaluator.minimal or slimmest(evaluator, ranked[0].point)
         if evaluator.weight(slim) <= evaluator.weight(ranked[0].point):
@@ -125,7 +128,19 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
         if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
             candidates.append(_candidate(evaluator, entry, ratio))
     disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
-    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, len(evaluator.points))
+    runs = len(evaluator.points)
+    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, runs, left_out)
+
+
+def _left_out(evaluator: Evaluator, best: Ranked, chosen: Ranked) -> tuple[Configuration, float] | None:
+    """The heavy settings of the best point that the chosen one lacks, and what they seem to gain."""
+    point = tuple(
+        level if factor.heavy and level != other else 0
+        for factor, level, other in zip(evaluator.space.factors, best.point, chosen.point, strict=True)
+    )
+    ratio = exp(chosen.mean - best.mean)
+    is_told = any(point) and ratio > 1 + SHOWN and not evaluator.was_slower(best.point)
+    return (evaluator.space.configuration(point), ratio) if is_told else None
 
 
 def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> ProofCandidate:

@@ -5,13 +5,21 @@ from math import log
 
 from mpiric.host.secrets import masked, masked_launch
 from mpiric.model.duration import show_duration
+from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
 from mpiric.report.tuned_chain import chain
 from mpiric.report.tuned_shares import share_words, together_words
 from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
-from mpiric.report.tuned_text import amount, interval, missing_words, without_proof
+from mpiric.report.tuned_text import (
+    amount,
+    interval,
+    left_undecided,
+    missing_words,
+    shows_candidate,
+    without_proof,
+)
 from mpiric.report.tuned_times import times_bars, times_rows
 
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
@@ -59,6 +67,9 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
         duration=show_duration,
         interval=interval,
         is_claim=tuned.verdict.is_claim,
+        shows_candidate=shows_candidate(tuned),
+        undecided=left_undecided(tuned) if tuned.evidence else "",
+        is_likely=tuned.verdict is Verdict.LIKELY,
         without_proof=without_proof(tuned),
         missing_words=missing_words,
         share_words=share_words,

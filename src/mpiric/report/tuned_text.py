@@ -98,9 +98,10 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
 def _headline(tuned: Tuned) -> Text:
     evidence = tuned.evidence
     original = amount(tuned.original.median_s, tuned.objective)
-    if evidence is None:
+    if evidence is None or not shows_candidate(tuned):
         text = Text(f"{original} as it is", style="bold")
-        return text.append(f"   {without_proof(tuned)}", style="bold yellow")
+        text.append(f"   {without_proof(tuned)}", style="bold yellow")
+        return text.append(f"  ({left_undecided(tuned)})", style="dim") if evidence else text
     style, words = _HEADLINE[evidence.verdict]
     per_step = " per step" if tuned.scope == STEPS and tuned.objective in _UNITS else ""
     text = Text(original, style="bold")
@@ -109,8 +110,22 @@ def _headline(tuned: Tuned) -> Text:
     text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, words)}", style=style)
     if evidence.verdict is not Verdict.FASTER:
         text.append(f" for {evidence.configuration}", style="cyan")
-    pairs = f"{len(evidence.pairs)} fresh pair{'' if len(evidence.pairs) == 1 else 's'}"
-    return text.append(f"  ({pairs}, at {evidence.confidence:.0%})", style="dim")
+    return text.append(f"  ({_pairs(evidence)}, at {evidence.confidence:.0%})", style="dim")
+
+
+def _pairs(evidence: Evidence) -> str:
+    return f"{len(evidence.pairs)} fresh pair{'' if len(evidence.pairs) == 1 else 's'}"
+
+
+def shows_candidate(tuned: Tuned) -> bool:
+    """Return whether something can be said of the candidate: it was decided, or it is ahead."""
+    return tuned.evidence is not None and (not tuned.evidence.verdict.is_open or bool(tuned.best_so_far))
+
+
+def left_undecided(tuned: Tuned) -> str:
+    """Describe the comparison that the budget ended before it showed anything."""
+    assert tuned.evidence is not None
+    return f"{tuned.evidence.configuration}: not decided by {_pairs(tuned.evidence)}"
 
 
 def without_proof(tuned: Tuned) -> str:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Budget:
-    """Time and runs that may still be spent, from the moment it is made; None stands for no limit."""
+    """Time and runs that may still be spent; None stands for no limit."""
 
     seconds: float | None = None
     runs: int | None = None
     clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     reserve_s: Callable[[], float] = lambda: 0.0  # of the seconds, what is kept for later at this moment
     runs_done: int = 0
+    spent_s: float = 0.0  # before it was made
     _started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -21,8 +22,8 @@ class Budget:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since it was made."""
-        return self.clock() - self._started
+        """Seconds since it was made, and those spent before."""
+        return self.spent_s + self.clock() - self._started
 
     @property
     def remaining_s(self) -> float:

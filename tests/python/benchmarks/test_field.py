@@ -1,11 +1,17 @@
 """Rows of the field benchmark, and its table of programs."""
 
+import os
 import re
+import time
+from pathlib import Path
 
 import pytest
+from benchmarks.field.bounded import run_bounded
 from benchmarks.field.measure import Run, answer_of, gain, rejected_for_output, row_of, wrong_answers
 from benchmarks.field.programs import INPUTS, PACKAGES, PROGRAMS
 from benchmarks.field.sources import SOURCES
+
+from mpiric.model.errors import MpiricError
 
 TUNED = {
     "scope": "whole run",
@@ -78,3 +84,18 @@ def test_there_are_twenty_programs_whose_origin_is_listed():
         assert all((INPUTS / entry).is_file() for entry in program.inputs), program.name
         assert program.by_hand.environment
         re.compile(program.answer)
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_has_started(tmp_path):
+    command = ["bash", "-c", f"sleep 1000 & echo $! > {tmp_path}/pid; wait"]
+    begun_s = time.monotonic()
+    with pytest.raises(MpiricError, match="was stopped after"):
+        run_bounded(command, tmp_path, os.environ, 1.0)
+    assert time.monotonic() - begun_s < 500
+    child = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
+    assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_command_gives_its_status_and_output(tmp_path):
+    ended = run_bounded(["bash", "-c", "echo out; echo err >&2; exit 3"], tmp_path, os.environ, 60.0)
+    assert (ended.status, ended.stdout, ended.stderr) == (3, "out\n", "err\n")

@@ -308,9 +308,16 @@ def test_a_heavy_setting_is_tried_after_all_others_however_much_it_promises() ->
 @pytest.mark.parametrize(("gain", "kept"), [(0.98, False), (0.9, True)])
 def test_a_heavy_setting_is_a_candidate_for_a_large_gain_only(monkeypatch, gain, kept) -> None:
     monkeypatch.setitem(GAINS, ("mpi", "other"), gain)
-    best = search(HEAVY, Program(), Budget(runs=60)).candidates[0].configuration.as_dict()
+    result = search(HEAVY, Program(), Budget(runs=60))
+    best = result.candidates[0].configuration.as_dict()
     assert best["binding"] == "core"
     assert ("mpi" in best) == kept
+    if kept:
+        assert result.left_out is None
+    else:
+        assert result.left_out is not None
+        assert result.left_out[0].as_dict() == {"mpi": "other"}
+        assert result.left_out[1] == pytest.approx(1 / gain, abs=0.01)
 
 
 def test_a_gain_below_the_least_one_is_no_candidate(monkeypatch) -> None:

@@ -393,3 +393,12 @@ def test_a_program_that_is_compared_by_its_steps_says_what_was_not_looked_at() -
     assert tuned_json(agrees)["whole_check"] == "agrees"
     result = tuned_json(tuned)
     assert (result["scope"], result["marks"]["first"], result["marks"]["last"]) == ("steps", 400, 1300)
+
+
+def test_a_candidate_of_which_nothing_is_shown_is_no_headline() -> None:
+    slower = replace(EVIDENCE, verdict=Verdict.UNDECIDED, ratio=0.57, pairs=((1.0, 1.75),))
+    result = replace(FASTER, evidence=slower, changes=(), recipe="")
+    headline = text(result).strip().splitlines()[0]
+    assert "no faster configuration was found" in headline
+    assert "0.57" not in headline
+    assert "0.57" not in tuned_html(result, (), "1")

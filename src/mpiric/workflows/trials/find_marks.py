@@ -46,6 +46,7 @@ class FoundMarks:
     originals: tuple[Trial, ...]
     recorded: Recorded | None = None  # of the run that they were found in
     why_unrecorded: str = ""
+    whole_marks: int | None = None  # of a whole run; None: none was seen to its end
 
     def marks_of_length(self, length_s: float) -> float:
         """How many marks a run of the original of this length makes."""
@@ -74,7 +75,7 @@ def find_marks(
         return seconds is None or budget is None or budget.elapsed_s + run_s <= _SHARE * seconds
 
     narrator.say("looking for what counts its steps")
-    recorded, why_unrecorded = None, ""
+    recorded, why_unrecorded, whole_marks = None, "", wishes.whole_marks
     if wishes.fixed is not None:
         pair, window, why = wishes.fixed
     else:
@@ -82,6 +83,7 @@ def find_marks(
         learned = learn_marks(lab, host, records, wishes)
         pair, window, why = learned.pair, learned.window, learned.why
         recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
+        whole_marks = learned.whole_marks
     library = _library(pair, lab.situation, host)
     chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
@@ -105,7 +107,7 @@ def find_marks(
         window = replace(window, first=pair.first, last=pair.last)
     compared = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF, Phase.HISTORY)
     lab.probes = dict.fromkeys(compared, between(pair, library, ends=True))
-    return FoundMarks(pair, window, why, tuple(originals), recorded, why_unrecorded)
+    return FoundMarks(pair, window, why, tuple(originals), recorded, why_unrecorded, whole_marks)
 
 
 def _library(pair: MarkPair, situation: Situation, host: Host) -> str:

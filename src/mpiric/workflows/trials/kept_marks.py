@@ -13,9 +13,12 @@ from mpiric.tuning.store.store import TuneLog
 _EVENT = "marks"
 
 
-def keep_marks(log: TuneLog, pair: MarkPair, window: MarkWindow, why: str) -> None:
-    """Note the marks that a tune's runs end at."""
-    log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why})
+def keep_marks(
+    log: TuneLog, pair: MarkPair, window: MarkWindow, why: str, whole_marks: int | None = None
+) -> None:
+    """Note the marks that a tune's runs end at, and how many a whole run makes where that is known."""
+    whole = {} if whole_marks is None else {"whole_marks": whole_marks}
+    log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why, **whole})
 
 
 def keep_objectives(log: TuneLog, originals: Iterable[Trial]) -> None:
@@ -33,3 +36,10 @@ def kept_marks(log: TuneEvents) -> tuple[MarkPair, MarkWindow, str] | None:
         return None
     is_whole = 1 <= pair.first < pair.last and window.first < window.last and window.first_s < window.last_s
     return (pair, window, str(event.get("why", ""))) if is_whole else None
+
+
+def kept_whole_marks(log: TuneEvents) -> int | None:
+    """How many marks a whole run makes, where a tune has seen one to its end."""
+    event = next((event for event in reversed(log.events) if event["event"] == _EVENT), {})
+    number = event.get("whole_marks")
+    return number if isinstance(number, int) and number > 0 else None

@@ -45,6 +45,7 @@ _CONFIRMED = 1.4  # times as long as until something was found that counts steps
 _STEADY = 0.1  # growth of the steps below which no longer look is needed
 _LONGEST_LOOK = 4.0  # times the shortest, where steps are growing or shrinking
 _LOOK_SHARE = 0.15  # share of the budget after which a look ends with the first counter
+_END_SHARE = 0.1  # share of the budget for which the end is waited for: the length is known then
 _MOST = 0.5  # share of a whole run above which a run to the mark saves too little
 _STEEPEST = 2.0  # growth of the steps over what was seen, above which a call does not count them
 
@@ -59,6 +60,7 @@ class MarkWishes:
     named: NamedMark | None = None  # the user's own
     fixed: tuple[MarkPair, MarkWindow, str] | None = None  # by an interrupted tune or a baseline, and why
     required: bool = False  # whole runs would be of no use
+    whole_marks: int | None = None  # calls of a whole run, as an interrupted tune has seen one
 
     @property
     def long_s(self) -> float:
@@ -83,6 +85,7 @@ class LearnedMarks:
     why: str
     recorded: Recorded | None = None
     why_unrecorded: str = ""
+    whole_marks: int | None = None  # calls of the whole run; None: it was not seen to its end
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class _Found:
 
     choice: MarkChoice
     window: MarkWindow | None = None
+    calls: int = 0  # of rank 0
     too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
@@ -121,16 +125,31 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Lear
             recorded = recorded_by(trial, lab, directory)
         except MpiricError as error:
             why = error.message
-    result = watch.found(run_pace(recorded.record) if recorded else None, why, at_end=True)
+    pace = run_pace(recorded.record) if recorded else None
+    if pace is not None and trial.came_early and watch.seen_s > 0:
+        pace = pace.seen_until(watch.seen_s)  # a busy node may take long to end the ranks
+    result = watch.found(pace, why, at_end=True)
     if result.window is None or result.choice.key is None:
         raise NoMarksError(result.choice.why, _whole(trial, recorded))
-    if is_most_of(result.window, trial) and wishes.named is None and not wishes.required:
+    is_free = wishes.named is None and not wishes.required
+    if is_free and not trial.came_early and trial.wall_s <= wishes.long_s:
+        # The first run was longer: it compiled what later runs find compiled, or was disturbed.
+        raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _whole(trial, recorded))
+    if is_free and is_most_of(result.window, trial):
         until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
         raise NoMarksError(until_s, _whole(trial, recorded))
     numbers = result.window.first, result.window.last
     pair = MarkPair(result.choice.key, *numbers, on_rank_0_alone=result.choice.on_rank_0_alone)
     reasons = [result.choice.why, *(_told_of(pair.key, recorded, watch, host) if recorded else ())]
-    return LearnedMarks(pair, result.window, "; ".join(reasons), recorded, "" if recorded else why)
+    is_counted = not trial.came_early and wishes.named is None
+    return LearnedMarks(
+        pair,
+        result.window,
+        "; ".join(reasons),
+        recorded,
+        "" if recorded else why,
+        result.calls if is_counted else None,
+    )
 
 
 def _whole(trial: Trial, recorded: Recorded | None) -> Recordings | None:
@@ -170,6 +189,8 @@ class _Watch:
     _next_s: float = 0.0
     _seen_key: MarkKey | None = None  # counter of the steps in the last look
     _seen_key_s: float = 0.0
+    _calls_are_late: bool = False  # calls had a long look and count no steps: what is printed may
+    seen_s: float = 0.0  # how far the last look saw rank 0 come; 0: it saw nothing
 
     def will_do(self) -> bool:
         """Whether what was seen holds marks, or is all that the budget allows for."""
@@ -184,7 +205,10 @@ class _Watch:
         if self.directory is None:
             result = self.found(None, "")
         else:
-            result = self.found(self._pace_so_far(self.directory), "", printed_too=seen_s > 2 * least_s)
+            pace = self._pace_so_far(self.directory)
+            self.seen_s = pace.first_rank.seen_s if pace and pace.first_rank else 0.0
+            self._calls_are_late = seen_s > _LONGEST_LOOK * least_s
+            result = self.found(pace, "", printed_too=seen_s > 2 * least_s)
         if result.window is None:
             return False
         if self.wishes.named is not None:
@@ -195,8 +219,9 @@ class _Watch:
             self._seen_key, self._seen_key_s = key, seen_s
         if seen_s > max(least_s, _LOOK_SHARE * self.wishes.budget_s):
             return True
+        may_end_soon = self.wishes.length_s is None and seen_s < _END_SHARE * self.wishes.budget_s
         is_changing = abs(result.window.growth) > _STEADY and seen_s < _LONGEST_LOOK * least_s
-        return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing
+        return seen_s >= _CONFIRMED * self._seen_key_s and not is_changing and not may_end_soon
 
     @staticmethod
     def _pace_so_far(directory: Path) -> RunPace | None:
@@ -220,7 +245,8 @@ class _Watch:
             calls = _Found(MarkChoice(None, why, few_calls=True))
         else:
             calls = self._counted(with_own_places(pace))
-        if calls.choice.key is not None or not calls.choice.few_calls or not printed_too or named is not None:
+        is_printed_of_use = calls.choice.few_calls or self._calls_are_late
+        if calls.choice.key is not None or not is_printed_of_use or not printed_too or named is not None:
             return calls
         printed = self._printed(None)
         if printed.window is not None:
@@ -262,7 +288,7 @@ class _Watch:
             name = "its output" if calls.key.is_printed else mark_name(calls.key)
             seen = f"{calls.calls:,} times in {first.seen_s:.3g} s"
             choice = replace(choice, key=None, why=f"{name} came {seen}: too few steps were seen")
-        return _Found(choice, window)
+        return _Found(choice, window, calls.calls)
 
     def _window(self, calls: KeyPace) -> MarkWindow | None:
         named = self.wishes.named

@@ -169,6 +169,8 @@ def _at_marks(found: FoundMarks, lab: Lab, wishes: MarkWishes, *, compare: bool)
     judge.learn_at_mark(found.pair, found.originals, compare=compare)
     if wishes.length_s is not None:
         judge.marks_of_length = found.marks_of_length(wishes.length_s)
+    elif found.whole_marks is not None:
+        judge.marks_of_length = float(found.whole_marks)
     recorded = (found.recorded,) if found.recorded else ()
     observation = replace(
         situation.observation,

@@ -11,6 +11,7 @@ _PROOFS = 2  # of the answer, and of what is left of it without what does not co
 _WITHOUT_UNITS = 1.5  # runs of a proof for each of its pairs' runs: a third lacks a unit of the answer
 _PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
 _MOST_FOR_PROOF = 0.65  # of the budget, however long they are
+_LIKELY_SHARE = 0.4  # the same where no proof fits
 _BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
 
 
@@ -21,12 +22,14 @@ def search_budget(
     rule: StoppingRule,
     *,
     keeps: Callable[[], bool] = lambda: True,
+    explores: Callable[[], bool] = lambda: False,
     replayed_runs: int | None = None,
 ) -> Budget:
     """What the search may spend, so that a proof still fits.
 
     A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
-    Nothing is kept for a proof while ``keeps()`` is false. A search that goes on after it was ended, with
+    Nothing is kept for a proof while ``keeps()`` is false, and less where no proof fits while ``explores()``,
+    as knobs are left to try. A search that goes on after it was ended, with
     ``replayed_runs`` on record, may spend all runs that are left.
     """
     pairs = rule.fewest_pairs() * _PROOF_SLACK
@@ -36,7 +39,10 @@ def search_budget(
     def proof_s() -> float:
         if not keeps():
             return 0.0
-        needed = pairs * _PROOFS * _WITHOUT_UNITS * (run_s + min(run_s, best_s()))
+        pair_s = run_s + min(run_s, best_s())
+        if rule.fewest_pairs() * pair_s > left_s and explores():  # some pairs show what is likely
+            return _LIKELY_SHARE * left_s
+        needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
     if left_runs is not None:

@@ -157,7 +157,7 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
     find_rank_orders(state, host)
     if array_round.number == 0:  # in the job that looks at the command, before there is an array
         if state.marks is not None:
-            keep_marks(main, state.marks.pair, state.marks.window, state.marks.why)
+            keep_marks(main, state.marks.pair, state.marks.window, state.marks.why, state.marks.whole_marks)
         else:
             main.append("whole runs", {"why": state.marks_why})
         state.budget = Budget(state.request.budget_s - spent_s(main))

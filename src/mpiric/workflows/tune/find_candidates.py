@@ -61,7 +61,14 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         )
         return search(evaluator, request.seed, request.rule.minimum_effect)
 
-    shared = partial(search_budget, budget, state.run_s, lambda: state.quickest_s, request.rule)
+    shared = partial(
+        search_budget,
+        budget,
+        state.run_s,
+        lambda: state.quickest_s,
+        request.rule,
+        explores=lambda: bool(not_reached(state)),
+    )
     allowance = shared()
     result = yield from search_with(allowance)
     budget.spend(runs := allowance.runs_done)
@@ -71,6 +78,9 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         result = yield from search_with(allowance)
         budget.spend(max(0, allowance.runs_done - runs))
     state.rejected.update(result.rejected)
+    if result.left_out:
+        heavier, ratio = result.left_out
+        state.note(f"left out, as it is a heavier change for about {ratio:.2f}× more: {heavier}")
     if result.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * result.runs):
         state.note(
             f"{result.disturbed_runs} of {result.runs} runs of the search were slowed by something else on "

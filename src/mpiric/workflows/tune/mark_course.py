@@ -5,7 +5,7 @@ from dataclasses import replace
 from mpiric import knobs
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.store.events import TuneEvents
-from mpiric.workflows.trials.kept_marks import kept_marks
+from mpiric.workflows.trials.kept_marks import kept_marks, kept_whole_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes
 from mpiric.workflows.tune.request import TuneRequest
 
@@ -53,7 +53,7 @@ def wishes_of(request: TuneRequest, log: TuneEvents) -> MarkWishes:
         request.mark,
         required=request.mark is not None,
     )
-    return replace(wishes, fixed=kept_marks(log))
+    return replace(wishes, fixed=kept_marks(log), whole_marks=kept_whole_marks(log))
 
 
 def wishes_of_round(request: TuneRequest, log: TuneEvents) -> MarkWishes | None:

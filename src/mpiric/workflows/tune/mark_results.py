@@ -32,7 +32,7 @@ def scope_of(state: TuneState) -> str:
     """What verdict and ratio are of."""
     if state.marks is None:
         return WHOLE_RUN
-    is_forecast = state.request.length_s is not None and state.request.objective.text in TIMES
+    is_forecast = state.lab.judge.marks_of_length is not None and state.request.objective.text in TIMES
     return FORECAST if is_forecast else STEPS
 
 

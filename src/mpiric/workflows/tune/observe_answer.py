@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 
 from mpiric import knobs
 from mpiric.host.host import Host
@@ -26,8 +27,8 @@ def observe_answer(state: TuneState, host: Host) -> None:
     proved = [each for each in state.evidence if each.verdict is Verdict.FASTER]
     if not proved or not state.recorded:
         return
-    if state.budget.remaining_runs == 0:
-        state.note("what the answer has changed is not shown: no run was left to record it")
+    if not state.budget.fits(state.quickest_s if isfinite(state.quickest_s) else 0.0):
+        state.note("what the answer has changed is not shown: nothing of the budget was left to record it")
         return
     answer = max(proved, key=lambda each: each.low).configuration
     directory = state.log.path / RECORDS / f"answer-{state.lab.count + 1}"

@@ -20,6 +20,7 @@ class TuneRequest:
     environment: Mapping[str, str]
     stdin: str = ""  # path of what was piped in
     budget_s: float = 600.0
+    begun_s: float | None = None  # when the command was started, by time.monotonic(); None: just now
     max_runs: int | None = None
     only: tuple[str, ...] = ()  # knobs or families
     without: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """A tune's first runs: its log opened, the command run as it is."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -67,7 +68,8 @@ def observed_tune(
 
     What another job has found out about the command is ``known``: it is not recorded again.
     """
-    budget = Budget(request.budget_s, request.max_runs, runner.clock)
+    spent_s = 0.0 if request.begun_s is None else max(0.0, time.monotonic() - request.begun_s)
+    budget = Budget(request.budget_s, request.max_runs, runner.clock, spent_s=spent_s)
     if request.ignore_lines:
         withdraw_rejections(log)
     earlier = log.read().trials
@@ -107,7 +109,13 @@ def observed_tune(
         armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)
         originals = (*observed.originals, *armed)
         if observed.marks:
-            keep_marks(log, observed.marks.pair, observed.marks.window, observed.marks.why)
+            keep_marks(
+                log,
+                observed.marks.pair,
+                observed.marks.window,
+                observed.marks.why,
+                observed.marks.whole_marks,
+            )
             keep_objectives(log, observed.originals)
         budget.spend(lab.count - len(earlier) if observed.marks else len(originals))
         yield TuneState(

@@ -67,3 +67,10 @@ def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_o
     assert "18 runs of 14 s" in proof_shortfall(left, 14.0, StoppingRule())
     assert not proof_shortfall(left, 7.0, StoppingRule(), 2.0)
     assert "18 runs of 14 and of 2 s by turns" in proof_shortfall(left, 14.0, StoppingRule(), 2.0)
+
+
+def test_where_no_proof_fits_the_search_gets_most_while_knobs_are_left_to_try():
+    whole = Budget(30.0, clock=lambda: 0.0)
+    for explores, share in ((True, 0.6), (False, 0.35)):
+        left = search_budget(whole, 4.0, lambda: 4.0, StoppingRule(), explores=lambda is_so=explores: is_so)
+        assert left.remaining_s == pytest.approx(share * 30.0)

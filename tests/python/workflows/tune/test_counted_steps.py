@@ -2,15 +2,21 @@
 
 import time
 from itertools import accumulate
+from types import SimpleNamespace
 
+import pytest
 from tests.support.paces import key, run_pace, steps
 
 from mpiric.tuning.marks.evenness import is_even
+from mpiric.tuning.marks.printed import Printed
 from mpiric.workflows.trials import learn_marks
 
 GROWING = key("MPI_Send", "app+0x10", ranks=2)
 STEP = key("MPI_Send", "app+0x20", ranks=2)
 LENGTHS = [0.1 * 1.03**number for number in range(64)]
+
+
+LINES = [(0.2 * number, b"Time = %d" % number) for number in range(60)]
 
 
 def counted(calls, seen_s):
@@ -31,3 +37,20 @@ def test_the_first_reason_is_told_where_no_calls_count_the_steps():
     result = counted({GROWING: times}, times[-1])
     assert result.window is None
     assert "times longer" in result.choice.why
+
+
+def test_the_end_of_a_run_may_take_long_on_a_busy_node():
+    pace = run_pace({STEP: steps(100, 0.1)}, seen_s=18.0, ranks=2)
+    assert counted({STEP: steps(100, 0.1)}, 18.0).window is None
+    watch = learn_marks._Watch(None, None, learn_marks.MarkWishes(60.0), 0.0)
+    assert watch.found(pace.seen_until(10.0), "", at_end=True).choice.key == STEP
+
+
+@pytest.mark.parametrize(("is_late", "is_printed"), [(True, True), (False, False)])
+def test_lines_count_the_steps_where_no_calls_do_for_long(monkeypatch, is_late, is_printed):
+    monkeypatch.setattr(learn_marks, "time", SimpleNamespace(monotonic=lambda: 12.0))
+    output = SimpleNamespace(printed=lambda *_: Printed(12.0, LINES, ()))
+    watch = learn_marks._Watch(None, output, learn_marks.MarkWishes(60.0), 0.0, _calls_are_late=is_late)
+    bursts = run_pace({STEP: [6.0 + 0.001 * number for number in range(100)]}, 12.0, ranks=2)
+    key = watch.found(bursts, "").choice.key
+    assert (key is not None and key.is_printed) is is_printed

@@ -48,6 +48,16 @@ def test_an_hour_is_tuned_within_the_budget_and_proved_by_its_steps(tune):
     assert (recipe.scope, recipe.whole) == ("steps", WholeCheck())
 
 
+def test_a_program_that_was_seen_whole_is_compared_with_its_start_up(tune):
+    runner = tune.tune.runner
+    runner.is_seen_whole, runner.wall_s = True, runner.init_s + 400 * runner.step_s
+    tuned = tune()
+    whole_s = [runner.init_s + 400 * pace_s for pace_s in (runner.step_s, 0.7 * runner.step_s)]
+    assert tuned.scope == "forecast"
+    assert tuned.original.median_s == pytest.approx(whole_s[0], rel=0.05)
+    assert tuned.evidence.ratio == pytest.approx(whole_s[0] / whole_s[1], rel=0.05)
+
+
 def test_scripts_read_what_was_compared(tune):
     result = tuned_json(tune())
     assert result["marks"]["function"] == "MPI_Allreduce"
@@ -113,7 +123,7 @@ def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
     tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
     tuned = tune(budget_s=300.0)
     assert tuned.marks_why == "no collective of all ranks and no send comes evenly"
-    assert tuned.original.runs >= 3
+    assert tuned.scope == "whole run"
     assert tune.tune.runner.now_s < 1.1 * 300
 
 
@@ -148,7 +158,7 @@ def test_the_run_that_was_looked_at_for_marks_is_all_that_the_budget_has_room_fo
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({}, "and runs cannot end at a mark: no collective of all ranks and no send comes evenly$"),
+        ({}, "and runs cannot end at a mark: no collective of all ranks and no send comes evenly"),
         ({"check_command": "true"}, "so how long it takes is not known$"),
     ],
     ids=["no marks", "whole runs asked for"],

@@ -64,3 +64,21 @@ def test_whole_runs_of_the_original_leave_runs_to_the_search(tune, run_s, count)
 def test_a_run_to_the_mark_that_is_most_of_the_run_saves_nothing(last_s, wall_s, came_early, is_most):
     trial = Trial(Configuration(), Phase.RECORD, Outcome.OK, wall_s, came_early=came_early)
     assert learn_marks.is_most_of(MarkWindow(10, 20, last_s / 2, last_s), trial) is is_most
+
+
+class CompilesFirst(SteppingRunner):
+    """Its first run compiles, so that it takes an hour longer than the next ones."""
+
+    def execute(self, *arguments, **options):
+        executed = super().execute(*arguments, **options)
+        self.wall_s = self.init_s + 400 * self.step_s
+        return executed
+
+
+def test_a_first_run_that_compiles_is_not_taken_for_the_length(tmp_path, runtime, monkeypatch):
+    runner = CompilesFirst(ranks=(rank(0), rank(1)), settings=FASTER, is_seen_whole=True, step_s=0.002)
+    runner.take_over(monkeypatch)
+    tuned = RecordedTune(tmp_path, runner)(budget_s=60.0)
+    assert tuned.scope == "whole run"
+    assert tuned.marks_why.startswith("a second run took")
+    assert [change.knob for change in tuned.changes] == ["binding"]

@@ -31,7 +31,7 @@ EXIT_CODES = {
 
 
 def option_groups(command: click.Command, ctx: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the titles of the option groups of a command and the help of their options, ungrouped ones first."""
+    """Return the option groups of a command: title and help of the options, ungrouped ones first."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for param in command.params:
         record = param.get_help_record(ctx) if isinstance(param, click.Option) else None

@@ -28,6 +28,7 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
+from mpiric.plans.effort import EFFORTS
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import GOES_ON, element_of
@@ -194,6 +195,14 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.option(
     "--advice", **DIRECTORY, help="Try first what the advice on this record of `mpiric profile` names."
 )
+@click.option(
+    "--effort",
+    type=click.Choice([*EFFORTS]),
+    default="normal",
+    show_default=True,
+    help="Runs to spend on the last per cent: quick, normal, or thorough, which proves the share of each "
+    "setting instead of estimating it.",
+)
 @click.option("--seed", type=int, default=0, help="Of the order in which things are tried.")
 @submit_options
 @array_options
@@ -276,6 +285,7 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
             relayout=options["allow_relayout"],
         ),
         rule=StoppingRule(confidence=options["confidence"], minimum_effect=options["minimum_effect"]),
+        effort=EFFORTS[options["effort"]],
         seed=options["seed"],
         advised=advised_knobs(options["advice"]) if options["advice"] else (),
         try_all=options["try_all"],

@@ -25,6 +25,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
+from mpiric.plans.effort import EFFORTS, Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import ProofCandidate, search
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
@@ -84,6 +85,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, help="of each kind (default 32, quick 4)")
     parser.add_argument("--runs", type=int, default=25, help="of one search")
     parser.add_argument("--proof-runs", type=int, default=200, help="of one proof, at most")
+    parser.add_argument("--effort", choices=[*EFFORTS], default="normal")
     parser.add_argument("--short-runs", type=int, default=80, help="of one short tune")
     return run("search_quality", parser.parse_args(), measure)
 
@@ -115,10 +117,11 @@ def answers_of(make: Callable[[], Landscape], seed: int, given: Namespace) -> An
     """The answers for one program: the best one, the search's, the proof's, and that of a short tune."""
     made = make()
     best = judged(made, without_superfluous(made), None)
-    found, after = _searched(made, Budget(runs=given.runs), seed)
+    effort = EFFORTS[given.effort]
+    found, after = _searched(made, Budget(runs=given.runs), seed, effort)
     searched = judged(made, found.configuration, after)
-    proved = judged(made, _proved(made, found, Budget(runs=given.proof_runs), seed), after)
-    return best, searched, proved, _short_tune(make(), given.short_runs, seed)
+    proved = judged(made, _proved(made, found, Budget(runs=given.proof_runs), seed, effort), after)
+    return best, searched, proved, _short_tune(make(), given.short_runs, seed, effort)
 
 
 def without_superfluous(made: Landscape) -> Configuration:
@@ -133,7 +136,9 @@ def without_superfluous(made: Landscape) -> Configuration:
     return Configuration(answer)
 
 
-def _searched(made: Landscape, budget: Budget, seed: int) -> tuple[ProofCandidate, int | None]:
+def _searched(
+    made: Landscape, budget: Budget, seed: int, effort: Effort
+) -> tuple[ProofCandidate, int | None]:
     """The best candidate of a search, and after how many runs the search was right."""
     trials: list[Trial] = []
 
@@ -141,18 +146,18 @@ def _searched(made: Landscape, budget: Budget, seed: int) -> tuple[ProofCandidat
         trials.append(made.measure(run.configuration, inf if run.limit_s is None else run.limit_s))
         return trials[-1]
 
-    found = drive(search(Evaluator(made.space, budget), seed), measured)
+    found = drive(search(Evaluator(made.space, budget), effort, seed), measured)
     best = found.candidates[0] if found.candidates else ProofCandidate(Configuration(), 1.0)
     return best, right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL)
 
 
-def _short_tune(made: Landscape, runs: int, seed: int) -> Answer:
+def _short_tune(made: Landscape, runs: int, seed: int, effort: Effort) -> Answer:
     """The answer of a tune whose search and proof share some runs, as `mpiric tune --max-runs` does."""
     whole = Budget(runs=runs)
     of_search = search_budget(whole, 1.0, lambda: 1.0, StoppingRule())
-    found, after = _searched(made, of_search, seed)
+    found, after = _searched(made, of_search, seed, effort)
     whole.spend(of_search.runs_done)
-    return judged(made, _proved(made, found, whole, seed), after)
+    return judged(made, _proved(made, found, whole, seed, effort), after)
 
 
 def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
@@ -167,8 +172,10 @@ def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
     )
 
 
-def _proved(made: Landscape, found: ProofCandidate, budget: Budget, seed: int) -> Configuration:
-    """What the proof leaves of a candidate, each setting a unit of its own."""
+def _proved(
+    made: Landscape, found: ProofCandidate, budget: Budget, seed: int, effort: Effort
+) -> Configuration:
+    """What the proof leaves of a candidate; with proved shares each setting is a unit of its own."""
 
     def measured(run: Run) -> Trial:
         limit_s = inf if run.stop_at is None else run.stop_at
@@ -176,7 +183,7 @@ def _proved(made: Landscape, found: ProofCandidate, budget: Budget, seed: int) -
         return replace(trial, phase=run.phase, pair=run.pair, replicate=run.replicate)
 
     plan = ProofPlan(
-        units_of=lambda configuration: tuple((knob,) for knob, _ in configuration.items),
+        units_of=lambda answer: tuple((knob,) for knob, _ in answer.items) if effort.proves_shares else (),
         rule=StoppingRule(),
         budget=budget,
         rounds=count(),

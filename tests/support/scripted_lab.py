@@ -8,6 +8,7 @@ from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
+from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.prove import Proof, Standing
 from mpiric.plans.prove import prove as prove_plan
@@ -32,12 +33,13 @@ def search(
     seen: Iterable[Trial] = (),
     *,
     seed: int = 0,
-    least_gain: float = 0.0,
+    effort: Effort = NORMAL,
+    effect: float = 0.01,
     **options: Any,
 ) -> SearchResult:
     """A search whose runs a script answers; ``options`` are of the evaluator."""
     evaluator = Evaluator(space, budget, seen, **options)
-    return drive(search_plan(evaluator, seed, least_gain), answering(script))
+    return drive(search_plan(evaluator, effort, seed, effect), answering(script))
 
 
 def run_points(evaluator: Evaluator, script: Script, points: Iterable[Point]) -> None:

@@ -43,6 +43,7 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed
 from mpiric.model.tuned import Tuned
+from mpiric.plans.effort import EFFORTS
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 from mpiric.schedulers import GOES_ON, element_of
@@ -99,6 +100,14 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         help="Time limit of the whole tune: 90s, 10m, 1h30m.",
     ),
     click.option("--max-runs", **COUNT, help="Maximum number of runs."),
+    click.option(
+        "--effort",
+        type=click.Choice([*EFFORTS]),
+        default="normal",
+        show_default=True,
+        help="Number of runs to spend on small gains; with thorough, the contribution of each setting is "
+        "proved instead of estimated.",
+    ),
     click.option(
         "--resume",
         is_flag=True,
@@ -333,6 +342,7 @@ def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any])
             relayout=options["allow_relayout"],
         ),
         rule=StoppingRule(confidence=options["confidence"], minimum_effect=options["minimum_effect"]),
+        effort=EFFORTS[options["effort"]],
         seed=options["seed"],
         advised=advised_knobs(options["advice"]) if options["advice"] else (),
         try_all=options["try_all"],

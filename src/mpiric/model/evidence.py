@@ -41,6 +41,7 @@ class Share:
     why: str = ""  # how it was shown, or why it was not; "" when nothing had decided it in the end
     is_needed: bool = False  # the answer does not run without it
     is_likely: bool = False  # not shown, but kept: most of the evidence speaks for it
+    is_estimated: bool = False  # by the model of all runs of the search, with its interval at 95 %
 
 
 @dataclass(frozen=True)

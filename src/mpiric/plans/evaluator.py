@@ -51,7 +51,7 @@ class Evaluator:
     logs: list[float] = field(default_factory=list)
     failed: dict[Point, str] = field(default_factory=dict)
     stopped: set[Point] = field(default_factory=set)
-    minimal: Point | None = None  # what backward elimination has left of the winner; goes to the proof
+    minimal: Point | None = None  # the best without settings that do not contribute; goes to the proof
     _writable: dict[Point, bool] = field(default_factory=dict)
     _fit: Effects | None = None
     _fitted: int = 0

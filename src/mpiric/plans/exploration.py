@@ -1,32 +1,28 @@
 """Model-based search: run what can be hoped to be faster than the best, by all runs so far."""
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from math import prod
 from random import Random
 
 from mpiric.model.run import Plan
+from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.improvement import expected_improvement
 from mpiric.tuning.search.space import Point
 
 _ALL = 1500  # spaces up to this size are looked at whole
-_ENOUGH = 0.001  # a hoped-for gain below this is not worth a run
-_PATIENCE = 4
-_LEARNING = 30  # runs before the model may say that it knows enough
-_EACH = 4  # runs of each configuration of a small space that do as well
 
 
-def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> Plan[None]:
-    """Run until ``keep()`` runs are left, or no gain worth having is expected several times in a row.
+def explore(evaluator: Evaluator, effort: Effort, effect: float, seed: int) -> Plan[None]:
+    """Run until no gain is expected any more that the proof could call.
 
     What promises most over the best is run, the best itself where that was measured less often (the leader
     and its challenger of Qin, Klabjan and Russo, NeurIPS 2017).
     """
     quiet = 0
-    while evaluator.runs_left() > keep() and quiet < _PATIENCE:
+    while evaluator.runs_left():
         if evaluator.is_original_due():
             yield from evaluator.run(evaluator.original)
             continue
@@ -41,8 +37,9 @@ def explore(evaluator: Evaluator, keep: Callable[[], int], seed: int) -> Plan[No
             return
         hoped = expected_improvement(evaluator.effects(), points, best)
         first = int(hoped.argmax())
-        knows = step >= min(_LEARNING, _EACH * evaluator.space.size)
-        quiet = quiet + 1 if hoped[first] < _ENOUGH and knows else 0
+        quiet = quiet + 1 if hoped[first] < effort.worth * effect else 0
+        if quiet == effort.patience:
+            return
         times = evaluator.runs_of(points[first])
         yield from evaluator.run(best if 0 < evaluator.runs_of(best) < times else points[first])
 

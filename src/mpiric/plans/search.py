@@ -5,37 +5,37 @@
 2. Model-based: expected improvement by what all runs together say (`effects`, `improvement`), among
    neighbours of the best and combinations of good settings. It runs anew
    whatever may still be the best, so that contenders are measured often and losers once.
-3. Finalists run interleaved with the original, the worse half leaving after each round.
-4. Backward elimination: the fewest settings that keep up with the winner in pairs (`backward_elimination`).
-   With few runs that is left to the proof.
+   It ends as soon as no configuration promises a gain that the proof could call (`effort`).
+3. Settings of the best that are not seen to contribute are taken back (`slimming`).
 
 Runs that are clearly slower than the best are stopped early. What fails is never tried again, nor is any
 configuration that contains it. The decisions follow from the seed and the measurements alone, so an
 interrupted search repeats them from the recorded trials and goes on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import exp
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
+from mpiric.model.evidence import Share
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome, Trial
-from mpiric.plans.backward_elimination import eliminate_backward
+from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator, OutOfBudgetError
 from mpiric.plans.exploration import explore
-from mpiric.plans.finals import hold_finals
 from mpiric.plans.ranking import SHOWN, Ranked, contributions, rank, slimmest, without_heavy
 from mpiric.plans.screening import screen
+from mpiric.plans.slimming import slim
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import SearchSpace
 
 _ORIGINAL_FAILURES = 3
 _MOST_BASELINE = 4  # runs of the original before anything else
 _MOST_CANDIDATES = 2
-_FEWEST_FOR_FINALS = 40  # with fewer, exploration is the better judge of contenders
+_OF_95 = 1.96  # standard deviations
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class ProofCandidate:
     expected_ratio: float  # original ÷ candidate
     doubtful: tuple[str, ...] = ()  # knobs whose settings are not seen to contribute, the most useless first
     evident: tuple[str, ...] = ()  # those whose settings are, beyond doubt
+    shares: tuple[Share, ...] = ()  # estimated, of its settings
 
 
 @dataclass(frozen=True)
@@ -59,25 +60,20 @@ class SearchResult:
     left_out: tuple[Configuration, float] | None = None  # settings too heavy for their gain, and that gain
 
 
-def search(evaluator: Evaluator, seed: int = 0, least_gain: float = 0.0) -> Plan[SearchResult]:
-    """Look for faster configurations; what gains less than ``least_gain`` is no candidate.
+def search(
+    evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01
+) -> Plan[SearchResult]:
+    """Look for configurations that are faster by the minimum effect, as far as the search can tell.
 
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
     with suppress(OutOfBudgetError):
         yield from _baseline(evaluator)
         if evaluator.space.factors:
-            first = len(evaluator.trials)
-
-            def runs() -> int:  # of which more fit as they become quicker
-                return len(evaluator.trials) - first + evaluator.runs_left()
-
-            yield from screen(evaluator, runs() - _finals_runs(runs()))
-            yield from explore(evaluator, lambda: _finals_runs(runs()), seed)
-            if runs() >= _FEWEST_FOR_FINALS:
-                yield from hold_finals(evaluator, _finals_runs(runs()) // 3)
-                yield from eliminate_backward(evaluator)
-    return _result(evaluator, least_gain)
+            yield from screen(evaluator, evaluator.runs_left())
+            yield from explore(evaluator, effort, effect, seed)
+            yield from slim(evaluator, effort, effect)
+    return _result(evaluator, effect)
 
 
 def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
@@ -100,11 +96,6 @@ def _baseline(evaluator: Evaluator) -> Plan[None]:
                 f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
                 hint="it must run reliably as it stands before anything can be tuned",
             )
-
-
-def _finals_runs(runs: int) -> int:
-    """How many of the runs to keep for finals and backward elimination."""
-    return 0 if runs < _FEWEST_FOR_FINALS else min(40, runs // 4)
 
 
 def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> float:
@@ -151,4 +142,20 @@ def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> Pr
         expected_ratio,
         tuple(knobs[each.factor] for each in reversed(estimates) if each.is_doubtful),
         tuple(knobs[each.factor] for each in estimates if each.is_evident),
+        tuple(
+            estimated_share(
+                knobs[each.factor],
+                exp(each.mean),
+                [exp(each.mean + side * _OF_95 * each.deviation) for side in (-1, 1)],
+                sum(not point[each.factor] for point in evaluator.points),
+            )
+            for each in estimates
+            if len(estimates) > 1
+        ),
     )
+
+
+def estimated_share(knob: str, ratio: float, interval: Sequence[float], runs: int) -> Share:
+    """Return what a setting contributes by the model, from so many runs without it and all others."""
+    why = "estimated from all runs of the search"
+    return Share((knob,), ratio, interval[0], interval[1], runs, shown=False, why=why, is_estimated=True)

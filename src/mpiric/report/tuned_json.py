@@ -100,6 +100,7 @@ def _share(change: KnobChange) -> dict[str, Any] | None:
         "pairs": share.runs,
         "shown": share.shown,
         "likely": share.is_likely,
+        "estimated": share.is_estimated,
         "with": [knob for knob in share.knobs if knob != change.knob],
         "why": share.why,
     }

@@ -17,6 +17,8 @@ def share_words(change: KnobChange) -> str:
         return f"does not run {share.why}"
     others = [knob for knob in share.knobs if knob != change.knob]
     without = f"without it and {', '.join(others)}" if others else "without it"
+    if share.is_estimated:
+        return f"{_percent(share)} {without}, estimated"
     if share.is_likely:
         return f"likely {_percent(share)} {without}, by {share.runs} runs that do not show it"
     if not share.shown:

@@ -101,6 +101,7 @@ def _render_share(share: Share) -> dict[str, object]:
         "shown": share.shown,
         **({"likely": True} if share.is_likely else {}),
         **({"needed": True} if share.is_needed else {}),
+        **({"estimated": True} if share.is_estimated else {}),
         "why": share.why,
     }
 
@@ -219,6 +220,7 @@ def _share(table: CheckedTable) -> Share:
         why=table.text("why", default=""),
         is_needed=table.truth("needed") if table.has("needed") else False,
         is_likely=table.truth("likely") if table.has("likely") else False,
+        is_estimated=table.truth("estimated") if table.has("estimated") else False,
     )
     table.nothing_else()
     if not (share.ratio > 0 and 0 <= low <= high):

@@ -323,8 +323,8 @@ def test_a_heavy_setting_is_a_candidate_for_a_large_gain_only(monkeypatch, gain,
 def test_a_gain_below_the_least_one_is_no_candidate(monkeypatch) -> None:
     monkeypatch.setitem(GAINS, ("binding", "core"), 0.96)
     space = SearchSpace((Dimension("binding", ("core",), 0.9),))
-    assert search(space, Program(), Budget(runs=40), least_gain=0.01).candidates
-    assert not search(space, Program(), Budget(runs=40), least_gain=0.1).candidates
+    assert search(space, Program(), Budget(runs=40), effect=0.01).candidates
+    assert not search(space, Program(), Budget(runs=40), effect=0.1).candidates
 
 
 def test_a_space_of_one_setting_is_known_after_a_few_runs(monkeypatch) -> None:

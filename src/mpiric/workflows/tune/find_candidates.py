@@ -7,6 +7,7 @@ from statistics import median
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
+from mpiric.plans.effort import EFFORTS
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.search import SearchResult, search
 from mpiric.tuning.budget import Budget
@@ -59,7 +60,9 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
             corrected=() if state.is_planned else state.lab.corrected,
             stop_at=lambda: _too_slow(state) if is_between_marks else None,
         )
-        return search(evaluator, request.seed, request.rule.minimum_effect)
+        # Runs of one round of an array take the time of one run, so that more of them are worth it.
+        effort = EFFORTS["thorough"] if state.known else request.effort
+        return search(evaluator, effort, request.seed, request.rule.minimum_effect)
 
     shared = partial(
         search_budget,

@@ -1,7 +1,10 @@
 """The candidates of a tune whose proof was begun: a tune that is resumed goes on with their proof."""
 
+from typing import Any
+
 from mpiric.model.configuration import Configuration
-from mpiric.plans.search import ProofCandidate
+from mpiric.model.evidence import Share
+from mpiric.plans.search import ProofCandidate, estimated_share
 from mpiric.workflows.tune.state import TuneState
 
 _EVENT = "searched"
@@ -15,6 +18,7 @@ def keep_candidates(state: TuneState) -> None:
             "expected_ratio": candidate.expected_ratio,
             "doubtful": list(candidate.doubtful),
             "evident": list(candidate.evident),
+            "shares": [_render(share) for share in candidate.shares],
         }
         for candidate in state.candidates.values()
     ]
@@ -36,6 +40,16 @@ def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
             float(candidate["expected_ratio"]),
             tuple(candidate["doubtful"]),
             tuple(candidate["evident"]),
+            tuple(_read(share) for share in candidate.get("shares", ())),
         )
         for candidate in candidates
     )
+
+
+def _render(share: Share) -> dict[str, Any]:
+    interval = [share.low, share.high]
+    return {"knob": share.knobs[0], "ratio": share.ratio, "interval": interval, "runs": share.runs}
+
+
+def _read(share: dict[str, Any]) -> Share:
+    return estimated_share(share["knob"], share["ratio"], share["interval"], share["runs"])

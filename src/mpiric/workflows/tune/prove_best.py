@@ -6,9 +6,11 @@ from itertools import count
 from mpiric import knobs
 from mpiric.lab.render import can_be_written
 from mpiric.model.configuration import Configuration
+from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.run import Plan
 from mpiric.model.situation import Situation
 from mpiric.plans.prove import Unit
+from mpiric.plans.search import ProofCandidate
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.workflows.tune.state import TuneState
 
@@ -17,8 +19,9 @@ _PATIENCE = 4.0  # a run of the proof may take this many times as long as the sl
 
 def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
     """Prove the best candidate; the next one only when that fails in a run of the proof."""
+    effort = state.request.effort
     proofs = ProofPlan(
-        lambda answer: units_of(answer, state.situation),
+        lambda answer: units_of(answer, state.situation) if effort.proves_shares else (),
         state.request.rule,
         state.budget,
         rounds=count(1 + max((trial.pair for trial in state.earlier_proofs), default=-1)),
@@ -34,7 +37,8 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
     )
     for candidate in candidates:
         settings = len(units_of(candidate, state.situation))
-        worth = f", and what each of {settings} settings is worth" if settings > 1 else ""
+        with_shares = effort.proves_shares and settings > 1
+        worth = f", and what each of {settings} settings is worth" if with_shares else ""
         state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{worth}")
         seen = state.candidates.get(candidate)
         of_candidate = replace(proofs, doubtful=seen.doubtful, evident=seen.evident) if seen else proofs
@@ -42,14 +46,21 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         try:
             found = yield from smallest.prove()
         except KeyboardInterrupt:
-            state.evidence = (smallest.proved,) if smallest.proved else state.evidence
+            state.evidence = (_with_estimates(smallest.proved, seen),) if smallest.proved else state.evidence
             raise
-        state.evidence = (found.proof.evidence,)
+        state.evidence = (_with_estimates(found.proof.evidence, seen),)
         state.rejected.update(found.rejected)
         if not found.proof.rejected:
             if found.dropped:
                 state.note(f"not shown to contribute, and left out: {', '.join(found.dropped)}")
             return
+
+
+def _with_estimates(evidence: Evidence, candidate: ProofCandidate | None) -> Evidence:
+    """Return the evidence with estimated shares where a faster answer has no proved ones."""
+    if candidate is None or evidence.shares or evidence.verdict is not Verdict.FASTER:
+        return evidence
+    return replace(evidence, shares=candidate.shares)
 
 
 def units_of(answer: Configuration, situation: Situation) -> tuple[Unit, ...]:

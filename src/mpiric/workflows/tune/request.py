@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiric.model.batch import Spread
 from mpiric.model.situation import Allowed
+from mpiric.plans.effort import NORMAL, Effort
 from mpiric.tuning.marks.named import NamedMark
 from mpiric.tuning.objective import Objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
@@ -37,6 +38,7 @@ class TuneRequest:
     output: Path | None = None  # where the recipe goes as well
     allowed: Allowed = field(default_factory=Allowed)
     rule: StoppingRule = field(default_factory=StoppingRule)
+    effort: Effort = NORMAL
     seed: int = 0
     try_all: bool = False  # also what cannot matter to the program as it was recorded
     to_the_end: bool = False  # no run ends at a mark

@@ -73,7 +73,8 @@ def shown_to_contribute(configuration: Configuration, evidence: Evidence) -> Con
     settings = {
         name: value
         for name, value in configuration.items
-        if (share := evidence.share_of(name)) is not None and (share.shown or share.is_needed)
+        if (share := evidence.share_of(name)) is not None
+        and (share.shown or share.is_needed or (share.is_estimated and share.low > 1))
     }
     return Configuration.of(settings)
 

@@ -13,6 +13,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase
+from mpiric.plans.effort import EFFORTS
 from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
 from mpiric.workflows.tune import lookahead as module
@@ -76,6 +77,7 @@ def searched(cluster):
                     Run(configuration, Phase.SEARCH, limit_s=limit_s), None
                 ),
                 Budget(runs=left if number < ROUNDS else 0, clock=plan.clock),
+                effort=EFFORTS["thorough"],
                 known=plan.known,
             )
         except RoundFull:

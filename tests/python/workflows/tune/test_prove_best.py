@@ -12,6 +12,7 @@ from mpiric.launchers import dialects
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
+from mpiric.plans.effort import EFFORTS
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.tune import tune as tune_module
@@ -20,6 +21,7 @@ from mpiric.workflows.tune.prove_best import units_of
 
 BOUND = Configuration.of({"binding": "core"})
 LUCKY = Configuration.of({"binding": "core", "malloc": "keep-memory"})
+THOROUGH = EFFORTS["thorough"]
 BOTH = {"binding": Behaviour(0.8), "huge-pages": Behaviour(0.9)}
 
 
@@ -59,7 +61,7 @@ def test_what_only_another_launcher_can_express_goes_with_it():
 
 def test_each_setting_of_the_result_says_what_it_is_worth(tune):
     tune.runner.settings = BOTH
-    tuned = tune(max_runs=120)
+    tuned = tune(max_runs=120, effort=THOROUGH)
     shares = {change.knob: change.share for change in tuned.changes}
     assert set(shares) == {"binding", "huge-pages"}
     for knob, worth in (("binding", 1 / 0.8), ("huge-pages", 1 / 0.9)):
@@ -70,9 +72,23 @@ def test_each_setting_of_the_result_says_what_it_is_worth(tune):
     assert recipe.evidence.shares == tuned.evidence.shares
 
 
+def test_shares_are_estimated_from_the_runs_of_the_search_by_default(tune):
+    tune.runner.settings = BOTH
+    tuned = tune(max_runs=120)
+    shares = {change.knob: change.share for change in tuned.changes}
+    assert tuned.verdict is Verdict.FASTER
+    assert {knob: share.is_estimated for knob, share in shares.items()} == dict.fromkeys(BOTH, True)
+    for knob, worth in (("binding", 1 / 0.8), ("huge-pages", 1 / 0.9)):
+        assert shares[knob].low <= worth <= shares[knob].high
+    proof = [trial for trial in tune.trials if trial.phase is Phase.PROOF]
+    assert {trial.configuration for trial in proof} == {Configuration(), tuned.evidence.configuration}
+    recipe = read_recipe(Path(tuned.recipe), lambda *_: "")
+    assert recipe.evidence.shares == tuned.evidence.shares
+
+
 def test_too_few_runs_for_shares_leave_a_proved_answer_that_says_so(tune):
     tune.runner.settings = BOTH
-    tuned = tune(max_runs=60)
+    tuned = tune(max_runs=40, effort=THOROUGH)
     assert tuned.verdict is Verdict.FASTER
     reasons = {change.share.why for change in tuned.changes if not change.share.shown}
     assert reasons
@@ -128,7 +144,7 @@ def lucky(tune, monkeypatch):
 
 
 def test_what_is_not_shown_to_contribute_leaves_the_answer_and_is_said(lucky):
-    tuned = lucky(max_runs=120)
+    tuned = lucky(max_runs=120, effort=THOROUGH)
     assert [change.knob for change in tuned.changes] == ["binding"]
     assert "not shown to contribute, and left out: malloc" in tuned.notes
     assert tuned.verdict is Verdict.FASTER
@@ -141,23 +157,23 @@ def test_what_is_not_shown_to_contribute_leaves_the_answer_and_is_said(lucky):
 
 
 def test_an_interruption_while_a_smaller_answer_is_proved_keeps_the_larger_one(lucky):
-    lucky(max_runs=120)
+    lucky(max_runs=120, effort=THOROUGH)
     number = next(t.number for t in lucky.trials if t.configuration == BOUND and t.replicate >= 0)
     again = RecordedTune(lucky.place / "again")
     again.place.mkdir()
     again.runner.settings, again.runner.nth = lucky.runner.settings, {number + 3: INTERRUPTED}
-    stopped = again(max_runs=120)
+    stopped = again(max_runs=120, effort=THOROUGH)
     assert stopped.interrupted
     assert stopped.evidence.configuration == LUCKY
     assert {change.knob: change.share.shown for change in stopped.changes}["malloc"] is False
-    resumed = again(max_runs=120, resume=True)
+    resumed = again(max_runs=120, effort=THOROUGH, resume=True)
     assert resumed.evidence.configuration == BOUND
     numbers = [(t.configuration, t.pair, t.replicate) for t in again.trials if t.phase is Phase.PROOF]
     assert len(set(numbers)) >= len(numbers) - 1  # the run that was interrupted
 
 
 def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stays(lucky):
-    lucky(max_runs=120)
+    lucky(max_runs=120, effort=THOROUGH)
     number = next(t.number for t in lucky.trials if t.configuration == BOUND and t.replicate >= 0)
     again = RecordedTune(lucky.place / "again")
     again.place.mkdir()
@@ -165,19 +181,19 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stays(lucky)
         lucky.runner.settings,
         dict.fromkeys((number, number + 1), FAILS),
     )
-    tuned = again(max_runs=120)
+    tuned = again(max_runs=120, effort=THOROUGH)
     assert tuned.evidence.configuration == LUCKY
     assert [str(each.configuration) for each in tuned.rejected] == [str(BOUND)]
 
 
 def test_an_interruption_after_the_verdict_keeps_the_answer_and_the_shares_so_far(tune):
     tune.runner.settings = BOTH
-    tune(max_runs=120)
+    tune(max_runs=120, effort=THOROUGH)
     first = next(trial.number for trial in tune.trials if trial.phase is Phase.PROOF)
     again = RecordedTune(tune.place / "again")
     again.place.mkdir()
     again.runner.settings, again.runner.nth = BOTH, {first + 34: INTERRUPTED}  # four rounds of eight are over
-    stopped = again(max_runs=120)
+    stopped = again(max_runs=120, effort=THOROUGH)
     assert stopped.interrupted
     assert stopped.verdict is Verdict.FASTER
     assert Path(stopped.recipe).is_file()
@@ -190,11 +206,11 @@ def test_a_resumed_proof_of_several_settings_repeats_no_round(tune, tmp_path, af
     place.mkdir()
     undisturbed = RecordedTune(place)
     undisturbed.runner.settings = tune.runner.settings = BOTH
-    whole = undisturbed(max_runs=120)
+    whole = undisturbed(max_runs=120, effort=THOROUGH)
     first = next(trial.number for trial in undisturbed.trials if trial.phase is Phase.PROOF)
     tune.runner.nth = {first + after: INTERRUPTED}
-    assert tune(max_runs=120).interrupted
-    resumed = tune(max_runs=120, resume=True)
+    assert tune(max_runs=120, effort=THOROUGH).interrupted
+    resumed = tune(max_runs=120, effort=THOROUGH, resume=True)
     assert resumed.evidence.configuration == whole.evidence.configuration
     proof = [t for t in tune.trials if t.phase is Phase.PROOF and t.outcome is Outcome.OK]
     assert len({(t.configuration, t.pair, t.replicate) for t in proof}) == len(proof)

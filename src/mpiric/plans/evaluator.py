@@ -111,8 +111,8 @@ class Evaluator:
         return bool(logs and original) and median(logs) > median(original)
 
     def weight(self, point: Point) -> int:
-        """Count the heavy settings of a point."""
-        return sum(factor.heavy for factor, level in zip(self.space.factors, point, strict=True) if level)
+        """Return the weights of the settings of a point together."""
+        return sum(factor.weight for factor, level in zip(self.space.factors, point, strict=True) if level)
 
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""

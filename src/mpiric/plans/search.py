@@ -30,7 +30,7 @@ from mpiric.plans.ranking import Ranked, contributions, rank, slimmest, without_
 from mpiric.plans.screening import screen
 from mpiric.plans.slimming import slim
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.space import SearchSpace
+from mpiric.tuning.search.space import Point, SearchSpace
 
 _ORIGINAL_FAILURES = 3
 _MOST_BASELINE = 4  # runs of the original before anything else
@@ -57,18 +57,23 @@ class SearchResult:
     rejected: tuple[tuple[Configuration, str], ...]
     disturbed_runs: int = 0  # runs slowed by something else on the machine
     runs: int = 0
+    heavier: ProofCandidate | None = None  # faster than the first one, by too little for its heavier settings
 
 
 def search(
-    evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01
+    evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01, last: Point = ()
 ) -> Plan[SearchResult]:
     """Look for configurations that are faster by the minimum effect, as far as the search can tell.
+
+    ``last`` is the answer of an earlier search, which is tried first.
 
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
     with suppress(OutOfBudgetError):
         yield from _baseline(evaluator)
         if evaluator.space.factors:
+            if any(last) and evaluator.may_work(last) and not evaluator.runs_of(last):
+                yield from evaluator.run(last)
             yield from screen(evaluator, evaluator.runs_left())
             yield from explore(evaluator, effort, effect, seed)
             yield from slim(evaluator, effort, effect)
@@ -103,7 +108,11 @@ def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> floa
 
 
 def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
-    ranked = without_heavy(evaluator, rank(evaluator))
+    fastest = rank(evaluator)
+    ranked = without_heavy(evaluator, fastest)
+    heavier = None
+    if fastest and ranked[0] is not fastest[0]:
+        heavier = _candidate(evaluator, fastest[0], exp(ranked[0].mean - fastest[0].mean))
     if ranked and any(ranked[0].point):
         slim = evaluator.minimal or slimmest(evaluator, ranked[0].point)
         if evaluator.weight(slim) <= evaluator.weight(ranked[0].point):
@@ -116,7 +125,7 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
         if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
             candidates.append(_candidate(evaluator, entry, ratio))
     disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
-    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, len(evaluator.points))
+    return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, len(evaluator.points), heavier)
 
 
 def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> ProofCandidate:

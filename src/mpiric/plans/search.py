@@ -63,7 +63,7 @@ class SearchResult:
 def search(
     evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01, last: Point = ()
 ) -> Plan[SearchResult]:
-    """Look for configurations that are faster by the minimum effect, as far as the search can tell.
+    """Look for configurations that are faster by the minimum effect, by the estimate of the search.
 
     ``last`` is the answer of an earlier search, which is tried first.
 

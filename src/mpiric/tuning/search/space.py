@@ -19,7 +19,7 @@ class Dimension:
     values: tuple[str, ...]  # worth trying, in their natural order; level n of the knob is values[n - 1]
     score: float = 0.0  # promise: 0 (no sign) to 1 (the observation calls for it)
     try_first: tuple[str, ...] = ()
-    weight: int = 0  # `Weight` of its settings: heavier ones come later, and stay for a large gain only
+    weight: int = 0  # `Weight` of its settings: heavier ones come later, and are kept for a large gain only
 
     @property
     def order(self) -> tuple[int, ...]:

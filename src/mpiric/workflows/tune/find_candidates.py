@@ -52,6 +52,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
             feasible=lambda configuration: is_worth_a_run(configuration, situation),
             expected_s=state.run_s,
             corrected=() if state.is_planned else state.lab.corrected,
+            made=state.searched,
             stop_at=lambda: _too_slow(state) if is_between_marks else None,
         )
         # Runs of one round of an array take the time of one run, so that more of them are worth it.

@@ -11,7 +11,7 @@ from mpiric.tuning.search.effects import UNPROMISING
 from mpiric.workflows.tune.state import TuneState
 
 _UNPROMISING_TRIED = 5  # values without promise that are tried, as a rule
-_CONFIRMING = 4  # runs of the search besides one of each value
+_CONFIRMING = 4  # runs of the search on top of one of each value
 
 
 def core_hours(trials: Iterable[Trial], situation: Situation) -> float:

@@ -289,15 +289,16 @@ def drive(
 ) -> Result:
     """Make the runs that a plan asks for, and return its result; ``report`` sees each trial.
 
-    An interruption is thrown into the plan, which may return what it has until then.
+    An interruption, or the error of a run that could not be made, is thrown into the plan, which may return
+    what it has until then.
     """
     try:
         run = next(plan)
         while True:
             try:
                 trial = measure(run)
-            except KeyboardInterrupt as interruption:
-                run = plan.throw(interruption)
+            except (KeyboardInterrupt, MpiricError, OSError) as error:
+                run = plan.throw(error)
                 continue
             report(trial)
             run = plan.send(trial)

@@ -100,7 +100,7 @@ def can_be_written(configuration: Configuration, situation: Situation) -> bool:
 def render(configuration: Configuration, situation: Situation, carried: Spelling | None = None) -> Launch:
     """The Launch of a configuration; that of the empty one is the user's own command, untouched.
 
-    ``carried`` is what the ranks get beside it: the recording runtime.
+    ``carried`` is what the ranks get in addition: the recording runtime.
     """
     written = spellings(configuration, situation)
     chosen = completed(configuration, situation).as_dict()

@@ -127,6 +127,7 @@ class Tuned:
     nothing_tried: str = ""  # why no configuration was tried, "" where one was
     cannot_matter: tuple[CannotMatter, ...] = ()
     runs: int = 0
+    core_hours: float = 0.0  # of these runs
     elapsed_s: float = 0.0
     around_runs_s: float = 0.0  # of these, on directories and on looking at what runs left
     recipe: str = ""  # path, "" when nothing was saved

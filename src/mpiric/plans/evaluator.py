@@ -46,6 +46,7 @@ class Evaluator:
     expected_s: float = 0.0  # of a run, before there is any
     corrected: Sequence[Trial] = ()  # earlier trials that turned out otherwise; it grows
     stop_at: Callable[[], float | None] = lambda: None  # objective at which a run is of no use any more
+    made: list[Trial] = field(default_factory=list)  # runs that were made for it, in order
     trials: list[Trial] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
     logs: list[float] = field(default_factory=list)
@@ -111,8 +112,8 @@ class Evaluator:
         return bool(logs and original) and median(logs) > median(original)
 
     def weight(self, point: Point) -> int:
-        """Count the heavy settings of a point."""
-        return sum(factor.heavy for factor, level in zip(self.space.factors, point, strict=True) if level)
+        """Return the weights of the settings of a point together."""
+        return sum(factor.weight for factor, level in zip(self.space.factors, point, strict=True) if level)
 
     def runs_of(self, point: Point) -> int:
         """How often a point was measured to its end."""
@@ -136,6 +137,7 @@ class Evaluator:
                 limit_s=limit_s if isfinite(limit_s) else None,
                 stop_at=self.stop_at() if configuration else None,
             )
+            self.made.append(trial)
             self.budget.spend(trial.reruns)
             self._around_s.append(max(0.0, self.budget.elapsed_s - begun_s - trial.wall_s))
         if trial.outcome is Outcome.INTERRUPTED:

@@ -125,7 +125,7 @@ def live_levels(evaluator: Evaluator) -> list[list[int]]:
     factors = evaluator.space.factors
     everything = [
         sorted({0, *(point[index] for point in evaluator.points)})
-        if factor.heavy
+        if factor.weight
         else list(range(len(factor.values) + 1))
         for index, factor in enumerate(factors)
     ]

@@ -25,15 +25,14 @@ def screen(evaluator: Evaluator, runs: int) -> Plan[None]:
             return
         yield from _try(evaluator, factor, level)
     fruitless = 0
-    for factor, level in unlikely:
-        if len(evaluator.trials) >= last or (likely and fruitless >= _FRUITLESS):
-            break
-        yield from _try(evaluator, factor, level)
-        fruitless = 0 if level in live_levels(evaluator)[factor] else fruitless + 1
-    for factor, level in heavy:
+    for factor, level in (*unlikely, *heavy):
         if len(evaluator.trials) >= last:
             return
+        promises = evaluator.space.factors[factor].score >= UNPROMISING
+        if not promises and likely and fruitless >= _FRUITLESS:
+            continue
         yield from _try(evaluator, factor, level)
+        fruitless = 0 if level in live_levels(evaluator)[factor] else fruitless + 1
 
 
 def _try(evaluator: Evaluator, factor: int, level: int) -> Plan[None]:
@@ -61,14 +60,14 @@ def _levels(evaluator: Evaluator) -> tuple[list[_Level], list[_Level], list[_Lev
     A promising factor's second guess may come before another's first.
     """
     turns = sorted(
-        ((turn + 1) / (0.1 + factor.score), index, level + 1)
+        (factor.weight, (turn + 1) / (0.1 + factor.score), index, level + 1)
         for index, factor in enumerate(evaluator.space.factors)
         for turn, level in enumerate(factor.order)
     )
     split: tuple[list[_Level], list[_Level], list[_Level]] = ([], [], [])
-    for _, index, level in turns:
+    for weight, _, index, level in turns:
         factor = evaluator.space.factors[index]
-        split[2 if factor.heavy else factor.score < UNPROMISING].append((index, level))
+        split[2 if weight else factor.score < UNPROMISING].append((index, level))
     return split
 
 

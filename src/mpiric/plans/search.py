@@ -30,7 +30,7 @@ from mpiric.plans.ranking import SHOWN, Ranked, contributions, rank, slimmest, w
 from mpiric.plans.screening import screen
 from mpiric.plans.slimming import slim
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.search.space import SearchSpace
+from mpiric.tuning.search.space import Point, SearchSpace
 
 _ORIGINAL_FAILURES = 3
 _MOST_BASELINE = 4  # runs of the original before anything else
@@ -61,15 +61,19 @@ class SearchResult:
 
 
 def search(
-    evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01
+    evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01, last: Point = ()
 ) -> Plan[SearchResult]:
-    """Look for configurations that are faster by the minimum effect, as far as the search can tell.
+    """Look for configurations that are faster by the minimum effect, by the estimate of the search.
+
+    ``last`` is the answer of an earlier search, which is tried first.
 
     A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
     """
     with suppress(OutOfBudgetError):
         yield from _baseline(evaluator)
         if evaluator.space.factors:
+            if any(last) and evaluator.may_work(last) and not evaluator.runs_of(last):
+                yield from evaluator.run(last)
             yield from screen(evaluator, evaluator.runs_left())
             yield from explore(evaluator, effort, effect, seed)
             yield from slim(evaluator, effort, effect)
@@ -126,7 +130,7 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
 def _left_out(evaluator: Evaluator, best: Ranked, chosen: Ranked) -> tuple[Configuration, float] | None:
     """The heavy settings of the best point that the chosen one lacks, and what they seem to gain."""
     point = tuple(
-        level if factor.heavy and level != other else 0
+        level if factor.weight and level != other else 0
         for factor, level, other in zip(evaluator.space.factors, best.point, chosen.point, strict=True)
     )
     ratio = exp(chosen.mean - best.mean)

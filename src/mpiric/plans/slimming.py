@@ -1,8 +1,8 @@
 """Slimming: the best configuration without the settings that are not seen to contribute.
 
 A setting that the model estimates to contribute less than half of the minimum effect is dropped without a
-run. Where its estimate is doubtful, or no run of the best configuration without it was made, the
-configuration runs with and without it by turns until the estimate tells; what has not been seen to contribute when the
+run. Where its estimate is doubtful, or the best configuration never ran without it, the configuration
+runs with and without it by turns until the estimate is certain; what has not been seen to contribute when the
 allowed runs are made is dropped as well.
 """
 

@@ -44,6 +44,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "cannot_matter": [vars(each) for each in tuned.cannot_matter],
         "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,
+        "core_hours": tuned.core_hours,
         "elapsed_s": tuned.elapsed_s,
         "around_runs_s": tuned.around_runs_s,
         "recipe": tuned.recipe or None,

@@ -204,7 +204,8 @@ def _effort(tuned: Tuned) -> str:
     if tuned.not_reached:
         tried += f"; not reached: {', '.join(tuned.not_reached)}"
     around = f", {show_duration(tuned.around_runs_s)} of it around them" if tuned.around_runs_s else ""
-    return f"{tuned.runs} runs in {show_duration(tuned.elapsed_s)}{around}{tried}"
+    spent = f"{tuned.runs} runs, {tuned.core_hours:.2g} core-hours"
+    return f"{spent}, in {show_duration(tuned.elapsed_s)}{around}{tried}"
 
 
 def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:

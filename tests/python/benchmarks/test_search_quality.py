@@ -48,7 +48,7 @@ def test_what_would_have_gained_is_missed_and_what_crashes_is_not() -> None:
 
 
 def answers(seed: int, noise: float, proof_runs: int) -> Answers:
-    given = Namespace(runs=20, proof_runs=proof_runs, short_runs=60)
+    given = Namespace(runs=20, proof_runs=proof_runs, short_runs=60, effort="normal")
     return answers_of(lambda: landscape(seed, noise=noise), seed, given)
 
 

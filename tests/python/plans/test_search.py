@@ -292,7 +292,7 @@ def test_a_run_that_was_stopped_for_being_slow_counts_once_it_comes_to_its_end()
 
 HEAVY = SearchSpace(
     (
-        Dimension("mpi", ("other",), 0.9, heavy=True),
+        Dimension("mpi", ("other",), 0.9, weight=2),
         Dimension("binding", ("core",), 0.3),
     )
 )

@@ -42,7 +42,7 @@ class Contribution:
         self.judge()
 
     def enter(self, without: Bounds, answers: Sequence[Bounds]) -> None:
-        """Add a block: a run without the unit and those of the answer beside it."""
+        """Add a block: a run without the unit and the runs of the answer of its round."""
         if answers:
             self.blocks.append(tuple(quotient(without, answer) for answer in answers))
 

@@ -19,7 +19,7 @@ class Dimension:
     values: tuple[str, ...]  # worth trying, in their natural order; level n of the knob is values[n - 1]
     score: float = 0.0  # promise: 0 (no sign) to 1 (the observation calls for it)
     try_first: tuple[str, ...] = ()
-    heavy: bool = False  # exchanges libraries: tried after all others, kept for a large gain only
+    weight: int = 0  # `Weight` of its settings: heavier ones come later, and are kept for a large gain only
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -44,8 +44,8 @@ class SearchSpace:
 
     @cached_property
     def factors(self) -> tuple[Dimension, ...]:
-        """Knobs that have values, the most promising first and heavy ones last; of equals as given."""
-        return tuple(sorted((d for d in self.dimensions if d.values), key=lambda d: (d.heavy, -d.score)))
+        """Knobs that have values, lighter ones first, then the most promising; of equals as given."""
+        return tuple(sorted((d for d in self.dimensions if d.values), key=lambda d: (d.weight, -d.score)))
 
     @property
     def size(self) -> int:
@@ -59,6 +59,14 @@ class SearchSpace:
         """The settings of a point."""
         pairs = zip(self.factors, point, strict=True)
         return Configuration.of({d.knob: d.values[level - 1] for d, level in pairs if level})
+
+    def part(self, configuration: Configuration) -> Point:
+        """The point of those settings of a configuration that the space holds."""
+        settings = configuration.as_dict()
+        return tuple(
+            d.values.index(settings[d.knob]) + 1 if settings.get(d.knob) in d.values else 0
+            for d in self.factors
+        )
 
     def point(self, configuration: Configuration) -> Point | None:
         """The point of a configuration; None when it sets something the space does not hold."""

@@ -12,6 +12,7 @@ from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.host.secrets import masked
+from mpiric.lab.lab import drive
 from mpiric.lab.recording import RECORDS, read_recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
@@ -123,7 +124,7 @@ def _observe_answer(state: TuneState, array_round: ArrayRound, main: TuneLog, ho
         with suppress(MpiricError):  # no record, nothing to hold it against
             state.recorded = (read_recorded(directory, sh_command(masked(state.request.argv))),)
     state.is_planned, state.budget = False, budget_left(state)
-    observe_answer(state, host)
+    drive(observe_answer(state, host), state.lab.measure, state.report)
     _take_in(array_round, main)
 
 
@@ -161,7 +162,7 @@ def _learn(state: TuneState, array_round: ArrayRound, main: TuneLog, host: Host)
         else:
             main.append("whole runs", {"why": state.marks_why})
         state.budget = Budget(state.request.budget_s - spent_s(main))
-        learn_collectives(state, host)
+        drive(learn_collectives(state, host), state.lab.measure, state.report)
     else:
         state.situation = with_learned(state.situation, main.path, host)
         whole = [event["why"] for event in main.read().events if event["event"] == "whole runs"]

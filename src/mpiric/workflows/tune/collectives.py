@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.model.configuration import Configuration
-from mpiric.model.run import Run
+from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.trial import Phase
 from mpiric.tuning.policy import condense
@@ -23,7 +23,7 @@ _COLLECTIVES = "collectives"
 _PATIENCE = 10.0  # the run that learns may take so many times as long: it tries what is slow too
 
 
-def learn_collectives(state: TuneState, host: Host) -> None:
+def learn_collectives(state: TuneState, host: Host) -> Plan[None]:
     """Learn what the collectives knob may then choose.
 
     Learning costs time, so this run competes with none; the policy it leaves is a value like any other. What
@@ -42,10 +42,8 @@ def learn_collectives(state: TuneState, host: Host) -> None:
         settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
         learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
         online = Configuration.of({_COLLECTIVES: "online"})
-        run = Run(online, Phase.SEARCH, limit_s=_PATIENCE * wall_s + 10.0, situation=learning)
-        trial = state.lab.measure(run)
+        yield Run(online, Phase.SEARCH, limit_s=_PATIENCE * wall_s + 10.0, situation=learning)
         state.budget.spend(1)
-        state.show(trial)
         if state.marks is not None and not is_file(learned):
             state.note("nothing was learned of its collectives before the mark")
     job_s = request.spread.each_s if request.spread else inf

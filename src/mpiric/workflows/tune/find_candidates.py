@@ -9,6 +9,7 @@ from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
 from mpiric.plans.effort import EFFORTS
 from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.ranking import HEAVY_GAIN
 from mpiric.plans.search import SearchResult, search
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import TIMES
@@ -17,6 +18,8 @@ from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
 from mpiric.workflows.tune.file_runs import begin_file_runs
 from mpiric.workflows.tune.known_candidates import keep_candidates, kept_candidates
 from mpiric.workflows.tune.known_space import fill_in_space
+from mpiric.workflows.tune.order import last_answer
+from mpiric.workflows.tune.price import expected_price
 from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
 
@@ -29,23 +32,14 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     """Report what was noticed, then look for something faster; the candidates, best first."""
     request, situation, budget = state.request, state.situation, state.budget
     look_at_knobs(state)
-    for finding in state.findings:
-        state.narrator.found(finding)
-    if shortfall := proof_shortfall(budget, state.run_s, request.rule):
-        state.shortfall = shortfall
-        state.narrator.say(shortfall)
-    if request.site and not state.space.dimensions:
-        state.note("nothing was tried: no setting that applies here would hold for every program (--site)")
-    needless = f", {len(state.cannot_matter)} cannot matter here" if state.cannot_matter else ""
-    state.narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply{needless}")
-    for option, names in withheld(situation, request.only, request.without).items():
-        state.note(f"not tried without {option}: {', '.join(names)}")
+    _announce(state)
     if not state.is_planned:
         state.lab.judge.limit_memory(situation)
     if earlier := kept_candidates(state):
         state.narrator.say("going on with the proof that its budget or an interruption had ended")
         state.candidates = {candidate.configuration: candidate for candidate in earlier}
         return list(state.candidates)
+    last = state.space.part(last_answer(request, situation))
     is_between_marks = request.objective.text in TIMES and state.marks is not None
 
     def search_with(allowance: Budget) -> Plan[SearchResult]:
@@ -58,11 +52,12 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
             feasible=lambda configuration: is_worth_a_run(configuration, situation),
             expected_s=state.run_s,
             corrected=() if state.is_planned else state.lab.corrected,
+            made=state.searched,
             stop_at=lambda: _too_slow(state) if is_between_marks else None,
         )
         # Runs of one round of an array take the time of one run, so that more of them are worth it.
         effort = EFFORTS["thorough"] if state.known else request.effort
-        return search(evaluator, effort, request.seed, request.rule.minimum_effect)
+        return search(evaluator, effort, request.seed, request.rule.minimum_effect, last)
 
     shared = partial(
         search_budget,
@@ -81,19 +76,45 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         result = yield from search_with(allowance)
         budget.spend(max(0, allowance.runs_done - runs))
     state.rejected.update(result.rejected)
-    if result.left_out:
-        heavier, ratio = result.left_out
-        state.note(f"left out, as it is a heavier change for about {ratio:.2f}× more: {heavier}")
-    if result.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * result.runs):
-        state.note(
-            f"{result.disturbed_runs} of {result.runs} runs of the search were slowed by something else on "
-            "this machine: on a quiet one a tune takes fewer runs and sees smaller gains"
-        )
+    _note(result, state)
     if result.candidates and state.shortfall:  # what one of them takes is known now
         state.shortfall = proof_shortfall(budget, state.run_s, request.rule, state.quickest_s)
     state.candidates = {candidate.configuration: candidate for candidate in result.candidates}
     keep_candidates(state)
     return list(state.candidates)
+
+
+def _announce(state: TuneState) -> None:
+    """Show what was noticed and what will be tried, and the price of it."""
+    request = state.request
+    for finding in state.findings:
+        state.narrator.found(finding)
+    if shortfall := proof_shortfall(state.budget, state.run_s, request.rule):
+        state.shortfall = shortfall
+        state.narrator.say(shortfall)
+    if request.site and not state.space.dimensions:
+        state.note("nothing was tried: no setting that applies here would hold for every program (--site)")
+    needless = f", {len(state.cannot_matter)} cannot matter here" if state.cannot_matter else ""
+    state.narrator.phase(f"Searching: {len(state.space.dimensions)} knobs apply{needless}")
+    if price := expected_price(state):
+        state.narrator.say(price)
+    for option, names in withheld(state.situation, request.only, request.without).items():
+        state.note(f"not tried without {option}: {', '.join(names)}")
+
+
+def _note(result: SearchResult, state: TuneState) -> None:
+    """Note disturbed runs, and a heavier setting that would gain too little."""
+    if result.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * result.runs):
+        state.note(
+            f"{result.disturbed_runs} of {result.runs} runs of the search were slowed by something else on "
+            "this machine: on a quiet one a tune takes fewer runs and sees smaller gains"
+        )
+    if result.left_out:
+        heavier, ratio = result.left_out
+        state.note(
+            f"{heavier} would gain another {100 * (ratio - 1):.1f} % (estimated) and was left out: a heavier "
+            f"setting has to gain {100 * HEAVY_GAIN:.0f} %"
+        )
 
 
 def _too_slow(state: TuneState) -> float | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 
 from mpiric.host.files import is_file
@@ -14,7 +13,7 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
-from mpiric.model.run import Run
+from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
@@ -27,7 +26,7 @@ _ORIGINALS = 2  # whole runs of it at the most: what differs from one may vary b
 _PATIENCE, _SLACK_S = 4.0, 30.0  # the tuned run may take so many times as long as the original
 
 
-def finish(state: TuneState) -> None:
+def finish(state: TuneState) -> Plan[None]:
     """Fill in what the whole tuned run shows, where one was asked for and trials ended at marks.
 
     These runs are not counted against the budget: how long they take is the program's own affair.
@@ -41,7 +40,7 @@ def finish(state: TuneState) -> None:
         return
     state.narrator.phase("Running the tuned command to its end")
     with _whole_runs(state.lab, state.marks.pair, state.request.objective):
-        state.whole = _check(state, answer)
+        state.whole = yield from _check(state, answer)
     state.note(f"the whole run {state.whole.verdict.value}: {state.whole.why}")
 
 
@@ -58,38 +57,32 @@ def _whole_runs(lab: Lab, pair: MarkPair, objective: Objective) -> Iterator[None
         lab.judge, lab.probes = judge, probes
 
 
-def _check(state: TuneState, answer: Configuration) -> WholeCheck:
+def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
     originals: list[Trial] = []
     references: list[WholeOutput] = []
 
-    def run_original() -> bool:
-        trial = _run(state, Configuration(), None)
+    def run_original() -> Plan[bool]:
+        trial = yield Run(Configuration(), Phase.FINISH)
         if trial.outcome is Outcome.OK:
             originals.append(trial)
             references.append(_output(trial))
         return trial.outcome is Outcome.OK
 
-    if state.request.reference is None and not run_original():
+    if state.request.reference is None and not (yield from run_original()):
         return WholeCheck(why="the command as it is failed in its whole run")
     limit_s = _PATIENCE * originals[0].wall_s + _SLACK_S if originals else None
-    tuned = _run(state, answer, limit_s)
+    tuned = yield Run(answer, Phase.FINISH, limit_s=limit_s)
     if tuned.outcome is not Outcome.OK:
         return WholeCheck(WholeVerdict.DIFFERS, tuned.reason or tuned.outcome.value)
     found = _output(tuned)
     if state.request.reference is not None:
         references.append(reference_output(state.request.reference, found, state.request.working_directory))
     different = _disagreement(state, answer, references, found)
-    while different and len(originals) < _ORIGINALS and run_original():
+    while different and len(originals) < _ORIGINALS and (yield from run_original()):
         different = _disagreement(state, answer, references, found)
     if different:
         return WholeCheck(WholeVerdict.DIFFERS, different)
     return WholeCheck(WholeVerdict.AGREES, _words(state, tuned, answer))
-
-
-def _run(state: TuneState, configuration: Configuration, limit_s: float | None) -> Trial:
-    trial = state.lab.measure(Run(configuration, Phase.FINISH, limit_s=limit_s))
-    state.narrator.trial(trial, None, inf)
-    return trial
 
 
 def _output(trial: Trial) -> WholeOutput:

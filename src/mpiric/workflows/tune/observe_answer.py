@@ -10,6 +10,7 @@ from mpiric.host.processes.early_end import after
 from mpiric.lab.recording import RECORDS, Recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
+from mpiric.model.run import Plan
 from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Split
 from mpiric.model.tuned import Tuned
@@ -22,7 +23,7 @@ from mpiric.workflows.tune.state import TuneState
 _PATIENCE, _SLACK_S = 4.0, 10.0  # a recorded run may take so many times as long as an original
 
 
-def observe_answer(state: TuneState, host: Host) -> None:
+def observe_answer(state: TuneState, host: Host) -> Plan[None]:
     """Record the answer where it is proved faster and the command was recorded; a note where that fails."""
     proved = [each for each in state.evidence if each.verdict is Verdict.FASTER]
     if not proved or not state.recorded:
@@ -36,9 +37,8 @@ def observe_answer(state: TuneState, host: Host) -> None:
     try:
         recorder = recorder_for(state.situation, host)
         early_end = after(state.situation.observation.wall_s) if state.marks else None
-        trial = state.lab.measure(recorded_run(answer, recorder, directory, limit_s, early_end))
+        trial = yield recorded_run(answer, recorder, directory, limit_s, early_end)
         state.budget.spend()
-        state.show(trial)
         state.answered = recorded_by(trial, state.lab, directory)
         for sentence in other_layouts(answer, state.answered, host):
             state.note(sentence)

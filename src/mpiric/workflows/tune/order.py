@@ -6,12 +6,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from mpiric import knobs
+from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.situation import Situation
 from mpiric.tuning.prior import PastTune, likelihood, worth
 from mpiric.tuning.search.space import SearchSpace
 from mpiric.tuning.store.events import moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
+from mpiric.workflows.launch.fingerprints import job_identity
 from mpiric.workflows.tune.request import TuneRequest
 
 SPACE = "space"  # event of a tune's log: what it tries, for a program of which class
@@ -30,6 +32,23 @@ def in_order(space: SearchSpace, request: TuneRequest, situation: Situation) -> 
         score = dimension.score if dimension.knob in request.advised else worth(likely, bound)
         dimensions.append(replace(dimension, score=score))
     return SearchSpace(tuple(dimensions))
+
+
+def last_answer(request: TuneRequest, situation: Situation) -> Configuration:
+    """Return the answer of the last finished tune of this job under this MPI library; empty without one."""
+    job = job_identity(situation.job)
+    for summary in reversed(Store(request.store).tunes()):
+        if summary.job != job or not summary.finished:
+            continue
+        events = read_log(summary.path / EVENTS).events
+        result = next(
+            (event.get("result") for event in reversed(events) if event["event"] == "finished"), None
+        )
+        if not isinstance(result, dict) or result.get("mpi") != situation.mpi.label:
+            continue
+        is_proved = result.get("verdict") == Verdict.FASTER.value
+        return Configuration.of(result.get("configuration") or {}) if is_proved else Configuration()
+    return Configuration()
 
 
 def program_class(situation: Situation) -> str:

@@ -77,7 +77,7 @@ def space_of(
             values=answer.values,
             score=max(answer.prior, _ADVISED_SCORE) if name in advised else answer.prior,
             try_first=tuple(value for value in answer.first if value in answer.values),
-            heavy=any(spelling and spelling.weight >= Weight.LIBRARY for spelling in spellings),
+            weight=max((spelling.weight for spelling in spellings if spelling), default=Weight.LIGHT),
         )
         dimensions.append(dimension)
     return SearchSpace(tuple(dimensions))

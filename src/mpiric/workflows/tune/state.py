@@ -71,14 +71,9 @@ class TuneState:
         self.notes.append(sentence)
 
     def report(self, trial: Trial) -> None:
-        """Keep and show a trial of the search or the proof that has ended."""
-        if trial.phase is Phase.SEARCH:
-            self.searched.append(trial)
-        self.show(trial)
-
-    def show(self, trial: Trial) -> None:
         """Show a trial that has ended."""
-        values = [each.objective for each in self.searched if each.objective is not None]
+        shown = [*self.searched, trial] if trial.phase is Phase.SEARCH else self.searched
+        values = [each.objective for each in shown if each.objective is not None]
         self.narrator.trial(trial, min(values, default=None), self.budget.remaining_s)
 
     @property

@@ -36,20 +36,20 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
         if state.marks is None:  # else runs before the marks were known were longer than any to come
             state.run_s = state.lab.run_s or state.run_s
         try:
-            find_rank_orders(state, host)
-            learn_collectives(state, host)
-            drive(find_and_prove(state), state.lab.measure, state.report)
-            observe_answer(state, host)
-            finish(state)
+            drive(answer(state, host), state.lab.measure, state.report)
         except KeyboardInterrupt:
             state.interrupted = True
         return write_results(state, host, state.budget.elapsed_s)
 
 
-def find_and_prove(state: TuneState) -> Plan[None]:
-    """Look for something faster, and prove it."""
+def answer(state: TuneState, host: Host) -> Plan[None]:
+    """Search for something faster than the observed command, prove it, and see what it has changed."""
+    find_rank_orders(state, host)
+    yield from learn_collectives(state, host)
     candidates = yield from find_candidates(state)
     yield from prove_best(state, candidates)
+    yield from observe_answer(state, host)
+    yield from finish(state)
 
 
 def dry_run(request: TuneRequest, host: Host) -> list[str]:

@@ -32,6 +32,7 @@ from mpiric.workflows.tune.answer_files import file_times, hints_of, ignored_hin
 from mpiric.workflows.tune.changes import changes_of
 from mpiric.workflows.tune.mark_results import marks_fields
 from mpiric.workflows.tune.observe_answer import with_afterwards
+from mpiric.workflows.tune.price import core_hours
 from mpiric.workflows.tune.rank_orders import export_order
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.save_recipe import export_learned, save_recipe
@@ -101,6 +102,7 @@ def write_results(state: TuneState, host: Host, elapsed_s: float) -> Tuned:
         nothing_tried="" if tried else _why_nothing_tried(state),
         cannot_matter=state.cannot_matter,
         runs=len(trials),
+        core_hours=core_hours(trials, situation),
         elapsed_s=elapsed_s,
         around_runs_s=state.lab.around_runs_s,
         recipe=recipe,

@@ -12,6 +12,7 @@ from mpiric.model.errors import ProgramFailedError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase
 from mpiric.tuning.recipe import read_recipe
+from mpiric.tuning.store.events import read_log
 
 BOUND = Configuration.of({"binding": "core"})
 OTHER_OUTPUT = Behaviour(0.5, stdout="energy -13.5000\n")
@@ -192,3 +193,21 @@ def test_ctrl_c_in_the_first_runs_leaves_a_tune_that_can_be_resumed(tune):
     with pytest.raises(KeyboardInterrupt):
         tune(max_runs=60)
     assert tune(max_runs=60, resume=True).verdict is Verdict.FASTER
+
+
+def test_a_second_tune_starts_from_the_answer_of_the_first(tune):
+    tune.runner.settings = {"huge-pages": Behaviour(0.8)}
+    first = tune(max_runs=80)
+    before = len(tune.runner.launches)
+    tune(max_runs=80)
+    logs = sorted((tune.place / "store").glob("*/events.jsonl"))
+    searched = [
+        trial for trial in read_log(logs[-1]).trials if trial.phase is Phase.SEARCH and trial.configuration
+    ]
+    assert len(tune.runner.launches) > before
+    assert searched[0].configuration == first.evidence.configuration
+
+
+def test_the_price_is_said(tune):
+    tuned = tune(max_runs=80)
+    assert tuned.core_hours == pytest.approx(2 * sum(trial.wall_s for trial in tune.trials) / 3600)

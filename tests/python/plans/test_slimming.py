@@ -1,0 +1,44 @@
+"""Settings without effect leave the best configuration before it is proved."""
+
+from tests.support.scripted_lab import answering, run_points
+
+from mpiric.lab.lab import drive
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.effort import NORMAL
+from mpiric.plans.evaluator import Evaluator
+from mpiric.plans.slimming import slim
+from mpiric.tuning.budget import Budget
+from mpiric.tuning.search.space import Dimension, SearchSpace
+
+SPACE = SearchSpace(tuple(Dimension(name, ("on",), 0.5) for name in ("useful", "small", "idle")))
+FACTORS = {"useful": 0.5, "small": 0.9}
+
+
+def script(configuration, _limit_s):
+    seconds = 1.0
+    for knob, _ in configuration.items:
+        seconds *= FACTORS.get(knob, 1.0)
+    return Trial(configuration, Phase.SEARCH, Outcome.OK, seconds, seconds)
+
+
+def slimmed(points):
+    evaluator = Evaluator(SPACE, Budget())
+    run_points(evaluator, script, points)
+    runs = len(evaluator.trials)
+    drive(slim(evaluator, NORMAL, 0.01), answering(script))
+    return evaluator.minimal, len(evaluator.trials) - runs
+
+
+def test_a_setting_without_effect_is_dropped_and_the_others_stay():
+    minimal, _ = slimmed([(0, 0, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1)])
+    assert minimal == (1, 1, 0)
+
+
+def test_what_the_runs_show_already_is_not_run_again():
+    minimal, runs = slimmed([(0, 0, 0), (1, 0, 0), (0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 0), (0, 1, 0)])
+    assert minimal == (1, 1, 0)
+    assert runs <= 1
+
+
+def test_the_original_has_nothing_to_be_dropped():
+    assert slimmed([(0, 0, 0), (0, 0, 0)]) == (None, 0)

@@ -156,8 +156,8 @@ def _shell(line: str, environment: Mapping[str, str] | None = None) -> Launch:
 
 def _churn(place: Place) -> tuple[list[str], dict[str, Any]]:
     argv = place.line("churn", 60, 100)
-    words = [*place.tune_words("malloc"), "--", *argv]
-    return argv, place.proved("churn", lambda: place.run(launch(words)))
+    tune = [*place.tune_words("malloc"), "--", *argv]
+    return argv, place.proved("churn", lambda: place.run(launch(tune)))
 
 
 def recipe_command(place: Place) -> Written:

@@ -35,7 +35,7 @@ def of_site_snippet(place: Place) -> dict[str, Any]:
 def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, Any]:
     """A site's file on two hosts whose plain names belong to the slower of two networks."""
     launcher, dialect = place.bed.mpi.launcher, place.bed.mpi.implementation
-    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 100)]
+    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 50)]
     with _hosts(place, "2") as on_first:
         tune = [*place.tune_words("network-interface", "--site"), "--", *argv]
         tuned = place.proved("site", lambda: on_first(tune))
@@ -53,7 +53,7 @@ def of_script(place: Place) -> dict[str, Any]:
     Both run in an allocation, so that no queue counts. The claim is that the script runs the line as it is.
     """
     manager = "pmi2" if place.bed.mpi.implementation in ("mpich", "intelmpi") else "pmix"
-    argv = ["srun", f"--mpi={manager}", "-n", "2", *place.program("compute", 0, 300)]
+    argv = ["srun", f"--mpi={manager}", "-n", "2", *place.program("compute", 0, 150)]
     script = place.directory / "job.sh"
     with _hosts(place, "1", with_slurm=True) as on_first:
 
@@ -75,7 +75,7 @@ def of_rank_file(place: Place) -> dict[str, Any]:
     form = rank_order_forms()[_FORMS[bed.mpi.implementation]]
     with placed("hosts", "eth0", 0) as hosts:
         environment = {**bed.environment, **hosts.environment(bed)}
-        line, program = hosts.line(bed), place.program("pairs", 300, 30)
+        line, program = hosts.line(bed), place.program("pairs", 300, 10)
         record, order, file = str(out / "record"), out / "order.txt", str(out / "ranks")
         hosts.execute(place.words("profile", "-o", record, "--", *line, *program), environment)
         hosts.execute(place.words("map", record, "--out", str(order)), environment)

@@ -155,9 +155,9 @@ def _shell(line: str, environment: Mapping[str, str] | None = None) -> Launch:
 
 
 def _churn(place: Place) -> tuple[list[str], dict[str, Any]]:
-    argv = place.line("churn", 60, 100)
-    words = [*place.tune_words("malloc"), "--", *argv]
-    return argv, place.proved("churn", lambda: place.run(launch(words)))
+    argv = place.line("churn", 60, 50)
+    tune = [*place.tune_words("malloc"), "--", *argv]
+    return argv, place.proved("churn", lambda: place.run(launch(tune)))
 
 
 def recipe_command(place: Place) -> Written:
@@ -172,7 +172,7 @@ def pack(place: Place) -> Written:
     argv, tuned = _churn(place)
     packed = str(place.directory / "churn.pack")
     place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
-    at = argv.index(place.program("churn", 60, 100)[0])
+    at = argv.index(place.program("churn", 60, 50)[0])
     line = shlex.join([*argv[:at], packed, *argv[at + 1 :]])
     return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
@@ -181,7 +181,7 @@ def stand_in_module(place: Place) -> Written:
     """The modulefile of a shim, compared with `mpiric run --mpi`."""
     mine = place.bed.mpi
     other = beds()[_OTHER[mine.implementation]]
-    argv = place.line("exchange", 1000, 200, bed=other)
+    argv = place.line("exchange", 1000, 100, bed=other)
     serving = place.directory / "stand-in"
     family = other.mpi.abi_families[0].value
     created = place.mpiric("mpi", "stand-in", "--json", "--for", family, "--by", mine.label, str(serving))
@@ -201,7 +201,7 @@ def placement(place: Place) -> Written:
 
     The original has one core for both ranks.
     """
-    program = place.program("compute", 0, 300)
+    program = place.program("compute", 0, 150)
     launcher = place.bed.mpi.launcher
     crowded = _CROWDED.get(place.bed.mpi.implementation, ())
     original = ["taskset", "-c", "0", launcher, *crowded, "-n", "2", *program]

@@ -35,10 +35,10 @@ def of_site_snippet(place: Place) -> dict[str, Any]:
 def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, Any]:
     """A site's file on two hosts whose plain names belong to the slower of two networks."""
     launcher, dialect = place.bed.mpi.launcher, place.bed.mpi.implementation
-    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 100)]
+    argv = [launcher, *_HOSTS[dialect], "-n", "2", *place.program("exchange", 1000, 50)]
     with _hosts(place, "2") as on_first:
-        words = [*place.tune_words("network-interface", "--site"), "--", *argv]
-        tuned = place.proved("site", lambda: on_first(words))
+        tune = [*place.tune_words("network-interface", "--site"), "--", *argv]
+        tuned = place.proved("site", lambda: on_first(tune))
         file = Path(tuned["store"]) / "site" / name
         if not file.is_file():
             raise NothingWrittenError("other libraries read every setting too: the module has them")
@@ -53,12 +53,12 @@ def of_script(place: Place) -> dict[str, Any]:
     Both run in an allocation, so that no queue counts. The claim is that the script runs the line as it is.
     """
     manager = "pmi2" if place.bed.mpi.implementation in ("mpich", "intelmpi") else "pmix"
-    argv = ["srun", f"--mpi={manager}", "-n", "2", *place.program("compute", 0, 300)]
+    argv = ["srun", f"--mpi={manager}", "-n", "2", *place.program("compute", 0, 150)]
     script = place.directory / "job.sh"
     with _hosts(place, "1", with_slurm=True) as on_first:
 
-        def in_job(words: list[str]) -> str:
-            return on_first(["salloc", "--quiet", "--exclusive", "--nodes=1", *words])
+        def in_job(argv: list[str]) -> str:
+            return on_first(["salloc", "--quiet", "--exclusive", "--nodes=1", *argv])
 
         script.write_text(in_job(place.words("script", *_SLURM, "-N", "1", "--", *argv)))
         sides = {"original": lambda: in_job(argv), "by hand": lambda: in_job(["sh", str(script)])}
@@ -75,9 +75,9 @@ def of_rank_file(place: Place) -> dict[str, Any]:
     form = rank_order_forms()[_FORMS[bed.mpi.implementation]]
     with placed("hosts", "eth0", 0) as hosts:
         environment = {**bed.environment, **hosts.environment(bed)}
-        line, words = hosts.line(bed), place.program("pairs", 300, 30)
+        line, program = hosts.line(bed), place.program("pairs", 300, 10)
         record, order, file = str(out / "record"), out / "order.txt", str(out / "ranks")
-        hosts.execute(place.words("profile", "-o", record, "--", *line, *words), environment)
+        hosts.execute(place.words("profile", "-o", record, "--", *line, *program), environment)
         hosts.execute(place.words("map", record, "--out", str(order)), environment)
         emitted = ("--emit", _FORMS[bed.mpi.implementation], "--out", file)
         hosts.execute(place.words("map", record, *emitted), environment)
@@ -85,10 +85,10 @@ def of_rank_file(place: Place) -> dict[str, Any]:
         options = form(RankOrder(tuple(map(int, order.read_text().split())), names)).options
         by_file = shlex.split(" ".join(options).replace("{file}", file))
         start = line if bed.mpi.implementation == "openmpi" else [line[0], "-n", str(hosts.ranks)]
-        by_hand = [start[0], *by_file, *start[1:], *words]
-        claimed = place.words("run", "--no-recipe", "--rank-order", str(order), "--", *line, *words)
+        by_hand = [start[0], *by_file, *start[1:], *program]
+        claimed = place.words("run", "--no-recipe", "--rank-order", str(order), "--", *line, *program)
         sides = {
-            "original": lambda: hosts.execute([*line, *words], environment),
+            "original": lambda: hosts.execute([*line, *program], environment),
             "by hand": lambda: hosts.execute(by_hand, environment),
             "claimed": lambda: hosts.execute(claimed, environment),
         }

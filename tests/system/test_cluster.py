@@ -219,6 +219,18 @@ with cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run:
             assert after == before, (command, done.stderr)
 
 
+def test_a_plain_run_leaves_what_its_launcher_leaves(here):
+    """`mpiric run` becomes the launcher: no process of mpiric is left that could end anything."""
+    before = {host: here.left_on(host) for host in HOSTS}
+    launcher_of_proxy = "cut -d ' ' -f 4 /proc/$PPID/stat"
+    run = (MPIRIC, "run", "--quiet", "--", "mpiexec", "-n", "1", "/bin/sh", "-c", launcher_of_proxy)
+    begun = here.run("sh", "-c", 'echo $$; exec "$@"', "sh", *run)
+    command, launcher = begun.stdout.split()
+    assert command == launcher, begun.stderr
+    assert ranks_of(here.run(MPIRIC, "run", "--", *ON_BOTH, here.program)) == BOTH
+    assert {host: here.left_on(host) for host in HOSTS} == before
+
+
 def loaded(modulefile: Path, environment: dict[str, str]) -> dict[str, str]:
     """The environment with a modulefile loaded."""
     environment = dict(environment)

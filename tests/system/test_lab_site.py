@@ -39,12 +39,12 @@ FILES = {
 def cost(lab, mpi_prefix):
     """`cost(library, words before the launch line, environment)` is what the program says."""
 
-    def run(name, *words, **more):
+    def run(name, *before, **more):
         program, prefix = lab / f"cost-{name}", mpi_prefix(name)  # every host sees it
         if not program.exists():
             subprocess.run([prefix / "bin/mpicc", PROGRAM, "-o", program], check=True)
         environment = {**mpi_environment(name, prefix, clean_environment()), **POLITE[name], **more}
-        line = [*words, *LINES[name], str(program)]
+        line = [*before, *LINES[name], str(program)]
         done = cluster.run(lab, "n1", line, environment, timeout=270, cwd=lab)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -59,7 +59,7 @@ def test_site_files_hold_what_contributes_and_belongs_to_one_library(lab, cost, 
     options += ["--objective", r"output:cost (\d+)", "--store", str(lab / f"store-{name}")]
     tuned = json.loads(cost(name, MPIRIC, "tune", "--site", "--json", *options, "--"))
     assert tuned["verdict"] == "faster"
-    assert [(each["knob"], each["share"]["shown"]) for each in tuned["changes"]] == [
+    assert [(change["knob"], change["share"]["shown"]) for change in tuned["changes"]] == [
         ("network-interface", True)
     ]
     site = Path(tuned["store"]) / "site"

@@ -62,9 +62,9 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     before = login.trials()
     # The hint holds no options: the store remembers them.
     (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: go on with: "))
-    words = shlex.split(hint.removeprefix("hint: go on with: "))
-    assert not {"--budget", "--only", "--max-runs"} & set(words)
-    again = login.start(*words[1:])
+    argv = shlex.split(hint.removeprefix("hint: go on with: "))
+    assert not {"--budget", "--only", "--max-runs"} & set(argv)
+    again = login.start(*argv[1:])
     again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, login.said
     trials = login.trials()

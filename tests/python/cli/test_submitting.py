@@ -122,8 +122,8 @@ def test_a_resumed_sweep_needs_none_of_its_options_again(submitted):
 def test_the_hint_of_a_verb_without_resume_is_its_call(submitted, verb, options_given):
     """Following a job again needs the directory of its files; a call of its own kind would begin another."""
     first = submitted(verb, "--submit", *options_given, "--", "srun", "./app")
-    words = shlex.split(first.go_on)
-    assert set(options_given) <= set(words)
-    again = submitted(verb, *words[2:])
+    hint = shlex.split(first.go_on)
+    assert set(options_given) <= set(hint)
+    again = submitted(verb, *hint[2:])
     assert (again.directory, again.options) == (first.directory, first.options)
     assert options(again) == options(first)

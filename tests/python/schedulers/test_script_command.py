@@ -84,7 +84,7 @@ def test_an_option_in_place_of_the_program_is_told(script):
     [
         (("srun", "-N", "4", "-n", "16"), (4, 16, 4, 1)),
         (("srun", "-N4", "--ntasks-per-node=2", "-c", "8"), (4, 8, 2, 8)),
-        (("srun", "--nodes=2"), (2, 256, 128, 1)),
+        (("srun", "--nodes=2"), (2, 2, 1, 1)),  # default of srun
         (("mpirun", "-host", "a,b", "-np", "6"), (2, 6, 3, 1)),
         (("mpiexec.hydra", "-ppn", "4", "-n", "16"), (4, 16, 4, 1)),
     ],

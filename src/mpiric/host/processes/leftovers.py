@@ -70,10 +70,10 @@ def remove_recent(since_s: float) -> None:
     leftovers = Leftovers(dict(os.environ))
     leftovers._is_seen = False
     leftovers._segments = {
-        each for each in leftovers._segments if _changed_s(SHARED_MEMORY, each[0]) < since_s
+        file for file in leftovers._segments if _changed_s(SHARED_MEMORY, file[0]) < since_s
     }
     leftovers._topologies = {
-        each for each in leftovers._topologies if _changed_s(_TEMPORARY, each[0]) < since_s
+        file for file in leftovers._topologies if _changed_s(_TEMPORARY, file[0]) < since_s
     }
     leftovers.remove(set(_dead_makers(leftovers._bases, since_s)))
 

@@ -47,6 +47,8 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
                 f"{option} {requested} and the command's own {of_line} {what} contradict each other",
                 hint=f"leave out {option}, or change the launch line",
             )
+    if job.dialect == "srun" and sizes[0][2] and not (chosen["ranks"] or chosen["ranks_per_node"]):
+        chosen["ranks_per_node"] = 1  # default of srun
     return LayoutRequest(
         **chosen, bandwidth_bound=request.bandwidth_bound, gpus_per_node=request.gpus_per_node
     )

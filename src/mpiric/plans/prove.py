@@ -25,6 +25,7 @@ known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from math import ceil, inf, isfinite
 from random import Random
@@ -286,7 +287,7 @@ def prove(standing: Standing) -> Plan[Proof]:
     last = standing.take_over(standing.recorded)
     rounds = standing.rounds or count(last + 1)
     while not standing.is_over:
-        planned = standing.next_round(lambda runs: _fits(budget, cost_s, runs))
+        planned = standing.next_round(partial(_fits, budget, cost_s))
         if planned is None:
             standing.run_out()
             break

@@ -100,9 +100,7 @@ class _Found:
     too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
-def learn_marks(
-    lab: Lab, host: Host, narrator: Narrator, records: Path, wishes: MarkWishes
-) -> LearnedMarks:
+def learn_marks(lab: Lab, host: Host, narrator: Narrator, records: Path, wishes: MarkWishes) -> LearnedMarks:
     """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
     directory = records / f"steps-{lab.count + 1}"
     try:

@@ -136,7 +136,7 @@ def learn_marks(lab: Lab, host: Host, narrator: Narrator, records: Path, wishes:
         raise NoMarksError(result.choice.why, _whole(trial, recorded))
     is_free = wishes.named is None and not wishes.required
     if is_free and not trial.came_early and trial.wall_s <= wishes.long_s:
-        # The first run was longer: it compiled what later runs find compiled, or was disturbed.
+        # The first run was longer: it compiled code for later runs, or was disturbed.
         raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _whole(trial, recorded))
     if is_free and is_most_of(result.window, trial):
         until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
@@ -192,8 +192,8 @@ class _Watch:
     _next_s: float = 0.0
     _seen_key: MarkKey | None = None  # counter of the steps in the last look
     _seen_key_s: float = 0.0
-    _calls_are_late: bool = False  # calls had a long look and count no steps: what is printed may
-    seen_s: float = 0.0  # how far the last look saw rank 0 come; 0: it saw nothing
+    _calls_are_late: bool = False  # calls had a long look and count no steps: lines may
+    seen_s: float = 0.0  # progress of rank 0 at the last look; 0: unknown
 
     def will_do(self) -> bool:
         """Whether what was seen holds marks, or is all that the budget allows for."""

@@ -23,8 +23,8 @@ from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 
 _PREPARE_S, _RUN_S = 300.0, 180.0  # limits of a preparation and of a confirming run
-_TUNE_S = 300.0  # beyond twice its budget, after which a tune is stopped
-_END_S = 2.0  # that a tune may take beyond its budget and one run, to write its results
+_TUNE_S = 300.0  # seconds beyond twice the budget, until a tune is stopped
+_END_S = 2.0  # seconds beyond budget and one run, to write results
 _CLAIM = 0.05  # a claim may be off by this share
 _GOAL = 0.9  # share of the gain by hand that is to be reached
 _RESAMPLES = 2000

@@ -52,6 +52,7 @@ _SLACK = 1.2  # the same, while all pairs agree: runs differ in length
 _DISSENT = 1.5  # the same, where one of them may go the other way
 _LONG = 5  # pairs beyond the fewest
 ROOM = 1.2  # times the mean run of a round, for the next one
+_PAIR, _BEGINS = 2, 0.75 / ROOM  # runs of a pair, and the share of their time in which it may begin
 FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
 
 Unit = tuple[str, ...]  # knobs that are in the answer together or not at all
@@ -286,7 +287,7 @@ def prove(standing: Standing) -> Plan[Proof]:
     last = standing.take_over(standing.recorded)
     rounds = standing.rounds or count(last + 1)
     while not standing.is_over:
-        planned = standing.next_round(partial(budget.fits, cost_s))
+        planned = standing.next_round(partial(_fits, budget, cost_s))
         if planned is None:
             standing.run_out()
             break
@@ -311,6 +312,11 @@ def prove(standing: Standing) -> Plan[Proof]:
         standing.enter(trials)
     of_units = {unit.knobs: tuple(unit.blocks) for unit in standing.contributions}
     return Proof(standing.evidence(), standing.rejected, run_s or cost_s, of_units, standing.is_left)
+
+
+def _fits(budget: Budget, cost_s: float, runs: int) -> bool:
+    """Return whether a round may begin; the second run of a pair alone may end after the budget."""
+    return budget.fits(_BEGINS * cost_s if runs == _PAIR else cost_s, runs)
 
 
 def _around_s(round_s: float, trials: Collection[Trial]) -> float:

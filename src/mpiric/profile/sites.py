@@ -78,8 +78,27 @@ def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
         file, _, line = source.split(" ")[0].rpartition(":")
         short = module.rpartition("/")[2]
         where = f"{file.rpartition('/')[2]}:{line}" if not file.startswith("??") else f"{short}+{offset:#x}"
-        names[f"{module}+{offset:#x}"] = f"{function} ({where})"
+        names[f"{module}+{offset:#x}"] = f"{short_name(function)} ({where})"
     return names
+
+
+def short_name(function: str) -> str:
+    """Name of a C++ function without return type, template arguments and parameters, which fill lines.
+
+    ``void app::solve<app::Matrix<double> >(app::Matrix<double>&)`` is ``app::solve``.
+    """
+    name, depth = "", 0
+    for at, character in enumerate(function):
+        if character in "<(" and not name.endswith(("operator", "operator<")):
+            if not depth and function.startswith("(anonymous namespace)", at):
+                name += "(anonymous)"
+            depth += 1
+        elif character in ">)" and depth:
+            depth -= 1
+        elif not depth:
+            name += character
+    words = name.split()
+    return next((word for word in words if "operator" in word), words[-1]) if words else function
 
 
 def _inside_functions(module: str, addresses: list[int], host: Host) -> set[int]:

@@ -86,7 +86,7 @@ def test_there_are_twenty_programs_whose_origin_is_listed():
         re.compile(program.answer)
 
 
-def test_a_command_that_hangs_is_ended_with_what_it_has_started(tmp_path):
+def test_a_command_that_hangs_is_ended_with_its_children(tmp_path):
     command = ["bash", "-c", f"sleep 1000 & echo $! > {tmp_path}/pid; wait"]
     begun_s = time.monotonic()
     with pytest.raises(MpiricError, match="was stopped after"):

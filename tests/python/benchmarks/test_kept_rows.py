@@ -51,12 +51,12 @@ def test_a_part_that_cannot_be_measured_says_why_and_is_tried_again(
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), TimeoutExpired(["app"], 9.0), KeyError("ratio")])
-def test_what_goes_wrong_in_one_part_does_not_end_the_others(error: Exception) -> None:
+def test_an_error_in_one_part_does_not_end_the_others(error: Exception) -> None:
     def fail() -> list[dict[str, int]]:
         raise error
 
-    kept = KeptRows("some", given())
-    kept.add("LULESH", fail)
-    kept.add("AMG", lambda: [{"a": 1}])
-    assert kept.rows == [{"a": 1}]
-    assert "Could not be measured: LULESH" in kept.remark
+    table = KeptRows("some", given())
+    table.add("LULESH", fail)
+    table.add("AMG", lambda: [{"a": 1}])
+    assert table.rows == [{"a": 1}]
+    assert "Could not be measured: LULESH" in table.remark

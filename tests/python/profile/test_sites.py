@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 
+import pytest
 from tests.support.records import rank, record
 
 from mpiric.host.host import Completed
 from mpiric.model.record import CallSite
 from mpiric.profile.analyse import analyse
-from mpiric.profile.sites import name_sites, site_uses
+from mpiric.profile.sites import name_sites, short_name, site_uses
 
 
 def called_from(address: int, calls: int) -> CallSite:
@@ -72,3 +73,17 @@ def test_a_program_that_is_gone_leaves_places_as_they_are():
 
     (use,) = name_sites(analyse(RECORD), Bare()).sites
     assert use.place == "/home/me/app+0x1234"
+
+
+@pytest.mark.parametrize(
+    ("function", "short"),
+    [
+        ("solve_", "solve_"),
+        ("void app::solve<app::Matrix<double, int> >(app::Matrix<double, int>&, double*)", "app::solve"),
+        ("LAMMPS_NS::CommBrick::forward_comm(int)", "LAMMPS_NS::CommBrick::forward_comm"),
+        ("app::(anonymous namespace)::step(int)", "app::(anonymous)::step"),
+        ("std::ostream& app::operator<<(std::ostream&, app::X const&)", "app::operator<<"),
+    ],
+)
+def test_names_of_functions_are_short(function, short):
+    assert short_name(function) == short

@@ -14,10 +14,10 @@ class RepeatableOptions(NamedTuple):
 
 # One entry per program, with the manual that says so.
 PROGRAMS = (
-    # https://manual.gromacs.org/current/onlinehelp/gmx-mdrun.html: "-dlb", "-[no]tunepme"
+    # https://manual.gromacs.org/current/onlinehelp/gmx-mdrun.html: "-dlb", "-[no]tunepme", "-reprod"
     RepeatableOptions(
         r"(?:gmx|mdrun)(?:_mpi)?(?:_d)?",
-        "-dlb no -notunepme",
+        "-reprod -dlb no -notunepme",
         "it moves work between ranks by measured time",
     ),
 )

@@ -80,7 +80,7 @@ def find_marks(
         pair, window, why = wishes.fixed
     else:
         assert records is not None
-        learned = learn_marks(lab, host, records, wishes)
+        learned = learn_marks(lab, host, narrator, records, wishes)
         pair, window, why = learned.pair, learned.window, learned.why
         recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
         whole_marks = learned.whole_marks

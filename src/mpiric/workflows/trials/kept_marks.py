@@ -17,8 +17,8 @@ def keep_marks(
     log: TuneLog, pair: MarkPair, window: MarkWindow, why: str, whole_marks: int | None = None
 ) -> None:
     """Note the marks that a tune's runs end at, and how many a whole run makes where that is known."""
-    whole = {} if whole_marks is None else {"whole_marks": whole_marks}
-    log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why, **whole})
+    length = {} if whole_marks is None else {"whole_marks": whole_marks}
+    log.append(_EVENT, {"pair": asdict(pair), "window": asdict(window), "why": why, **length})
 
 
 def keep_objectives(log: TuneLog, originals: Iterable[Trial]) -> None:

@@ -7,6 +7,7 @@ counted by what it prints. Where the user has named a mark it is that one or non
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -18,6 +19,7 @@ from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
+from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
@@ -98,7 +100,7 @@ class _Found:
     too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
-def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> LearnedMarks:
+def learn_marks(lab: Lab, host: Host, narrator: Narrator, records: Path, wishes: MarkWishes) -> LearnedMarks:
     """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
     directory = records / f"steps-{lab.count + 1}"
     try:
@@ -117,6 +119,7 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Lear
         recorder = recorder_for(lab.situation, host)
         run = recorded_run(Configuration(), recorder, directory, early_end=early_end)
     trial = lab.measure(run)
+    narrator.trial(trial, None, inf)
     if trial.outcome is not Outcome.OK:
         raise NoMarksError(f"a run of it {trial.reason or 'failed'}")
     recorded, why = None, unloadable
@@ -133,7 +136,7 @@ def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Lear
         raise NoMarksError(result.choice.why, _whole(trial, recorded))
     is_free = wishes.named is None and not wishes.required
     if is_free and not trial.came_early and trial.wall_s <= wishes.long_s:
-        # The first run was longer: it compiled what later runs find compiled, or was disturbed.
+        # The first run was longer: it compiled code for later runs, or was disturbed.
         raise NoMarksError(f"a second run took {trial.wall_s:.3g} s only", _whole(trial, recorded))
     if is_free and is_most_of(result.window, trial):
         until_s = f"a run to the mark takes {result.window.last_s:.3g} s, a whole one {trial.wall_s:.3g} s"
@@ -189,8 +192,8 @@ class _Watch:
     _next_s: float = 0.0
     _seen_key: MarkKey | None = None  # counter of the steps in the last look
     _seen_key_s: float = 0.0
-    _calls_are_late: bool = False  # calls had a long look and count no steps: what is printed may
-    seen_s: float = 0.0  # how far the last look saw rank 0 come; 0: it saw nothing
+    _calls_are_late: bool = False  # calls had a long look and count no steps: lines may
+    seen_s: float = 0.0  # progress of rank 0 at the last look; 0: unknown
 
     def will_do(self) -> bool:
         """Whether what was seen holds marks, or is all that the budget allows for."""

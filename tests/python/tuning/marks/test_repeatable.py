@@ -5,7 +5,7 @@ from mpiric.tuning.marks.repeatable import PROGRAMS, repeatable_hint
 
 @pytest.mark.parametrize("program", ["gmx", "gmx_mpi", "gmx_mpi_d", "mdrun_mpi"])
 def test_the_options_of_gromacs_are_named(program: str) -> None:
-    assert "`-dlb no -notunepme`" in repeatable_hint(program)
+    assert "`-reprod -dlb no -notunepme`" in repeatable_hint(program)
 
 
 @pytest.mark.parametrize("program", ["", "app", "gmxlike", "lmp"])

@@ -70,7 +70,9 @@ def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_o
 
 
 def test_where_no_proof_fits_the_search_gets_most_while_knobs_are_left_to_try():
-    whole = Budget(30.0, clock=lambda: 0.0)
+    budget = Budget(30.0, clock=lambda: 0.0)
     for explores, share in ((True, 0.6), (False, 0.35)):
-        left = search_budget(whole, 4.0, lambda: 4.0, StoppingRule(), explores=lambda is_so=explores: is_so)
-        assert left.remaining_s == pytest.approx(share * 30.0)
+        allowance = search_budget(
+            budget, 4.0, lambda: 4.0, StoppingRule(), explores=lambda is_so=explores: is_so
+        )
+        assert allowance.remaining_s == pytest.approx(share * 30.0)

@@ -37,7 +37,7 @@ def test_an_answer_that_ends_otherwise_differs_after_a_second_original(tune):  #
     assert tuned.whole.verdict is WholeVerdict.DIFFERS
     assert "-41" in tuned.whole.why
     assert len(whole_runs(tune)) == 3
-    assert "the whole run differs: " in looked_at(tuned)
+    assert "a complete run differs: " in looked_at(tuned)
 
 
 def test_an_answer_that_fails_behind_its_mark_differs(tune):  # noqa: F811

@@ -31,25 +31,25 @@ EXIT_CODES = {
 
 
 def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iterator[str]:
-    """One verb: what it does, its options, its examples; a group's commands after it."""
+    """Yield the section of a command: help, options, examples, and the commands of a group."""
     ctx = click.Context(command, info_name=name, parent=parent)
     yield f"## `{ctx.command_path}`"
     usage = " ".join([ctx.command_path, *command.collect_usage_pieces(ctx)])
     yield f"`{usage}`\n"
     yield inspect.cleandoc(command.help or command.short_help or "").replace("\b", "").strip() + "\n"
-    own = [param for param in command.params if isinstance(param, click.Option)]
-    options = [record for param in own if (record := param.get_help_record(ctx)) is not None]
+    options_of_command = [param for param in command.params if isinstance(param, click.Option)]
+    options = [record for param in options_of_command if (record := param.get_help_record(ctx)) is not None]
     if options:
         yield "| option | meaning |\n|---|---|"
-        yield from (f"| `{left}` | {right.replace('|', '/')} |" for left, right in options)
+        yield from (f"| `{option}` | {text.replace('|', '/')} |" for option, text in options)
         yield ""
     if command.epilog:
         yield f"```\n{inspect.cleandoc(command.epilog).replace(chr(8), '').strip()}\n```\n"
     if isinstance(command, click.Group):
         for inner in command.list_commands(ctx):
-            found = command.get_command(ctx, inner)
-            if found is not None:
-                yield from verb_lines(inner, found, ctx)
+            subcommand = command.get_command(ctx, inner)
+            if subcommand is not None:
+                yield from verb_lines(inner, subcommand, ctx)
 
 
 def render() -> str:
@@ -68,7 +68,7 @@ def render() -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the page, or compare it with ``--check``."""
     return deliver(TARGET, render(), "the verbs")
 
 

@@ -71,7 +71,7 @@ def python(spec: Spec) -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the files, or compare them with ``--check``."""
     spec = Spec(SOURCE)
     texts = {PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
     return max(deliver(target, text, "spec/formats/record.toml") for target, text in texts.items())

@@ -37,7 +37,7 @@ def python(spec: Spec) -> str:
         "# ruff: noqa: E501",
         "from dataclasses import dataclass",
         "from struct import Struct\n",
-        f"VERSION = {spec.raw['version']}  # version that the runtime writes; `LAYOUTS` has all readable ones",
+        f"VERSION = {spec.raw['version']}  # version that the runtime writes; see `LAYOUTS` for readers",
         'START = Struct("<8sI")  # start of an image: magic and version',
         *spec.python_constants(),
         "",

@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 from struct import Struct
 
-VERSION = 5  # version that the runtime writes; `LAYOUTS` has all readable ones
+VERSION = 5  # version that the runtime writes; see `LAYOUTS` for readers
 START = Struct("<8sI")  # start of an image: magic and version
 IMAGE_MAGIC = b"MPIRICI\n"
 RECORD_MAGIC = b"MPIRICR\n"

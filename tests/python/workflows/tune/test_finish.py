@@ -22,7 +22,7 @@ def whole_runs(made):
 def test_a_whole_run_that_agrees_is_said_in_recipe_and_result(tune):  # noqa: F811
     tuned = tune(finish=True)
     assert tuned_json(tuned)["whole_check"] == "agrees"
-    assert looked_at(tuned).endswith("the whole run agrees with the original's.")
+    assert looked_at(tuned).endswith("a complete run agrees with the original.")
     assert [bool(trial.configuration) for trial in whole_runs(tune)] == [False, True]
     assert all(not trial.came_early and trial.wall_s > 2000 for trial in whole_runs(tune))
     recipe = read_recipe(Path(tuned.recipe), lambda *_: "")

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mpiric.mapping.graph import graph_of
-from mpiric.mapping.hierarchy import uniform_tree
+from mpiric.mapping.graph import graph_of, uniform_tree
 from mpiric.mapping.patterns import grid_graph, lines_graph
 from mpiric.mapping.read import read_graph
 from mpiric.model.errors import MpiricError

@@ -12,7 +12,7 @@ struct Rows {
     std::vector<Arc> arcs;
 };
 
-// The rows of some clusters, whose members stand one cluster after the other; `room` for so many arcs.
+// Rows of consecutive clusters with consecutive members; `room` arcs are reserved.
 Rows contracted_rows(const Graph& graph, const std::vector<Vertex>& cluster_of,
                      const std::vector<std::size_t>& starts, const std::vector<Vertex>& members,
                      std::size_t first, std::size_t last, std::size_t room) {
@@ -68,7 +68,8 @@ Graph contract(const Graph& graph, const std::vector<Vertex>& cluster_of, std::s
     const std::size_t parts = count < 20'000 ? 1 : std::max(threads, 1U);
     std::vector<Rows> rows(parts);
     const auto make = [&](std::size_t part) {
-        // Rows of the others come behind those of the first; their share of the arcs is a guess.
+        // The rows of the other threads follow the rows of the first one; their share of the arcs is an
+        // estimate.
         const std::size_t room = part == 0 ? graph.arcs.size() : graph.arcs.size() / parts;
         rows[part] = contracted_rows(graph, cluster_of, starts, members, count * part / parts,
                                      count * (part + 1) / parts, room);
@@ -78,7 +79,7 @@ Graph contract(const Graph& graph, const std::vector<Vertex>& cluster_of, std::s
     for (std::size_t part = 1; part < parts; ++part)
         workers.emplace_back(make, part);
     make(0);
-    workers.clear();  // joins them
+    workers.clear();  // joins the threads
 
     coarse.offsets.reserve(count + 1);
     for (Rows& part : rows) {

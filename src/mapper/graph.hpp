@@ -1,4 +1,4 @@
-// An undirected graph with weights, as compressed rows: each edge stands in the rows of both its ends.
+// Undirected weighted graph in compressed rows: each edge is in the rows of both its ends.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ using Vertex = std::uint32_t;
 inline constexpr Vertex no_vertex = ~Vertex{0};
 using Block = std::uint32_t;
 using Weight = std::int64_t;
-using Partition = std::vector<Block>;  // the block of each vertex
+using Partition = std::vector<Block>;  // block of each vertex
 
 struct Arc {
     Weight weight;
@@ -20,7 +20,7 @@ struct Arc {
 };
 
 struct Graph {
-    std::vector<std::size_t> offsets{0};  // of each vertex's arcs, and their end
+    std::vector<std::size_t> offsets{0};  // first arc of each vertex, and the end
     std::vector<Arc> arcs;
     std::vector<Weight> vertex_weights;
 
@@ -32,23 +32,23 @@ struct Graph {
     [[nodiscard]] Weight largest_vertex() const;
 };
 
-// The graph whose vertices are the clusters 0 … count-1; parallel edges are added up, inner ones left out.
+// Graph whose vertices are the clusters 0 … count-1; parallel edges are added up, inner ones are omitted.
 Graph contract(const Graph& graph, const std::vector<Vertex>& cluster_of, std::size_t count,
                unsigned threads);
 
-// A part of a graph, and the numbers its vertices have in the whole.
+// Part of a graph, and the numbers of its vertices in the complete graph.
 struct Piece {
     Graph graph;
     std::vector<Vertex> vertices;
 };
 
-// The subgraphs that the blocks 0 … blocks-1 induce.
+// Subgraphs induced by the blocks 0 … blocks-1.
 std::vector<Piece> split(const Graph& graph, const Partition& partition, std::size_t blocks);
 
 // Weights of the blocks.
 std::vector<Weight> loads(const Graph& graph, const Partition& partition, std::size_t blocks);
 
-// Weight of the edges between different blocks, each counted once.
+// Weight of the edges between different blocks; each edge counts once.
 Weight cut(const Graph& graph, const Partition& partition);
 
 }  // namespace mpiric::mapper

@@ -26,7 +26,7 @@ TreePaths::TreePaths(const Machine& machine) {
     const std::size_t levels = machine.groups.size();
     if (!machine.matrix.empty() || levels == 0)
         return;
-    // The place of each slot in its innermost group, of that in the one around it, …; level by level.
+    // Index of each slot in its innermost group, of this group in the next outer one, …; level by level.
     std::vector<std::uint32_t> place(levels, 0);
     std::vector<std::uint32_t> last(levels, 0);
     const auto step = [&](std::size_t slot) {

@@ -1,4 +1,4 @@
-// The machine as the engine sees it: slots in a tree, and what a byte costs between two of them.
+// Machine model of the engine: a tree of slots, and the cost of a byte between two of them.
 #pragma once
 
 #include "graph.hpp"
@@ -8,14 +8,14 @@
 
 namespace mpiric::mapper {
 
-// Slots are numbered so that every group of every level is a range of them.
+// Slots are numbered so that every group of every level is a range.
 struct Machine {
     std::size_t slots = 0;
     std::vector<std::vector<std::uint32_t>>
-        groups;                     // [level][slot], the innermost level first; the last level is one group
-    std::vector<Weight> distances;  // between two slots whose innermost common group is of that level
-    // Optional: distances between groups of the outermost level but one, row by row, in place of one number:
-    // a torus, or costs that were measured.
+        groups;                     // [level][slot], innermost level first; the last level is one group
+    std::vector<Weight> distances;  // distance of slots by the level of their innermost common group
+    // Optional distances between groups of the second outermost level, row by row, instead of one number: for
+    // a torus or measured costs.
     std::vector<Weight> matrix;
 
     static Machine uniform(const std::vector<std::size_t>& fan_outs, const std::vector<Weight>& distances);
@@ -38,13 +38,13 @@ struct Machine {
     }
 };
 
-// The way to each slot from the outermost group on, as bits: the highest bit in which those of two slots
-// differ tells their innermost common group, so that a distance takes one look at memory for each slot.
+// Path from the outermost group to each slot as bits: the highest bit in which the paths of two slots differ
+// identifies their innermost common group, so that a distance needs one memory access per slot.
 class TreePaths {
   public:
     explicit TreePaths(const Machine& machine);
 
-    // Whether 64 bits hold the ways, and distances are those of levels alone.
+    // Checks whether 64 bits hold the paths, and distances depend on levels only.
     [[nodiscard]] bool are_complete() const { return !paths_.empty(); }
     [[nodiscard]] std::uint64_t of(std::size_t slot) const { return paths_[slot]; }
     [[nodiscard]] Weight distance(std::uint64_t a, std::uint64_t b) const {
@@ -52,18 +52,18 @@ class TreePaths {
     }
 
   private:
-    std::vector<std::uint64_t> paths_;    // of the slots
-    std::array<Weight, 65> distances_{};  // by the number of bits up to the highest that differs
+    std::vector<std::uint64_t> paths_;    // path of each slot
+    std::array<Weight, 65> distances_{};  // distance by the number of bits up to the highest different one
 };
 
-// The links that traffic between two groups of one level takes.
+// Links used by traffic between two groups of a level.
 struct Routes {
     std::size_t level = 0;
     std::size_t groups = 0;
-    std::vector<Weight> costs;          // of a unit of traffic on each link
-    std::vector<std::uint64_t> starts;  // of the route from a to b: a * groups + b
+    std::vector<Weight> costs;          // cost of a unit of traffic on each link
+    std::vector<std::uint64_t> starts;  // first link of the route from a to b, at a * groups + b
     std::vector<std::uint32_t> links;
-    // Cost of a unit of traffic that leaves a group of that level or of one inside: its own link.
+    // Cost of a unit of traffic that leaves a group of that level or an inner one by the group's own link.
     static constexpr Weight own_link = 16;
 
     [[nodiscard]] std::span<const std::uint32_t> between(std::size_t a, std::size_t b) const {
@@ -71,14 +71,14 @@ struct Routes {
     }
 };
 
-// The machine as refinement sees it: blocks are slots, or, where each slot takes one vertex, the innermost
-// groups of them, inside which all orders cost the same.
+// Machine model of refinement: blocks are slots, or, if each slot takes one vertex, the innermost groups of
+// slots, inside which all orders cost the same.
 struct Blocks {
-    Machine machine;                  // its slots are the blocks
-    std::vector<Weight> capacities;   // of the blocks: the most that may lie in them
-    Weight inside = 0;                // distance between two vertices of one block
-    std::vector<std::size_t> starts;  // the first slot of each block, and their end
-    std::size_t levels_inside = 0;    // of the machine given
+    Machine machine;                  // machine whose slots are the blocks
+    std::vector<Weight> capacities;   // largest weight of each block
+    Weight inside = 0;                // distance between two vertices in a block
+    std::vector<std::size_t> starts;  // first slot of each block, and the end
+    std::size_t levels_inside = 0;    // number of levels inside the blocks
 
     [[nodiscard]] std::size_t size() const { return capacities.size(); }
     [[nodiscard]] Weight distance(std::size_t a, std::size_t b) const {

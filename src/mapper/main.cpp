@@ -1,9 +1,9 @@
 // mpiric-mapper PROBLEM ORDER [--preset fast|eco|strong] [--objective hop-bytes|worst-link] [--seed S]
 // [--threads N] [--time-limit SECONDS]
 //
-// Reads a problem (problem_file.hpp), writes the slot of each vertex, a line each, and prints as JSON who
-// proposed the order, what each proposal reaches, and how long it took. Status 2: the arguments or the
-// problem cannot be used.
+// Reads a problem (problem_file.hpp), writes the slot of each vertex, one per line, and prints as JSON the
+// algorithm that proposed the order, the cost of each proposal, and the time. Exit status 2: invalid
+// arguments or problem.
 #include "solve.hpp"
 
 #include <charconv>
@@ -54,8 +54,8 @@ Settings settings_of(const std::vector<std::string_view>& words) {
     return settings;
 }
 
-// Vectors of many megabytes come and go: memory that went back to the kernel in between would be cleared,
-// page by page, each time.
+// Vectors of many megabytes are allocated and freed often: the kernel would clear memory that was returned to
+// it, page by page, each time.
 void keep_memory() {
     constexpr int most = 1 << 30;
     mallopt(M_MMAP_MAX, 0);

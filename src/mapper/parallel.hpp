@@ -1,4 +1,4 @@
-// Independent pieces of work on several threads.
+// Independent work items on several threads.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace mpiric::mapper {
 
-// Does `work(i)` for each i below `count`; who does which is left to chance, so that work(i) depends on i
-// alone.
+// Calls `work(i)` for each i below `count`; threads take items in any order, so work(i) must depend on i
+// only.
 template <class Work> void for_each_index(std::size_t count, unsigned threads, const Work& work) {
     std::atomic<std::size_t> next{0};
     const auto run = [&] {

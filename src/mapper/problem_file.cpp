@@ -10,7 +10,8 @@ namespace mpiric::mapper {
 namespace {
 
 constexpr std::uint64_t largest_count = 1ULL << 32U;
-constexpr double largest_sum = 0x1p62;  // of weights times distances, so that 64 bits hold every sum of them
+constexpr double largest_sum =
+    0x1p62;  // limit of weights times distances, so that their sums fit into 64 bits
 
 class Input {
   public:
@@ -21,7 +22,7 @@ class Input {
         stream_.seekg(0);
     }
 
-    // Nothing is reserved for more numbers than the file has.
+    // Limits allocation to the numbers in the file.
     template <class T> std::vector<T> numbers(std::uint64_t count) {
         if (count > left_bytes_ / sizeof(T))
             throw ProblemError("the problem ends early");
@@ -128,7 +129,7 @@ Resource read_resource(Input& input, const Problem& problem, std::uint64_t level
     return resource;
 }
 
-// Sums of weights times distances fit, also the costs of a message's links.
+// Checks that sums of weights times distances fit, including the costs of the links of a message.
 void expect_sums_that_fit(const Problem& problem) {
     double weight = 0;
     for (const Arc& arc : problem.graph.arcs)
@@ -138,7 +139,7 @@ void expect_sums_that_fit(const Problem& problem) {
     expect(weight * static_cast<double>(cost) < largest_sum, "weights times distances");
 }
 
-// One vertex a slot: today, too.
+// Checks that each slot has at most one vertex, also in the initial order.
 void expect_one_a_slot(const Problem& problem) {
     expect(problem.graph.size() == problem.machine.slots, "one vertex a slot");
     std::vector<char> is_taken(problem.machine.slots, 0);

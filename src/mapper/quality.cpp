@@ -11,7 +11,7 @@ namespace {
 
 template <class Distance>
 double sum_over_arcs(const Graph& graph, unsigned threads, const Distance& distance) {
-    constexpr std::size_t parts = 32;  // whatever the threads: the order of additions stays
+    constexpr std::size_t parts = 32;  // fixed, so that the order of additions does not depend on threads
     std::vector<double> totals(parts, 0);
     for_each_index(parts, threads, [&](std::size_t part) {
         double total = 0;
@@ -72,7 +72,8 @@ double worst_link(const Graph& graph, const Machine& machine, const Routes& rout
 Quality measure(const Graph& graph, const Machine& machine, const std::vector<std::uint32_t>& slot_of) {
     Quality found;
     found.hop_bytes = hop_bytes(graph, machine, slot_of);
-    // The outermost level is one group, which nothing leaves; with it alone, slots stand for nodes.
+    // The outermost level is one group without outgoing traffic; if it is the only level, slots represent
+    // nodes.
     const std::size_t levels = std::max<std::size_t>(machine.groups.size() - 1, 1);
     for (std::size_t level = 0; level < levels; ++level) {
         std::vector<double> leaving(machine.slots, 0);

@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine: SplitMix64 (Steele, Lea, Flood 2014).
+// Random numbers that are equal on all machines: SplitMix64 (Steele, Lea, Flood 2014).
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ class Random {
         return z ^ (z >> 31U);
     }
 
-    // A number below `bound`, which is below 2^32; the bias is below 2^-32.
+    // Returns a number below `bound`, which must be below 2^32; the bias is below 2^-32.
     std::uint32_t below(std::size_t bound) {
         return static_cast<std::uint32_t>(((next() >> 32U) * bound) >> 32U);
     }
 
-    // A stream of its own for one part of the work, whoever does it.
+    // Returns an independent stream for a part of the work, independent of the thread.
     static Random of(std::uint64_t seed, std::uint64_t part) {
         return Random{Random{seed ^ (part * 0xd1b54a32d192ed03U)}.next()};
     }

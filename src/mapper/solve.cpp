@@ -56,7 +56,7 @@ Effort effort_within(const Settings& settings, const Graph& graph) {
     return effort;
 }
 
-// Vertices of a block take its slots in their own order: all orders inside cost the same.
+// Vertices of a block take its slots in their own order, because all orders inside a block cost the same.
 Slots slots_of(const Blocks& blocks, const Partition& partition) {
     std::vector<std::size_t> next(blocks.starts.begin(), blocks.starts.end() - 1);
     Slots slot_of(partition.size());
@@ -80,7 +80,7 @@ Partition blocks_of(const Blocks& blocks, const Slots& slot_of) {
     return partition;
 }
 
-// The slots of vertices that lie on a grid in some order.
+// Returns the slots of vertices on a grid in some order.
 Slots at_positions(const Slots& slot_of, const std::vector<Vertex>& position) {
     Slots found(position.size());
     for (std::size_t v = 0; v < position.size(); ++v)
@@ -99,7 +99,7 @@ class Solver {
         propose("given", problem_.given);
         const bool is_flat = problem_.capacity == 0 && problem_.machine.groups.size() < 2;
         if (is_flat && problem_.resource.use_of.empty())
-            return std::move(best_);  // all slots are equally far apart
+            return std::move(best_);  // all slots have the same distance
         Partition partition;
         std::vector<Proposal> known;
         for_each_index(2, settings_.threads, [&](std::size_t i) {
@@ -131,7 +131,7 @@ class Solver {
         std::string name;
         Slots slot_of;
         double cost;
-        Weight above;  // the capacities, and the fair use of a resource
+        Weight above;  // weight above the capacities and the fair use of a resource
     };
 
     std::vector<Proposal> known_orders() const {
@@ -163,8 +163,8 @@ class Solver {
         return hop_bytes(problem_.graph, problem_.machine, slot_of, threads);
     }
 
-    // The first of equals stays, so that the order given is changed only for a gain; one that overloads slots
-    // is taken only while there is no better.
+    // The first of equal proposals is kept, so that the initial order changes only for a gain; an order with
+    // overloaded slots is used only as long as no other is known.
     void propose(const std::string& name, Slots slot_of) {
         take(judged(name, std::move(slot_of), settings_.threads));
     }
@@ -192,7 +192,7 @@ class Solver {
         }
     }
 
-    // What the most used group bears of the resource beyond its fair use.
+    // Returns the largest use of the resource above its fair use.
     Weight unfairness(const Slots& slot_of) const {
         if (problem_.resource.use_of.empty())
             return 0;
@@ -220,7 +220,7 @@ class Solver {
     Solution best_;
     double cost_ = 0;
     Weight above_ = 0;
-    Slots shortest_;  // whatever the resource
+    Slots shortest_;  // shortest order without regard to the resource
     double shortest_cost_ = 0;
 };
 

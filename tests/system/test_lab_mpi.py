@@ -141,4 +141,4 @@ def test_a_record_is_whole_where_each_host_has_a_directory_of_its_own(directory,
 def test_a_record_that_is_on_another_host_is_missed_with_a_word(profiled):
     done, answer = profiled("/tmp/elsewhere", HOSTS[1:])
     assert (done.returncode, answer["recorded"]) == (0, False)
-    assert "rank 0 run on a host that sees this directory?" in done.stderr
+    assert "rank 0 ran on a host that sees this directory" in done.stderr

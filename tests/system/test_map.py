@@ -147,7 +147,7 @@ def test_odd_traffic_gets_an_order_that_is_no_worse(traffic, objective, tmp_path
 @pytest.mark.parametrize(
     ("traffic", "words", "what"),
     [
-        ("0 3 1e308\n1 2 1e308\n", (), "add up to more"),
+        ("0 3 1e308\n1 2 1e308\n", (), "sum of the weights overflows"),
         ("0 3 1e300\n1 2 1\n", ("--distances", "1:1e300"), "more than a number can hold"),
         ("0 3 -1\n", (), "negative"),
         ("0 99999999 1\n", (), "cannot be mapped"),

@@ -52,7 +52,7 @@ def main() -> None:
     recording.write(arguments.file)
 
 
-# Of the thousands of libraries of a system, those that some room of mpiric looks for.
+# Libraries that mpiric searches for; a system has thousands of others.
 _TELLING = re.compile(r"mpi|malloc|fabric|blas|mkl|hwloc|libuc|libc\.so")
 
 
@@ -60,8 +60,8 @@ def _keep_telling_libraries(recording: Recording) -> None:
     for key, answer in recording.commands.items():
         if "ldconfig" in key:
             lines = answer.stdout.splitlines(keepends=True)
-            kept = "".join(line for line in lines if _TELLING.search(line))
-            recording.commands[key] = replace(answer, stdout=kept)
+            relevant = "".join(line for line in lines if _TELLING.search(line))
+            recording.commands[key] = replace(answer, stdout=relevant)
     for path, names in recording.directories.items():
         recording.directories[path] = tuple(n for n in names if ".so" not in n or _TELLING.search(n))
 

@@ -39,7 +39,7 @@ def killed(directory: Path) -> None:
 
 
 def main() -> None:
-    """The record of four ranks, and what one rank left that was killed."""
+    """Capture the record of four ranks, and the part of a rank that was killed."""
     target = DATA / f"v{layout.VERSION}"
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -31,8 +31,8 @@ def taken(page: str, name: str, width: int, height: int, place: Path, *flags: st
     picture = f"--screenshot={IMAGES / name}.png"
     window = f"--window-size={width},{height}"
     browser = f"--user-data-dir={place}/browser"
-    words = ["chromium", *FLAGS, *flags, browser, window, picture, shown.as_uri()]
-    subprocess.run(words, check=True, capture_output=True)
+    command = ["chromium", *FLAGS, *flags, browser, window, picture, shown.as_uri()]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Checks that every native part made to be shipped runs with the oldest C library that is promised.
+"""Check that all native parts for distribution run with the oldest supported C library.
 
 Reads what is there: the trees of ``make native-portable`` and the wheels in ``dist``. A part is wrong that
 asks for newer symbols of glibc or a library other than glibc's and MPI's, or that is of another processor.
@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 
 from mpiric.host.facts.elf import read_elf, read_imported_symbols
 
-FLOOR = (2, 17)  # as MPIRIC_GLIBC in cmake/Portable.cmake and the wheel's tag have it
+FLOOR = (2, 17)  # equal to MPIRIC_GLIBC in cmake/Portable.cmake and the tag of the wheel
 PLATFORM = (
     "libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1"
 )
@@ -31,7 +31,7 @@ BY_COMPILER = frozenset(
 
 
 def mistakes(root: Path, processor: str) -> Iterator[str]:
-    """One line for each thing that is wrong with the ELF files below a directory."""
+    """Return a line for each fault of the ELF files below a directory."""
     for path in sorted(root.rglob("*")):
         elf = read_elf(str(path)) if path.is_file() else None
         if elf is None:
@@ -67,7 +67,7 @@ def newer_names(library: str) -> set[str]:
 
 
 def local_mistakes() -> Iterator[str]:
-    """One line for each call of this system's parts that the oldest C library could not serve."""
+    """Return a line for each call of this system's parts that the oldest C library lacks."""
     loaded = (line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines())
     newer = newer_names(next(path for path in loaded if path.endswith("/libc.so.6")))
     for path in sorted(LOCAL.rglob("*")):
@@ -77,19 +77,19 @@ def local_mistakes() -> Iterator[str]:
 
 def main() -> int:
     """Print the mistakes; 1 when there are any."""
-    found = [
+    faults = [
         f"{tree}: {mistake}"
         for tree in sorted(Path("build/portable").glob("*/tree"))
         for mistake in mistakes(tree, tree.parent.name)
     ]
-    found += local_mistakes()
+    faults += local_mistakes()
     for wheel in sorted(Path("dist").glob("*manylinux*.whl")):
         with tempfile.TemporaryDirectory() as directory, zipfile.ZipFile(wheel) as packed:
             packed.extractall(directory)
             processor = wheel.stem.partition("manylinux_2_17_")[2]
-            found += [f"{wheel}: {mistake}" for mistake in mistakes(Path(directory), processor)]
-    print("\n".join(found), file=sys.stderr)
-    return 1 if found else 0
+            faults += [f"{wheel}: {mistake}" for mistake in mistakes(Path(directory), processor)]
+    print("\n".join(faults), file=sys.stderr)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def main() -> int:
 
 @dataclass(frozen=True)
 class Unit:
-    """What one compile command compiles: ``file``, and the hand-written ``sources`` of ours in it."""
+    """Unit of a compile command: ``file``, and the hand-written ``sources`` in it."""
 
     file: Path
     sources: tuple[Path, ...]
@@ -51,22 +51,22 @@ def configure() -> None:
     prefixes = re.findall(r"^(MPIRIC_\w+_PREFIX:PATH=.*)$", CACHE.read_text(), re.MULTILINE)
     tools = Path(sys.executable).parent
     ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
-    given = ["-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *(f"-D{prefix}" for prefix in prefixes)]
-    cmake = [tools / "cmake", "-S", ROOT, "-B", BUILD, *ninja, *given]
+    options = ["-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *(f"-D{prefix}" for prefix in prefixes)]
+    cmake = [tools / "cmake", "-S", ROOT, "-B", BUILD, *ninja, *options]
     subprocess.run(cmake, check=True, stdout=subprocess.DEVNULL)
 
 
 def units() -> list[Unit]:
     """Units that together hold every hand-written source of our rooms."""
-    found: list[Unit] = []
-    seen: set[Path] = set()
+    units: list[Unit] = []
+    known_files: set[Path] = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         file = Path(entry["file"])
         sources = tuple(path for path in members(file) if is_ours(path))
-        if not seen.issuperset(sources):
-            found.append(Unit(file, sources, json.dumps(entry)))
-            seen.update(sources)
-    return found
+        if not known_files.issuperset(sources):
+            units.append(Unit(file, sources, json.dumps(entry)))
+            known_files.update(sources)
+    return units
 
 
 def members(file: Path) -> list[Path]:
@@ -77,7 +77,7 @@ def members(file: Path) -> list[Path]:
 
 
 def is_ours(source: Path) -> bool:
-    """Whether it is a hand-written source of our rooms."""
+    """Check whether a file is a hand-written source of this repository."""
     parts = source.relative_to(ROOT).parts if source.is_relative_to(ROOT) else ()
     return parts[:1] == ("src",) and parts[1] in ROOMS and source.suffix != ".S" and "generated" not in parts
 
@@ -94,19 +94,19 @@ def key_of(unit: Unit) -> str:
 
 def headers_of(source: Path) -> set[Path]:
     """Headers of ours that a source includes, directly or not, looked up by name in every room."""
-    found: set[Path] = set()
+    headers: set[Path] = set()
     frontier = [source]
     while frontier:
         for name in _INCLUDE.findall(frontier.pop().read_text()):
             for header in (ROOT / "src").glob(f"*/**/{Path(name).name}"):
-                if header not in found:
-                    found.add(header)
+                if header not in headers:
+                    headers.add(header)
                     frontier.append(header)
-    return found
+    return headers
 
 
 def complaint(unit: Unit, key: str) -> str:
-    """What clang-tidy says of a unit, "" when nothing."""
+    """Return the messages of clang-tidy about a unit, "" if there are none."""
     tidy = Path(sys.executable).parent / "clang-tidy"
     only = f"--header-filter=/src/({'|'.join(ROOMS)})/"
     # A compilation database with one command: clang-tidy goes through all that it finds for a file.

@@ -1,1 +1,1 @@
-"""What is generated, and by what: each module writes its files, or compares them with ``--check``."""
+"""Generators: each module writes its files, or compares them with ``--check``."""

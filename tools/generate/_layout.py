@@ -18,7 +18,7 @@ _NUMBERS = {"u32": ("uint32_t", "I", 4), "u64": ("uint64_t", "Q", 8), "i32": ("i
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a struct: its type, how many of it (a number or a constant), what it means."""
+    """Field of a struct: type, count (a number or a constant), meaning."""
 
     type: str
     many: str
@@ -39,13 +39,13 @@ class Spec:
     def fields(self, struct: str) -> Iterator[Field]:
         """Fields of a struct in order."""
         for text in self.structs[struct]["fields"]:
-            found = _FIELD.fullmatch(text)
-            if not found:
+            match = _FIELD.fullmatch(text)
+            if not match:
                 raise SystemExit(f"{self.source}: not a field: {text}")
-            yield Field(found[1], found[2] or "", found[3], found[4] or "")
+            yield Field(match[1], match[2] or "", match[3], match[4] or "")
 
     def count(self, field: Field) -> int:
-        """How many of its type a field holds."""
+        """Number of elements of the field."""
         if field.many == "section_count":
             return len(self.raw["sections"])
         return int(self.constants.get(field.many, field.many or 1))
@@ -59,7 +59,7 @@ class Spec:
         )
 
     def size_of(self, name: str) -> int:
-        """Bytes of what is no number: a struct, or a character."""
+        """Size in bytes of a type that is not a number: a struct or a character."""
         return self.size(name) if name in self.structs else 1
 
     def codes(self, struct: str, version: int) -> str:
@@ -139,7 +139,7 @@ class Spec:
         """A page with its tables made anew between their marks."""
         return re.sub(
             rf"(<!-- (\w+), from {self.source.name} -->\n).*?(\n<!-- end -->)",
-            lambda found: f"{found[1]}{self.table(found[2])}{found[3]}",
+            lambda match: f"{match[1]}{self.table(match[2])}{match[3]}",
             document.read_text(encoding="utf-8"),
             flags=re.DOTALL,
         )
@@ -147,7 +147,7 @@ class Spec:
 
 def packed(codes: str) -> str:
     """Format characters as a literal, equal ones that follow one another counted: ``QQQ`` → ``3Q``."""
-    counted = re.sub(r"([QIi])\1+", lambda found: f"{len(found[0])}{found[1]}", codes)
+    counted = re.sub(r"([QIi])\1+", lambda match: f"{len(match[0])}{match[1]}", codes)
     return f'Struct("<{counted}")'
 
 

@@ -1,4 +1,4 @@
-"""Generated files: written, or with ``--check`` compared with what would be written."""
+"""Generated files: write them, or compare them with ``--check``."""
 
 import sys
 from pathlib import Path

@@ -16,7 +16,7 @@ _TOP = ("implementation", "scope", "environment_prefix")
 
 
 def is_chosen_at_start(table: dict[str, Any], spec: dict[str, Any]) -> bool:
-    """Whether the library looks at the variables when MPI starts and never again."""
+    """Check whether the library reads the variables only when MPI starts."""
     return table.get("scope", spec["scope"]) == "environment"
 
 
@@ -30,7 +30,7 @@ def specs() -> Iterator[dict[str, Any]]:
 
 
 def native_rows(spec: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Fields of ``Algorithm`` in src/runtime/tune/candidate.cpp: what can be chosen while a program runs."""
+    """Return the fields of ``Algorithm`` in src/runtime/tune/candidate.cpp that a program can choose."""
     for collective, table in spec.items():
         if collective in _TOP or is_chosen_at_start(table, spec):
             continue

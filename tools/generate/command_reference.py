@@ -42,7 +42,7 @@ def option_groups(command: click.Command, ctx: click.Context) -> list[tuple[str,
 
 
 def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iterator[str]:
-    """One verb: what it does, its options, its examples; a group's commands after it."""
+    """Yield the section of a command: help, options, examples, and the commands of a group."""
     ctx = click.Context(command, info_name=name, parent=parent)
     yield f"## `{ctx.command_path}`"
     usage = " ".join([ctx.command_path, *command.collect_usage_pieces(ctx)])
@@ -59,9 +59,9 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
         yield f"```\n{inspect.cleandoc(command.epilog).replace(chr(8), '').strip()}\n```\n"
     if isinstance(command, click.Group):
         for inner in command.list_commands(ctx):
-            found = command.get_command(ctx, inner)
-            if found is not None:
-                yield from verb_lines(inner, found, ctx)
+            subcommand = command.get_command(ctx, inner)
+            if subcommand is not None:
+                yield from verb_lines(inner, subcommand, ctx)
 
 
 def render() -> str:
@@ -80,7 +80,7 @@ def render() -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the page, or compare it with ``--check``."""
     return deliver(TARGET, render(), "the verbs")
 
 

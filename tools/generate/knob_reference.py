@@ -36,7 +36,7 @@ _FILES = {
 
 
 def domain_text(domain: Domain) -> str:
-    """What the knob accepts, in words."""
+    """Describe the values that the knob accepts."""
     if isinstance(domain, Choice):
         return ", ".join(f"`{word}`" for word in domain.words)
     if isinstance(domain, Bytes):
@@ -81,7 +81,7 @@ def knob_lines(knob: Knob) -> Iterator[str]:
 
 
 def evidence_lines() -> Iterator[str]:
-    """What shows that each knob helps."""
+    """Yield the evidence that each knob helps."""
     yield "## Evidence"
     yield "A program of mpiric's benchmarks or a public measurement in which the knob has helped."
     yield ""
@@ -125,7 +125,7 @@ def render() -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the page, or compare it with ``--check``."""
     return deliver(TARGET, render(), "the knobs")
 
 

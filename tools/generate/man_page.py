@@ -39,7 +39,7 @@ def escaped(text: str) -> str:
 
 
 def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iterator[str]:
-    """One verb: what it does, its options, its examples; a group's commands after it."""
+    """Yield the section of a command: help, options, examples, and the commands of a group."""
     context = click.Context(command, info_name=name, parent=parent)
     yield f".SS {escaped(' '.join([context.command_path, *command.collect_usage_pieces(context)]))}"
     for paragraph in inspect.cleandoc(command.help or command.short_help or "").split("\n\n"):
@@ -52,8 +52,8 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
         yield f".PP\n.nf\n{escaped(inspect.cleandoc(command.epilog))}\n.fi"
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
-            if (found := command.get_command(context, inner)) is not None:
-                yield from verb_lines(inner, found, context)
+            if (subcommand := command.get_command(context, inner)) is not None:
+                yield from verb_lines(inner, subcommand, context)
 
 
 def render() -> str:
@@ -74,7 +74,7 @@ def render() -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the page, or compare it with ``--check``."""
     return deliver(TARGET, render(), "the verbs")
 
 

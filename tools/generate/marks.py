@@ -48,7 +48,7 @@ def _names(values: dict[str, tuple[int, str]]) -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the files, or compare them with ``--check``."""
     spec = Spec(SOURCE)
     texts = {PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
     return max(deliver(target, text, "spec/formats/marks.toml") for target, text in texts.items())

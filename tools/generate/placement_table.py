@@ -58,9 +58,9 @@ CASES = (
 _LONGEST = 110
 
 
-def section(title: str, made: Placed) -> Iterator[str]:
-    """Where the first and last rank sit, and each launcher's words."""
-    plan = made.plan
+def section(title: str, placed: Placed) -> Iterator[str]:
+    """Yield the seats of the first and last rank, and the options of each launcher."""
+    plan = placed.plan
     first, last = plan.seats[0], plan.seats[-1]
     yield f"## {title}\n"
     yield (
@@ -69,10 +69,10 @@ def section(title: str, made: Placed) -> Iterator[str]:
     )
     yield from (f"- {note}" for note in plan.notes)
     yield "\n| launcher | options | pinning variables |\n|---|---|---|"
-    for name, emission in made.launchers.items():
+    for name, emission in placed.launchers.items():
         pinning = " ".join(f"{key}={value}" for key, value in emission.env.items() if key.startswith("I_MPI"))
         yield f"| {name} | `{cut(' '.join(emission.argv))}` | {f'`{cut(pinning)}`' if pinning else ''} |"
-    openmp = {k: v for k, v in made.launchers["srun"].env.items() if k.startswith("OMP")}
+    openmp = {k: v for k, v in placed.launchers["srun"].env.items() if k.startswith("OMP")}
     yield f"\nOpenMP: `{' '.join(f'{key}={value}' for key, value in openmp.items())}`\n"
 
 
@@ -91,7 +91,7 @@ def render() -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the page, or compare it with ``--check``."""
     return deliver(TARGET, render(), "the placement policies and launchers")
 
 

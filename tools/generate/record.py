@@ -37,8 +37,8 @@ def python(spec: Spec) -> str:
         "# ruff: noqa: E501",
         "from dataclasses import dataclass",
         "from struct import Struct\n",
-        f"VERSION = {spec.raw['version']}  # what the runtime writes; `LAYOUTS` are all that can be read",
-        'START = Struct("<8sI")  # of an image: magic and version',
+        f"VERSION = {spec.raw['version']}  # version that the runtime writes; see `LAYOUTS` for readers",
+        'START = Struct("<8sI")  # start of an image: magic and version',
         *spec.python_constants(),
         "",
     ]
@@ -51,8 +51,8 @@ def python(spec: Spec) -> str:
         "\n",
         "@dataclass(frozen=True, slots=True)",
         "class Layout:",
-        '    """How an image of one version lies."""\n',
-        "    image: Struct  # its head, up to the sections",
+        '    """Layout of the image of one version."""\n',
+        "    image: Struct  # head up to the sections",
         "    strides: dict[str, int]  # bytes of an entry, in the order of the sections\n",
         "    @property",
         "    def sections(self) -> tuple[str, ...]:",
@@ -71,7 +71,7 @@ def python(spec: Spec) -> str:
 
 
 def main() -> int:
-    """Write, or with ``--check`` say whether what is there is what would be written."""
+    """Write the files, or compare them with ``--check``."""
     spec = Spec(SOURCE)
     texts = {PYTHON: python(spec), DOCUMENT: spec.with_tables(DOCUMENT)}
     return max(deliver(target, text, "spec/formats/record.toml") for target, text in texts.items())

@@ -1,6 +1,5 @@
-// The orders that launchers offer: cyclic over the nodes (round robin), and folded (Cray's
-// MPICH_RANK_REORDER_METHOD 0 and 2); block-wise over the nodes (SMP, its 1) is the order of the slots
-// itself.
+// Orders that launchers offer: cyclic over the nodes (round robin) and folded (Cray's
+// MPICH_RANK_REORDER_METHOD 0 and 2). Block-wise over the nodes (SMP, method 1) is the order of the slots.
 #include "algorithms/algorithms.hpp"
 
 #include <algorithm>
@@ -8,8 +7,7 @@
 namespace mpiric::mapper {
 namespace {
 
-// Deals the vertices to the groups in turn, when `folds` in alternating direction; full groups are passed
-// over.
+// Deals the vertices to the groups in turn, with `folds` in alternating direction; full groups are skipped.
 Slots deal(const std::vector<std::size_t>& starts, std::size_t slots, bool folds) {
     std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
     const std::size_t groups = next.size();

@@ -1,4 +1,4 @@
-// Orders for vertices that lie on a grid: nested blocks of least surface, and the curves of Morton (1966) and
+// Orders for vertices on a grid: nested blocks of smallest surface, and the curves of Morton (1966) and
 // Hilbert (in any number of dimensions: Skilling 2004).
 #include "algorithms/algorithms.hpp"
 
@@ -30,7 +30,7 @@ std::size_t surface(const Extents& block) {
     return faces;
 }
 
-// Tries every way to cut `block` into `parts` equal blocks; keeps the cuts that leave least surface.
+// Tries all ways to cut `block` into `parts` equal blocks; keeps the cuts with the smallest surface.
 void search_cuts(const Extents& block, std::size_t parts, std::size_t dimension, Extents& cuts, Extents& best,
                  std::size_t& best_surface) {
     if (dimension == block.size()) {
@@ -52,7 +52,7 @@ void search_cuts(const Extents& block, std::size_t parts, std::size_t dimension,
         }
 }
 
-// How each level cuts the blocks of the level outside; empty when the levels do not fit the grid.
+// Returns how each level cuts the blocks of the outer level; empty if the levels do not fit the grid.
 std::vector<Extents> nested_cuts(const Extents& extents, const std::vector<std::size_t>& fan_outs) {
     std::vector<Extents> levels;
     Extents block = extents;
@@ -70,7 +70,7 @@ std::vector<Extents> nested_cuts(const Extents& extents, const std::vector<std::
     return levels;
 }
 
-// The other way: the innermost block of all has least surface, then that of the level outside it, ….
+// Proceeds from the inside: the innermost block has the smallest surface, then the next outer one, ….
 std::vector<Extents> nested_cuts_from_inside(const Extents& extents,
                                              const std::vector<std::size_t>& fan_outs) {
     std::vector<Extents> levels;
@@ -79,7 +79,7 @@ std::vector<Extents> nested_cuts_from_inside(const Extents& extents,
     for (const std::size_t fan_out : fan_outs)
         outer *= fan_out;
     for (std::size_t i = fan_outs.size(); i-- > 0;) {
-        // `outer` blocks in all at this level: the cuts of `block` into them.
+        // Cuts of `block` into the `outer` blocks of this level.
         Extents cuts(block.size(), 1);
         Extents best;
         std::size_t best_surface = std::numeric_limits<std::size_t>::max();
@@ -187,8 +187,8 @@ Extents extents_of(const Extents& strides, std::size_t vertices) {
     return extents;
 }
 
-// Extends the strides, each a multiple of the one before, until the graph is a grid with them; empty when it
-// is none.
+// Extends the strides, each a multiple of the previous one, until the graph is a grid with them; empty if it
+// is not a grid.
 Extents find_strides(const Graph& graph, const Extents& differences, Extents& strides,
                      std::size_t& attempts) {
     if (attempts == 0)
@@ -248,10 +248,10 @@ std::vector<Classic> grid_orders(const Grid& grid, const Machine& machine) {
     return found;
 }
 
-// The differences of neighbours' numbers have 1, a row, a plane, … among them; which of them are strides is
-// tried.
+// The differences between numbers of neighbours include 1, a row, a plane, …; all combinations of them are
+// tried as strides.
 Grid find_grid(const Graph& graph) {
-    constexpr std::size_t most = 64;  // of a stencil of 27 points on a periodic grid there are fewer
+    constexpr std::size_t most = 64;  // above the number of a 27-point stencil on a periodic grid
     std::set<std::size_t> differences;
     for (Vertex v = 0; v < graph.size(); ++v)
         for (const Arc& arc : graph.arcs_of(v))

@@ -1,9 +1,9 @@
-// Which edges cross faces where vertices on a grid talk to all that touch them (9 points in two dimensions,
-// 27 in three): such a graph is a strong product of lines and rings, and these edges are its Cartesian
-// skeleton (Hammack, Imrich 2009). With c(u, v) for the vertices that u and v both are or touch and n(w) for
-// those that w is or touches, c(u, v)^2 / (n(u) n(v)) is a product over the dimensions in which u and v
-// differ. So an edge across several of them has a vertex w on the way with c(u, w) c(w, v) = c(u, v) n(w);
-// one across a face has none. O(degree) an edge.
+// Finds the edges across faces if vertices on a grid communicate with all touching ones (9 points in two
+// dimensions, 27 in three): such a graph is a strong product of lines and rings, and these edges are its
+// Cartesian skeleton (Hammack, Imrich 2009). Let c(u, v) be the number of vertices that both u and v are or
+// touch, and n(w) the number that w is or touches: c(u, v)^2 / (n(u) n(v)) is a product over the dimensions
+// in which u and v differ. So for an edge across several dimensions there is a vertex w on the way with
+// c(u, w) c(w, v) = c(u, v) n(w); for an edge across a face there is not. O(degree) per edge.
 #include "algorithms/algorithms.hpp"
 #include "parallel.hpp"
 
@@ -18,7 +18,7 @@ class Faces {
   public:
     explicit Faces(const Graph& graph) : graph_{graph} {}
 
-    // All that touch it: 8, 26 or 80 of them, where no side of the grid is shorter than three.
+    // All touching vertices: 8, 26 or 80, if no side of the grid is shorter than three.
     bool may_be_grid() const {
         std::size_t widest = 0;
         for (Vertex v = 0; v < graph_.size(); ++v) {
@@ -50,7 +50,7 @@ class Faces {
     }
 
   private:
-    // `visit(u, arc, back)` for every edge, once, with its places in the rows of both ends.
+    // Calls `visit(u, arc, back)` once per edge, with its indices in the rows of both ends.
     template <class Visit> void for_each_edge(unsigned threads, const Visit& visit) const {
         constexpr std::size_t parts = 64;
         for_each_index(parts, threads, [&](std::size_t part) {
@@ -73,7 +73,7 @@ class Faces {
         return graph_.offsets[v] + static_cast<std::size_t>(found - arcs.begin());
     }
 
-    // `visit(arc of u, arc of v)` for every vertex that both touch.
+    // Calls `visit(arc of u, arc of v)` for every vertex that both touch.
     template <class Visit> void common(Vertex u, Vertex v, const Visit& visit) const {
         std::size_t arc_of_u = graph_.offsets[u];
         std::size_t arc_of_v = graph_.offsets[v];
@@ -88,7 +88,7 @@ class Faces {
     }
 
     const Graph& graph_;
-    std::vector<std::uint32_t> counts_;  // of each arc
+    std::vector<std::uint32_t> counts_;  // common neighbours of each arc
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Finds the grid in a graph whose vertices are numbered in any order: from one vertex on, two neighbours that
-// share no other neighbour lie on both sides of it, and a neighbour's neighbours follow from the squares that
-// grids consist of. O(vertices), for neighbours across faces; what is weak beside the rest, and what touches
-// across edges and corners alone, is left out.
+// Finds the grid in a graph with arbitrary numbering. Starting at one vertex, two neighbours without another
+// common neighbour are on opposite sides of it, and further neighbours follow from the squares of the grid.
+// O(vertices), for neighbours across faces; weak edges and edges across grid edges and corners are ignored.
 #include "algorithms/algorithms.hpp"
 
 #include <algorithm>
@@ -11,12 +10,12 @@
 namespace mpiric::mapper {
 namespace {
 
-constexpr std::size_t most_directions = 16;  // two a dimension: ahead 2d, back 2d + 1
+constexpr std::size_t most_directions = 16;  // two per dimension: forward 2d, backward 2d + 1
 constexpr std::size_t most_neighbours = 8;
 
 using Directions = std::array<Vertex, most_directions>;
 
-// The lightest weight above the widest gap between powers of two: collective calls send little in between.
+// Lightest weight above the widest gap between powers of two: collective calls send little compared with it.
 Weight least_strong(const Graph& graph) {
     std::array<bool, 64> is_used{};
     for (const Arc& arc : graph.arcs)
@@ -37,7 +36,7 @@ Weight least_strong(const Graph& graph) {
 
 class GridSearch {
   public:
-    // Of the arcs those that `is_kept(index)`.
+    // Restricts the arcs to those with `is_kept(index)`.
     template <class Kept>
     GridSearch(const Graph& graph, const Kept& is_kept) : next_(graph.size()), neighbours_(graph.size()) {
         for (Vertex v = 0; v < graph.size(); ++v)
@@ -87,8 +86,8 @@ class GridSearch {
         return std::find(ends.begin(), ends.end(), b) != ends.end();
     }
 
-    // The only common neighbour of two vertices beside `known`; `no_vertex` when there are several or there
-    // is none.
+    // Returns the only common neighbour of two vertices except `known`; `no_vertex` if there is none or more
+    // than one.
     Vertex common(Vertex a, Vertex b, Vertex known) const {
         Vertex found = no_vertex;
         for (const Vertex end : neighbours_[a].all())
@@ -106,7 +105,7 @@ class GridSearch {
                            [&](Vertex end) { return end != known && is_edge(b, end); });
     }
 
-    // Neighbours of the start without a square between them are the two of one dimension.
+    // Neighbours of the start without a common square are the two of one dimension.
     bool orient_start() {
         next_[start_].fill(no_vertex);
         std::vector<Vertex> left(neighbours_[start_].all().begin(), neighbours_[start_].all().end());
@@ -127,7 +126,7 @@ class GridSearch {
         return true;
     }
 
-    // The directions of a vertex that is reached from another, whose directions are known.
+    // Determines the directions of a vertex that is reached from a vertex with known directions.
     bool orient(Vertex from, Vertex v, std::size_t direction) {
         Directions& next = next_[v];
         next.fill(no_vertex);
@@ -152,7 +151,7 @@ class GridSearch {
         return known == neighbours_[v].count;
     }
 
-    // Steps in one direction until the side of the grid, or the start again.
+    // Walks in one direction until the side of the grid or the start.
     std::size_t steps(std::size_t direction, bool& is_ring) const {
         std::size_t count = 0;
         for (Vertex v = next_[start_][direction]; v != no_vertex && count <= next_.size();
@@ -192,7 +191,7 @@ class GridSearch {
         return place(found, strides, is_ring, start) ? found : HiddenGrid{};
     }
 
-    // Every vertex by a step from one that is placed; then all steps are looked at.
+    // Places every vertex by a step from a placed one, then checks all steps.
     bool place(HiddenGrid& found, const std::vector<std::size_t>& strides, const std::vector<bool>& is_ring,
                std::size_t start) const {
         const auto after = [&](std::size_t at, std::size_t direction) -> std::size_t {
@@ -232,7 +231,7 @@ class GridSearch {
     std::vector<Directions> next_;
     std::vector<Neighbours> neighbours_;
     std::vector<char> is_oriented_;
-    std::vector<Vertex> order_;  // in which vertices are reached
+    std::vector<Vertex> order_;  // vertices in the order in which they are reached
     std::size_t dimensions_ = 0;
     Vertex start_ = 0;
     bool is_grid_ = true;

@@ -1,5 +1,5 @@
-// Hill climbing on the busiest link: the vertices whose traffic it carries are exchanged with others while it
-// gets lighter. Links are those of the network's routes and the ones by which traffic leaves a group.
+// Hill climbing on the busiest link: its vertices are exchanged with others as long as its load falls. Links
+// are the links of the network's routes and the links by which traffic leaves a group.
 #include "algorithms/algorithms.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace mpiric::mapper {
 namespace {
 
-// Numbers of which the largest is always at hand: a tournament tree.
+// Numbers with constant-time access to the largest: a tournament tree.
 class Loads {
   public:
     explicit Loads(std::size_t count) {
@@ -40,7 +40,7 @@ class Loads {
     std::vector<Weight> tree_;
 };
 
-// Traffic of each link, kept up to date move by move. First come the own links of groups, level by level.
+// Traffic of each link, updated move by move. The own links of groups come first, level by level.
 class Links {
   public:
     Links(const Graph& graph, const Blocks& blocks, const Routes& routes, Partition& partition)
@@ -56,7 +56,7 @@ class Links {
     [[nodiscard]] Weight worst() const { return loads_.largest(); }
     [[nodiscard]] std::size_t busiest() const { return loads_.where(); }
 
-    // Whether traffic from one block to another goes over the link.
+    // Checks whether traffic from one block to another uses the link.
     [[nodiscard]] bool carries(std::size_t link, Block from, Block to) const {
         const std::size_t own = levels_ * blocks_.size();
         if (link < own) {
@@ -84,7 +84,7 @@ class Links {
     }
 
   private:
-    // Level 0 are the blocks themselves.
+    // The groups of level 0 are the blocks themselves.
     [[nodiscard]] std::size_t group(std::size_t level, Block block) const {
         return level == 0 ? block : blocks_.machine.groups[level - 1][block];
     }
@@ -116,7 +116,7 @@ struct Talker {
     Vertex vertex;
 };
 
-// Vertices with traffic on a link, those first whose traffic on it is most above that to their own block.
+// Vertices with traffic on a link, sorted by the excess of this traffic over the traffic within their block.
 std::vector<Talker> talkers(const Graph& graph, const Links& links, const Partition& partition,
                             std::size_t link) {
     std::vector<Talker> found;
@@ -153,7 +153,7 @@ void relieve_links(const Graph& graph, const Blocks& blocks, const Routes& route
         const Block b = partition[w];
         return weights[a] + change <= blocks.capacities[a] && weights[b] - change <= blocks.capacities[b];
     };
-    // Exchanges v and w, takes that back unless the busiest link is lighter.
+    // Exchanges v and w, and reverts the exchange unless the load of the busiest link falls.
     const auto try_exchange = [&](Vertex v, Vertex w, Weight before) {
         const Block a = partition[v];
         const Block b = partition[w];

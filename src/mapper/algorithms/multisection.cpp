@@ -1,6 +1,6 @@
 // Recursive multisection along the machine's tree (global multisection: von Kirchbach, Schulz, Träff 2020),
-// with the adaptive imbalance of Schulz and Woydt (SharedMap, 2025): what a level leaves of the imbalance the
-// levels inside get.
+// with the adaptive imbalance of Schulz and Woydt (SharedMap, 2025): inner levels receive the imbalance that
+// an outer level did not use.
 #include "algorithms/algorithms.hpp"
 #include "parallel.hpp"
 
@@ -51,7 +51,7 @@ class Multisection {
         return level == 0 ? block : blocks_.machine.groups[level - 1][block];
     }
 
-    // One block after the other, where there is no time left to divide.
+    // Fills one block after the other if the time is too short to divide.
     void fill(const Graph& graph, const std::vector<Vertex>& vertices, Range range) {
         const auto all = static_cast<double>(std::max<Weight>(capacity(range), 1));
         const double fullness = std::min(1.0, static_cast<double>(graph.weight()) / all);
@@ -70,7 +70,7 @@ class Multisection {
         return group_of(range.last - 1, level) - group_of(range.first, level) + 1;
     }
 
-    // The groups inside, several of them together where they are many.
+    // Returns the inner groups, joined into fewer ones if there are many.
     std::vector<Range> children_of(Range range, std::size_t level) const {
         std::vector<Range> groups;
         for (std::size_t block = range.first; block < range.last; ++block) {
@@ -110,7 +110,7 @@ class Multisection {
         return capacities;
     }
 
-    // What is cut further out costs more: each level inside gets half the attempts of the one around it.
+    // Outer cuts cost more: each inner level gets half the attempts of the next outer one.
     Effort effort_at(std::size_t level) const {
         const std::size_t depth = blocks_.machine.groups.size() - 1 - level;
         Effort effort = effort_;

@@ -1,6 +1,6 @@
-// Spreading what a group has to share: while a group bears more of the resource than the fair use, the
-// exchange of one of its vertices with one of a group that bears less is made which costs least distance;
-// then exchanges that save distance and overburden nobody.
+// Distribution of a resource that groups share: while a group exceeds the fair use, one of its vertices is
+// exchanged with a vertex of a group with a smaller use, at the least additional distance; then exchanges
+// that reduce distances without exceeding the fair use.
 #include "algorithms/algorithms.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class Spreading {
   private:
     std::size_t group_of(Vertex v) const { return group_[slot_of_[v]]; }
 
-    // What v's group bears when w is there in its place.
+    // Use of v's group if w replaces v.
     Weight after(Vertex v, Vertex w) const {
         return uses_[group_of(v)] - resource_.use_of[v] + resource_.use_of[w];
     }
@@ -136,7 +136,7 @@ class Spreading {
     Slots& slot_of_;
     const std::vector<std::uint32_t>& group_;
     std::vector<Weight> uses_;
-    std::vector<Vertex> vertices_;  // in each slot
+    std::vector<Vertex> vertices_;  // vertex in each slot
     std::vector<std::size_t> starts_;
     Weight most_;
 };

@@ -17,7 +17,7 @@ struct Step {
     }
 };
 
-// Chains of moves along the quotient graph: for each pair of blocks the cheapest move of one vertex.
+// Chains of moves along the quotient graph, with the cheapest move of a vertex for each pair of blocks.
 class Balancer {
   public:
     Balancer(const Graph& graph, const std::vector<Weight>& capacities, Partition& partition)
@@ -37,7 +37,7 @@ class Balancer {
     }
 
   private:
-    // What was found for two blocks when so many moves were made.
+    // Cached move between two blocks, and the number of moves at that time.
     struct Known {
         std::size_t moves = 0;
         const Step* step = nullptr;
@@ -62,7 +62,7 @@ class Balancer {
                 steps_[own * blocks_ + b].push({connections_[b] - connections_[own], v});
     }
 
-    // The best move from a to b that is still what it was; none until the next move, where there is none.
+    // Best move from a to b if it is still valid; without one, the next move is awaited.
     const Step* best(Block a, Block b) {
         Known& known = known_[a * blocks_ + b];
         if (known.moves != moves_)
@@ -113,7 +113,7 @@ class Balancer {
         return end != blocks_ && move_chain(from, end);
     }
 
-    // Whether the chain that ends in `last` passes through `block`: costs may be negative.
+    // Checks whether the chain that ends in `last` passes through `block`: costs may be negative.
     bool leads_through(const std::vector<Block>& from, const std::vector<Weight>& cost, Block block,
                        Block last) const {
         for (std::size_t steps = 0; steps <= blocks_; ++steps) {
@@ -157,14 +157,14 @@ class Balancer {
         if (graph_.arcs_of(v).size() > 2000)
             return;
         constexpr std::size_t hub =
-            100;  // whose gains change by little, and are looked at again before a move
+            100;  // candidates whose gains change little and are checked again before a move
         for (const Arc& arc : graph_.arcs_of(v))
             if (graph_.arcs_of(arc.target).size() <= hub)
                 offer(arc.target);
     }
 
-    // Where no chain of neighbours leads to room: the vertices that lose least, each to the block with most
-    // room.
+    // Without a chain to a block with room: moves the vertices with the smallest loss, each to the block with
+    // the most room.
     bool move_any() {
         std::vector<Step> candidates;
         for (Vertex v = 0; v < graph_.size(); ++v)

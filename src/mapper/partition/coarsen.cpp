@@ -18,7 +18,7 @@ class Clustering {
 
     bool is_alone(Vertex v) const { return cluster_of_[v] == v && is_shared_[v] == 0; }
 
-    // Joins the cluster with the best rating, if one may be joined.
+    // Joins the cluster with the best rating, if any is allowed.
     bool join_best(Vertex v) {
         rate(v);
         Vertex best = no_vertex;
@@ -43,7 +43,7 @@ class Clustering {
         return best != no_vertex;
     }
 
-    // Vertices left alone that would all join one full cluster, those around a hub, merge with each other.
+    // Merges single vertices that would all join one full cluster (around a hub) with each other.
     std::size_t pair_up(std::size_t remaining, std::size_t target) {
         std::vector<Vertex> waiting(graph_.size(), no_vertex);
         for (Vertex v = 0; v < graph_.size() && remaining > target; ++v) {
@@ -77,7 +77,7 @@ class Clustering {
 
   private:
     void rate(Vertex v) {
-        const std::size_t most = 1000;  // of a hub, some neighbours stand for all
+        const std::size_t most = 1000;  // sample of the neighbours of a hub
         std::size_t seen = 0;
         for (const Arc& arc : graph_.arcs_of(v)) {
             if (++seen > most)
@@ -108,7 +108,7 @@ class Clustering {
     std::vector<Vertex> touched_;
 };
 
-// A random order that stays near in memory: blocks of vertices in random order, each shuffled.
+// Random order with memory locality: blocks of vertices in random order, each shuffled.
 std::vector<Vertex> visiting_order(std::size_t size, Random& random) {
     constexpr std::size_t width = 1024;
     std::vector<Vertex> blocks((size + width - 1) / width);

@@ -34,7 +34,7 @@ Partition evolve(const Graph& graph, const std::vector<Weight>& capacities, cons
     });
     std::erase_if(population, [](const Individual& each) { return each.partition.empty(); });
     const std::size_t alive = population.size();
-    constexpr std::size_t together = 2;  // a generation, whatever the threads
+    constexpr std::size_t together = 2;  // size of a generation, independent of the number of threads
     const auto by_quality = [](const Individual& a, const Individual& b) { return a.quality < b.quality; };
     for (std::size_t done = 0; alive > 1 && done < effort.combines && !effort.is_over(); done += together) {
         std::stable_sort(population.begin(), population.end(), by_quality);

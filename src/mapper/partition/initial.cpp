@@ -15,7 +15,7 @@ struct Candidate {
     }
 };
 
-// Block 0 grows from a random vertex by the vertex that adds least to the cut, until it has its share.
+// Grows block 0 from a random vertex by the vertex with the smallest addition to the cut, up to its share.
 Partition grow_half(const Graph& graph, Weight wanted, Random& random) {
     Partition half(graph.size(), 1);
     std::vector<Weight> gains(graph.size());
@@ -52,7 +52,7 @@ Partition grow_half(const Graph& graph, Weight wanted, Random& random) {
     return half;
 }
 
-// Shares out the weight like the capacities, with room for one vertex more.
+// Divides the weight in proportion to the capacities, with room for one more vertex.
 std::vector<Weight> two_capacities(const Graph& graph, Weight first, Weight second) {
     const Weight total = graph.weight();
     const auto share = static_cast<Weight>(static_cast<double>(total) * static_cast<double>(first) /

@@ -1,6 +1,6 @@
 // Local search with hill climbing from one border vertex at a time (Fiduccia, Mattheyses 1982; localised:
-// Osipov, Sanders 2010). Moves may lose at first; what follows the best state is taken back. O(degree) a
-// gain.
+// Osipov, Sanders 2010). Moves may increase the cost at first; moves after the best state are reverted.
+// O(degree) per gain.
 #pragma once
 
 #include "partition/partition.hpp"
@@ -16,9 +16,9 @@ struct Connection {
     Weight weight;
 };
 
-// `Cost::prepare(connections)`: those that the next calls are about; `Cost::here(connections, own)`: what a
-// vertex with these connections costs, or saves, where it is; `Cost::gain(connections, here, target)`: what
-// moving it to the block of a connection lowers the cost by.
+// `Cost::prepare(connections)` sets the connections of the next calls; `Cost::here(connections, own)` is the
+// cost (or saving) of a vertex with these connections at its place; `Cost::gain(connections, here, target)`
+// is the reduction of the cost by a move to the block of a connection.
 template <class Cost> class LocalSearch {
   public:
     LocalSearch(const Graph& graph, Cost& cost, const std::vector<Weight>& capacities, Weight slack,
@@ -28,7 +28,7 @@ template <class Cost> class LocalSearch {
           is_moved_(graph.size(), 0), keys_(graph.size(), 0), is_keyed_(graph.size(), 0),
           position_(capacities.size(), absent) {}
 
-    // Sweeps over the border until one of them lowers the cost by less than 0.01 %.
+    // Sweeps over the border until a sweep lowers the cost by less than 0.01 %.
     void run(Random& random) {
         Weight total = 0;
         for (std::size_t round = 0; round < effort_.rounds && !effort_.is_over(); ++round) {
@@ -85,7 +85,7 @@ template <class Cost> class LocalSearch {
                    : static_cast<std::size_t>(effort_.scans * static_cast<double>(graph_.arcs.size()));
     }
 
-    // Where searches may end early: each vertex to where it gains most, once.
+    // Variant for limited time: moves each vertex once to the block with the largest gain.
     Weight greedy(const std::vector<Vertex>& seeds) {
         Weight gained = 0;
         for (const Vertex v : seeds)
@@ -156,7 +156,7 @@ template <class Cost> class LocalSearch {
         partition_[v] = to;
     }
 
-    // Vertices of blocks with room wait while a block is above its capacity.
+    // Vertices of blocks with room wait while another block exceeds its capacity.
     Weight search(Vertex seed) {
         const Weight above_at_first = above_;
         Weight gained = 0;
@@ -227,17 +227,17 @@ template <class Cost> class LocalSearch {
     const Effort& effort_;
     Partition& partition_;
     std::vector<Weight> loads_;
-    std::vector<char> is_moved_;  // in this sweep
-    std::vector<Weight> keys_;    // gain that stands in the queue
+    std::vector<char> is_moved_;  // vertices moved in this sweep
+    std::vector<Weight> keys_;    // gain in the queue
     std::vector<char> is_keyed_;
-    std::vector<std::uint32_t> position_;  // of a block in the connections
+    std::vector<std::uint32_t> position_;  // index of a block in the connections
     std::vector<Connection> connections_;
     std::priority_queue<Entry> queue_;
     std::vector<Entry> waiting_;
     std::vector<Vertex> keyed_;
     std::vector<Done> done_;
-    std::size_t scanned_ = 0;  // arcs, in this sweep
-    Weight above_ = 0;         // above the capacities, beyond what was so at first
+    std::size_t scanned_ = 0;  // arcs scanned in this sweep
+    Weight above_ = 0;         // weight above the capacities, minus the initial one
 };
 
 }  // namespace mpiric::mapper

@@ -6,7 +6,7 @@
 namespace mpiric::mapper {
 namespace {
 
-// On a coarse level a block may miss its share by half a vertex: rounding that finer levels make good.
+// On a coarse level a block may miss its share by half a vertex: finer levels correct the rounding.
 std::vector<Weight> level_capacities(const Graph& graph, const std::vector<Weight>& capacities,
                                      bool is_finest) {
     if (is_finest)
@@ -28,7 +28,8 @@ Weight slack_of(const Graph& graph, const std::vector<Weight>& capacities) {
     return room < enough ? graph.largest_vertex() : 0;
 }
 
-// Whether most of the traffic is cut, as in graphs without locality, which a short search changes little.
+// Checks whether most of the traffic is cut, as in graphs without locality, which a short search hardly
+// improves.
 bool is_mostly_cut(const Graph& graph, const Effort& effort, const Partition& partition) {
     if (effort.scans == 0 || effort.scans >= 1)
         return false;
@@ -38,8 +39,8 @@ bool is_mostly_cut(const Graph& graph, const Effort& effort, const Partition& pa
     return cut(graph, partition) > both_ways / 4;
 }
 
-// Where blocks have no room to spare, local search first gets some, which is then taken back: moves that need
-// an exchange at once are rarely found.
+// If blocks are full, local search temporarily gets additional room, because moves that need a simultaneous
+// exchange are rarely found.
 void improve(const Graph& graph, const std::vector<Weight>& capacities, bool is_finest, const Effort& effort,
              Random& random, Partition& partition) {
     const std::vector<Weight> wider = level_capacities(graph, capacities, is_finest);
@@ -73,8 +74,8 @@ Partition best_start(const Graph& graph, const std::vector<Weight>& capacities, 
     return best;
 }
 
-// One multilevel cycle: from nothing, or from a partition, with what is merged kept `within` its classes,
-// each of which lies in one block.
+// Multilevel cycle, from scratch or from a partition; vertices are merged only `within` classes, each of
+// which belongs to one block.
 Partition cycle(const Graph& graph, const std::vector<Weight>& capacities, const Partition* before,
                 const Partition* within, const Effort& effort, Random& random, unsigned threads) {
     const std::size_t target = std::max<std::size_t>(effort.coarsest_per_block * capacities.size(), 40);

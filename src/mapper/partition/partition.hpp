@@ -10,29 +10,29 @@
 
 namespace mpiric::mapper {
 
-// How much effort each step takes.
+// Effort of each step.
 struct Effort {
-    std::size_t coarsest_per_block = 30;  // coarsening ends at so many vertices a block
-    std::size_t initial_tries = 2;        // divisions of the coarsest graph, the best is kept
-    std::size_t fruitless_moves = 20;     // a local search ends after so many without a new best
-    std::size_t rounds = 2;               // of local search on one level, at most
-    double scans = 0;                     // of all arcs in a sweep of local search, at most; 0: no limit
-    std::size_t cycles = 0;               // further multilevel cycles that start from what was found
-    std::size_t repeats = 1;              // divisions of each group, made independently
-    std::size_t combines = 0;             // of two of them into a further one
-    std::size_t map_cycles = 0;           // cycles on the whole mapping
-    double shrink = 2.5;                  // a level has this many times fewer vertices than the one below
+    std::size_t coarsest_per_block = 30;  // vertices per block at which coarsening ends
+    std::size_t initial_tries = 2;        // divisions of the coarsest graph, of which the best is kept
+    std::size_t fruitless_moves = 20;     // moves without a new best after which a local search ends
+    std::size_t rounds = 2;               // largest number of local-search rounds per level
+    double scans = 0;                     // limit of arcs per sweep, relative to all arcs; 0: no limit
+    std::size_t cycles = 0;               // additional multilevel cycles that start from the result
+    std::size_t repeats = 1;              // independent divisions of each group
+    std::size_t combines = 0;             // combinations of two divisions
+    std::size_t map_cycles = 0;           // cycles on the complete mapping
+    double shrink = 2.5;                  // ratio of the vertices of consecutive levels
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 
-    // Whether what can be left undone is to be left.
+    // Checks whether optional steps are skipped.
     [[nodiscard]] bool is_over() const {
         return deadline != std::chrono::steady_clock::time_point::max() &&
                std::chrono::steady_clock::now() >= deadline;
     }
 };
 
-// Which vertices are merged: heavy edges between light clusters first, none heavier than `heaviest`, until
-// `target` clusters remain; with `within`, only inside its blocks. Returns their number.
+// Merges vertices: heavy edges between light clusters first, up to the weight `heaviest`, until `target`
+// clusters remain; with `within`, only inside its blocks. Returns the number of clusters.
 std::size_t cluster(const Graph& graph, Weight heaviest, std::size_t target, const Partition* within,
                     Random& random, std::vector<Vertex>& cluster_of);
 
@@ -44,31 +44,31 @@ Partition grow_blocks(const Graph& graph, const std::vector<Weight>& capacities,
 // blocks.
 void balance(const Graph& graph, const std::vector<Weight>& capacities, Partition& partition);
 
-// Lowers the cut by local search; a block may be above its capacity by `slack` between two moves, not at the
-// end.
+// Lowers the cut by local search; a block may exceed its capacity by `slack` between two moves, but not at
+// the end.
 void refine_cut(const Graph& graph, const std::vector<Weight>& capacities, Weight slack, const Effort& effort,
                 Random& random, Partition& partition);
 
-// Lowers the weighted distances between blocks likewise.
+// Lowers the weighted distances between blocks in the same way.
 void refine_mapping(const Graph& graph, const Blocks& blocks, Weight slack, const Effort& effort,
                     Random& random, Partition& partition);
 
-// Divides a graph; blocks end within their capacities wherever the weights of the vertices allow that.
+// Divides a graph; blocks stay within their capacities if the weights of the vertices allow it.
 Partition divide(const Graph& graph, const std::vector<Weight>& capacities, const Effort& effort,
                  Random& random, unsigned threads);
 
-// A division at least as good as `better`, by a cycle that merges only what lies together in both (Sanders,
-// Schulz 2012).
+// Division at least as good as `better`, by a cycle that merges only vertices that are together in both
+// (Sanders, Schulz 2012).
 Partition combine(const Graph& graph, const std::vector<Weight>& capacities, const Partition& better,
                   const Partition& other, const Effort& effort, Random& random);
 
-// The best of several divisions and of their combinations.
+// Best of several divisions and of their combinations.
 Partition evolve(const Graph& graph, const std::vector<Weight>& capacities, const Effort& effort,
                  std::uint64_t seed, unsigned threads);
 
 // Lower is better.
 struct CutQuality {
-    Weight above;  // the capacities
+    Weight above;  // weight above the capacities
     Weight cut;
     auto operator<=>(const CutQuality&) const = default;
 };
@@ -77,7 +77,7 @@ CutQuality cut_quality(const Graph& graph, const std::vector<Weight>& capacities
 // Weight above the capacities.
 Weight overload(const std::vector<Weight>& loads, const std::vector<Weight>& capacities);
 
-// The graph and what was merged into it, level by level; `finest` outlives it.
+// Hierarchy of the graph and its coarser versions; `finest` outlives it.
 class Levels {
   public:
     Levels(const Graph& finest, std::size_t target, Weight heaviest, const Partition* within, double shrink,
@@ -86,9 +86,9 @@ class Levels {
     [[nodiscard]] const Graph& graph(std::size_t level) const {
         return level == 0 ? *finest_ : coarse_[level - 1];
     }
-    // The same partition one level finer.
+    // Projects a partition to the next finer level.
     [[nodiscard]] Partition project(std::size_t level, const Partition& partition) const;
-    // A partition of the finest graph on the coarsest, whose vertices each lie in one block of it.
+    // Projects a partition of the finest graph to the coarsest, whose vertices are each inside one block.
     [[nodiscard]] Partition restrict(Partition partition) const;
 
   private:

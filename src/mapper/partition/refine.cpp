@@ -17,13 +17,13 @@ struct CutCost {
     }
 };
 
-// What a vertex costs in one block after another. Few connections are gone through for each block; of many,
-// weights are added up group by group first: O(levels) a block then.
+// Cost of a vertex in one block after another. Few connections are evaluated per block; for many, the weights
+// are first added up per group: O(levels) per block.
 class DistanceCost {
   public:
     explicit DistanceCost(const Blocks& blocks)
         : blocks_{blocks}, size_{blocks.size()}, levels_{blocks.machine.groups.size()} {
-        constexpr std::size_t most = 1024;  // whose distances fit into the cache
+        constexpr std::size_t most = 1024;  // number of blocks whose distances fit into the cache
         if (size_ <= most) {
             table_.reserve(size_ * size_);
             for (Block a = 0; a < size_; ++a)
@@ -98,7 +98,7 @@ class DistanceCost {
         return outer_costs_.empty() ? total : total + to_other_groups(block);
     }
 
-    // By the matrix of distances between the outermost groups; the same for all blocks of one of them.
+    // Uses the distances between the outermost groups, which are equal for all blocks of a group.
     Weight to_other_groups(Block block) {
         const Machine& machine = blocks_.machine;
         const std::size_t group = machine.outermost(block);
@@ -116,10 +116,10 @@ class DistanceCost {
     std::size_t size_;
     std::size_t levels_;
     std::vector<Weight> table_;
-    std::vector<std::size_t> starts_;  // of each level's groups in the sums
-    std::vector<Weight> sums_;         // of the weights of connections with each group
-    std::vector<Weight> own_;          // with each block
-    std::vector<Weight> outer_costs_;  // of a vertex in an outermost group; -1: not known
+    std::vector<std::size_t> starts_;  // index of each level's groups in the sums
+    std::vector<Weight> sums_;         // sum of the weights of connections with each group
+    std::vector<Weight> own_;          // weight of connections with each block
+    std::vector<Weight> outer_costs_;  // cost of a vertex in an outermost group; -1: unknown
     std::vector<std::size_t> known_outer_;
     std::vector<Connection> added_;
 };

@@ -1,8 +1,8 @@
-"""One address for each function of the program that libraries and plug-ins can see, whoever takes it.
+"""Function addresses: libraries and plug-ins see the same address for a function as the program.
 
-They see the trampoline. So a variant that takes the address of such a function gets the trampoline's too: a
-callback that a plug-in registers can be found again by the program. Calls stay direct, and so do the entries
-of C++ vtables: nobody compares those, and a detour would cost every virtual call.
+Libraries see the trampoline. A variant that takes the address of such a function gets the trampoline's
+address too, so that the program recognises a callback that a plug-in registered. Calls remain direct, and so
+do the entries of C++ vtables: they are not compared, and a detour would slow down every virtual call.
 """
 
 import re
@@ -18,24 +18,24 @@ _NOT_ADDRESSES = re.compile(r"\.(eh_frame|preinit_array|init_array|fini_array|ct
 _CALLS = {
     62: frozenset({4, 31}),
     183: frozenset({282, 283, 314}),
-}  # by relocation: PLT32, PLTOFF64; CALL26, …
+}  # relocation types of calls: PLT32, PLTOFF64; CALL26, …
 _VTABLES = ("_ZTV", "_ZTC")
 _X86_64, _PC32 = 62, 2
 _X86_64_BY_GOT = frozenset({9, 41, 42})
 
 
 def entry_symbol(function: str) -> str:
-    """The trampoline's own name: in a variant the function's is taken."""
+    """Return the name of the trampoline's symbol; the variant defines the function's name."""
     return f"__mpiric.entry.{function}"
 
 
 def has_one_address(function: str) -> bool:
-    """Whether a function's address is the trampoline's everywhere."""
+    """Check whether the address of a function is the trampoline's everywhere."""
     return function != "main"
 
 
 def take_entries(elf: ElfFile, editor: ObjectEditor, functions: Set[str]) -> None:
-    """Turn every use of these functions that is not a call into a use of their trampolines."""
+    """Redirect every use of these functions that is not a call to their trampolines."""
     names = {s.number: s.name for s in elf.symbols if s.is_global and s.is_defined and s.name in functions}
     names = {number: name for number, name in names.items() if has_one_address(name)}
     vtables = _vtables(elf) if names else {}
@@ -60,12 +60,12 @@ def take_entries(elf: ElfFile, editor: ObjectEditor, functions: Set[str]) -> Non
 
 
 def _vtables(elf: ElfFile) -> dict[int, list[tuple[int, int]]]:
-    """Section → where each vtable begins and ends; those for objects under construction too."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    """Return section → ranges of its vtables, including construction vtables."""
+    vtables: dict[int, list[tuple[int, int]]] = {}
     for symbol in elf.symbols:
         if symbol.name.startswith(_VTABLES):
-            found.setdefault(symbol.section, []).append((symbol.value, symbol.value + symbol.size_bytes))
-    return {section: sorted(ranges) for section, ranges in found.items()}
+            vtables.setdefault(symbol.section, []).append((symbol.value, symbol.value + symbol.size_bytes))
+    return {section: sorted(ranges) for section, ranges in vtables.items()}
 
 
 def _is_inside(offset: int, ranges: Sequence[tuple[int, int]]) -> bool:
@@ -74,7 +74,7 @@ def _is_inside(offset: int, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def _is_call(elf: ElfFile, patched: Section, offset: int, kind: int) -> bool:
-    """Whether a relocation belongs to a call or jump; on x86-64 the opcode before it tells."""
+    """Check whether a relocation belongs to a call or jump; on x86-64 by the opcode before it."""
     if kind in _CALLS[elf.machine]:
         return True
     if elf.machine != _X86_64 or kind not in {_PC32, *_X86_64_BY_GOT}:

@@ -1,4 +1,4 @@
-"""Reading static libraries: the ``ar`` format as GNU and LLVM tools write it, thin ones included."""
+"""Reader of static libraries: the ``ar`` format of GNU and LLVM, including thin archives."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ _INDEXES = ("/", "/SYM64/", "__.SYMDEF")
 
 @dataclass(frozen=True)
 class Member:
-    """One file of an archive. ``name`` is as stored: bare, or for a thin archive the path it refers to."""
+    """File of an archive. ``name`` is as stored: a bare name, or the path in a thin archive."""
 
     name: str
     data: bytes
-    position: int  # rank among the members, from 0: two members may share a name
+    position: int  # index among the members; names may be equal
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a file that begins like this is a static library."""
+    """Check whether a file with these first bytes is a static library."""
     return head[:8] in (_MAGIC, _THIN)
 
 
 def members(path: Path) -> Iterator[Member]:
-    """Every member in order, without the index and the table of long names."""
+    """Yield all members in order, except the index and the table of long names."""
     data = path.read_bytes()
     thin = data[:8] == _THIN
     long_names = b""
@@ -50,7 +50,7 @@ def members(path: Path) -> Iterator[Member]:
 
 
 def files_of_thin(path: Path) -> dict[Path, str]:
-    """The files that a thin archive refers to, resolved, and the names of their members; none for others."""
+    """Return the files of a thin archive and the names of their members; empty for other archives."""
     with path.open("rb") as file:
         if file.read(8) != _THIN:
             return {}
@@ -58,12 +58,12 @@ def files_of_thin(path: Path) -> dict[Path, str]:
 
 
 def _beside(archive: Path, name: str) -> Path:
-    """Where the file of a thin archive's member is: relative to the archive."""
+    """Return the path of a thin archive's member, which is relative to the archive."""
     return Path(name) if name.startswith("/") else archive.parent / name
 
 
 def _named(name: str, data: bytes, long_names: bytes) -> tuple[str, bytes]:
-    """The member's real name, and its data without a BSD name in front."""
+    """Return the real name of a member, and its data without a BSD name."""
     if name.startswith("#1/"):
         length = int(name[3:])
         return data[:length].rstrip(b"\0").decode(errors="surrogateescape"), data[length:]

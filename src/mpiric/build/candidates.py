@@ -1,4 +1,4 @@
-"""Every compiler of this machine with every sensible set of flags, put under a build of its own mind."""
+"""Compilers of this machine with sets of flags, substituted into a build."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -21,39 +21,39 @@ _WRAPPED = {
     "fortran": ("FC", "F77", "F90", "OMPI_FC", "MPICH_FC", "MPICH_F90", "I_MPI_FC", "I_MPI_F90"),
 }
 FLAG_SETS = ("default", "good", "flexible", "strict")
-FEEDBACK = "feedback"  # good flags, and what a first run of the program taught the compiler
+FEEDBACK = "feedback"  # good flags with profile-guided optimisation
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One compiler with one set of flags; ``programs`` are absolute paths by language."""
+    """Compiler with a set of flags; ``programs`` maps languages to absolute paths."""
 
     family: str
     flag_set: str
     programs: Mapping[str, str]
     flags: tuple[str, ...]
     vectorisation: tuple[str, ...]
-    training: tuple[str, ...] = ()  # flags of a first build that is run to teach the second; none: one build
-    merge: tuple[str, ...] = ()  # command that makes one profile of what all runs of the first wrote
+    training: tuple[str, ...] = ()  # flags of an instrumented first build; () if there is only one build
+    merge: tuple[str, ...] = ()  # command that merges the profiles of the first build's runs
 
     @property
     def label(self) -> str:
-        """How it is called in a report."""
+        """Name in reports."""
         return f"{self.family} {self.flag_set}"
 
     @property
     def may_round_differently(self) -> bool:
-        """Whether its flags let sums be reordered."""
+        """Check whether the flags allow sums to be reordered."""
         return self.flag_set == "flexible"
 
 
 def candidates(path: str, profile: Path | None = None) -> tuple[Candidate, ...]:
-    """Candidates whose C compiler is found on ``path``, one per real program, general families first.
+    """Return the candidates whose C compiler is on ``path``, one per real program, general families first.
 
-    With a directory for profiles, one more of each that learns from a run.
+    A directory for profiles adds a profile-guided candidate per compiler.
     """
-    found: list[Candidate] = []
-    seen: set[str] = set()
+    result: list[Candidate] = []
+    programs_seen: set[str] = set()
     for name, family in reversed(families().items()):
         facts = family.facts
         programs = {
@@ -63,15 +63,15 @@ def candidates(path: str, profile: Path | None = None) -> tuple[Candidate, ...]:
             if program
         }
         real = str(Path(programs["c"]).resolve()) if "c" in programs else ""
-        if not real or real in seen:
+        if not real or real in programs_seen:
             continue
-        seen.add(real)
+        programs_seen.add(real)
         for flag_set in FLAG_SETS:
             flags = tuple(facts["flag_sets"][flag_set])
-            found.append(Candidate(name, flag_set, programs, flags, family.words("vectorisation")))
+            result.append(Candidate(name, flag_set, programs, flags, family.words("vectorisation")))
         if profile is not None:
-            found.append(_learning(name, family, programs, profile / name))
-    return tuple(found)
+            result.append(_learning(name, family, programs, profile / name))
+    return tuple(result)
 
 
 def _learning(name: str, family: CompilerFamily, programs: Mapping[str, str], profile: Path) -> Candidate:
@@ -92,23 +92,23 @@ def _learning(name: str, family: CompilerFamily, programs: Mapping[str, str], pr
 
 
 def _first(names: tuple[str, ...], path: str) -> str:
-    return next((found for name in names if (found := shutil.which(name, path=path))), "")
+    return next((program for name in names if (program := shutil.which(name, path=path))), "")
 
 
 def shims(candidate: Candidate, directory: Path, flags: Sequence[str]) -> Mapping[str, str]:
-    """Scripts under the usual compilers' names that run the candidate with ``flags`` last; the environment.
+    """Write scripts with names of compilers that run the candidate with ``flags``; return the environment.
 
-    A makefile that says ``gcc`` gets the candidate, and so does an MPI's compiler wrapper. The file `CALLED`
-    beside them tells that one was called.
+    Makefiles that call ``gcc`` and MPI compiler wrappers thus use the candidate. The scripts create the file
+    `CALLED`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     environment: dict[str, str] = {}
     for language, program in candidate.programs.items():
-        words = sh_command((*flags, *candidate.vectorisation))
+        extra_arguments = sh_command((*flags, *candidate.vectorisation))
         for name in _NAMES[language]:
             script = directory / name
             called = sh_word(str(directory / CALLED))
-            script.write_text(f'#!/bin/sh\n: >{called}\nexec {sh_word(program)} "$@" {words}\n')
+            script.write_text(f'#!/bin/sh\n: >{called}\nexec {sh_word(program)} "$@" {extra_arguments}\n')
             script.chmod(0o755)
         usual = str(directory / _NAMES[language][0])
         environment.update(dict.fromkeys(_WRAPPED[language], usual))

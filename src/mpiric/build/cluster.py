@@ -1,4 +1,4 @@
-"""The CPU generations of a cluster: from a list of machines, or from what Slurm says of its nodes."""
+"""CPU generations of a cluster, from a list of machines or from Slurm's node features."""
 
 import re
 
@@ -11,9 +11,9 @@ _HINT = "write one line per machine, 'host target', to a file and name it in MPI
 _FEATURES = re.compile(r"\b(?:AvailableFeatures|ActiveFeatures)=(\S+)")
 
 
-def targets_in(words: list[str], machine: str) -> tuple[str, ...]:
-    """The words that are CPU targets, in order; sites mix them with words of their own."""
-    return tuple(dict.fromkeys(name for word in words if (name := _target_or_none(word, machine))))
+def targets_in(features: list[str], machine: str) -> tuple[str, ...]:
+    """Return the words that are CPU targets, in order; other words are ignored."""
+    return tuple(dict.fromkeys(name for word in features if (name := _target_or_none(word, machine))))
 
 
 def _target_or_none(word: str, machine: str) -> str | None:
@@ -24,33 +24,35 @@ def _target_or_none(word: str, machine: str) -> str | None:
 
 
 def from_nodes(text: str, partition: str, machine: str) -> tuple[str, ...]:
-    """Targets among the features of the nodes that ``scontrol -o show nodes`` printed."""
-    words: list[str] = []
+    """Return the targets among the node features in the output of ``scontrol -o show nodes``."""
+    all_features: list[str] = []
     for line in text.splitlines():
         partitions = re.search(r"\bPartitions=(\S+)", line)
         if partition and (not partitions or partition not in partitions[1].split(",")):
             continue
         for features in _FEATURES.findall(line):
-            words.extend(features.split(","))
-    return targets_in(words, machine)
+            all_features.extend(features.split(","))
+    return targets_in(all_features, machine)
 
 
 def machines_of(toolchain: Toolchain, machine: str) -> tuple[str, ...]:
-    """CPU targets of the cluster: those in the file MPIRIC_MACHINES (last word of a line), else Slurm's."""
+    """Return the CPU targets in the file MPIRIC_MACHINES (last word of each line), otherwise Slurm's."""
     listed = toolchain.environ.get("MPIRIC_MACHINES", "")
     if listed:
         text = read_bounded(listed, "list of machines", LARGEST_TEXT_BYTES, _HINT).decode(errors="replace")
         lines = text.splitlines()
-        found = targets_in([re.split(r"[\s:]+", line.strip())[-1] for line in lines if line.strip()], machine)
-        where = listed
+        targets = targets_in(
+            [re.split(r"[\s:]+", line.strip())[-1] for line in lines if line.strip()], machine
+        )
+        source = listed
     else:
         done = toolchain.run(["scontrol", "-o", "show", "nodes"])
         partition = toolchain.environ.get("MPIRIC_PARTITION", "")
-        found = from_nodes(done.printed, partition, machine)
-        where = "the features of Slurm's nodes"
-    if not found:
+        targets = from_nodes(done.printed, partition, machine)
+        source = "the features of Slurm's nodes"
+    if not targets:
         raise NotFoundError(
-            f"no CPU generation is named in {where}",
+            f"there is not a single CPU target in {source}",
             hint=_HINT,
         )
-    return found
+    return targets

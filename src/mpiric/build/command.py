@@ -1,4 +1,4 @@
-"""Reading a compiler's command line: what it is to do, its sources and its other words."""
+"""Parser of compiler command lines: mode, sources, other arguments."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -38,54 +38,54 @@ _DIALECTS = {
 
 
 class Mode(Enum):
-    """What the real compiler would do with the command line."""
+    """Action of the compiler."""
 
-    ASK = "ask"  # print something, preprocess, stop at assembler: not ours
+    ASK = "ask"  # print information, preprocess or stop at assembler: passed through
     COMPILE = "compile"
-    LINK = "link"  # compile what is source, then link
+    LINK = "link"  # compile sources, then link
     SHARED = "shared"
     PARTIAL = "partial"  # `-r`
 
 
 class Source(NamedTuple):
-    """One file to be compiled; ``dialect`` is "" where the compiler has to make of it what it can."""
+    """File to be compiled; ``dialect`` is "" if the compiler determines it."""
 
     path: str
     position: int  # index in `Command.words`
-    dialect: str  # "c", "c++", "fortran", or "" for assembler and what else has no variants
+    dialect: str  # "c", "c++", "fortran", or "" for assembler and other sources without variants
 
 
 class Command(NamedTuple):
-    """A parsed command line; ``words`` is all of it, response files expanded, without the compiler."""
+    """Parsed command line; ``words`` are all arguments without the compiler, response files expanded."""
 
     words: tuple[str, ...]
     mode: Mode
-    output: str  # "" when not given
+    output: str  # "" by default
     sources: tuple[Source, ...] = ()
-    inputs: tuple[int, ...] = ()  # positions of what goes to the linker: objects, libraries, `-l…`
-    values: frozenset[int] = frozenset()  # positions that are values of the word before
+    inputs: tuple[int, ...] = ()  # positions of linker inputs: objects, libraries, `-l…`
+    values: frozenset[int] = frozenset()  # positions of values of the preceding option
 
     def option(self, name: str) -> str:
-        """The last value of a two-word or attached option, "" when it is not there."""
-        found = ""
+        """Return the last value of an option (separate or attached), "" if it is missing."""
+        value = ""
         for at, word in enumerate(self.words):
             if at in self.values:
                 continue
             if word == name and at + 1 in self.values:
-                found = self.words[at + 1]
+                value = self.words[at + 1]
             elif word.startswith(name) and word != name:
-                found = word[len(name) :]
-        return found
+                value = word[len(name) :]
+        return value
 
 
 def is_input_name(word: str) -> bool:
-    """Whether a word looks like a source, an object or a library rather than a program."""
+    """Check whether a word looks like a source, object or library rather than a program."""
     ending = os.path.splitext(word)[1]
     return ending in _C | _CXX | _FORTRAN | _PLAIN | {".o", ".a", ".so", ".lo", ".la"} or ".so." in word
 
 
 def expand(words: Sequence[str], read: Callable[[str], str | None], depth: int = 0) -> tuple[str, ...]:
-    """Replace ``@file`` by the words in the file, as GCC does: a file that cannot be read stays as it is."""
+    """Replace ``@file`` by the words in the file; unreadable files remain as they are, as with GCC."""
     out: list[str] = []
     for word in words:
         text = read(word[1:]) if word.startswith("@") and depth < 10 else None
@@ -94,19 +94,19 @@ def expand(words: Sequence[str], read: Callable[[str], str | None], depth: int =
 
 
 def split_words(text: str) -> list[str]:
-    """Words as a shell reads them."""
+    """Split text as a shell does."""
     import shlex  # few commands need it, and it takes a millisecond to import
 
     return shlex.split(text)
 
 
 def stem(path: str) -> str:
-    """The name of a file without directory and ending."""
+    """Return the name of a file without directory and suffix."""
     return os.path.splitext(os.path.basename(path))[0]
 
 
 def parse_compiler_command(words: Sequence[str]) -> Command:
-    """Parse a command line; looks at no file."""
+    """Parse a command line without looking at files."""
     values: set[int] = set()
     sources: list[Source] = []
     inputs: list[int] = []
@@ -152,28 +152,28 @@ def _sort_file(word: str, at: int, language: str, sources: list[Source], inputs:
 
 
 def _mode(words: Sequence[str], values: set[int], sources: list[Source], inputs: list[int]) -> Mode:
-    own = [word for at, word in enumerate(words) if at not in values]
+    options = [word for at, word in enumerate(words) if at not in values]
     has_files = bool(sources) or any(not words[at].startswith("-Wl,") for at in inputs)
-    if any(word in _ASKS_ONLY or word.startswith(_ASKS_ONLY_BEGINNINGS) for word in own) or not has_files:
+    if any(word in _ASKS_ONLY or word.startswith(_ASKS_ONLY_BEGINNINGS) for word in options) or not has_files:
         return Mode.ASK
     if any(not s.dialect and s.path.endswith((".h", ".hh", ".hpp", ".hxx", ".H")) for s in sources):
         return Mode.ASK  # a precompiled header
-    if "-c" in own:
+    if "-c" in options:
         return Mode.COMPILE if sources else Mode.ASK
-    if "-shared" in own or "--shared" in own:
+    if "-shared" in options or "--shared" in options:
         return Mode.SHARED
-    return Mode.PARTIAL if "-r" in own or "-Wl,-r" in own else Mode.LINK
+    return Mode.PARTIAL if "-r" in options or "-Wl,-r" in options else Mode.LINK
 
 
 def without(command: Command, flags: Sequence[str], two_word: Sequence[str]) -> list[str]:
-    """The words without some options: ``flags`` alone, ``two_word`` with the next word or one attached."""
-    kept: list[str] = []
+    """Return the words without some options: ``flags``, and ``two_word`` with their values."""
+    remaining: list[str] = []
     for at, word in enumerate(command.words):
         if at in command.values:
             if command.words[at - 1] not in two_word:
-                kept.append(word)
+                remaining.append(word)
             continue
         attached = any(word.startswith(name) and len(word) > len(name) for name in two_word)
         if word not in flags and word not in two_word and not attached:
-            kept.append(word)
-    return kept
+            remaining.append(word)
+    return remaining

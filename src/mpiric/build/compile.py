@@ -1,4 +1,4 @@
-"""One source file → one fat object: the plain baseline object, carrying the other variants in itself."""
+"""Compilation of a source file into a fat object: the baseline object with the other variants as sections."""
 
 import os
 from collections.abc import Sequence
@@ -19,68 +19,68 @@ _SPLIT = "-gsplit-dwarf"
 _FILES_BESIDE = (_SPLIT, "-save-temps", "-save-temps=obj", "-save-temps=cwd")
 _DEPENDENCY_VALUES = ("-MF", "-MT", "-MQ")
 _FORGET = frozenset({"-c", "-pipe"})
-_DULL = (  # beginnings of words that say nothing of how code is made
+_DULL = (  # prefixes of options that do not affect the code
     "-dump", "-I", "-D", "-U", "-M", "-J", "-W", "-i", "-L", "-B", "-fdebug-prefix-map",
     "-ffile-prefix-map",
 )  # fmt: skip
 
 
 class Compiled(NamedTuple):
-    """What came of one source file."""
+    """Result of compiling a source file."""
 
     status: int
-    words: str  # what the compiler said
+    words: str  # output of the compiler
     sentences: tuple[str, ...] = ()
 
 
 class Task(NamedTuple):
-    """One source to be compiled."""
+    """Compilation of a source file."""
 
     driver: Driver
     wishes: Wishes
     command: Command
     source: Source
-    words: tuple[str, ...]  # for this source alone, without -o
+    words: tuple[str, ...]  # arguments for this source only, without -o
     output: str
     scratch: str  # scratch directory
-    targets: tuple[Target, ...]  # the baseline first; none where the object is to be as without us
+    targets: tuple[Target, ...]  # baseline first; () if the object has no variants
 
 
 def object_name(command: Command, source: Source) -> str:
-    """Where the compiler puts the object of a source."""
+    """Return the path of the object of a source."""
     named = command.output if command.mode is Mode.COMPILE else ""
     return named or f"{stem(source.path)}.o"
 
 
 def words_for(command: Command, source: Source) -> tuple[str, ...]:
-    """The words that compile one source: no other source, no output, nothing for the linker."""
+    """Return the arguments that compile one source: no other source, output or linker input."""
     drop = {s.position for s in command.sources if s is not source} | set(command.inputs)
     drop |= {at - 1 for at in command.inputs if at in command.values}
     drop |= {at for at in range(len(command.words)) if at in command.values and command.words[at - 1] == "-o"}
-    kept = [
+    remaining = [
         word
         for at, word in enumerate(command.words)
         if at not in drop
         and word not in ("-c", "-o", "-shared", "-rdynamic", "-s")
         and not (word.startswith("-o") and command.output and word == f"-o{command.output}")
     ]
-    return (*kept, *_dependency_words(command, source), "-c")
+    return (*remaining, *_dependency_words(command, source), "-c")
 
 
 def _dependency_words(command: Command, source: Source) -> list[str]:
-    """Where a compiler that is to link too writes what a source depends on, and how it calls what depends."""
+    """Return options for dependency files, which a compiler that also links would name by the program."""
     if command.mode is Mode.COMPILE or not {"-MD", "-MMD"}.intersection(command.words):
         return []
     beside = command.output or f"{stem(source.path)}.o"
-    words = [] if command.option("-MF") else ["-MF", f"{os.path.splitext(beside)[0]}.d"]
-    named = command.option("-MT") or command.option("-MQ")
-    return words if named else [*words, "-MT", beside]
+    options = [] if command.option("-MF") else ["-MF", f"{os.path.splitext(beside)[0]}.d"]
+    has_target = command.option("-MT") or command.option("-MQ")
+    return options if has_target else [*options, "-MT", beside]
 
 
 def compile_source(
     driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, stdin: bytes | None = None
 ) -> Compiled:
-    """Compile every variant of one source and join them in ``output``."""
+    """Compile all variants of a source and join them in ``output``."""
     with Scratch() as scratch:
         return _compile(task_of(driver, wishes, command, source, output, scratch), stdin)
 
@@ -88,7 +88,7 @@ def compile_source(
 def task_of(
     driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, scratch: str
 ) -> Task:
-    """What is to be done for one source; nothing is read or started but what the compiler is asked."""
+    """Return the compilation of a source; only the compiler is queried."""
     words = words_for(command, source)
     if command.mode is not Mode.COMPILE and {*_FILES_BESIDE}.intersection(words):
         words = _named_beside(words, command, source, driver)
@@ -99,16 +99,16 @@ def task_of(
 
 
 def steps(task: Task) -> list[Step]:
-    """The compilations, the baseline's first.
+    """Return the compilations, the baseline's first.
 
     The baseline goes where the object was asked for, so that what compilers write beside an object
     (dependencies, ``-save-temps``, split debug information) keeps its name and directory.
     """
     if not task.targets:
         return [Step((*task.driver.command, *task.words, "-o", task.output), task.output)]
-    base, *others = task.targets
-    made = [_step(task, base, task.words, task.output)]
-    return made + [_step(task, t, _variant_words(task, t), f"{task.scratch}/{t.name}.o") for t in others]
+    base, *variants = task.targets
+    result = [_step(task, base, task.words, task.output)]
+    return result + [_step(task, t, _variant_words(task, t), f"{task.scratch}/{t.name}.o") for t in variants]
 
 
 def _step(task: Task, target: Target, words: Sequence[str], made: str) -> Step:
@@ -121,12 +121,12 @@ def _step(task: Task, target: Target, words: Sequence[str], made: str) -> Step:
 
 
 def directories(task: Task) -> list[str]:
-    """What has to be in the scratch directory: directories for the Fortran modules of variants."""
+    """Return subdirectories of the scratch directory, which hold the Fortran modules of variants."""
     return [t.name for t in task.targets[1:]] if task.source.dialect == "fortran" else []
 
 
 def baseline_alone(task: Task) -> bool:
-    """Whether the baseline comes before the variants: they read the Fortran modules it writes."""
+    """Check whether the baseline is compiled first: variants read the Fortran modules it writes."""
     return task.source.dialect == "fortran"
 
 
@@ -151,8 +151,8 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
         return Compiled(results[0].status, messages)
     for target, result in zip(task.targets, results, strict=True):
         if result.status != 0:
-            words = f"{messages}mpiric: the variant {target.name} does not compile:\n{result.words}"
-            return Compiled(result.status, words)
+            message = f"{messages}mpiric: the variant {target.name} does not compile:\n{result.words}"
+            return Compiled(result.status, message)
     sentences = _join(task, todo, plain) if plain else ()
     if task.wishes.explain_vectorisation:
         messages += _explained(task.targets, results)
@@ -160,7 +160,7 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
 
 
 def _taken(path: str) -> bytes:
-    """The baseline's object, which does not lie there until it is fat: a build that is killed leaves none."""
+    """Remove and return the baseline's object, so that a killed build leaves no incomplete object."""
     if not os.path.isfile(path):
         return b""
     plain = _bytes(path)
@@ -185,7 +185,7 @@ def _variant_words(task: Task, target: Target) -> list[str]:
 
 
 def _debug_words(words: Sequence[str]) -> list[str]:
-    """The words with split debug information turned into ordinary: a variant holds its own."""
+    """Return options that turn split debug information into ordinary one, which a variant contains."""
     is_asked = any(word.startswith("-g") and word != _SPLIT for word in words)
     return ["-g"] if _SPLIT in words and not is_asked else []
 
@@ -193,9 +193,9 @@ def _debug_words(words: Sequence[str]) -> list[str]:
 def _named_beside(
     words: tuple[str, ...], command: Command, source: Source, driver: Driver
 ) -> tuple[str, ...]:
-    """Rename what is written beside an object that is linked at once to the names that GCC gives then.
+    """Rename files beside an object that is linked at once to GCC's names.
 
-    Other compilers cannot be told a name, and would write into a directory that is soon gone.
+    Other compilers cannot name them, and would write into the scratch directory.
     """
     if driver.identity.family != "gcc":
         return (*without(parse_compiler_command(words), _FILES_BESIDE, ()), *_debug_words(words))
@@ -204,7 +204,7 @@ def _named_beside(
 
 
 def _seed(task: Task) -> list[str]:
-    """A seed for GCC's link-time section names, which a random number would make differ in every build."""
+    """Return a seed for the section names of GCC's link-time optimisation, which are random otherwise."""
     lto = any(word.startswith("-flto") for word in task.words)
     seeded = any(word.startswith("-frandom-seed") for word in task.words)
     if task.driver.identity.family != "gcc" or seeded or not lto:
@@ -213,7 +213,7 @@ def _seed(task: Task) -> list[str]:
 
 
 def _as_written(task: Task, stdin: bytes | None) -> Compiled:
-    """Compile a file that needs the CPU words, its own checks around it: plain, for every variant alike."""
+    """Compile a file that needs the CPU options, with its own checks, equally for every variant."""
     words = [*task.words, *task.wishes.feature_words]
     done = task.driver.toolchain.run([*task.driver.command, *words, "-o", task.output], stdin=stdin)
     named = " ".join(task.wishes.feature_words)
@@ -222,7 +222,7 @@ def _as_written(task: Task, stdin: bytes | None) -> Compiled:
 
 
 def _join(task: Task, done: Sequence[Step], plain: bytes) -> tuple[str, ...]:
-    """Write the fat object. An object of a kind we cannot carry variants in is written as the baseline."""
+    """Write the fat object; an object that cannot contain variants is written as the baseline."""
     if not is_elf(plain) or ElfFile(plain).kind != RELOCATABLE:
         _write(task.output, plain)
         return ()
@@ -241,15 +241,15 @@ def _join(task: Task, done: Sequence[Step], plain: bytes) -> tuple[str, ...]:
 
 
 def recorded_flags(words: Sequence[str], target: Target) -> str:
-    """Flags worth telling: without files, directories and macros, so that files of a program share them."""
+    """Return the flags worth recording: without files, directories and macros, so that files share them."""
     command = parse_compiler_command(words)
     files = {source.position for source in command.sources}
-    kept = [
+    remaining = [
         word
         for at, word in enumerate(words)
         if at not in files and at not in command.values and word not in _FORGET and not word.startswith(_DULL)
     ]
-    return " ".join([*(w for w in kept if w not in ("-x", "-module")), *target.flags])
+    return " ".join([*(w for w in remaining if w not in ("-x", "-module")), *target.flags])
 
 
 def _bytes(path: str) -> bytes:
@@ -258,7 +258,7 @@ def _bytes(path: str) -> bytes:
 
 
 def _write(path: str, data: bytes) -> None:
-    """Write an object whole; on a full disk, none."""
+    """Write a complete object, or none if the disk is full."""
     try:
         with open(path, "wb") as file:
             file.write(data)
@@ -273,10 +273,10 @@ def _all_words(done: Finished) -> str:
 
 
 def _explained(targets: Sequence[Target], results: Sequence[Finished]) -> str:
-    """Per variant, the lines in which the compiler says that it vectorised something."""
+    """Return the compiler's messages about vectorised loops, per variant."""
     lines: list[str] = []
     for target, result in zip(targets, results, strict=True):
-        found = [line for line in _all_words(result).splitlines() if "vectoriz" in line.lower()]
-        lines.append(f"mpiric: {target.name}: {len(found)} loops and blocks vectorised")
-        lines.extend(f"  {line}" for line in found)
+        vectorised = [line for line in _all_words(result).splitlines() if "vectoriz" in line.lower()]
+        lines.append(f"mpiric: {target.name}: {len(vectorised)} loops and blocks vectorised")
+        lines.extend(f"  {line}" for line in vectorised)
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Which compiler a command is, what it can build, and how it spells a CPU target."""
+"""Recognition of compilers, and their flags for CPU targets."""
 
 import re
 import warnings
@@ -9,7 +9,15 @@ from mpiric.build.targets import generic_features
 from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.errors import MpiricError
 
-_ORDER = ("aocc", "cray", "oneapi", "intel", "nvhpc", "clang", "gcc")  # the special ones before the general
+_ORDER = (
+    "aocc",
+    "cray",
+    "oneapi",
+    "intel",
+    "nvhpc",
+    "clang",
+    "gcc",
+)  # specific families before the general ones
 
 
 # Code for one length of SVE vectors is wrong on a CPU with another, and HWCAP does not tell the length.
@@ -17,23 +25,23 @@ VECTOR_LENGTH = "-msve-vector-bits="
 
 
 class CompilerFamily(NamedTuple):
-    """What is known of a family of compilers, from ``data/compilers``."""
+    """Properties of a family of compilers, from ``data/compilers``."""
 
     name: str
     facts: Mapping[str, Any]
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of flags, empty when the family has none."""
+        """Return a list of flags, empty if the family has none."""
         return tuple(str(word) for word in self.facts.get(key, ()))
 
     @property
     def module_output(self) -> str:
-        """The flag before the directory in which Fortran modules are written."""
+        """Option before the directory of Fortran modules."""
         return str(self.facts.get("module_output", "-J"))
 
 
 class Identity(NamedTuple):
-    """A compiler as it introduced itself."""
+    """Identity of a compiler according to its own output."""
 
     family: str
     version: str
@@ -41,34 +49,34 @@ class Identity(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name and version, as recorded in what it builds."""
+        """Name and version, as recorded in objects."""
         return f"{self.family} {self.version}"
 
 
 def families() -> dict[str, CompilerFamily]:
-    """Every family that has a file, the special ones before the general ones they descend from."""
+    """Return all families, derived ones before the general ones."""
     stems = set(packaged_names("build/data/compilers"))
     ordered = [name for name in _ORDER if name in stems] + sorted(stems.difference(_ORDER))
     return {name: family(name) for name in ordered}
 
 
 def family(name: str) -> CompilerFamily:
-    """One family: a compilation needs no other."""
+    """Return a family without reading the others."""
     return CompilerFamily(name, packaged_table(f"build/data/compilers/{name}"))
 
 
 def recognise(banner: str, machine: str) -> Identity | None:
-    """The compiler behind what ``--version`` printed, None for one nobody has described."""
+    """Return the compiler that printed a banner, None if it is unknown."""
     for name, family in families().items():
         for pattern in family.facts["recognise"]:
-            found = re.search(pattern, banner, re.MULTILINE)
-            if found:
-                return Identity(name, found["version"].rstrip("."), machine)
+            match = re.search(pattern, banner, re.MULTILINE)
+            if match:
+                return Identity(name, match["version"].rstrip("."), machine)
     return None
 
 
 def target_flags(identity: Identity, target: str) -> tuple[str, ...]:
-    """How this compiler is told to build for a target, by archspec; an error names what would know it."""
+    """Return the compiler's flags for a target, by archspec. Raises MpiricError with alternatives."""
     import archspec.cpu
 
     facts = family(identity.family).facts
@@ -99,11 +107,13 @@ def _reason(refusal: str) -> str:
 
 
 def _who_can(compiler: str, target: str) -> str:
-    """Which version of the compiler, or which nearby target, would do."""
+    """Return versions of the compiler or a similar target that would work."""
     import archspec.cpu
 
     entry = archspec.cpu.TARGETS[target]
-    versions = [str(known.get("versions", "")) for known in entry.compilers.get(compiler, [])]
+    versions = [
+        str(compiler_entry.get("versions", "")) for compiler_entry in entry.compilers.get(compiler, [])
+    ]
     near = [str(a) for a in entry.ancestors if a.compilers.get(compiler)]
     near.sort(key=lambda name: -len(generic_features(name)))
     able = f"{compiler} versions that can: {', '.join(versions)}; " if versions else ""
@@ -111,5 +121,5 @@ def _who_can(compiler: str, target: str) -> str:
 
 
 def predefined_macros(output: str) -> tuple[str, ...]:
-    """Names of the macros in what ``-dM -E`` prints."""
+    """Return the names of the macros in the output of ``-dM -E``."""
     return tuple(re.findall(r"^#define (\w+)", output, re.MULTILINE))

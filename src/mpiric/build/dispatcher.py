@@ -1,4 +1,4 @@
-"""Compiling the dispatcher with an executable's own tables."""
+"""Compilation of the dispatcher with the tables of an executable."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ from mpiric.build.targets import features
 from mpiric.host.packaged import packaged_directory
 from mpiric.model.errors import NotFoundError
 
-# General registers only: it runs while arguments of other functions are in the vector registers.
+# General registers only: vector registers hold arguments of other functions when it runs.
 _FLAGS = ("-x", "c", "-std=gnu11", "-O2", "-g0", "-w", "-fPIE", "-ffreestanding", "-fno-builtin",
           "-fno-stack-protector", "-fno-lto", "-fno-asynchronous-unwind-tables",
           "-mgeneral-regs-only")  # fmt: skip
@@ -18,8 +18,8 @@ _SPEAK_GNU = {"gcc", "clang", "oneapi", "aocc", "cray"}
 
 
 def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> Path:
-    """The object with tables, trampolines and dispatcher."""
-    text, made = scratch / "mpiric.c", scratch / "mpiric.o"
+    """Compile the object with tables, trampolines and dispatcher."""
+    text, object_file = scratch / "mpiric.c", scratch / "mpiric.o"
     text.write_text(source(plan, features(plan.machine)))
     extra = _X86_64 if plan.machine == "x86_64" else ()
     candidates = [driver.command] if driver.identity.family in _SPEAK_GNU else []
@@ -28,11 +28,11 @@ def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> P
     complaint = ""
     for command in candidates:
         done = driver.toolchain.run(
-            [*command, *_FLAGS, *extra, f"-I{headers}", "-c", str(text), "-o", str(made)]
+            [*command, *_FLAGS, *extra, f"-I{headers}", "-c", str(text), "-o", str(object_file)]
         )
         if done.status == 0:
-            return made
+            return object_file
         complaint = complaint or done.words.strip()
     raise NotFoundError(
-        f"no C compiler here compiles the dispatcher: {complaint or 'there is none'}", hint="install gcc"
+        f"cannot compile the dispatcher: {complaint or 'there is not any C compiler'}", hint="install gcc"
     )

@@ -1,7 +1,7 @@
-"""A compiler as this room uses it: its command, what it is, and what each target means to it.
+"""Compiler driver: command, identity, and meaning of targets.
 
-What a compiler says about itself is kept in the user's cache directory, for a configure script asks
-thousands of times.
+Answers of a compiler are cached in the user's cache directory, because a configure script calls it thousands
+of times.
 """
 
 import json
@@ -34,7 +34,7 @@ _FORMAT = 6
 
 
 class Target(NamedTuple):
-    """One target as a compiler builds it."""
+    """Target of a specific compiler."""
 
     name: str
     flags: tuple[str, ...]
@@ -42,7 +42,7 @@ class Target(NamedTuple):
 
 
 class Driver:
-    """A compiler command (``gcc``, ``ccache g++``, ``mpicc``), asked once and remembered."""
+    """Compiler command (``gcc``, ``ccache g++``, ``mpicc``); its answers are cached."""
 
     def __init__(self, command: Sequence[str], toolchain: Toolchain) -> None:
         self.command = tuple(command)
@@ -50,57 +50,57 @@ class Driver:
         if which(self.command[0], toolchain.environ.get("PATH")) is None:
             raise NotFoundError(
                 f"the compiler '{self.command[0]}' is not on PATH",
-                hint="name one with MPIRIC_CC, MPIRIC_CXX, MPIRIC_FC or --compiler",
+                hint="select one with MPIRIC_CC, MPIRIC_CXX, MPIRIC_FC or --compiler",
             )
 
     @cached_property
     def identity(self) -> Identity:
-        """Family, version and the architecture it builds for."""
+        """Family, version and architecture."""
         known = self._remember("identity", self._ask_identity)
         return Identity(str(known["family"]), str(known["version"]), str(known["machine"]))
 
     @property
     def family(self) -> CompilerFamily:
-        """The family that the compiler belongs to."""
+        """Family of the compiler."""
         return family(self.identity.family)
 
     def target(self, name: str, no_fma: bool = False) -> Target:  # noqa: FBT001, FBT002
-        """Flags and needed features of a target; an error when compiler or assembler cannot build it."""
+        """Return flags and needed features of a target. Raises MpiricError if it cannot be built."""
         known = self._remember(f"target {name}", lambda: self._ask_target(name))
         extra = self.family.words("no_fma") if no_fma else ()
         return Target(name, (*_strings(known["flags"]), *extra), _strings(known["needs"]))
 
     def name_of(self, word: str, machine: str) -> str:
-        """What `canonical` says, remembered: to read archspec takes longer than to compile a small file."""
+        """Return the cached `canonical`; reading archspec takes longer than compiling a small file."""
         if not word.replace("_", "").replace("-", "").isalnum():
             return canonical(word, machine)
         known = self._remember(f"name {word}", lambda: {"name": canonical(word, machine)})
         return str(known["name"])
 
     def program(self, name: str) -> str:
-        """The tool of that name that belongs to this compiler: ``ld``, ``objcopy``."""
+        """Return the path of a tool of this compiler, such as ``ld`` or ``objcopy``."""
         known = self._remember(f"program {name}", lambda: {"path": self._ask_program(name)})
         return str(known["path"])
 
     def _ask_program(self, name: str) -> str:
         printed = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).printed.strip()
-        found = which(printed) if printed else None
-        if found is None and self.identity.machine != os.uname().machine:
-            found = which(f"{self.identity.machine}-linux-gnu-{name}")
-        found = found or which(name)
-        if found is None:
+        program = which(printed) if printed else None
+        if program is None and self.identity.machine != os.uname().machine:
+            program = which(f"{self.identity.machine}-linux-gnu-{name}")
+        program = program or which(name)
+        if program is None:
             raise NotFoundError(
-                f"'{name}' is not there", hint="install the GNU binutils (apt-get install binutils)"
+                f"'{name}' is missing", hint="install the GNU binutils (apt-get install binutils)"
             )
-        return found
+        return program
 
     def _ask_identity(self) -> dict[str, object]:
-        """Banner first, then an empty file: the architecture is what the compiler really writes."""
+        """Identify by the banner, and the architecture by compiling an empty file."""
         with Scratch() as scratch:
-            source, made = f"{scratch}/empty.c", f"{scratch}/empty.o"
+            source, object_file = f"{scratch}/empty.c", f"{scratch}/empty.o"
             _write(source, "")
-            self.toolchain.run([*self.command, "-x", "c", "-c", source, "-o", made])
-            head = _head(made)
+            self.toolchain.run([*self.command, "-x", "c", "-c", source, "-o", object_file])
+            head = _head(object_file)
         machine = MACHINES.get(int.from_bytes(head[18:20], "little"), "") if head else os.uname().machine
         if machine not in BASELINE:
             raise MpiricError(
@@ -108,12 +108,12 @@ class Driver:
             )
         for question in ("--version", "-V", "-v"):
             answer = self.toolchain.run([*self.command, question])
-            found = recognise(answer.printed + answer.words, machine)
-            if found:
-                return found._asdict()
+            identity = recognise(answer.printed + answer.words, machine)
+            if identity:
+                return identity._asdict()
         raise MpiricError(
             f"'{' '.join(self.command)}' is not a compiler that mpiric knows",
-            hint="known are: " + ", ".join(sorted(families())),
+            hint="known compilers: " + ", ".join(sorted(families())),
         )
 
     def _ask_target(self, name: str) -> dict[str, object]:
@@ -126,11 +126,11 @@ class Driver:
             )
             words = ["-x", "c", "-O2", "-c", source, "-o", f"{scratch}/probe.o"]
             tried = self.toolchain.run([*self.command, *flags, *words])
-            if tried.status != 0 and "cc1" not in tried.words:  # a Fortran-only driver cannot be asked in C
+            if tried.status != 0 and "cc1" not in tried.words:  # a Fortran-only driver cannot compile C
                 reason = (tried.words.strip().splitlines() or ["no reason given"])[0]
                 raise MpiricError(
                     f"{self.identity.label} or its assembler cannot build for {name}: {reason}",
-                    hint="leave the target out, or take newer binutils and compiler",
+                    hint="omit the target, or use newer binutils and compiler",
                 )
             defined = self.toolchain.run([*self.command, *flags, "-x", "c", "-dM", "-E", source])
         macros = predefined_macros(defined.printed)
@@ -138,13 +138,13 @@ class Driver:
         return {"flags": list(flags), "needs": list(needs)}
 
     def _remember(self, question: str, ask: Callable[[], Mapping[str, object]]) -> Mapping[str, object]:
-        """The answer kept from before, if it was kept for just this compiler."""
+        """Return the cached answer if it belongs to exactly this compiler."""
         path = f"{self._cache}/{question.replace(' ', '-')}.json" if self._cache else ""
         with suppress(ValueError, KeyError, TypeError):
-            known = json.loads(cache.read(path) or "{}")
-            if known["of"] == self._state:
-                kept: Mapping[str, object] = known["answer"]
-                return kept
+            entry = json.loads(cache.read(path) or "{}")
+            if entry["of"] == self._state:
+                answer: Mapping[str, object] = entry["answer"]
+                return answer
         answer = ask()
         if path:
             cache.write(path, json.dumps({"of": self._state, "answer": answer}))
@@ -152,16 +152,16 @@ class Driver:
 
     @cached_property
     def witnesses(self) -> tuple[Witness, ...]:
-        """The programs behind the command, as they are: another one answers differently."""
+        """Return the programs behind the command with their state; a changed program invalidates answers."""
         environ = self.toolchain.environ
         underlying = [environ[name].split()[0] for name in _WRAPPED if environ.get(name, "").strip()]
         names = dict.fromkeys([*self.command, *underlying, "cc", "gcc", "as", "ld"])
         paths = ((name, which(name, environ.get("PATH"))) for name in names)
-        return tuple(found for name, path in paths if path and (found := witness(name, path)))
+        return tuple(state for name, path in paths if path and (state := witness(name, path)))
 
     @cached_property
     def _state(self) -> str:
-        """What differs for another compiler, another version of it or another wrapped one."""
+        """Return a key of compiler, version and wrapped compiler."""
         wrapped = [self.toolchain.environ.get(name, "") for name in _WRAPPED]
         return json.dumps([_FORMAT, self.command, wrapped, self.witnesses])
 
@@ -176,7 +176,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a file, none where it is not there."""
+    """Return the first bytes of a file, empty if it is missing."""
     try:
         with open(path, "rb") as file:
             return file.read(20)

@@ -1,4 +1,4 @@
-"""Changing relocatable object files: sections renamed and added, symbols renamed, split and added.
+"""Editor of relocatable object files: rename and add sections; rename, split and add symbols.
 
 Bytes that stay keep their offset; what grows is written behind them with a new section table. Symbols are
 only changed in place or appended, so no relocation has to be renumbered.
@@ -23,7 +23,7 @@ _MAX_SECTIONS = 0xFF00
 
 
 class ObjectEditor:
-    """One object file being changed; `finish` gives the new file."""
+    """Object file under change; `finish` returns the new file."""
 
     def __init__(self, elf: ElfFile) -> None:
         self.elf = elf
@@ -41,13 +41,16 @@ class ObjectEditor:
         table = elf.sections[self._symbols_at]
         self._symbols = bytearray(elf.contents(table)) if self._symbols_at else bytearray()
         self._strings_at = table.link if self._symbols_at else 0
-        own = self._strings_at != self._names_at  # Clang keeps the names of sections and symbols in one table
-        self._strings = bytearray(elf.contents(elf.sections[self._strings_at])) if own else self._names
+        # Clang keeps the names of sections and symbols in one table.
+        has_two_tables = self._strings_at != self._names_at
+        self._strings = (
+            bytearray(elf.contents(elf.sections[self._strings_at])) if has_two_tables else self._names
+        )
         self._extension = next((s for s in elf.sections if s.kind == SHT_SYMTAB_SHNDX), None)
         self._wide = bytearray(elf.contents(self._extension)) if self._extension else bytearray()
 
     def rename_section(self, index: int, name: str, kind: int | None = None) -> None:
-        """Give a section another name, and another type where one is given."""
+        """Rename a section, and optionally change its type."""
         self._headers[index][0] = self._name(name)
         if kind is not None:
             self._headers[index][1] = kind
@@ -58,7 +61,7 @@ class ObjectEditor:
         self._appended.append((len(self._headers) - 1, contents))
 
     def resize_section(self, index: int, size_bytes: int) -> None:
-        """Change the size of a section without bytes in the file; never below one given before."""
+        """Increase the size of a section without bytes in the file."""
         grown = self._sizes.get(index, 0)
         self._sizes[index] = self._headers[index][5] = max(size_bytes, grown)
 
@@ -67,31 +70,31 @@ class ObjectEditor:
         self._headers[index][8] = max(alignment, self._headers[index][8])
 
     def replace_contents(self, index: int, contents: bytes) -> None:
-        """Replace the bytes of a section by others of the same length."""
+        """Replace the bytes of a section with others of the same length."""
         self._replaced[index] = contents
 
     def contents(self, index: int) -> bytes:
-        """The bytes of a section as they are now."""
+        """Return the current bytes of a section."""
         return self._replaced.get(index) or self.elf.contents(self.elf.sections[index])
 
     def add_undefined(self, name: str) -> int:
-        """Append a global symbol that another file defines; its index."""
+        """Append an undefined global symbol and return its index."""
         self._symbols += SYMBOL.pack(self._string(name), STB_GLOBAL << 4, _HIDDEN, 0, 0, 0)
         if self._extension:
             self._wide += struct.pack("<I", 0)
         return len(self._symbols) // SYMBOL.size - 1
 
     def rebind(self, symbol: Symbol, binding: int) -> None:
-        """Change a symbol's binding among those that are not local."""
+        """Change the binding of a global symbol."""
         info = (binding << 4) | symbol.kind
         self._symbols[symbol.number * SYMBOL.size + 4] = info
 
     def rename(self, symbol: Symbol, name: str) -> None:
-        """Change a symbol's name."""
+        """Rename a symbol."""
         struct.pack_into("<I", self._symbols, symbol.number * SYMBOL.size, self._string(name))
 
     def forget_definition(self, symbol: Symbol) -> None:
-        """Make every use of the symbol a use of one defined elsewhere; what it named stays where it is."""
+        """Redirect all uses of the symbol to an undefined symbol; its definition remains in place."""
         at = symbol.number * SYMBOL.size
         binding = STB_GLOBAL << 4
         struct.pack_into("<BBHQ", self._symbols, at + 4, binding | (symbol.kind & 15), 0, 0, 0)
@@ -108,7 +111,7 @@ class ObjectEditor:
             self._wide += struct.pack("<I", section if short == SHN_XINDEX else 0)
 
     def finish(self) -> bytes:
-        """The changed file."""
+        """Return the changed file."""
         out = bytearray(self.elf.data)
         for index, contents in self._replaced.items():
             offset = self.elf.sections[index].offset

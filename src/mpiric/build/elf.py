@@ -1,4 +1,4 @@
-"""Reading 64-bit little-endian ELF files: sections and symbols, without a copy of the file.
+"""Reader of 64-bit little-endian ELF files: sections and symbols, without a copy of the file.
 
 pyelftools builds an object per entry; a link looks at every symbol of every object, so this reader keeps to
 ``struct``.
@@ -26,7 +26,7 @@ RELA = struct.Struct("<QQq")
 
 
 class Section(NamedTuple):
-    """One entry of the section table."""
+    """Entry of the section table."""
 
     number: int
     name: str
@@ -42,7 +42,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """One entry of a symbol table; ``section`` is resolved through the extension table when it is large."""
+    """Entry of a symbol table; large ``section`` numbers are resolved through the extension table."""
 
     number: int
     name: str
@@ -55,17 +55,17 @@ class Symbol(NamedTuple):
 
     @property
     def is_defined(self) -> bool:
-        """Whether this file defines it; COMMON counts."""
+        """Check whether this file defines the symbol; COMMON counts."""
         return self.section != SHN_UNDEF
 
     @property
     def is_global(self) -> bool:
-        """Whether other files can see it."""
+        """Check whether other files can see the symbol."""
         return self.binding != STB_LOCAL
 
 
 class ElfFile:
-    """One ELF file in memory."""
+    """ELF file in memory."""
 
     def __init__(self, data: bytes) -> None:
         if data[:6] != MAGIC:
@@ -76,7 +76,7 @@ class ElfFile:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Every section, in the order of the table."""
+        """Sections in the order of the table."""
         if not self.section_table_offset:
             return ()
         count, names_at = struct.unpack_from("<HH", self.data, 60)
@@ -89,38 +89,38 @@ class ElfFile:
         return tuple(Section(i, self._text(names + entry[0]), *entry[1:]) for i, entry in enumerate(raw))
 
     def section(self, name: str) -> Section | None:
-        """The first section of that name."""
+        """Return the first section with a name."""
         return next((section for section in self.sections if section.name == name), None)
 
     def contents(self, section: Section) -> bytes:
-        """The bytes of a section; zeros for one without bytes in the file."""
+        """Return the bytes of a section; zeros for a section without bytes in the file."""
         if section.kind == SHT_NOBITS:
             return bytes(section.size_bytes)
         return self.data[section.offset : section.offset + section.size_bytes]
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbol table, the empty first entry included."""
+        """Symbol table including the empty first entry."""
         return tuple(self._symbols_of(SHT_SYMTAB))
 
     @cached_property
     def dynamic_symbols(self) -> tuple[Symbol, ...]:
-        """What the file shows to other files at run time."""
+        """Symbols visible to other files at run time."""
         return tuple(self._symbols_of(SHT_DYNSYM))
 
     @property
     def defined_names(self) -> set[str]:
-        """Names this object offers to others."""
+        """Names that this object defines for others."""
         return {s.name for s in self.symbols if s.is_global and s.is_defined}
 
     @property
     def needed_names(self) -> set[str]:
-        """Names this object wants from others."""
+        """Names that this object needs from others."""
         return {s.name for s in self.symbols if s.is_global and not s.is_defined and s.name}
 
     @property
     def has_lto(self) -> bool:
-        """Whether it holds GCC's intermediate code."""
+        """Check whether the file contains GCC's intermediate code."""
         return any(section.name.startswith(".gnu.lto_") for section in self.sections)
 
     def _symbols_of(self, kind: int) -> Iterator[Symbol]:
@@ -145,5 +145,5 @@ class ElfFile:
 
 
 def is_elf(data: bytes) -> bool:
-    """Whether these bytes begin a file this room can read."""
+    """Check whether these are the first bytes of a supported file."""
     return data[:6] == MAGIC

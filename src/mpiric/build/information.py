@@ -1,4 +1,4 @@
-"""What a fat executable says about itself: written into it at the link, read by `mpiric inspect`."""
+"""Description of variants in a fat executable, written by the link and read by `mpiric inspect`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ def describe(
     made_for: Mapping[str, Sequence[str]],
     baseline: str,
 ) -> dict[str, object]:
-    """Variants in the order in which a CPU tries them, and how each was made."""
+    """Return the variants in order of preference, with the compilers and flags of each."""
     rows = []
     for variant in variants:
-        made = Counter((o.compiler, o.flags) for o in origins.get(variant.target, ()))
-        common = made.most_common()
+        builds = Counter((o.compiler, o.flags) for o in origins.get(variant.target, ()))
+        common = builds.most_common()
         rows.append(
             {
                 "target": variant.target,
@@ -33,7 +33,7 @@ def describe(
                 "compiler": ", ".join(sorted({compiler for (compiler, _), _ in common})),
                 "flags": common[0][0][1] if common else "",
                 "other_flags": sorted({flags for (_, flags), _ in common[1:]})[:20],
-                "files": sum(made.values()),
+                "files": sum(builds.values()),
                 "needs": list(needs.get(variant.target, ())),
                 "made_for": list(made_for.get(variant.target, ())),
             }
@@ -42,7 +42,7 @@ def describe(
 
 
 def _check(info: Any) -> None:
-    """Raise ValueError for a description that no linker wrote."""
+    """Raise ValueError for an invalid description."""
     texts, lists = ("target", "compiler", "flags"), ("needs", "other_flags", "made_for")
     if not isinstance(info, dict) or not isinstance(info.get("baseline"), str):
         raise ValueError("the description of the variants is damaged")
@@ -57,7 +57,7 @@ def _check(info: Any) -> None:
 
 
 def read(data: bytes) -> dict[str, Any] | None:
-    """What a program says about itself, None for one that was not linked by mpiric."""
+    """Return the description in a program, None if it was not linked by mpiric."""
     if not is_elf(data) or INFO_SECTION.encode() not in data:
         return None
     elf = ElfFile(data)

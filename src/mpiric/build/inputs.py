@@ -1,4 +1,4 @@
-"""The linker's inputs on a command line: which word names which file; words rewritten for another link."""
+"""Linker inputs on a command line: files of words, and replacement of words for another link."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -6,52 +6,52 @@ from pathlib import Path
 
 from mpiric.build.command import Command
 
-Rewrite = Callable[[str], Sequence[str]]  # one linker input word → what stands in its place
+Rewrite = Callable[[str], Sequence[str]]  # linker input → its replacements
 
 
 def linker_words(words: Sequence[str]) -> list[str]:
-    """What the compiler hands to the linker as it is: ``-Wl,a,b`` and ``-Xlinker a``."""
-    found: list[str] = []
+    """Return the words that the compiler passes to the linker: ``-Wl,a,b`` and ``-Xlinker a``."""
+    passed: list[str] = []
     for at, word in enumerate(words):
         if word.startswith("-Wl,"):
-            found.extend(word[4:].split(","))
+            passed.extend(word[4:].split(","))
         elif at and words[at - 1] == "-Xlinker":
-            found.append(word)
-    return found
+            passed.append(word)
+    return passed
 
 
 def wrapped_symbols(words: Sequence[str]) -> list[str]:
-    """Symbols given to the linker's ``--wrap``."""
+    """Return the symbols of the linker's ``--wrap``."""
     handed = linker_words(words)
-    found: list[str] = []
+    wrapped: list[str] = []
     for at, word in enumerate(handed):
         name, equals, value = word.lstrip("-").partition("=")
         if word.startswith("-") and name == "wrap":
-            found.append(value if equals else handed[at + 1] if at + 1 < len(handed) else "")
-    return [name for name in found if name]
+            wrapped.append(value if equals else handed[at + 1] if at + 1 < len(handed) else "")
+    return [name for name in wrapped if name]
 
 
 def without_wrap(words: Sequence[str]) -> list[str]:
-    """The words without ``--wrap``: it was applied to the variants already."""
-    kept: list[str] = []
+    """Return the words without ``--wrap``, which has been applied to the variants already."""
+    remaining: list[str] = []
     for word in words:
         if not word.startswith("-Wl,"):
-            kept.append(word)
+            remaining.append(word)
             continue
         parts = word[4:].split(",")
-        left = [
+        parts = [
             part
             for at, part in enumerate(parts)
             if part.lstrip("-").partition("=")[0] != "wrap"
             and not (at and parts[at - 1].lstrip("-") == "wrap")
         ]
-        if left:
-            kept.append("-Wl," + ",".join(left))
-    return kept
+        if parts:
+            remaining.append("-Wl," + ",".join(parts))
+    return remaining
 
 
 def rewritten(command: Command, rewrite: Rewrite) -> list[str]:
-    """All words, the linker's inputs put through ``rewrite``; an emptied ``-Wl,`` disappears."""
+    """Apply ``rewrite`` to the linker inputs among the words; an empty ``-Wl,`` is dropped."""
     inputs = set(command.inputs)
     out: list[str] = []
     for at, word in enumerate(command.words):
@@ -60,7 +60,7 @@ def rewritten(command: Command, rewrite: Rewrite) -> list[str]:
         elif word.startswith("-Wl,"):
             parts = [new for part in word[4:].split(",") for new in rewrite(part)]
             out.extend(["-Wl," + ",".join(parts)] if parts else [])
-        elif at in command.values:  # after -Xlinker or -l
+        elif at in command.values:  # value of -Xlinker or -l
             flag = out.pop()
             if flag == "-l":
                 out.extend(rewrite(f"-l{word}"))
@@ -73,18 +73,18 @@ def rewritten(command: Command, rewrite: Rewrite) -> list[str]:
 
 @dataclass(frozen=True)
 class FileWords:
-    """Recognises the words that name some files: by path, or by ``-l`` for archives."""
+    """Recogniser of words that refer to certain files, by path or (archives) by ``-l``."""
 
     root: Path
-    files: frozenset[Path]  # resolved
+    files: frozenset[Path]  # resolved paths
 
     @classmethod
     def of(cls, root: Path, files: Iterable[Path]) -> "FileWords":
-        """Recognise these files, given relative to ``root`` or absolute."""
+        """Create a recogniser of these files, relative to ``root`` or absolute."""
         return cls(root, frozenset((root / path).resolve() for path in files))
 
     def file_of(self, word: str) -> Path | None:
-        """The file a word names, None when it names none of these."""
+        """Return the file that a word refers to, None if it is not among these."""
         if word.startswith("-l"):
             name = word[3:] if word.startswith("-l:") else f"lib{word[2:]}.a"
             return next((path for path in sorted(self.files) if path.name == name), None)

@@ -1,4 +1,4 @@
-"""What is in an executable: variants, code actually there, and which CPU would take which variant."""
+"""Inspection of executables: variants, used instruction sets, and the choice of CPUs."""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from mpiric.host.toolchain import Toolchain, which
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 
 _LARGEST_BYTES = 4 << 30
-# What the readers of ELF tables and of descriptions in them raise for a damaged file.
+# Exceptions of the ELF and description readers for damaged files.
 _DAMAGE = (ValueError, TypeError, LookupError, struct.error, MemoryError, OverflowError, RecursionError)
 _GENERATIONS = {
     "x86_64": ("nehalem", "sandybridge", "haswell", "skylake_avx512", "icelake", "sapphirerapids", "zen",
                "zen2", "zen3", "zen4", "zen5"),
     "aarch64": ("cortex_a72", "thunderx2", "neoverse_n1", "a64fx", "neoverse_v1", "neoverse_v2"),
 }  # fmt: skip
-# What compilers use and archspec leaves out of its lists, because every CPU of the family has it.
+# Features missing in archspec's lists because all CPUs of the family have them.
 _UNLISTED = {
     "x86_64": frozenset({"fxsr", "lahf_lm", "prefetchw", "fsgsbase"}),
     "aarch64": frozenset({"fp", "asimd"}),
@@ -42,51 +42,51 @@ _LADDER = ("sse4_2", "avx", "avx2", "avx512f")  # widths of vectors, each a step
 
 @dataclass(frozen=True)
 class VariantInfo:
-    """One variant as the executable describes it, and what its code really uses."""
+    """Variant according to the executable's description, with the features that its code uses."""
 
     target: str
     bytes: int
     compiler: str
     flags: str
     other_flags: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()  # CPU features its code cannot run without
+    needs: tuple[str, ...] = ()  # CPU features that its code requires
     made_for: tuple[str, ...] = ()  # CPU features of its target
     instruction_sets: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """One ELF file looked into."""
+    """Inspected ELF file."""
 
     path: str
     machine: str
-    variants: tuple[VariantInfo, ...]  # in the order in which a CPU tries them, the baseline last
+    variants: tuple[VariantInfo, ...]  # variants in order of preference, baseline last
     baseline: str
-    only: str  # the one target an extracted executable holds
-    instruction_sets: Mapping[str, int]  # of the whole file
+    only: str  # target of an extracted executable
+    instruction_sets: Mapping[str, int]  # set → number of instructions in the file
     warnings: tuple[str, ...] = ()
-    is_object: bool = False  # still to be linked: what its code needs of a CPU is known after that
+    is_object: bool = False  # not linked yet: required CPU features are unknown
 
     def chosen_by(self, features: frozenset[str]) -> str:
-        """The variant that a CPU with these features takes, "" when none can run."""
+        """Return the variant for a CPU with these features, "" if none can run."""
         have = features | _UNLISTED[self.machine]
         offered = [v for v in self.variants if not self.only or v.target == self.only]
         return best_for(have, [Offer(v.target, v.needs, v.made_for) for v in offered])
 
     def chosen_by_all(self, machines: Iterable[frozenset[str]]) -> str:
-        """The best variant that every one of these CPUs can run, "" when there is none."""
+        """Return the best variant that all of these CPUs can run, "" if there is none."""
         cpus = list(machines)
         return self.chosen_by(frozenset.intersection(*cpus)) if cpus else ""
 
     def by_generation(self) -> dict[str, str]:
-        """CPU generation → the variant it takes."""
+        """Return CPU generation → variant."""
         return {name: self.chosen_by(generic_features(name)) for name in _GENERATIONS[self.machine]}
 
 
 def inspect_file(
     path: Path, toolchain: Toolchain, watch: Callable[[str], None] = lambda _: None
 ) -> Inspection:
-    """Look into an ELF file; an error in one sentence for anything else. ``watch`` hears what goes on."""
+    """Inspect an ELF file. Raises MpiricError for other files. ``watch`` receives progress."""
     data = read_executable(path)
     if not is_elf(data):
         raise MismatchError(
@@ -114,7 +114,7 @@ def inspect_file(
 
 
 def read_executable(path: Path) -> bytes:
-    """Contents of an executable, library or object. Raises MpiricError unless it is a regular file."""
+    """Read an executable, library or object. Raises MpiricError unless it is a regular file."""
     return read_bounded(path, "executable", _LARGEST_BYTES, "give the path of an executable")
 
 
@@ -131,33 +131,30 @@ def reading_elf(path: Path) -> Iterator[None]:
 
 
 def carried(data: bytes) -> tuple[VariantInfo, ...]:
-    """The variants of an object that is still to be linked."""
-    found: dict[str, VariantInfo] = {}
+    """Return the variants of an object that is not linked yet."""
+    variants: dict[str, VariantInfo] = {}
     for origin, inner in payloads(data):
         code = sum(s.size_bytes for s in ElfFile(inner or data).sections if s.flags & SHF_EXEC)
-        before = found[origin.target].bytes if origin.target in found else 0
-        found[origin.target] = VariantInfo(
+        before = variants[origin.target].bytes if origin.target in variants else 0
+        variants[origin.target] = VariantInfo(
             origin.target, before + code, origin.compiler, origin.flags, made_for=origin.needs
         )
-    return tuple(found[name] for name in in_order({name: v.made_for for name, v in found.items()}))
+    return tuple(variants[name] for name in in_order({name: v.made_for for name, v in variants.items()}))
 
 
 def gaps(variants: Sequence[VariantInfo], machine: str) -> tuple[str, ...]:
-    """Generations that fall two steps or more below what they could do, though better variants exist.
-
-    Only AVX2 over plain SSE, for example: a machine with AVX then runs plain SSE.
-    """
+    """Return generations two or more vector widths below their potential although better variants exist."""
     if machine != "x86_64" or len(variants) < 2:
         return ()
-    found = []
+    losing = []
     for generation, instead in (("sandybridge", "sandybridge or x86_64_v2"), ("haswell", "x86_64_v3")):
         features = generic_features(generation) | _UNLISTED[machine]
-        taken = next((v for v in variants if features.issuperset(v.needs)), variants[-1])
-        if _step(features) - _step(taken.needs) >= 2 and any(
+        chosen = next((v for v in variants if features.issuperset(v.needs)), variants[-1])
+        if _step(features) - _step(chosen.needs) >= 2 and any(
             _step(v.needs) > _step(features) for v in variants
         ):
-            found.append(f"a CPU like {generation} falls to {taken.target}: add the target {instead}")
-    return tuple(found)
+            losing.append(f"a CPU like {generation} falls to {chosen.target}: add the target {instead}")
+    return tuple(losing)
 
 
 def _step(features: Iterable[str]) -> int:
@@ -166,7 +163,7 @@ def _step(features: Iterable[str]) -> int:
 
 
 def rounding_differs(variants: Sequence[VariantInfo], words: Sequence[str]) -> bool:
-    """Whether variants may differ in the last bits: fused multiply-add in some, or reordered sums in all."""
+    """Check whether variants may differ in rounding: fused multiply-add in some, or reordered sums."""
     if len(variants) < 2:
         return False
     flags = " ".join(" ".join((v.flags, *v.other_flags)) for v in variants).split()
@@ -191,7 +188,7 @@ def _variant(row: Mapping[str, Any], sets: Mapping[str, Mapping[str, int]]) -> V
 def _sections(
     path: Path, elf: ElfFile, machine: str, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> dict[str, dict[str, int]]:
-    """Instruction sets per executable section."""
+    """Return instruction sets per executable section."""
     names = [s.name for s in elf.sections if s.flags & SHF_EXEC and s.size_bytes]
     tool = "objdump" if machine == "x86_64" else f"{machine}-linux-gnu-objdump"
     if which(tool, toolchain.environ.get("PATH")) is None:
@@ -207,14 +204,14 @@ def _sections(
 
 
 def features_here(machine: str) -> frozenset[str]:
-    """Features of the CPU of this machine, empty when it is of another architecture."""
+    """Return the features of this machine's CPU, empty for another architecture."""
     import archspec.cpu
     from archspec.cpu.detect import detected_info
 
     host = archspec.cpu.host()
     if str(host.family) != machine:
         return frozenset()
-    # The first are under archspec's names, the second are all.
+    # The first list has archspec's names, the second one is complete.
     return frozenset(host.features | detected_info().features)
 
 
@@ -229,16 +226,18 @@ def extract(data: bytes, target: str) -> bytes:
     elf = ElfFile(data)
     machine = MACHINES[elf.machine]
     names = [row["target"] for row in info["variants"]]
-    wanted = target if target in names else canonical(target, machine)
-    if wanted not in names:
-        raise MpiricError(f"there is no variant {wanted} in it", hint="it holds: " + ", ".join(names))
+    requested = target if target in names else canonical(target, machine)
+    if requested not in names:
+        raise MpiricError(
+            f"the file does not contain a variant {requested}", hint="it holds: " + ", ".join(names)
+        )
     out = bytearray(data)
     for name in names:
         section = elf.section(f".mpiric.text.{symbol_word(name)}")
-        if section and name != wanted:
+        if section and name != requested:
             out[section.offset : section.offset + section.size_bytes] = bytes(section.size_bytes)
     only = elf.section(".mpiric.only")
     if only is None:
         raise MismatchError("the executable has lost the variable in which a choice is fixed")
-    out[only.offset : only.offset + only.size_bytes] = wanted.encode().ljust(only.size_bytes, b"\0")
+    out[only.offset : only.offset + only.size_bytes] = requested.encode().ljust(only.size_bytes, b"\0")
     return bytes(out)

@@ -1,4 +1,4 @@
-"""Objects and libraries → one ordinary executable that holds every variant.
+"""Link of objects and libraries into an ordinary executable with all variants.
 
 1. Link plainly, and let the linker tell which objects, members and libraries that takes and what it exports.
 2. Per variant: take its objects out, link them into one object (``ld -r``), make its names its own.
@@ -31,7 +31,7 @@ from mpiric.model.errors import MpiricError
 
 @dataclass
 class FatLink:
-    """One link in progress."""
+    """Link in progress."""
 
     driver: Driver
     command: Command
@@ -40,23 +40,23 @@ class FatLink:
     trace: Trace
     plain: ElfFile
     origins: Mapping[str, Sequence[Origin]]
-    needs: Mapping[str, Sequence[str]]  # what the compiler was told of each target
-    inside: list[Loaded]  # linked into every variant
-    outside: list[Loaded]  # plain objects of which one copy serves all
+    needs: Mapping[str, Sequence[str]]  # target → CPU features the compiler may use
+    inside: list[Loaded]  # objects linked into every variant
+    outside: list[Loaded]  # plain objects with one copy for all variants
 
     @property
     def baseline(self) -> str:
-        """The target every CPU runs."""
+        """Target that every CPU runs."""
         return BASELINE[self.driver.identity.machine]
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Every other target, the most demanding first."""
+        """Other targets, most demanding first."""
         return tuple(t for t in in_order(self.needs) if t != self.baseline)
 
 
 def link(driver: Driver, command: Command) -> Linked:
-    """Link a program; one without fat objects comes out as the compiler makes it."""
+    """Link a program; a program without fat objects is linked as the compiler does."""
     with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
         scratch, root = Path(name), Path.cwd()
         made = scratch / "plain"
@@ -114,7 +114,7 @@ def _link_fat(job: FatLink) -> Linked:
 
 
 def _wanted(job: FatLink, base: ElfFile) -> set[str]:
-    """Names the rest of the program uses: exported ones, start-up code's, and those given to the linker."""
+    """Return the names that the rest of the program uses: exports, start-up code, linker options."""
     wanted = {symbol.name for symbol in job.plain.dynamic_symbols if symbol.is_defined}
     for item in job.trace.loaded:
         if item.is_toolchain:
@@ -126,7 +126,7 @@ def _wanted(job: FatLink, base: ElfFile) -> set[str]:
 
 
 def _partial(job: FatLink, target: str, base: ElfFile | None) -> ElfFile:
-    """All objects of a variant as one; what an archive gives beyond the plain link is looked up."""
+    """Link the objects of a variant into one, including archive members that only the variant needs."""
     items = list(job.inside)
     if any(item.is_link_time for item in items):
         items = _link_time_objects(job, target)
@@ -162,7 +162,7 @@ def _partial_file(job: FatLink, target: str) -> Path:
 
 
 def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
-    """Members, of archives the plain link looked into, that define what only a variant uses."""
+    """Return members of the archives of the plain link that define names only a variant uses."""
     have = {(item.path, item.member) for item in items}
     found: list[Loaded] = []
     for archive in job.trace.archives:
@@ -181,7 +181,7 @@ def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) ->
 
 
 def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
-    """Objects of a variant linked for real: under link-time optimisation the optimiser makes its code."""
+    """Link the objects of a variant completely, so that link-time optimisation generates its code."""
     if target == job.baseline:
         loaded: Sequence[Loaded] = job.trace.loaded
     else:
@@ -196,7 +196,7 @@ def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
 
 
 def _localise(job: FatLink, variant: Variant) -> Path:
-    """Make every name of a variant its own but those the dispatcher knows."""
+    """Rename all symbols of a variant except those of the dispatcher."""
     wide = job.scratch / f"wide-{variant.target}.o"
     names = job.scratch / f"keep-{variant.target}"
     made = job.scratch / f"variant-{variant.target}.o"
@@ -228,7 +228,7 @@ def _plan(
 
 
 def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
-    """The user's words: variants in place of the first fat input, nothing else of what is in them already."""
+    """Return the user's words with variants instead of the first fat input, without inputs they contain."""
     inside = {item.path for item in job.inside if not item.is_link_time}
     recognised = FileWords.of(job.root, inside)
     extracted = _plain_members(job, inside)
@@ -249,7 +249,7 @@ def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
 
 
 def _plain_members(job: FatLink, dropped: set[Path]) -> list[Path]:
-    """Members needed once, of archives that no longer stand on the command line."""
+    """Return members needed once from archives that are no longer on the command line."""
     scratch = job.scratch / "once"
     scratch.mkdir(exist_ok=True)
     written: list[Path] = []

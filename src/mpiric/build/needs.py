@@ -1,4 +1,4 @@
-"""What a variant's code really needs of a CPU, beyond what its compiler was allowed to use.
+"""CPU features that the code of a variant requires, out of those that its compiler may use.
 
 A compiler told ``-march=skylake-avx512`` may use protection keys, told ``znver2`` it may use ``mwaitx``. It
 does neither unasked, and hypervisors hide both: a variant that needed them would never run there.
@@ -11,20 +11,23 @@ from pathlib import Path
 from mpiric.build.targets import features
 from mpiric.host.toolchain import Toolchain
 
-_UNKNOWN = re.escape("(bad)")  # objdump does not know the instruction, so it may be any
+_UNKNOWN = re.escape("(bad)")  # instruction unknown to objdump, which may need any feature
 _PROOF = "disassembled to the end"
 
 
 def really_needed(
     code: Path, allowed: Sequence[str], machine: str, objdump: str, toolchain: Toolchain
 ) -> tuple[str, ...]:
-    """``allowed`` without the features whose instructions are told apart and do not occur in the object."""
-    known = features(machine) if allowed else {}
-    spelled = {name: known[name].instructions for name in allowed if known[name].instructions}
+    """Return ``allowed`` without features whose distinct instructions do not occur in the object."""
+    known_features = features(machine) if allowed else {}
+    spelled = {
+        name: known_features[name].instructions for name in allowed if known_features[name].instructions
+    }
     if not spelled:
         return tuple(allowed)
     pattern = "|".join([*spelled.values(), _UNKNOWN, _PROOF])
-    # Only the hits come back: the disassembly of a large program is hundreds of times larger than its code.
+    # Only matches are passed on: the disassembly of a large program is hundreds of times larger than its
+    # code.
     script = '{ LC_ALL=C "$1" -d --no-show-raw-insn "$2" && echo "$4"; } | grep -owE -e "$3" | sort -u'
     done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern, _PROOF])
     hits = set(done.printed.splitlines())

@@ -1,9 +1,9 @@
-"""Data of all variants at one address, for only one variant ever runs: large zeroed arrays, equal tables.
+"""Sharing of data among variants, of which only one runs: large zeroed arrays, equal tables.
 
-A program with large static arrays has little else, and code reaches two gigabytes far: four copies of a
-gigabyte do not link. So every large ``.bss`` of a variant is laid over the baseline's: uses of it become uses
-of the baseline's section at the same offset. So are large read-only data that are the same in the baseline.
-Costs a pass over all relocations, so it is done where it gains much only.
+Programs with large static arrays have little other data, and code addresses only two gigabytes, so that four
+copies of a gigabyte do not link. Therefore every large ``.bss`` of a variant is placed over the baseline's:
+its uses become uses of the baseline's section at the same offset. The same holds for large read-only data
+that equal the baseline's. It costs a pass over all relocations, so it is done only for large data.
 """
 
 import struct
@@ -24,49 +24,48 @@ from mpiric.build.elf import (
     Symbol,
 )
 
-WORTH_IT_BYTES = 64 << 20  # of zero-initialised data in one variant
-_LARGE_BYTES = 64 << 10  # sections below stay where they are
-_LARGE_TABLE_BYTES = 4 << 10  # of read-only data in one object
+WORTH_IT_BYTES = 64 << 20  # smallest amount of zero-initialised data in a variant
+_LARGE_BYTES = 64 << 10  # smallest section that is shared
+_LARGE_TABLE_BYTES = 4 << 10  # smallest read-only data of an object
 _APART = ".rodata.mpiric."
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A section of a variant and the one of the baseline that it is laid over."""
+    """Section of a variant and the baseline's section that replaces it."""
 
     own: Section
     base: Section
 
     def name_at(self, offset: int) -> str:
-        """The symbol for an offset in the baseline's section."""
+        """Return the symbol for an offset in the baseline's section."""
         return f"__mpiric.over.{self.base.number}.{offset:x}"
 
 
 def zero_bytes(elf: ElfFile) -> int:
-    """Size of all zero-initialised data that is not per thread."""
+    """Return the size of all zero-initialised data except thread-local data."""
     return sum(section.size_bytes for section in elf.sections if _is_zero(section))
 
 
 def pairs(elf: ElfFile, base: ElfFile, shared: Mapping[str, Symbol]) -> list[Pair]:
-    """Large sections that can be laid over the baseline's.
+    """Return large sections that the baseline's can replace.
 
-    Data shared with libraries has its place in the baseline's section, so there it must be where the variant
-    has its own unused copy.
+    Data shared with libraries is in the baseline's section, at the offset of the variant's unused copy.
     """
-    found: list[Pair] = []
-    left = [section for section in base.sections if _is_zero(section)]
+    pairs: list[Pair] = []
+    candidates = [section for section in base.sections if _is_zero(section)]
     for own in elf.sections:
-        peer = next((section for section in left if section.name == own.name), None)
+        peer = next((section for section in candidates if section.name == own.name), None)
         if not _is_zero(own) or peer is None:
             continue
-        left.remove(peer)
+        candidates.remove(peer)
         if own.size_bytes >= _LARGE_BYTES and _same_places(elf, Pair(own, peer), shared):
-            found.append(Pair(own, peer))
-    return found
+            pairs.append(Pair(own, peer))
+    return pairs
 
 
 def set_tables_apart(data: bytes, number: int) -> bytes:
-    """An object whose large tables keep a section of their own in a partial link, to be compared there."""
+    """Return an object whose large tables keep separate sections in a partial link, for comparison."""
     elf = ElfFile(data)
     relocated = {section.info for section in elf.sections if section.kind == SHT_RELA}
     large = [
@@ -87,14 +86,14 @@ def set_tables_apart(data: bytes, number: int) -> bytes:
 
 
 def equal_tables(elf: ElfFile, base: ElfFile) -> list[Pair]:
-    """Sections set apart by `set_tables_apart` that are the same in the baseline, byte for byte."""
-    there = {section.name: section for section in base.sections if section.name.startswith(_APART)}
-    found: list[Pair] = []
+    """Return sections of `set_tables_apart` that equal the baseline's byte for byte."""
+    base_sections = {section.name: section for section in base.sections if section.name.startswith(_APART)}
+    pairs: list[Pair] = []
     for own in elf.sections:
-        peer = there.get(own.name)
+        peer = base_sections.get(own.name)
         if peer and own.alignment <= peer.alignment and elf.contents(own) == base.contents(peer):
-            found.append(Pair(own, there.pop(own.name)))
-    return found
+            pairs.append(Pair(own, base_sections.pop(own.name)))
+    return pairs
 
 
 def _is_zero(section: Section) -> bool:
@@ -111,7 +110,7 @@ def _same_places(elf: ElfFile, pair: Pair, shared: Mapping[str, Symbol]) -> bool
 def lay_over(
     elf: ElfFile, editor: ObjectEditor, chosen: Sequence[Pair], shared: Mapping[str, Symbol]
 ) -> set[tuple[int, int]]:
-    """Turn uses of a variant's sections into uses of the baseline's: (its section, offset) of each."""
+    """Redirect uses of a variant's sections to the baseline's; return (section, offset) of each."""
     by_section = {pair.own.number: pair for pair in chosen}
     used: set[tuple[int, int]] = set()
     moved: dict[int, int] = {}
@@ -147,7 +146,7 @@ def _renumbered(relocations: bytes, moved: Mapping[int, int]) -> bytes:
 
 
 def make_room(editor: ObjectEditor, used: set[tuple[int, int]], chosen: Sequence[Pair]) -> list[str]:
-    """Give the baseline's sections room for the largest variant and names for what is used; the names."""
+    """Enlarge the baseline's sections for the largest variant and name the used offsets; return the names."""
     names: list[str] = []
     for pair in chosen:
         editor.resize_section(pair.base.number, max(pair.own.size_bytes, pair.base.size_bytes))

@@ -1,7 +1,7 @@
-"""One variant made whole: its objects linked into one, with every name its own.
+"""Preparation of a variant for the final link: its objects in one, with unique names.
 
-What a variant shows to the rest of the program (start-up code, shared libraries, plug-ins) is reached through
-names the dispatcher knows; constructors and destructors are moved where only the dispatcher finds them.
+The rest of the program (start-up code, shared libraries, plug-ins) accesses a variant by names that the
+dispatcher knows; constructors and destructors are moved to tables of the dispatcher.
 """
 
 import re
@@ -47,15 +47,15 @@ _CALLS = re.compile(r"\.(preinit_array|init_array|fini_array|ctors|dtors)(?:\.(\
 _C_NAME = re.compile(r"[A-Za-z_]\w*$")
 _BOUND = re.compile(r"__(start|stop)_([A-Za-z_]\w*)$")
 _LAST_PRIORITY = 65535
-# A variant follows others, not a page's beginning. From a cache line's, vectors of 64 bytes cross lines no
-# more than they do in a program of one variant.
+# Variants follow one another without page alignment. Cache-line alignment ensures that 64-byte vectors cross
+# lines no more often than in a program with one variant.
 _ALIGNED = frozenset({".text", ".rodata", ".data", ".bss"})
 _CACHE_LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
 class Exports:
-    """Names of the program that others use, as the baseline defines them."""
+    """Names of the program that other files use, as defined by the baseline."""
 
     functions: tuple[str, ...]
     data: Mapping[str, Symbol]
@@ -63,10 +63,10 @@ class Exports:
 
 @dataclass(frozen=True)
 class Calls:
-    """Constructors or destructors of one priority; ``symbol`` names the table of ``count`` pointers."""
+    """Constructors or destructors of one priority; ``symbol`` is the table of ``count`` pointers."""
 
     kind: str  # "preinit", "init" or "fini"
-    priority: int  # 65535: none given
+    priority: int  # 65535 by default
     symbol: str
     count: int
     backwards: bool  # .ctors and .dtors run from the end
@@ -74,7 +74,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Copy:
-    """Initial value of an exported datum in this variant, where it differs from the baseline's."""
+    """Initial value of an exported datum in this variant, if it differs from the baseline's."""
 
     name: str
     image: str
@@ -84,7 +84,7 @@ class Copy:
 
 @dataclass
 class Variant:
-    """A variant as an object ready for the last link; ``keep`` are the only names that stay visible."""
+    """Variant as an object for the final link; only the names in ``keep`` remain visible."""
 
     target: str
     data: bytes
@@ -94,23 +94,23 @@ class Variant:
     code_bytes: int = 0
 
     def function(self, name: str) -> str:
-        """The symbol by which the dispatcher reaches a function of this variant."""
+        """Return the symbol by which the dispatcher reaches a function of this variant."""
         return variant_symbol(self.target, name)
 
 
 def variant_symbol(target: str, name: str) -> str:
-    """A name of one variant, out of the way of every name a program can have."""
+    """Return a name for a variant that does not clash with names of programs."""
     return f"__mpiric.{symbol_word(target)}.{name}"
 
 
-def find_exports(elf: ElfFile, wanted: Iterable[str]) -> Exports:
-    """Sort the wanted names that the baseline defines; data that share storage with one go with it."""
-    wanted = set(wanted)
+def find_exports(elf: ElfFile, requested: Iterable[str]) -> Exports:
+    """Sort the requested names that the baseline defines; data with shared storage stay together."""
+    requested = set(requested)
     functions: list[str] = []
     data: dict[str, Symbol] = {}
     visible = [s for s in elf.symbols if s.is_global and s.is_defined and s.section != SHN_ABS]
     for symbol in visible:
-        if symbol.name not in wanted:
+        if symbol.name not in requested:
             continue
         if symbol.section < len(elf.sections) and elf.sections[symbol.section].flags & SHF_EXEC:
             functions.append(symbol.name)
@@ -120,8 +120,8 @@ def find_exports(elf: ElfFile, wanted: Iterable[str]) -> Exports:
     for symbol in data.values():
         by_section.setdefault(symbol.section, []).append(symbol)
     for symbol in visible:
-        others = by_section.get(symbol.section, ())
-        if symbol.name not in data and any(_overlap(symbol, other) for other in others):
+        aliases = by_section.get(symbol.section, ())
+        if symbol.name not in data and any(_overlap(symbol, other) for other in aliases):
             data[symbol.name] = symbol
     return Exports(tuple(sorted(functions)), dict(sorted(data.items())))
 
@@ -131,7 +131,7 @@ def _overlap(a: Symbol, b: Symbol) -> bool:
 
 
 def make_variants(parts: Mapping[str, ElfFile], baseline: str, exports: Exports) -> list[Variant]:
-    """Prepare every partially linked object, in order; the baseline is last and owns what is shared."""
+    """Prepare all partially linked objects; the baseline is last and owns shared data."""
     base = parts[baseline]
     base_editor = ObjectEditor(base)
     over: list[Pair] = []
@@ -234,12 +234,12 @@ def _share(
     base: ElfFile,
     relocated: Mapping[int, Sequence[int]],
 ) -> None:
-    """Make this variant use the baseline's storage; remember its own initial value where that differs."""
+    """Redirect this variant to the baseline's storage; record its initial value if it differs."""
     owner = exports.data[symbol.name]
     if symbol.size_bytes > owner.size_bytes:
         raise MpiricError(
             f"'{symbol.name}' is larger in {variant.target} than in the baseline, and a library uses it",
-            hint="give it one size, whatever the CPU",
+            hint="define it with the same size for every CPU",
         )
     editor.forget_definition(symbol)
     if symbol.kind == STT_TLS or symbol.section == SHN_COMMON:
@@ -266,9 +266,9 @@ def _initial(elf: ElfFile, symbol: Symbol) -> bytes:
 
 
 def _relocated(elf: ElfFile, sections: set[int]) -> dict[int, list[int]]:
-    """Offsets of the relocations in some sections: there the bytes of the file are not the value."""
-    found: dict[int, list[int]] = {}
+    """Return the offsets of relocations in some sections, where the bytes of the file are not the value."""
+    offsets: dict[int, list[int]] = {}
     for section in elf.sections:
         if section.kind == SHT_RELA and section.info in sections:
-            found[section.info] = [offset for offset, _, _ in RELA.iter_unpack(elf.contents(section))]
-    return found
+            offsets[section.info] = [offset for offset, _, _ in RELA.iter_unpack(elf.contents(section))]
+    return offsets

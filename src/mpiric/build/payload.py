@@ -19,36 +19,36 @@ _HEADER = struct.Struct("<8sII")
 
 
 class Origin(NamedTuple):
-    """How a variant was made; the same for every file of a directory, so many files share one."""
+    """Compiler and flags of a variant; many files of a directory share one."""
 
     target: str
-    compiler: str  # "gcc 12.2.0"
-    flags: str  # as given to the compiler for this variant, without the ones that only name files
-    needs: tuple[str, ...]  # CPU features the compiler may have used
+    compiler: str  # such as "gcc 12.2.0"
+    flags: str  # compiler flags of this variant, except options with file names
+    needs: tuple[str, ...]  # CPU features that the compiler may use
     is_baseline: bool = False
 
 
 class Payload(NamedTuple):
-    """One variant of one object; ``data`` is empty where the variant is the baseline itself."""
+    """Variant of an object; ``data`` is empty if the fat object itself is the variant."""
 
     origin: Origin
     data: bytes
 
 
 def describe(origin: Origin) -> str:
-    """An origin as it stands in a payload."""
+    """Serialise an origin for a payload."""
     return json.dumps(origin._asdict(), sort_keys=True, separators=(",", ":"))
 
 
 def pack(description: str, data: bytes) -> bytes:
-    """The bytes of a payload, padded so that others can follow; ``src/front`` writes the same."""
+    """Return the padded bytes of a payload; ``src/front`` writes the same format."""
     words = description.encode()
     body = _HEADER.pack(_MAGIC, len(words), len(data)) + words + data
     return body + bytes(-len(body) % 8)
 
 
 def payloads(data: bytes) -> Iterator[Payload]:
-    """Every payload of an object file, none for one that is not fat."""
+    """Yield the payloads of an object file; none if it is not fat."""
     if not is_elf(data):
         return
     elf = ElfFile(data)
@@ -61,7 +61,7 @@ def _unpack(raw: bytes) -> Iterator[Payload]:
     offset = 0
     while offset + _HEADER.size <= len(raw):
         magic, words, size = _HEADER.unpack_from(raw, offset)
-        if magic != _MAGIC:  # the padding a linker put between two inputs
+        if magic != _MAGIC:  # padding of the linker between two inputs
             offset += 1
             continue
         offset += _HEADER.size
@@ -72,7 +72,7 @@ def _unpack(raw: bytes) -> Iterator[Payload]:
 
 
 def origin_of(fields: Mapping[str, object]) -> Origin:
-    """An origin back from its JSON form."""
+    """Parse the JSON form of an origin."""
     needs = fields.get("needs") or ()
     return Origin(
         target=str(fields["target"]),

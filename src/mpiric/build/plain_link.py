@@ -1,4 +1,4 @@
-"""One link by the compiler itself: run, repeated with what one target has, and delivered."""
+"""Link by the compiler itself: plain, and repeated with the objects of one target."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from mpiric.host.owned_files import open_new
 
 @dataclass(frozen=True)
 class Linked:
-    """The result of a link."""
+    """Result of a link."""
 
     status: int
     words: str
@@ -25,17 +25,17 @@ class Linked:
 
 
 def output_of(command: Command) -> str:
-    """The name of the program."""
+    """Return the file name of the program."""
     return command.output or "a.out"
 
 
 def with_output(command: Command, output: Path | str) -> Command:
-    """The same command, writing elsewhere."""
+    """Return the command with another output."""
     return parse_compiler_command([*without(command, (), ("-o",)), "-o", str(output)])
 
 
 def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int, str, Trace]:
-    """Link plainly to ``made``: status, the linker's words, and what it took."""
+    """Link plainly to ``made``; return status, messages of the linker, and used files."""
     keep = ["-save-temps"] if driver.identity.family == "gcc" else []
     words = with_output(command, made).words
     done = driver.toolchain.run([*driver.command, *words, *TRACE_WORDS, *keep])
@@ -55,7 +55,7 @@ def for_target(
     needs: Sequence[str],
     scratch: Path,
 ) -> Command:
-    """The same link with every fat object and archive replaced by what it has for one target."""
+    """Return the command with every fat object and archive replaced by its contents for one target."""
     fat: dict[Path, Path] = {}
     by_path: dict[Path, list[Loaded]] = {}
     for item in trace.loaded:
@@ -78,7 +78,7 @@ def for_target(
 
 
 def deliver(made: Path, output: Path) -> None:
-    """Put the program where it was asked for as a linker does: a new file, its mode by the umask."""
+    """Write the program like a linker: as a new file with a mode according to the umask."""
     if output.is_char_device():
         return
     output.unlink(missing_ok=True)

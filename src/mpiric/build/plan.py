@@ -1,9 +1,8 @@
-"""A compilation written down, so that the commands in ``bin`` repeat it for other files without Python.
+"""Recorded compilations, which the commands in ``bin`` repeat for other files without Python.
 
-``src/front`` asks for a plan by three variables of the environment: where to write it, its key (the command
-line without what changes from file to file, and the environment that matters), and the positions of the words
-that do change. Such words stand in a plan as holes. A field ends with a zero byte, a list begins with its
-length.
+``src/front`` requests a plan by three environment variables: its path, its key (the command line without
+parts that vary from file to file, and relevant environment variables), and the positions of the varying
+words, which are holes in the plan. A field ends with a zero byte, a list begins with its length.
 """
 
 import os
@@ -17,22 +16,22 @@ from mpiric.host import cache
 
 _FORMAT = "mpiric plan 1"
 _MARK = "\x1f"
-_KEPT = 2000  # plans of one user; beyond, the oldest go
+_KEPT = 2000  # largest number of plans of a user; the oldest are removed
 SCRATCH = f"{_MARK}scratch{_MARK}"
 _PER_FILE_OPTIONS = frozenset({"-o", "-MF", "-MT", "-MQ"})
 
 
 class PlanRequest(NamedTuple):
-    """The plan that the command in ``bin`` requests; ``positions`` begin with the source's."""
+    """Request of a plan by the command in ``bin``; ``positions`` begin with the source's."""
 
-    path: str  # "" where no plan is wanted
+    path: str  # "" if a plan is not requested
     key: str
     positions: tuple[int, ...]
-    question_path: str = ""  # where to write what `write_question` does
+    question_path: str = ""  # path of the output of `write_question`
     question_key: str = ""
 
     def with_holes(self, words: Sequence[str]) -> list[str]:
-        """The command line of any file: of the source only the ending stays."""
+        """Return the command line with holes; only the suffix of the source remains."""
         out = list(words)
         for at in self.positions:
             ending = os.path.splitext(words[at])[1] if at == self.positions[0] else ""
@@ -41,7 +40,7 @@ class PlanRequest(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One compilation; ``section`` and ``description`` are those of the fat object, "" where none is made."""
+    """Compilation step; ``section`` and ``description`` belong to the fat object, "" without one."""
 
     argv: tuple[str, ...]
     made: str
@@ -50,7 +49,7 @@ class Step(NamedTuple):
 
 
 class Witness(NamedTuple):
-    """A file as it was; a bare ``name`` is looked for along PATH, and has to be found at ``path`` again."""
+    """State of a file; a bare ``name`` is searched for along PATH and must resolve to ``path`` again."""
 
     name: str
     path: str
@@ -59,19 +58,19 @@ class Witness(NamedTuple):
 
 
 class CompilationPlan(NamedTuple):
-    """A compilation of any file."""
+    """Compilation of any file with the same options."""
 
-    steps: Sequence[Step]  # the baseline first
-    directories: Sequence[str]  # to be made in the scratch directory
-    baseline_alone: bool  # before the others begin
+    steps: Sequence[Step]  # steps, baseline first
+    directories: Sequence[str]  # subdirectories of the scratch directory
+    baseline_alone: bool  # the baseline is compiled before the others start
     sentences: Sequence[str]
-    retry: bool  # a file that does not compile may in another way, which is not written down
-    not_for: Sequence[str]  # parts of a source's path that call for another compilation
+    retry: bool  # a failed file may compile differently, without a plan
+    not_for: Sequence[str]  # parts of a source's path that need another compilation
     witnesses: Sequence[Witness]
 
 
 def take_wanted(environ: MutableMapping[str, str]) -> PlanRequest | None:
-    """Take the request out of the environment, so that the tools started see no trace of it."""
+    """Remove the request from the environment, so that child processes do not inherit it."""
     path, key, words = (environ.pop(f"MPIRIC_PLAN{part}", "") for part in ("", "_KEY", "_WORDS"))
     question = tuple(environ.pop(f"MPIRIC_PLAN_QUESTION{part}", "") for part in ("", "_KEY"))
     return (
@@ -80,7 +79,7 @@ def take_wanted(environ: MutableMapping[str, str]) -> PlanRequest | None:
 
 
 def holes_are_known(command: Command) -> bool:
-    """Whether the holes are the one source, and values of the options that name files of one compilation."""
+    """Check whether the holes are the source and values of options with file names."""
     holes = {at for at, word in enumerate(command.words) if _MARK in word}
     sources = {source.position for source in command.sources}
     values = holes & command.values
@@ -94,15 +93,15 @@ def holes_are_known(command: Command) -> bool:
 
 
 def own_files() -> list[Witness]:
-    """The modules in use, as witnesses: another version of mpiric makes its own plans."""
+    """Return the state of the imported modules: each version of mpiric has its own plans."""
     files = (
         getattr(sys.modules[name], "__file__", None) for name in sorted(sys.modules) if name[:6] == "mpiric"
     )
-    return [found for file in files if file and (found := witness(file, file))]
+    return [state for file in files if file and (state := witness(file, file))]
 
 
 def witness(name: str, path: str) -> Witness | None:
-    """A file as it is now, None when it is not there."""
+    """Return the state of a file, None if it is missing."""
     try:
         state = os.stat(path)
     except OSError:
@@ -110,9 +109,9 @@ def witness(name: str, path: str) -> Witness | None:
     return Witness(name, path, state.st_mtime_ns, state.st_size)
 
 
-def write(plan: CompilationPlan, wanted: PlanRequest) -> None:
-    """Write the plan under the key requested."""
-    fields: list[object] = [_FORMAT, wanted.key]
+def write(plan: CompilationPlan, request: PlanRequest) -> None:
+    """Write the plan under the requested key."""
+    fields: list[object] = [_FORMAT, request.key]
     fields += _listed([str(field) for field in row] for row in plan.witnesses)
     fields += _listed([mark] for mark in plan.not_for)
     fields += ["".join(f"mpiric: {sentence}\n" for sentence in plan.sentences)]
@@ -121,25 +120,25 @@ def write(plan: CompilationPlan, wanted: PlanRequest) -> None:
     fields += _listed(
         [step.section, step.description, step.made, str(len(step.argv)), *step.argv] for step in plan.steps
     )
-    _keep(wanted.path, fields)
+    _keep(request.path, fields)
 
 
 def write_question(
-    wanted: PlanRequest,
+    request: PlanRequest,
     compiler: Sequence[str],
     named: int,
     marks: Sequence[str],
     witnesses: Iterable[Witness],
 ) -> None:
-    """Write down that files with these ``marks`` in their path are questions, and who answers them.
+    """Record that files with these ``marks`` in their path are queries, and the program that answers them.
 
-    ``named`` of the first words on the command line name the compiler.
+    The first ``named`` words on the command line are the compiler.
     """
-    fields: list[object] = [_FORMAT, wanted.question_key]
+    fields: list[object] = [_FORMAT, request.question_key]
     fields += _listed([str(field) for field in row] for row in witnesses)
     fields += [*_listed([mark] for mark in marks), *_listed([word] for word in OWN_WORDS), named]
     fields += _listed([word] for word in compiler)
-    _keep(wanted.question_path, fields)
+    _keep(request.question_path, fields)
 
 
 def _keep(path: str, fields: Sequence[object]) -> None:
@@ -148,6 +147,6 @@ def _keep(path: str, fields: Sequence[object]) -> None:
 
 
 def _listed(rows: Iterable[Sequence[str]]) -> list[str]:
-    """The number of rows, and what is in them."""
-    there = list(rows)
-    return [str(len(there)), *(field for row in there for field in row)]
+    """Return the number of rows, followed by their fields."""
+    all_rows = list(rows)
+    return [str(len(all_rows)), *(field for row in all_rows for field in row)]

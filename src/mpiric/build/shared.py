@@ -1,7 +1,7 @@
-"""Shared libraries: one per level of the CPU, laid out as glibc looks for them.
+"""Shared libraries: one per CPU level, in the directories that glibc searches.
 
-Next to ``libx.so`` (the baseline) lie ``glibc-hwcaps/x86-64-v3/libx.so`` and its like. The loader takes the
-best that the CPU runs, wherever the library is found by name; one opened by path is the baseline.
+``glibc-hwcaps/x86-64-v3/libx.so`` and similar files accompany ``libx.so`` (the baseline). The loader selects
+the best one for the CPU if it finds the library by name; a library opened by path is the baseline.
 """
 
 import tempfile
@@ -16,7 +16,7 @@ from mpiric.host.facts.elf import read_elf
 
 
 def link_shared(driver: Driver, command: Command) -> Linked:
-    """Link the baseline where it was asked for, and each level into its directory."""
+    """Link the baseline to the requested path, and each level into its directory."""
     output = Path(output_of(command))
     with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
         scratch, root = Path(name), Path.cwd()
@@ -43,7 +43,7 @@ def link_shared(driver: Driver, command: Command) -> Linked:
 
 
 def _lay_out(made: Path, output: Path, level: str) -> None:
-    """Move a library into the level's directory, also under the soname that programs need."""
+    """Move a library into the level's directory, also under its soname."""
     directory = output.parent / "glibc-hwcaps" / level
     directory.mkdir(parents=True, exist_ok=True)
     deliver(made, directory / output.name)

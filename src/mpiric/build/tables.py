@@ -1,4 +1,4 @@
-"""The generated part of a fat executable: tables of variants and features, trampolines, runners."""
+"""Generated source of a fat executable: tables of variants and features, trampolines, constructors."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ INFO_MAGIC = "MPIRIC-FAT-1\n"
 
 @dataclass(frozen=True)
 class DispatchTables:
-    """Everything the tables are made from; ``variants`` in order of preference, the baseline last."""
+    """Input of the tables; ``variants`` in order of preference, baseline last."""
 
     machine: str
     variants: Sequence[Variant]
-    needs: Mapping[str, Sequence[str]]  # per target: features without which its code cannot run
-    made_for: Mapping[str, Sequence[str]]  # per target: features the compiler was told of
+    needs: Mapping[str, Sequence[str]]  # target → features that its code requires
+    made_for: Mapping[str, Sequence[str]]  # target → features that the compiler may use
     exports: Exports
-    weak: frozenset[str]  # exported functions that were weak
+    weak: frozenset[str]  # weak exported functions
     info: Mapping[str, object]
 
 
 def source(plan: DispatchTables, features: Mapping[str, Feature]) -> str:
-    """The C source that is compiled into the executable."""
+    """Return the C source that is compiled into the executable."""
     used = sorted({need for variant in plan.variants for need in plan.made_for[variant.target]})
     index = {name: at for at, name in enumerate(used)}
     parts = [
@@ -48,7 +48,7 @@ def source(plan: DispatchTables, features: Mapping[str, Feature]) -> str:
 
 
 def _externals(plan: DispatchTables) -> str:
-    """Declarations of names with dots in them: declared under a C name, bound by an assembler label."""
+    """Return declarations of names with dots: a C name with an assembler label."""
     lines: list[str] = []
     for at, variant in enumerate(plan.variants):
         for number, name in enumerate(plan.exports.functions):
@@ -115,7 +115,7 @@ def _variant_table(plan: DispatchTables) -> str:
 
 
 def _information(plan: DispatchTables) -> str:
-    """What `mpiric inspect` reads, loaded with the program so that `strip` leaves it."""
+    """Return the description for `mpiric inspect`, loaded with the program so that `strip` keeps it."""
     text = INFO_MAGIC + json.dumps(plan.info, sort_keys=True, separators=(",", ":"))
     rows = [text[at : at + 100] for at in range(0, len(text), 100)]
     quoted = "\n".join(f"  {c_string(row)}" for row in rows)
@@ -127,7 +127,7 @@ def _information(plan: DispatchTables) -> str:
 
 
 def _runners(plan: DispatchTables) -> str:
-    """One constructor of the executable for each priority: it runs the chosen variant's of that priority."""
+    """Return one constructor per priority, which runs the chosen variant's constructors of that priority."""
     keys = sorted({(c.kind, c.priority) for v in plan.variants for c in v.calls if c.kind != "preinit"})
     return "\n".join(_runner(plan, kind, priority) for kind, priority in keys)
 
@@ -137,9 +137,9 @@ def _runner(plan: DispatchTables, kind: str, priority: int) -> str:
     section = f".{kind}_array" + (f".{priority:05d}" if priority != _LAST_PRIORITY else "")
     cases = []
     for at, variant in enumerate(plan.variants):
-        own = [(n, c) for n, c in enumerate(variant.calls) if (c.kind, c.priority) == (kind, priority)]
+        numbered = [(n, c) for n, c in enumerate(variant.calls) if (c.kind, c.priority) == (kind, priority)]
         steps = []
-        for number, calls in own if kind == "init" else reversed(own):
+        for number, calls in numbered if kind == "init" else reversed(numbered):
             backwards = calls.backwards if kind == "init" else not calls.backwards
             how = "mpiric_call_backwards" if backwards else "mpiric_call"
             table = f"(struct mpiric_calls){{v{at}_c{number}, {calls.count}}}"
@@ -169,7 +169,7 @@ def _trampolines(plan: DispatchTables) -> str:
 
 
 def _entry(symbol: str) -> list[str]:
-    """A second name of the trampoline that follows, for the variants."""
+    """Return a second name of the following trampoline, used by the variants."""
     return [".p2align 4", f".globl {symbol}", f".hidden {symbol}", f"{symbol}:"]
 
 

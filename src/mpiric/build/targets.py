@@ -1,4 +1,4 @@
-"""CPU targets: their names and aliases, what each needs of a CPU, and which of two is to be preferred."""
+"""CPU targets: names and aliases, required features, order of preference."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -14,7 +14,7 @@ GLIBC_LEVELS = {"x86_64_v2": "x86-64-v2", "x86_64_v3": "x86-64-v3", "x86_64_v4":
 
 
 class Feature(NamedTuple):
-    """One CPU feature a compiler may use, and where a CPU reports it.
+    """CPU feature that a compiler may use, and its location in CPUID or HWCAP.
 
     On x86-64 ``leaf``, ``subleaf``, ``register``, ``bit`` are CPUID's and ``state`` is the mask of XCR0 that
     the operating system must have enabled; elsewhere ``register`` is a word of the auxiliary vector.
@@ -33,16 +33,16 @@ class Feature(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A variant as the choice sees it."""
+    """Variant as input of the choice."""
 
     target: str
-    needs: tuple[str, ...]  # without one of these its code cannot run
-    made_for: tuple[str, ...]  # what its target has
+    needs: tuple[str, ...]  # features that its code requires
+    made_for: tuple[str, ...]  # features of its target
 
 
 def features(machine: str) -> Mapping[str, Feature]:
-    """Every feature known of an architecture, by archspec's name."""
-    from mpiric.host.packaged import packaged_table  # what a compilation rarely asks is not imported for each
+    """Return the known features of an architecture by archspec's name."""
+    from mpiric.host.packaged import packaged_table  # imported here because compilations rarely need it
 
     facts = packaged_table(f"build/data/cpu/{machine}")
     states: Mapping[str, int] = facts["states"]
@@ -62,14 +62,14 @@ def features(machine: str) -> Mapping[str, Feature]:
 
 
 def needs_from_macros(machine: str, macros: Iterable[str]) -> tuple[str, ...]:
-    """Features that a compiler says it uses, from the macros it predefines."""
+    """Return the features that a compiler uses, from its predefined macros."""
     defined = set(macros)
     return tuple(sorted(f.name for f in features(machine).values() if defined.intersection(f.macros)))
 
 
 def canonical(word: str, machine: str) -> str:
-    """Archspec's name for a target spelled as any compiler spells it; an error that names what is known."""
-    if word in GLIBC_LEVELS and machine == "x86_64":  # what nearly every compilation asks, without archspec
+    """Return archspec's name for a target in any compiler's spelling. Raises MpiricError with known names."""
+    if word in GLIBC_LEVELS and machine == "x86_64":  # shortcut of nearly all compilations, without archspec
         return word
     import archspec.cpu
 
@@ -81,9 +81,9 @@ def canonical(word: str, machine: str) -> str:
     plain = word.strip().lower().removesuffix("-64").replace("-", "_").replace(".", "_")
     plain = "x86_64" if word.strip().lower() == "x86-64" else plain
     by_plain = {name.replace(".", "_").replace("-", "_"): name for name in names}
-    found = by_plain.get(plain) or packaged_table("build/data/cpu/aliases")["aliases"].get(plain)
-    if found in names:
-        return str(found)
+    target = by_plain.get(plain) or packaged_table("build/data/cpu/aliases")["aliases"].get(plain)
+    if target in names:
+        return str(target)
     raise MpiricError(
         f"'{word}' is not a CPU target of {machine} that is known here",
         hint="targets are: " + ", ".join(sorted(names)),
@@ -91,39 +91,39 @@ def canonical(word: str, machine: str) -> str:
 
 
 def generic_features(target: str) -> frozenset[str]:
-    """What archspec says a CPU of this target has."""
+    """Return archspec's features of this target."""
     import archspec.cpu
 
     return frozenset(archspec.cpu.TARGETS[target].features)
 
 
 def in_order(targets: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Targets from the most to the least demanding, by the features each needs.
+    """Sort targets by the number of features they need, most demanding first.
 
-    A CPU takes the first it can run. More features first is right because every target that can run is right,
-    and the one that knows more of the CPU was made for something closer to it; names break ties.
+    A CPU takes the first one that it can run: a target with more of the CPU's features is closer to it. Names
+    break ties.
     """
     return tuple(sorted(targets, key=lambda name: (-len(set(targets[name])), name)))
 
 
 def best_for(have: frozenset[str], offered: Iterable[Offer]) -> str:
-    """The variant that a CPU with these features takes, "" when none can run: as ``dispatch/choose.h`` does.
+    """Return the variant for a CPU with these features, "" if none can run; same as ``dispatch/choose.h``.
 
-    Of those that can run it is the one made for the most of this CPU's features, then the one made for
-    the fewest that it lacks. So a CPU with a feature hidden still takes what was made for it, and a CPU
-    takes its own variant rather than that of a newer one which happens to run.
+    Among the variants that can run, it is the one whose target has the most features of this CPU, then the
+    fewest features that it lacks. Thus a CPU with a hidden feature still uses its variant, and a CPU prefers
+    its own variant to a newer one that happens to run.
     """
     able = [offer for offer in offered if have.issuperset(offer.needs)]
-    found = min(
+    best = min(
         able,
         key=lambda o: (-len(have.intersection(o.made_for)), len(set(o.made_for) - have)),
         default=None,
     )
-    return found.target if found else ""
+    return best.target if best else ""
 
 
 def substitute(target: str, offered: Mapping[str, Iterable[str]], needs: Iterable[str]) -> str | None:
-    """The most demanding variant, of an object without ``target``, that such a CPU runs too."""
+    """Return the most demanding variant of an object without ``target`` that such a CPU can run."""
     if target in offered:
         return target
     allowed = set(needs)
@@ -132,5 +132,5 @@ def substitute(target: str, offered: Mapping[str, Iterable[str]], needs: Iterabl
 
 
 def symbol_word(target: str) -> str:
-    """The target as part of a symbol or section name."""
+    """Return the target as part of a symbol or section name."""
     return "".join(letter if letter.isalnum() else "_" for letter in target)

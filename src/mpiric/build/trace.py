@@ -1,7 +1,7 @@
-"""What a link really took: the linker's own trace, file by file and archive member by archive member.
+"""Trace of a link: files and archive members that the linker used.
 
-Reading the command line cannot tell: which `-l` found what, which members an archive gave, what a linker
-script named. The linker says all of it with ``-t``.
+The command line does not have the file found by `-l`, used members of an archive, and files of linker
+scripts. The linker prints all of them with ``-t``.
 """
 
 import re
@@ -15,13 +15,13 @@ from mpiric.build.archive import Member, files_of_thin, is_archive, members
 from mpiric.build.elf import RELOCATABLE, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX
 
-TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # given twice, GNU ld names the members too
+TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # given twice so that GNU ld prints members too
 _MEMBER = (
     re.compile(r"^\((?P<archive>.+)\)(?P<member>[^()]+)$"),
     re.compile(r"^(?P<archive>.+)\((?P<member>[^()]+)\)$"),
 )
 _LINK_TIME = re.compile(r"\.ltrans\d*\.ltrans\.o$|\.ltrans\d+\.o$|\.lto\.\d*\.?o$")
-# Archives that belong to the compiler and the C library: one copy, taken by the last link.
+# Archives of the compiler and the C library: one copy, used by the final link.
 _TOOLCHAIN = re.compile(
     r"lib(gcc(_eh|_s)?|c|m|mvec|m-[\d.]+|pthread|dl|rt|util|resolv|crypt|anl|nsl|(c|pthread|mvec)_nonshared|stdc\+\+(fs|exp)?|supc\+\+"
     r"|gfortran|quadmath|gomp|atomic|itm|ssp(_nonshared)?|asan|tsan|ubsan|lsan|caf_single|imf|svml|irc(_s|mt)?|ifcore(mt)?"
@@ -34,32 +34,32 @@ _STARTUP = re.compile(
 
 @dataclass(frozen=True)
 class Loaded:
-    """An object file that became part of a program."""
+    """Object file that became part of a program."""
 
-    path: Path  # the object, or the archive it is in
-    member: str  # "" for an object of its own
+    path: Path  # object or its archive
+    member: str  # "" if the object is not in an archive
     data: bytes
 
     @property
     def label(self) -> str:
-        """The name of the object as people know it."""
+        """Name of the object in messages."""
         return f"{self.path}({self.member})" if self.member else str(self.path)
 
     @property
     def is_toolchain(self) -> bool:
-        """Whether it is start-up code or from a library of the compiler or the C library."""
+        """Check whether it is start-up code or part of the compiler's libraries or the C library."""
         if self.is_fat:
             return False
         return bool((_TOOLCHAIN if self.member else _STARTUP).fullmatch(self.path.name))
 
     @property
     def is_link_time(self) -> bool:
-        """Whether link-time optimisation made it, from objects that hold intermediate code."""
+        """Check whether link-time optimisation generated it from intermediate code."""
         return not self.member and bool(_LINK_TIME.search(self.path.name))
 
     @property
     def is_fat(self) -> bool:
-        """Whether it carries variants; the bytes decide before the section table is read."""
+        """Check whether it has variants; a byte search precedes the section table."""
         return SECTION_PREFIX.encode() in self.data and any(
             section.name.startswith(SECTION_PREFIX) for section in elf_of(self.data).sections
         )
@@ -67,7 +67,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Trace:
-    """The object files of a link in order, and the archives it looked into."""
+    """Object files of a link in order, and the archives it searched."""
 
     loaded: tuple[Loaded, ...]
     archives: tuple[Path, ...]
@@ -75,21 +75,21 @@ class Trace:
 
 @lru_cache(maxsize=4096)
 def elf_of(data: bytes) -> ElfFile:
-    """The parsed form of an object; symbols of one are looked at several times during a link."""
+    """Return the parsed object; its symbols are needed several times during a link."""
     return ElfFile(data)
 
 
 def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
-    """The linker's output → what it took; relative names are relative to ``root``.
+    """Parse the linker's output; relative names are relative to ``root``.
 
-    Of a member of a thin archive the linker names the file. One that is among the ``given``, the files on the
-    command line, was taken for itself.
+    For a member of a thin archive, the linker prints its file. A file in ``given``, the files on the command
+    line, counts as itself.
     """
     loaded: list[Loaded] = []
     thin: dict[Path, tuple[Path, str]] = {}
     archives: list[Path] = []
     times: Counter[tuple[Path, str]] = Counter()
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     for line in output.splitlines():
         found = next((match for match in (p.match(line) for p in _MEMBER) if match), None)
         if found:
@@ -100,9 +100,9 @@ def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
                 loaded.append(Loaded(archive, found["member"], member.data))
             continue
         path = root / line
-        if path in seen or not line or not path.is_file():
+        if path in visited or not line or not path.is_file():
             continue
-        seen.add(path)
+        visited.add(path)
         known = len(archives)
         _add_file(path, loaded, archives)
         for archive in archives[known:]:
@@ -123,18 +123,18 @@ def _add_file(path: Path, loaded: list[Loaded], archives: list[Path]) -> None:
 
 
 def _member(archive: Path, name: str, occurrence: int) -> Member | None:
-    """The n-th member of that name: two sources of one name can share an archive."""
+    """Return the n-th member of that name: two sources of one name can share an archive."""
     same = _by_name(archive).get(Path(name).name, [])
     return same[min(occurrence, len(same)) - 1] if same else None
 
 
 @lru_cache(maxsize=256)
 def _by_name(archive: Path) -> dict[str, list[Member]]:
-    """Members by file name; a library of thousands is asked thousands of times."""
-    found: dict[str, list[Member]] = {}
+    """Return members by file name; a large archive is queried thousands of times."""
+    by_name: dict[str, list[Member]] = {}
     for member in _members(archive):
-        found.setdefault(Path(member.name).name, []).append(member)
-    return found
+        by_name.setdefault(Path(member.name).name, []).append(member)
+    return by_name
 
 
 @lru_cache(maxsize=256)
@@ -143,15 +143,15 @@ def _members(archive: Path) -> tuple[Member, ...]:
 
 
 def all_members(archive: Path) -> tuple[Member, ...]:
-    """Every member of an archive."""
+    """Return all members of an archive."""
     return _members(archive)
 
 
 def shared_once(loaded: Sequence[Loaded], fat_names: Iterable[str]) -> set[int]:
-    """Positions of plain objects that one copy serves for all variants.
+    """Return positions of plain objects with one copy for all variants.
 
-    Such an object neither uses nor defines a name of a variant, nor does anything it uses. Everything else
-    plain is linked into each variant, for it has to meet that variant's functions and data.
+    Such an object neither uses nor defines a name of a variant, nor do objects it uses. All other plain
+    objects are linked into each variant, because they need the variant's functions and data.
     """
     inside = set(fat_names)
     candidates = {

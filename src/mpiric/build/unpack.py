@@ -1,4 +1,4 @@
-"""The objects of one variant, taken out of fat objects and archives into files a linker can read."""
+"""Extraction of the objects of a variant from fat objects and archives into files for the linker."""
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -14,28 +14,28 @@ from mpiric.model.quoting import response_file_word
 
 
 def variants_in(items: Sequence[Loaded]) -> dict[str, list[Origin]]:
-    """How each target was made, over all objects; the baseline is among them."""
-    found: dict[str, list[Origin]] = {}
+    """Return the origins of each target over all objects, including the baseline."""
+    origins_by_target: dict[str, list[Origin]] = {}
     for item in items:
         for payload in payloads(item.data):
-            found.setdefault(payload.origin.target, []).append(payload.origin)
-    return found
+            origins_by_target.setdefault(payload.origin.target, []).append(payload.origin)
+    return origins_by_target
 
 
 def objects_for(data: bytes, target: str, needs: Sequence[str]) -> list[bytes]:
-    """What a fat object gives to a variant: its own, else the nearest such a CPU runs, else the baseline."""
+    """Return a fat object's data for a variant: its own, the nearest compatible one, or the baseline."""
     by_target: dict[str, list[bytes]] = {}
     offered: dict[str, tuple[str, ...]] = {}
     for payload in payloads(data):
         offered[payload.origin.target] = payload.origin.needs
         if not payload.origin.is_baseline:
             by_target.setdefault(payload.origin.target, []).append(payload.data)
-    taken = substitute(target, offered, needs)
-    return by_target.get(taken or "") or [plain(data)]
+    nearest = substitute(target, offered, needs)
+    return by_target.get(nearest or "") or [plain(data)]
 
 
 def plain(data: bytes) -> bytes:
-    """A fat object without its variants: their sections emptied, everything else where it was."""
+    """Return a fat object without its variants: their sections are emptied in place."""
     if SECTION_PREFIX.encode() not in data:
         return data
     elf = elf_of(data)
@@ -54,7 +54,7 @@ def write_objects(
     directory: Path,
     change: Callable[[bytes, int], bytes] = lambda data, _: data,
 ) -> list[Path]:
-    """Write the objects of a variant in the order of the link; ``change`` gets each and its number."""
+    """Write the objects of a variant in link order; ``change`` receives each with its number."""
     directory.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for number, item in enumerate(items):
@@ -68,7 +68,7 @@ def write_objects(
 def write_archive(
     archive: Path, target: str, needs: Sequence[str], directory: Path, toolchain: Toolchain, ar: str
 ) -> Path:
-    """The archive as this variant has it: the same members in the same order."""
+    """Write the archive for this variant: the same members in the same order."""
     directory.mkdir(parents=True, exist_ok=True)
     items = [Loaded(archive, Path(m.name).name, m.data) for m in all_members(archive)]
     members = write_objects(items, target, needs, directory / f"{archive.name}.d")
@@ -82,14 +82,14 @@ def write_archive(
 
 
 def write_list(paths: Sequence[Path], where: Path) -> str:
-    """A response file naming these files, for command lines have an end."""
+    """Write a response file with these files, because command lines are limited."""
     where.write_text("".join(f"{response_file_word(str(path))}\n" for path in paths))
     return f"@{where}"
 
 
 def union_of_needs(origins: Mapping[str, Sequence[Origin]]) -> dict[str, tuple[str, ...]]:
-    """What a CPU must have for each target: everything any of its objects may use."""
+    """Return the CPU features each target requires: those that any of its objects may use."""
     return {
-        target: tuple(sorted({need for origin in made for need in origin.needs}))
-        for target, made in origins.items()
+        target: tuple(sorted({need for origin in target_origins for need in origin.needs}))
+        for target, target_origins in origins.items()
     }

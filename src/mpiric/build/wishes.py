@@ -1,7 +1,7 @@
-"""What the user wants built: mpiric's own options, and the CPU words among the compiler's.
+"""Options of a build: mpiric's own options, and CPU options among the compiler's.
 
-A compiler's CPU word holds for everything it compiles. Left alone it would be in every variant, the baseline
-included, so it is folded into the set of targets or left out, and a sentence says so.
+A CPU option of the compiler would apply to all variants including the baseline, so it is turned into a target
+or removed, with a message.
 """
 
 import re
@@ -26,19 +26,19 @@ _OTHER_WIDTH = {"-m32", "-mx32", "-m16"}
 
 
 class Wishes(NamedTuple):
-    """What is to be built, and the compiler's words without what only mpiric reads."""
+    """Options of a build, and the compiler's words without mpiric's options."""
 
     words: tuple[str, ...]
-    targets: tuple[str, ...]  # beyond the baseline, in the user's order
+    targets: tuple[str, ...]  # targets except the baseline, in the user's order
     baseline: str
-    feature_words: tuple[str, ...] = ()  # taken out; needed again by a file that has no other form
+    feature_words: tuple[str, ...] = ()  # removed CPU options; restored for files that need them
     no_fma: bool = False
     explain_vectorisation: bool = False
     sentences: tuple[str, ...] = ()
 
 
 class _Reading:
-    """The state of one pass over the words; ``name_of`` gives archspec's name for a target."""
+    """State of a pass over the words; ``name_of`` returns archspec's name of a target."""
 
     def __init__(self, machine: str, name_of: Callable[[str, str], str]) -> None:
         self.machine = machine
@@ -50,23 +50,23 @@ class _Reading:
 
 
 def own_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Mpiric's options among the compiler's words, and the rest."""
-    found: dict[str, str] = {}
-    rest: list[str] = []
+    """Split the compiler's words into mpiric's options and the remaining words."""
+    options: dict[str, str] = {}
+    remaining: list[str] = []
     iterator = iter(words)
     for word in iterator:
         name, equals, value = word.partition("=")
         if name in _VALUES:
-            found[name] = value if equals else next(iterator, "")
+            options[name] = value if equals else next(iterator, "")
         elif word in _SWITCHES:
-            found[word] = "1"
+            options[word] = "1"
         else:
-            rest.append(word)
-    return found, rest
+            remaining.append(word)
+    return options, remaining
 
 
 def split_targets(text: str) -> list[str]:
-    """The words of a list of targets."""
+    """Split a list of targets."""
     return text.replace(",", " ").split()
 
 
@@ -76,7 +76,7 @@ def read(
     machine: str,
     name_of: Callable[[str, str], str] = canonical,
 ) -> Wishes:
-    """Fold CPU words of any compiler into ``targets``; ``name_of`` may remember what `canonical` says."""
+    """Turn CPU options of any compiler into ``targets``; ``name_of`` may be a cached `canonical`."""
     baseline = BASELINE[machine]
     reading = _Reading(machine, name_of)
     skip = False
@@ -99,7 +99,7 @@ def read(
 
 
 def _read_word(word: str, following: str, reading: _Reading) -> bool:
-    """Sort one word; True when the next one was its value."""
+    """Process one word; return True if the next one is its value."""
     if word in ("-tp", "-ta") and following:
         if word == "-tp":
             _fold(f"{word} {following}", following.split(","), reading)
@@ -134,32 +134,32 @@ def _fold(word: str, names: Sequence[str], reading: _Reading) -> None:
             f"{word} is left out: the targets decide which CPUs the program is built for"
         )
         return
-    names = [name.partition("+")[0] for name in names]  # -march=armv8.2-a+sve: the features go with it
+    names = [name.partition("+")[0] for name in names]  # features after + are dropped: -march=armv8.2-a+sve
     try:
-        found = [reading.name_of(name, reading.machine) for name in names]
+        targets = [reading.name_of(name, reading.machine) for name in names]
     except MpiricError as error:
         raise MpiricError(f"{word}: {error.message}", hint=error.hint) from None
-    new = [target for target in found if target != BASELINE[reading.machine]]
+    new = [target for target in targets if target != BASELINE[reading.machine]]
     reading.folded.extend(new)
     if new:
-        reading.sentences.append(f"{word} becomes a target of its own beside the others: {', '.join(new)}")
+        reading.sentences.append(f"{word} becomes an additional target: {', '.join(new)}")
 
 
 def without_intermediate(wishes: Wishes, flags: Sequence[str]) -> Wishes:
-    """The words without ``flags``, by which a compiler writes intermediate code in place of an object."""
-    found = [word for word in wishes.words if word.partition("=")[0] in flags]
-    if not found or not wishes.targets:
+    """Return the words without ``flags``, which make a compiler write intermediate code."""
+    removed = [word for word in wishes.words if word.partition("=")[0] in flags]
+    if not removed or not wishes.targets:
         return wishes
     sentence = (
-        f"{found[0]} is left out: this compiler's intermediate code cannot carry variants (GCC's can); "
+        f"{removed[0]} is left out: this compiler's intermediate code cannot carry variants (GCC's can); "
         "each variant is optimised file by file"
     )
-    words = tuple(word for word in wishes.words if word not in found)
+    words = tuple(word for word in wishes.words if word not in removed)
     return wishes._replace(words=words, sentences=(*wishes.sentences, sentence))
 
 
 def from_environment(wishes: Wishes, options: Mapping[str, str], environ: Mapping[str, str]) -> Wishes:
-    """The switches that are not targets."""
+    """Return the wishes with options from environment variables."""
     return wishes._replace(
         no_fma="--no-fma" in options or environ.get("MPIRIC_NO_FMA", "0") not in ("", "0"),
         explain_vectorisation="--explain-vectorisation" in options

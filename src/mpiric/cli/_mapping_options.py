@@ -8,7 +8,7 @@ from cloup import option_group
 from mpiric.cli._completing import files, one_of
 from mpiric.cli._options import COUNT, FILE
 from mpiric.host.files import exists
-from mpiric.mapping.hierarchy import parse_distances, parse_hierarchy, uniform_tree
+from mpiric.mapping.graph import parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.networks import network_kinds
 from mpiric.mapping.patterns import grid_graph, lines_graph, parse_extents
 from mpiric.mapping.read import read_graph

@@ -19,8 +19,7 @@ from mpiric.cli._options import (
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
 from mpiric.model.errors import ExitCode
-from mpiric.report.fabric_json import fabric_json
-from mpiric.report.fabric_text import fabric_text
+from mpiric.report.fabric_text import fabric_json, fabric_text
 from mpiric.workflows.fabric.fabric import FabricRequest, examine
 from mpiric.workflows.fabric.node_types import examine_cluster
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Probe
+from mpiric.model.fabric import Moved, PairClass, PlainNetwork, Probe, TransportPath
 from mpiric.model.finding import Finding
 
 _CONTROL_SHARE = 0.05  # share of the bytes below which a device only carries control or foreign traffic
@@ -44,7 +44,7 @@ def in_words(pair_class: PairClass, moved: Moved, carried: Mapping[str, int]) ->
     return f"nothing on any device{shared}"
 
 
-def contradiction(path: Path, carried: Mapping[str, int]) -> str:
+def contradiction(path: TransportPath, carried: Mapping[str, int]) -> str:
     """Return a sentence if the bytes went over other devices than the library reports, else ""."""
     reported = {device.split(":")[0] for device in path.devices}
     if not reported or not carried or reported & set(carried):

@@ -11,10 +11,10 @@ from mpiric.model.fabric import (
     Moved,
     PairClass,
     PairReport,
-    Path,
     PlainNetwork,
     Probe,
     Route,
+    TransportPath,
     TransportReport,
 )
 from mpiric.model.finding import Finding
@@ -43,7 +43,7 @@ def _report(
     default: Route,
 ) -> PairReport:
     probe = default.probes[0]
-    moved, path = probe.moved.get(pair_class, Moved()), report.paths.get(pair_class, Path())
+    moved, path = probe.moved.get(pair_class, Moved()), report.paths.get(pair_class, TransportPath())
     carried = carriers(moved, probe.networks) if pair_class is PairClass.OTHER_NODE else {}
     times = all_times_us(default.probes, pair_class)
     disagreement = contradiction(path, carried)
@@ -72,7 +72,7 @@ def _bandwidth(times: Mapping[int, float]) -> float:
     return max(times) / times[max(times)]
 
 
-def _transport(pair_class: PairClass, path: Path, moved: Moved, carried: Mapping[str, int]) -> str:
+def _transport(pair_class: PairClass, path: TransportPath, moved: Moved, carried: Mapping[str, int]) -> str:
     """Return the transport that the library reports, else the transport that the traffic shows."""
     if path.transport:
         return path.transport
@@ -110,7 +110,7 @@ def _alternatives(pair_class: PairClass, routes: Sequence[Route], reports: Repor
         times = all_times_us(route.probes, pair_class)
         if route.is_default or pair_class not in route.pair_classes:
             continue
-        path = reports.get(route.configuration, TransportReport()).paths.get(pair_class, Path())
+        path = reports.get(route.configuration, TransportReport()).paths.get(pair_class, TransportPath())
         probe = route.probes[0] if route.probes else Probe()
         moved = probe.moved.get(pair_class, Moved())
         carried = carriers(moved, probe.networks) if _is_remote(pair_class) else {}

@@ -1,4 +1,4 @@
-"""The engine in src/mapper: a problem goes in as a file, the slot of every rank comes out as one."""
+"""Run the mapping engine (src/mapper) on a problem file and read the slot of each rank."""
 
 import json
 import math
@@ -13,41 +13,42 @@ import numpy.typing as npt
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import ExitCode, MpiricError
+from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, Weights
 
 _MAGIC = b"MPIRMAP2"
-_MOST = 2.0**61  # sums of weight times distance stay below
+_MOST = 2.0**61  # upper bound for sums of weight times distance
 _LIMIT_S = 86400.0
 _OWN_LINK = 16  # Routes::own_link in src/mapper/machine.hpp
-_FINE = 2.0**20  # steps in the largest weight that is no whole number
+_FINE = 2.0**20  # resolution of fractional weights
 _TINY = 2.0**-500
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How hard to try, and for what."""
+    """Options of the engine."""
 
     preset: str = "eco"
     objective: str = "hop-bytes"
     threads: int = 1
     seed: int = 1
-    capacity: int = 0  # most weight in a slot; 0: one rank a slot
-    limit_s: float = 0.0  # 0: none; with one the order is not the same in every run
+    capacity: int = 0  # largest weight of a slot; 0: one rank per slot
+    limit_s: float = 0.0  # time limit, makes runs differ; 0: no limit
 
 
 @dataclass(frozen=True)
 class LinkRoutes:
-    """The links that messages between groups of a level take, for the engine: routes one after the other."""
+    """Links that messages between groups of a level use: all routes in one array."""
 
     level: int
-    speeds: Weights  # of each link, in those of a group's own
-    starts: Numbers  # of the route from a to b, at a * groups + b; and the end of the last
+    speeds: Weights  # speed of each link relative to a group's own link
+    starts: Numbers  # the route from a to b begins at starts[a * groups + b]
     links: Numbers
 
 
 @dataclass(frozen=True)
 class SharedUse:
-    """A resource that the ranks of a group share: what each uses of it, and the level of the groups."""
+    """Use of a resource that the ranks of a group share: use of each rank, level of the groups."""
 
     level: int
     use_of: Weights
@@ -55,51 +56,53 @@ class SharedUse:
 
 @dataclass(frozen=True)
 class EngineAnswer:
-    """The slot of every rank, and what the engine says of it."""
+    """Slot of each rank, with statistics of the engine."""
 
     slots: Numbers
     algorithm: str
-    proposals: dict[str, float]  # what each algorithm reached, in the engine's units
+    proposals: dict[str, float]  # objective that each algorithm reached, in the engine's units
     seconds: float
 
 
 @dataclass(frozen=True)
 class EngineProblem:
-    """What is to be mapped onto what, and what counts beside distances."""
+    """Traffic, machine and initial order of a mapping."""
 
     graph: RankGraph
     tree: SlotTree
-    given: Numbers  # slot of each rank today
+    initial: Numbers  # slot of each rank
     routes: LinkRoutes | None = None
     shared: SharedUse | None = None
 
 
-def run_engine(host: Host, what: EngineProblem, settings: EngineSettings) -> EngineAnswer:
-    """Find an order that is at least as good as the one given."""
+def run_engine(host: Host, problem: EngineProblem, settings: EngineSettings) -> EngineAnswer:
+    """Find an order that is at least as good as the initial order."""
     program = native_part("mpiric-mapper")
     with tempfile.TemporaryDirectory(prefix="mpiric-map-") as directory:
-        problem, order = Path(directory) / "problem", Path(directory) / "order"
-        with problem.open("wb") as file:
-            _write(file, what, settings.capacity)
-        words = ["--preset", settings.preset, "--objective", settings.objective]
-        words += ["--seed", str(settings.seed), "--threads", str(settings.threads)]
+        problem_file, order = Path(directory) / "problem", Path(directory) / "order"
+        with problem_file.open("wb") as file:
+            _write(file, problem, settings.capacity)
+        options = ["--preset", settings.preset, "--objective", settings.objective]
+        options += ["--seed", str(settings.seed), "--threads", str(settings.threads)]
         if settings.limit_s:
-            words += ["--time-limit", str(settings.limit_s)]
-        done = host.run([program, str(problem), str(order), *words], timeout_s=_LIMIT_S)
+            options += ["--time-limit", str(settings.limit_s)]
+        done = host.run([program, str(problem_file), str(order), *options], timeout_s=_LIMIT_S)
         if done.status != 0:
-            why = (done.stderr.strip().splitlines() or [f"it ended with status {done.status}"])[-1]
+            why = (done.stderr.strip().splitlines() or [f"exit status {done.status}"])[-1]
             raise MpiricError(f"the mapping engine failed: {why}", exit_code=ExitCode.INTERNAL)
         answer: dict[str, Any] = json.loads(done.stdout)
         slots = np.array(order.read_bytes().split(), dtype=np.int64)
     return EngineAnswer(slots, answer["algorithm"], answer["proposals"], answer["seconds"])
 
 
-def _write(file: BinaryIO, what: EngineProblem, capacity: int) -> None:
-    graph, tree, routes, shared = what.graph, what.tree, what.routes, what.shared
-    distances = _whole_numbers(np.concatenate((tree.distances, tree.matrix.ravel())))
-    costs = np.zeros(0, dtype=np.int64) if routes is None else _link_costs(routes)
+def _write(file: BinaryIO, problem: EngineProblem, capacity: int) -> None:
+    graph, tree, routes, shared = problem.graph, problem.tree, problem.routes, problem.shared
+    distances = _scaled_integers(np.concatenate((tree.distances, tree.matrix.ravel())))
+    costs = np.zeros(0, dtype=np.int64)
+    if routes is not None:
+        costs = np.maximum(1, np.rint(_OWN_LINK / routes.speeds)).astype(np.int64)
     farthest = max(float(_OWN_LINK), float(distances.max()), float(costs.max(initial=0)))
-    weights = np.maximum(1, _whole_numbers(graph.weights * 2, _MOST / farthest))
+    weights = np.maximum(1, _scaled_integers(graph.weights * 2, _MOST / farthest))
     outer = len(tree.matrix)
     head = [
         graph.size,
@@ -126,19 +129,13 @@ def _write(file: BinaryIO, what: EngineProblem, capacity: int) -> None:
         _put(file, group, np.uint32)
     _put(file, distances[len(tree.distances) :], np.int64)
     _put(file, np.array(graph.extents), np.uint64)
-    _put(file, what.given, np.uint32)
+    _put(file, problem.initial, np.uint32)
     if routes is not None:
         _put(file, costs, np.int64)
         _put(file, routes.starts, np.uint64)
         _put(file, routes.links, np.uint32)
     if shared is not None:
-        _put(file, _whole_numbers(shared.use_of, _MOST / 4), np.int64)
-
-
-def _link_costs(routes: LinkRoutes) -> Numbers:
-    """Costs of a unit of traffic on each link; a group's own link has the engine's ``Routes::own_link``."""
-    costs: Numbers = np.maximum(1, np.rint(_OWN_LINK / routes.speeds)).astype(np.int64)
-    return costs
+        _put(file, _scaled_integers(shared.use_of, _MOST / 4), np.int64)
 
 
 def _put(file: BinaryIO, values: npt.NDArray[Any], kind: type[np.generic]) -> None:
@@ -146,16 +143,36 @@ def _put(file: BinaryIO, values: npt.NDArray[Any], kind: type[np.generic]) -> No
     file.write(data + bytes(-len(data) % 8))
 
 
-def _whole_numbers(values: npt.NDArray[np.float64], most: float = _MOST) -> Numbers:
-    """The values, scaled where they are no whole numbers or their sum is above ``most``."""
+def _scaled_integers(values: npt.NDArray[np.float64], largest_sum: float = _MOST) -> Numbers:
+    """Return the values as integers, scaled if they are fractional or their sum is above ``largest_sum``."""
     largest = float(values.max(initial=0))
     scale = 1.0
     if not np.array_equal(values, np.floor(values)) and largest > 0:
-        if largest < _TINY:  # what scales it up would not be a finite number
+        if largest < _TINY:  # the scale would not be finite
             values, largest = values / _TINY, largest / _TINY
         scale = 10.0 ** math.floor(math.log10(_FINE / largest))
     total = float(values.sum())
-    if total * scale > most:
-        scale = most / total
+    if total * scale > largest_sum:
+        scale = largest_sum / total
     scaled: Numbers = np.rint(values * scale).astype(np.int64)
     return scaled
+
+
+_MOST_NODES = 1024  # largest number of nodes whose routes fit into memory
+
+
+def link_routes(machine: MachineSlots) -> LinkRoutes | None:
+    """Return the links from every node to every other; None without a network."""
+    if machine.network is None or machine.network_nodes is None:
+        return None
+    at = machine.network_nodes
+    if len(at) > _MOST_NODES:
+        raise MpiricError(
+            f"the machine has {len(at)} nodes, too many for routes",
+            hint=f"the limit with --network is {_MOST_NODES} nodes; omit it",
+        )
+    routes = machine.network.route(np.repeat(at, len(at)), np.tile(at, len(at)))
+    order = np.argsort(routes.messages, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(routes.messages, minlength=len(at) ** 2))))
+    used, links = np.unique(routes.links[order], return_inverse=True)
+    return LinkRoutes(machine.tree.node_level, machine.network.link_speeds[used], starts, links)

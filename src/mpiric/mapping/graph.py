@@ -1,10 +1,15 @@
-"""A RankGraph from pairs of ranks and what they send; what cannot be one is refused by name."""
+"""Graphs of the traffic between ranks, and machine trees described by numbers."""
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.rank_graph import Numbers, RankGraph
+from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree
 
 MOST_RANKS = 2**26
 
@@ -18,10 +23,10 @@ def graph_of(
     extents: tuple[int, ...] = (),
     messages: npt.NDArray[np.float64] | None = None,
 ) -> RankGraph:
-    """The traffic of directed pairs; what is sent twice is added up, what a rank sends itself is left out."""
+    """Build the graph of directed pairs; equal pairs are added up, pairs of equal ranks left out."""
     _check(size, sources, targets, weights)
-    kept = (sources != targets) & (weights > 0)
-    source, target = sources[kept], targets[kept]
+    is_sent = (sources != targets) & (weights > 0)
+    source, target = sources[is_sent], targets[is_sent]
     keys = np.concatenate((source * size + target, target * size + source))
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -40,10 +45,10 @@ def graph_of(
     return RankGraph(
         offsets,
         columns,
-        halved(weights[kept]),
+        halved(weights[is_sent]),
         np.ones(size, dtype=np.int64) if rank_weights is None else rank_weights,
         extents,
-        None if messages is None else halved(messages[kept]),
+        None if messages is None else halved(messages[is_sent]),
     )
 
 
@@ -56,13 +61,54 @@ def _check(size: int, sources: Numbers, targets: Numbers, weights: npt.NDArray[n
         if len(ends) and not 0 <= ends.min() <= ends.max() < size:
             wrong = int(ends.min() if ends.min() < 0 else ends.max())
             raise MpiricError(
-                f"rank {wrong} is named, and the graph has {size} ranks, the first of them 0",
+                f"rank {wrong} is out of range: the graph has ranks 0 to {size - 1}",
                 hint="correct the file's size or its indices",
             )
     if not np.isfinite(weights).all():
-        raise MpiricError("a weight is infinite or no number", hint="correct the file")
+        raise MpiricError("a weight is not a finite number", hint="correct the file")
     if len(weights) and weights.min() < 0:
         raise MpiricError(f"a weight is negative: {weights.min():g}", hint="weights are bytes or messages")
     with np.errstate(over="ignore"):
         if not np.isfinite(2 * weights.sum()):
-            raise MpiricError("the weights add up to more than a number can hold", hint="scale the weights")
+            raise MpiricError("the sum of the weights overflows", hint="scale the weights")
+
+
+_MOST = 2**26
+
+
+def parse_hierarchy(text: str) -> tuple[int, ...]:
+    """Parse ``4:8:8``: 4 slots share the closest level, 8 of those groups the next, 8 of those the last."""
+    numbers = text.split(":")
+    if not all(re.fullmatch("[0-9]{1,9}", word) and int(word) > 0 for word in numbers) or len(numbers) > 16:
+        raise MpiricError(f"{text!r} is not a hierarchy", hint="--hierarchy 4:8:8, innermost level first")
+    fan_outs = tuple(int(word) for word in numbers)
+    if math.prod(fan_outs) > _MOST:
+        raise MpiricError(f"{text} are {math.prod(fan_outs)} slots", hint=f"up to {_MOST} can be mapped")
+    return fan_outs
+
+
+def parse_distances(text: str, levels: int) -> tuple[float, ...]:
+    """Parse ``1:10:100``: distance of two slots by their closest common level, innermost level first."""
+    try:
+        distances = tuple(float(number) for number in text.split(":"))
+    except ValueError:
+        raise MpiricError(f"{text!r} is not a list of distances", hint="--distances 1:10:100") from None
+    if len(distances) != levels:
+        raise MpiricError(
+            f"{len(distances)} distances for a hierarchy of {levels} levels", hint="one for each level"
+        )
+    if not all(0 <= distance < math.inf for distance in distances):
+        raise MpiricError("a distance is negative or infinite", hint="--distances 1:10:100")
+    if any(inner > outer for inner, outer in pairwise(distances)):
+        raise MpiricError(
+            "an inner level has a larger distance than an outer one", hint="innermost level first"
+        )
+    return distances
+
+
+def uniform_tree(fan_outs: Sequence[int], distances: Sequence[float], node_level: int = 0) -> SlotTree:
+    """Return the tree of equal groups on each level; the groups of ``node_level`` are nodes."""
+    slots = math.prod(fan_outs)
+    widths = np.cumprod(np.array(fan_outs, dtype=np.int64))
+    groups = tuple(np.arange(slots) // width for width in widths)
+    return SlotTree(slots, groups, tuple(distances), node_level=node_level)

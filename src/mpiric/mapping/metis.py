@@ -1,4 +1,4 @@
-"""Graphs in the format of METIS and KaHIP: a line a vertex with its neighbours, numbered from 1."""
+"""Graphs in the format of METIS and KaHIP: one line per vertex with its neighbours, numbered from 1."""
 
 import numpy as np
 
@@ -10,38 +10,40 @@ from mpiric.model.rank_graph import Numbers, RankGraph
 
 def read_metis(text: bytes, name: str) -> RankGraph:
     """Read the graph. Raises MpiricError when the file contradicts itself or is not symmetric."""
-    parsed = parse_numbers(text, name, whole=True)
+    parsed = parse_numbers(text, name, integers=True)
     values, per_line = parsed.values.astype(np.int64), parsed.per_line
     filled = np.flatnonzero(per_line)
     head_line = int(filled[0]) if len(filled) else 0
     head = values[: per_line[head_line]] if len(filled) else values
     if not 2 <= len(head) <= 4 or head[0] < 1:
         raise MpiricError(
-            f"{name}: its first line is no header of a METIS graph", hint="VERTICES EDGES [FORMAT]"
+            f"{name}: its first line is not a header of a METIS graph", hint="VERTICES EDGES [FORMAT]"
         )
     size, counts = int(head[0]), per_line[head_line + 1 :]
     if size > MOST_RANKS or len(counts) < size or counts[size:].any():
         lines = int(np.flatnonzero(counts)[-1]) + 1 if counts.any() else 0
-        raise MpiricError(f"{name}: {size} vertices, and {lines} lines of neighbours", hint="a line each")
+        raise MpiricError(
+            f"{name}: {size} verticesbut {lines} lines of neighbours", hint="one line per vertex"
+        )
     rows = _Rows(values[len(head) :], counts[:size], name, _format(head, name))
     graph = graph_of(size, rows.sources, rows.targets, rows.weights, rows.vertex_weights)
     _expect_symmetry(rows, size, name)
     if len(rows.targets) != 2 * int(head[1]):
         raise MpiricError(
-            f"{name}: the header says {head[1]} edges, the lines have {len(rows.targets) / 2:g}",
-            hint="each edge stands in the lines of both its ends",
+            f"{name}: the header announces {head[1]} edges, the lines have {len(rows.targets) / 2:g}",
+            hint="list each edge in the lines of both its ends",
         )
     return graph
 
 
 def _format(head: Numbers, name: str) -> str:
-    """Three digits: whether vertices have sizes, whether they have weights, whether edges have weights."""
+    """Return three digits: vertices have sizes, vertices have weights, edges have weights."""
     form = str(head[2]).zfill(3) if len(head) > 2 else "000"
     if len(form) != 3 or set(form) - set("01"):
         raise MpiricError(f"{name}: format {form} is not known", hint="three digits, each 0 or 1")
     weights = int(head[3]) if len(head) > 3 else 1
     if weights != 1 and form[1] == "1":
-        raise MpiricError(f"{name}: {weights} weights a vertex", hint="one is what balance can go by")
+        raise MpiricError(f"{name}: {weights} weights per vertex", hint="one weight is supported")
     return form
 
 
@@ -56,7 +58,7 @@ class _Rows:
         has_size, has_edge_weights = form[0] == "1", form[2] == "1"
         leading = int(form[1] == "1") + int(has_size)
         if (counts < leading).any():
-            raise MpiricError(f"{name}: a vertex is without its weight", hint="correct the file")
+            raise MpiricError(f"{name}: a vertex lacks its weight", hint="correct the file")
         starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
         self.vertex_weights = values[starts + int(has_size)] if form[1] == "1" else None
         if self.vertex_weights is not None and self.vertex_weights.min() < 0:
@@ -68,13 +70,13 @@ class _Rows:
         is_leading = np.zeros(len(values), dtype=bool)
         for i in range(leading):
             is_leading[starts + i] = True
-        rest, degrees = values[~is_leading], counts - leading
+        entries, degrees = values[~is_leading], counts - leading
         if has_edge_weights and (degrees % 2).any():
-            raise MpiricError(f"{name}: a neighbour is without its weight", hint="correct the file")
+            raise MpiricError(f"{name}: a neighbour lacks its weight", hint="correct the file")
         step = 2 if has_edge_weights else 1
         self.sources = np.repeat(np.arange(len(counts)), degrees // step)
-        self.targets = rest[::step] - 1
-        self.weights = (rest[1::2] if has_edge_weights else np.ones(len(rest))).astype(np.float64)
+        self.targets = entries[::step] - 1
+        self.weights = (entries[1::2] if has_edge_weights else np.ones(len(entries))).astype(np.float64)
 
 
 def _expect_symmetry(rows: _Rows, size: int, name: str) -> None:
@@ -85,6 +87,6 @@ def _expect_symmetry(rows: _Rows, size: int, name: str) -> None:
         at = int(np.argmin(same))
         source, target = divmod(int(min(forth[by_source][at], back[by_target][at])), size)
         raise MpiricError(
-            f"{name} is not symmetric: vertices {source + 1} and {target + 1} do not name each other alike",
-            hint="each edge stands in the lines of both its ends, with one weight",
+            f"{name} is not symmetric: vertices {source + 1} and {target + 1} differ",
+            hint="list each edge with the same weight in the lines of both its ends",
         )

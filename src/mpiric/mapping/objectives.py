@@ -1,4 +1,4 @@
-"""What is minimised, as a graph and a tree for the engine, which knows hop-bytes and the busiest link."""
+"""Objectives in terms of the engine, which minimises hop-bytes or the load of the busiest link."""
 
 from dataclasses import dataclass, replace
 
@@ -13,17 +13,17 @@ OBJECTIVES = ("hop-bytes", "off-node", "worst-link", "nic-messages")
 
 @dataclass(frozen=True)
 class EngineTask:
-    """What the engine is given for an objective."""
+    """Problem of the engine that represents an objective."""
 
     graph: RankGraph
     tree: SlotTree
-    objective: str  # of the engine: "hop-bytes" or "worst-link"
+    objective: str  # objective of the engine: "hop-bytes" or "worst-link"
 
 
 def engine_task(objective: str, graph: RankGraph, tree: SlotTree, nics: int = 1) -> EngineTask:
-    """Say the objective in the engine's terms.
+    """Express an objective in terms of the engine.
 
-    Off-node bytes are hop-bytes on a tree of nodes alone; messages a NIC are what its busiest link carries.
+    Off-node bytes are hop-bytes on a tree of nodes only; messages per NIC are the load of its busiest link.
     """
     if objective == "off-node":
         return EngineTask(graph, _nodes_alone(tree, (0.0, 1.0)), "hop-bytes")
@@ -34,7 +34,7 @@ def engine_task(objective: str, graph: RankGraph, tree: SlotTree, nics: int = 1)
 
 
 def objective_value(objective: str, graph: RankGraph, machine: MachineSlots, slots: Numbers) -> float:
-    """What an order costs by an objective: bytes times distance, bytes, or messages."""
+    """Return the cost of an order: bytes times distance, bytes, or messages."""
     tree = machine.tree
     if objective == "hop-bytes":
         return hop_bytes(graph, tree, slots)
@@ -46,8 +46,8 @@ def objective_value(objective: str, graph: RankGraph, machine: MachineSlots, slo
     links = link_use(graph, machine, slots)
     levels = range(max(len(tree.groups) - 1, 1)) if links is None else range(tree.node_level + 1)
     groups = [tree.groups[level] if len(tree.groups) > 1 else tree.nodes for level in levels]
-    own = max(_most_leaving(graph.weights, graph, group, slots) for group in groups)
-    return max(own, 0.0 if links is None else float(links.loads.max(initial=0)))
+    group_load = max(_most_leaving(graph.weights, graph, group, slots) for group in groups)
+    return max(group_load, 0.0 if links is None else float(links.loads.max(initial=0)))
 
 
 def _most_leaving(weights: Weights, graph: RankGraph, group: Numbers, slots: Numbers) -> float:
@@ -57,12 +57,12 @@ def _most_leaving(weights: Weights, graph: RankGraph, group: Numbers, slots: Num
 
 
 def _nodes_alone(tree: SlotTree, distances: tuple[float, float]) -> SlotTree:
-    whole = np.zeros(tree.slots, dtype=np.int64)
-    return SlotTree(tree.slots, (tree.nodes, whole), distances, levels=("node", "network"))
+    network = np.zeros(tree.slots, dtype=np.int64)
+    return SlotTree(tree.slots, (tree.nodes, network), distances, levels=("node", "network"))
 
 
 def _per_nic(tree: SlotTree, nics: int) -> SlotTree:
-    """Groups that share a NIC: each node's slots divided among its NICs in their order."""
+    """Group the slots by NIC: each node's slots are divided among its NICs in order."""
     if nics == 1:
         return tree
     node = tree.groups[0]

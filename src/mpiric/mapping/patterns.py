@@ -1,4 +1,4 @@
-"""Patterns of communication in words: stencils on a grid, all-to-all in its lines, the pencils of an FFT."""
+"""Communication patterns: stencils on a grid, all-to-all along its lines (transpositions of an FFT)."""
 
 import math
 import re
@@ -10,32 +10,32 @@ from mpiric.mapping.graph import graph_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import Numbers, RankGraph
 
-_MOST = 2**26  # ranks, and arcs of dense lines
+_MOST = 2**26  # largest number of ranks, and of pairs in lines
 
 
 def parse_extents(text: str) -> tuple[int, ...]:
-    """``64x32x16`` as numbers, slowest dimension first: MPI's row-major order of a Cartesian communicator."""
-    words = text.lower().split("x")
-    if not all(re.fullmatch("[0-9]{1,9}", word) and int(word) > 0 for word in words):
-        raise MpiricError(f"{text!r} are no extents of a grid", hint="--grid 64x32x16")
-    extents = tuple(int(word) for word in words)
+    """Parse ``64x32x16``, slowest dimension first as in MPI's row-major Cartesian communicators."""
+    fields = text.lower().split("x")
+    if not all(re.fullmatch("[0-9]{1,9}", field) and int(field) > 0 for field in fields):
+        raise MpiricError(f"{text!r} is not a grid", hint="--grid 64x32x16")
+    extents = tuple(int(field) for field in fields)
     if math.prod(extents) > _MOST:
-        raise MpiricError(f"a grid of {math.prod(extents)} ranks is too large", hint=f"up to {_MOST}")
+        raise MpiricError(f"the grid has {math.prod(extents)} ranks", hint=f"up to {_MOST}")
     return extents
 
 
 def stencil_offsets(text: str, dimensions: int) -> tuple[tuple[tuple[int, ...], float], ...]:
-    """``7``, ``27``, … points, or a custom stencil ``1,0,0:2;0,1,0`` of offsets, each with its weight.
+    """Parse a number of points (``7``, ``27``), or offsets with weights (``1,0,0:2;0,1,0``).
 
-    The smaller of the two numbers of points that a dimension has means neighbours across faces, the larger
-    all that touch. Offsets are meant in both directions.
+    The smaller of the two numbers of points that a dimension allows means neighbours across faces, the larger
+    one all that touch. Offsets apply in both directions.
     """
     faces, all_around = 2 * dimensions + 1, 3**dimensions
     if text.isdigit() and int(text) in (faces, all_around):
         offsets = (o for o in product((-1, 0, 1), repeat=dimensions) if any(o))
         near = [o for o in offsets if int(text) == all_around or sum(map(abs, o)) == 1]
         return tuple((offset, 1.0) for offset in near if offset > (0,) * dimensions)
-    found = []
+    points = []
     for word in text.split(";"):
         coordinates, _, weight = word.partition(":")
         try:
@@ -44,15 +44,15 @@ def stencil_offsets(text: str, dimensions: int) -> tuple[tuple[tuple[int, ...], 
             offset, value = (), 0.0
         if len(offset) != dimensions or not any(offset) or not 0 < value < math.inf:
             raise MpiricError(
-                f"{word!r} is no part of a stencil in {dimensions} dimensions",
+                f"{word!r} is not part of a stencil in {dimensions} dimensions",
                 hint=f"--stencil {faces}, {all_around}, or offsets and weights as in '1,0,0:2;0,1,0'",
             )
-        found.append((offset, value))
-    return tuple(found)
+        points.append((offset, value))
+    return tuple(points)
 
 
 def grid_graph(extents: tuple[int, ...], stencil: str, *, periodic: bool) -> RankGraph:
-    """Neighbours by a stencil; what leaves a side of the grid comes back at the other when it is periodic."""
+    """Build the graph of a stencil; a periodic grid wraps around."""
     ranks = np.arange(math.prod(extents)).reshape(extents)
     sources, targets, weights = [], [], []
     for offset, weight in stencil_offsets(stencil, len(extents)):
@@ -62,20 +62,20 @@ def grid_graph(extents: tuple[int, ...], stencil: str, *, periodic: bool) -> Ran
             source, target = ranks[_overlap(offset, extents)], ranks[_overlap([-o for o in offset], extents)]
         sources.append(source.ravel())
         targets.append(target.ravel())
-        weights.append(np.full(source.size, 2 * weight))  # each way as much
+        weights.append(np.full(source.size, 2 * weight))  # both directions
     return graph_of(
         ranks.size, np.concatenate(sources), np.concatenate(targets), np.concatenate(weights), extents=extents
     )
 
 
 def lines_graph(extents: tuple[int, ...], dimensions: tuple[int, ...]) -> RankGraph:
-    """All-to-all in every line of the grid along some dimensions; a rank sends 1 in all to each line.
+    """Build the graph of all-to-all in the lines along some dimensions; a rank sends 1 in all to a line.
 
-    Along both dimensions of a grid of two these are the transpositions of an FFT in pencils.
+    With both dimensions of a two-dimensional grid, these are the transpositions of an FFT in pencils.
     """
     ranks = np.arange(math.prod(extents)).reshape(extents)
     if sum(ranks.size * extents[d] for d in dimensions) > _MOST:
-        raise MpiricError("all-to-all in lines so long has too many pairs", hint="name a smaller grid")
+        raise MpiricError("all-to-all along lines of this grid has too many pairs", hint="use a smaller grid")
     sources, targets, weights = [], [], []
     for dimension in dimensions:
         lines: Numbers = np.moveaxis(ranks, dimension, -1).reshape(-1, extents[dimension])
@@ -89,6 +89,6 @@ def lines_graph(extents: tuple[int, ...], dimensions: tuple[int, ...]) -> RankGr
 
 
 def _overlap(offset: list[int] | tuple[int, ...], extents: tuple[int, ...]) -> tuple[slice, ...]:
-    """The part of the grid whose neighbours at the offset are in the grid."""
+    """Return the part of the grid whose neighbours at the offset are in the grid."""
     cuts = zip(offset, extents, strict=True)
     return tuple(slice(max(0, -o), max(0, extent - max(0, o))) for o, extent in cuts)

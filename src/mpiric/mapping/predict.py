@@ -1,8 +1,8 @@
-"""What an order costs: link loads by the network's routing, and time by the costs of the machine's levels.
+"""Costs of an order: link loads by the routing of the network, time by the costs of the machine's levels.
 
-The time of an exchange is that of whatever is busiest: a rank (latency of its messages and their bytes at
-the bandwidth of each level), a node's way into the network, or a link. It is a lower bound that knows no
-waiting, so its use is the ratio of two orders.
+The time of an exchange is the time of its busiest resource: a rank (latency of its messages plus
+bytes over the bandwidth of each level), the network access of a node, or a link. It is a lower bound without
+waiting, meant for ratios of two orders.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ import numpy as np
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.rank_graph import Numbers, RankGraph, SlotTree, Weights
 
-_MOST_LINKED = 2**24  # arcs between nodes whose routes are followed
+_MOST_LINKED = 2**24  # largest number of pairs of nodes whose routes are followed
 
 
 @dataclass(frozen=True)
 class PredictedTime:
-    """Seconds of all traffic, and what takes them."""
+    """Seconds of all traffic, and the resource that determines them."""
 
     seconds: float
     busiest: str  # "rank 3", "the network access of n2", "link 3 up from leaf 1"
@@ -25,23 +25,23 @@ class PredictedTime:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """Traffic of each link over its speed, in bytes; the busiest first."""
+    """Traffic of each link in bytes over its speed; names of the busiest links."""
 
     loads: Weights
     names: tuple[str, ...]
 
 
 def levels_between(tree: SlotTree, first: Numbers, second: Numbers) -> Numbers:
-    """The innermost common level of each pair of slots."""
-    found = np.full(len(first), len(tree.groups) - 1)
+    """Return the innermost common level of each pair of slots."""
+    levels = np.full(len(first), len(tree.groups) - 1)
     for level in range(len(tree.groups) - 2, -1, -1):
         group = tree.groups[level]
-        found[group[first] == group[second]] = level
-    return found
+        levels[group[first] == group[second]] = level
+    return levels
 
 
 def node_traffic(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> tuple[Numbers, Numbers, Weights]:
-    """What nodes send each other: source, target, bytes; each pair of nodes once in each direction."""
+    """Return the traffic between nodes: source, target, bytes; one entry per pair of nodes and direction."""
     node = machine.tree.nodes
     count = int(node[-1]) + 1
     source, target = node[slots[graph.sources]], node[slots[graph.targets]]
@@ -52,7 +52,7 @@ def node_traffic(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> tup
 
 
 def link_use(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> LinkUse | None:
-    """Loads of the network's links; None without a network, or with too many nodes that talk."""
+    """Return the loads of the links; None without a network, or if too many nodes communicate."""
     if machine.network is None or machine.network_nodes is None:
         return None
     sources, targets, sent = node_traffic(graph, machine, slots)
@@ -65,14 +65,14 @@ def link_use(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> LinkUse
 
 
 def predicted_time(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> PredictedTime:
-    """The time of the busiest rank, node or link."""
+    """Return the time of the busiest rank, node or link."""
     tree = machine.tree
     level = levels_between(tree, slots[graph.sources], slots[graph.targets])
     latency_us = np.array([cost.latency_us for cost in machine.costs])
     us_per_byte = np.array([1 / cost.bandwidth_mb_s for cost in machine.costs])
     arcs_us = graph.messages * latency_us[level] + graph.weights * us_per_byte[level]
     of_ranks = np.bincount(graph.sources, weights=arcs_us, minlength=graph.size)
-    found = [(float(of_ranks.max()), f"rank {int(of_ranks.argmax())}")]
+    candidates = [(float(of_ranks.max()), f"rank {int(of_ranks.argmax())}")]
     if tree.node_level + 1 < len(tree.groups):
         access = machine.costs[tree.node_level + 1].bandwidth_mb_s
         sources, _, sent = node_traffic(graph, machine, slots)
@@ -81,8 +81,8 @@ def predicted_time(graph: RankGraph, machine: MachineSlots, slots: Numbers) -> P
         )
         node = int(of_nodes.argmax())
         host = machine.hosts[int(np.searchsorted(tree.nodes, node))]
-        found.append((float(of_nodes.max()), f"the network access of {host}"))
+        candidates.append((float(of_nodes.max()), f"the network access of {host}"))
         if (links := link_use(graph, machine, slots)) is not None and links.names:
-            found.append((float(links.loads.max()) / access, links.names[0]))
-    us, busiest = max(found, key=lambda each: each[0])
+            candidates.append((float(links.loads.max()) / access, links.names[0]))
+    us, busiest = max(candidates, key=lambda candidate: candidate[0])
     return PredictedTime(us / 1e6, busiest)

@@ -1,4 +1,4 @@
-"""Files with a graph or a matrix, by the ends of their names."""
+"""Readers of files with a graph or a matrix, by suffix."""
 
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from mpiric.mapping.number_text import parse_numbers
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import RankGraph, Weights
 
-_MOST_BYTES = 1 << 30  # the matrix takes several times as many in memory
+_MOST_BYTES = 1 << 30  # the matrix takes several times this size in memory
+_HINT = "use a file with numbers"
 _READERS = {
     ".metis": read_metis,
     ".graph": read_metis,
@@ -25,22 +26,17 @@ _READERS = {
 
 
 def read_graph(path: Path) -> RankGraph:
-    """Read the traffic in a file. Raises MpiricError for what is none."""
+    """Read the traffic in a file. Raises MpiricError for other content."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise MpiricError(
-            f"{path}: the end of its name does not say what it is", hint=f"one of {', '.join(_READERS)}"
-        )
-    return reader(_bytes(path), str(path))
+        raise MpiricError(f"{path}: unknown suffix", hint=f"one of {', '.join(_READERS)}")
+    return reader(read_bounded(path, "graph or matrix", _MOST_BYTES, _HINT), str(path))
 
 
 def read_numbers(path: Path) -> Weights:
-    """Read a number for each rank. Raises MpiricError for what is none, or negative."""
-    values = parse_numbers(_bytes(path), str(path), whole=False, comment=b"#").values.astype(np.float64)
+    """Read one number per rank. Raises MpiricError for other content or negative numbers."""
+    data = read_bounded(path, "list of numbers", _MOST_BYTES, _HINT)
+    values = parse_numbers(data, str(path), integers=False, comment=b"#").values.astype(np.float64)
     if not len(values) or not np.isfinite(values).all() or values.min() < 0:
-        raise MpiricError(f"{path}: not a number from 0 on for each rank", hint="a line for each rank")
+        raise MpiricError(f"{path}: a number is missing, negative or infinite", hint="one line per rank")
     return values
-
-
-def _bytes(path: Path) -> bytes:
-    return read_bounded(path, "graph or matrix", _MOST_BYTES, "name a file with numbers")

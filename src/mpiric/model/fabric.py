@@ -20,7 +20,7 @@ class PairClass(str, Enum):
 
 
 @dataclass(frozen=True)
-class Path:
+class TransportPath:
     """What a library says carries the messages of a class; "" where it does not say."""
 
     transport: str = ""  # "tcp", "rc_mlx5", "psm2", "sysv, cma"
@@ -32,7 +32,7 @@ class TransportReport:
     """What a run's own output tells of its transports."""
 
     layer: str = ""  # "pml ob1", "netmod ucx", "libfabric"
-    paths: Mapping[PairClass, Path] = field(default_factory=dict)
+    paths: Mapping[PairClass, TransportPath] = field(default_factory=dict)
     why: tuple[str, ...] = ()  # priorities, what was rejected
     provider: str = ""  # of libfabric
 

@@ -1,6 +1,6 @@
-"""One MPI implementation per file: how it is recognised, what it can do, how the knobs are set.
+"""MPI implementations, one per file: recognition, capabilities and settings of the knobs.
 
-Finding installed libraries stands behind the names below.
+The names below also find installed libraries.
 """
 
 from mpiric.mpis._by_name import (

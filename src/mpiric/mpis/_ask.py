@@ -1,4 +1,4 @@
-"""Asking an MPI library for its version: the truth about what a file named libmpi really is."""
+"""Version of an MPI library, as the library itself reports it."""
 
 from mpiric.host.host import Host
 
@@ -16,13 +16,15 @@ TIMEOUT_S = 15.0
 
 
 def ask_version(host: Host, library: str) -> str:
-    """What ``MPI_Get_library_version`` of a shared library answers, "" when it cannot be loaded.
+    """Return the answer of ``MPI_Get_library_version``, or "" if the library cannot be loaded.
 
-    Where LD_LIBRARY_PATH brings something that the library does not load with (another libfabric), it is
-    asked without: LD_LIBRARY_PATH goes before where a library itself looks for what it needs.
+    If LD_LIBRARY_PATH has a file that breaks the library (another libfabric), it is asked again without,
+    because LD_LIBRARY_PATH precedes the library's own search path.
     """
-    words = [host.python, "-I", "-c", ASK_VERSION, library]
-    answer = host.run_cached(words, [library], timeout_s=TIMEOUT_S)
+    command = [host.python, "-I", "-c", ASK_VERSION, library]
+    answer = host.run_cached(command, [library], timeout_s=TIMEOUT_S)
     if answer.status != 0 and host.environ.get("LD_LIBRARY_PATH"):
-        answer = host.run_cached(words, [library], environment={"LD_LIBRARY_PATH": None}, timeout_s=TIMEOUT_S)
+        answer = host.run_cached(
+            command, [library], environment={"LD_LIBRARY_PATH": None}, timeout_s=TIMEOUT_S
+        )
     return answer.stdout.strip("\x00 \n") if answer.status == 0 else ""

@@ -1,4 +1,4 @@
-"""MPI libraries by the name of their implementation: settings, tuning files, reports, packages."""
+"""Functions of MPI implementations by name: settings, tuning files, reports, packages."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ _SHOWN = 5
 
 
 def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
-    """The library's setting for ``knob=value``; None when it has none."""
+    """Return the library's setting for ``knob=value``; None if it has none."""
     mpi = situation.mpi
     implementation = implementations().get(mpi.implementation)
     speller = implementation.spellers(mpi.version).get(knob) if implementation else None
@@ -32,56 +32,56 @@ def spell(knob: str, value: str, situation: Situation) -> Spelling | None:
 
 
 def export(policy: Policy, defaults: Defaults = ()) -> Exported:
-    """Files and variables with which the library chooses by itself what the policy chooses.
+    """Return files and variables with which the library itself makes the choices of the policy.
 
-    ``defaults``: the decision trees built into the library, as MPICH has them; others need none.
-    Raises MismatchError for a library that reads no such thing.
+    ``defaults``: decision trees built into the library (MPICH only). Raises MismatchError if the library
+    reads no tuning files.
     """
     exporters = {name: entry.export for name, entry in implementations().items() if entry.export is not None}
     if policy.implementation not in exporters:
         raise MismatchError(
             f"{policy.implementation} reads no tuning file that mpiric can write",
-            hint=f"those that do: {', '.join(sorted(exporters))}",
+            hint=f"libraries with tuning files: {', '.join(sorted(exporters))}",
         )
     return exporters[policy.implementation](policy, defaults)
 
 
 def export_files() -> tuple[str, ...]:
-    """Names of the files that exports consist of, shell patterns."""
+    """Return the names of exported files as shell patterns."""
     return fields_of(lambda entry: entry.export_files)
 
 
 def embedded_defaults(implementation: str) -> bytes:
-    """The first bytes of decision trees that a library has built in as text, empty when it has none."""
+    """Return the first bytes of the decision trees that a library contains as text; empty if it has none."""
     entry = implementations().get(implementation)
     return entry.embedded_defaults if entry else b""
 
 
 def foreign_settings(inherited: Mapping[str, str], library: MpiLibrary) -> tuple[Finding, ...]:
-    """A finding for each other implementation whose settings are there and which this library ignores."""
+    """Return a finding for each other implementation whose settings are set but ignored by this library."""
     profile = implementations().get(library.implementation)
-    obeyed = (profile.prefix, *profile.shared_prefixes) if profile else ()
+    honoured = (profile.prefix, *profile.shared_prefixes) if profile else ()
     findings = []
     for name, other in implementations().items():
         names = sorted(
             variable for variable in inherited if other.prefix and variable.startswith(other.prefix)
         )
-        if names and other.prefix not in obeyed:
+        if names and other.prefix not in honoured:
             findings.append(
                 Finding(
                     "settings-of-another-mpi",
-                    f"settings of {name} are without effect under {library.implementation}",
+                    f"settings of {name} have no effect under {library.implementation}",
                     ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else ""),
-                    f"check that {library.label} is the library meant",
+                    f"check that {library.label} is the intended library",
                 )
             )
     return tuple(findings)
 
 
 def is_read_by_alone(variable: str, implementation: str) -> bool:
-    """Return whether a variable is one of this implementation's own settings that no other library obeys.
+    """Check whether a variable is a setting of this implementation that no other library reads.
 
-    Those of libfabric, UCX, OpenMP and the C library are read under every one.
+    Variables of libfabric, UCX, OpenMP and the C library are read under all of them.
     """
     readers = {
         name
@@ -93,22 +93,22 @@ def is_read_by_alone(variable: str, implementation: str) -> bool:
 
 
 def ask_connections(implementation: str) -> Mapping[str, str]:
-    """Variables that make a library print what carries its messages."""
+    """Return variables that make a library print its transports."""
     entry = implementations().get(implementation)
     return entry.ask_connections if entry else {}
 
 
 def connections(implementation: str, text: str) -> TransportReport:
-    """Connections as a library reports them in all that a run printed; empty when it reports none."""
+    """Return the transports that a library reports in the output of a run; empty if it reports none."""
     entry = implementations().get(implementation)
     return entry.connections(text) if entry else TransportReport()
 
 
 def packages() -> dict[str, MpiPackage]:
-    """Registry key → package of the implementations that come from PyPI, in alphabetical order.
+    """Return registry key → package of the implementations on PyPI, in alphabetical order.
 
-    Every one gets a prefix of its own: the wheels own the same names (``bin/mpiexec``, ``lib/libmpi.so.12``,
-    ``include/mpi.h``) and overwrite one another in a common environment.
+    Each is installed into a prefix of its own: the wheels share file names (``bin/mpiexec``,
+    ``lib/libmpi.so.12``, ``include/mpi.h``) and would overwrite one another.
     """
     packages = {name: entry.package for name, entry in implementations().items()}
     return {name: package for name, package in sorted(packages.items()) if package is not None}

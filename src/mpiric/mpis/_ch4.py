@@ -1,6 +1,6 @@
-"""MPICH's ch4 device: control variables shared by MPICH and the libraries built from it.
+"""Control variables of MPICH's ch4 device, shared by MPICH and the libraries derived from it.
 
-Every ``MPIR_CVAR_X`` is read from the environment of the ranks when MPI starts; unknown ones are ignored.
+MPI_Init reads every ``MPIR_CVAR_X`` from the environment of the ranks; unknown ones are ignored.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 
-CELLS = 64  # of a rank, unless `node-buffers` sets another number
+CELLS = 64  # cells per rank, unless `node-buffers` sets another number
 NODE_BUFFERS = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS"
 NO_LOCAL = NodeSetting("MPIR_CVAR_NOLOCAL")
 WAITING_SWITCHES = ("MPIR_CVAR_CH4_PROGRESS_THROTTLE",)
 
-# The version in hydra's build details, which is that of the MPICH it came with.
+# Version in hydra's build details, which equals the version of its MPICH.
 recognise_hydra = version_by(r"HYDRA build details:\s*Version:\s*(\S+)")
 
 
@@ -28,14 +28,14 @@ def _on_node(algorithm: str) -> dict[str, str]:
     return {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": algorithm for name in collectives}
 
 
-# In shared memory by themselves, where all ranks are on one node.
+# Collectives that use shared memory directly if all ranks are on one node.
 WITHOUT_MESSAGES = {
     name.lower(): f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"
     for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
 }
 
 _MESSAGES, _SHARED = _on_node("mpir"), _on_node("release_gather")
-# The shared-memory collectives spin without ever yielding: those made of messages come along.
+# The shared-memory collectives spin without yielding, so they are replaced by messages.
 _WAITING = {
     "spin": _on_node("auto"),
     "yield": {**_MESSAGES, "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"},
@@ -45,15 +45,15 @@ _SLEEP = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
 }
-# Undo what keeps ranks of one node from meeting in shared memory.
+# Unset what prevents ranks of a node from using shared memory.
 _NODE_TRANSPORT = {
     "shared-memory": Spelling(environment={"MPIR_CVAR_NOLOCAL": "0"}, unset=("UCX_TLS", "MPICH_NOLOCAL"))
 }
 
 
-# By libfabric's tagged interface, by active messages in MPICH, or by the adapter.
+# Mechanisms: libfabric's tagged interface, active messages in MPICH, the adapter.
 def _single_copy(mechanisms: tuple[str, ...]) -> Spell:
-    """One mechanism switched on, or none of them."""
+    """Return the speller that enables one mechanism or none."""
 
     def switches(chosen: str) -> dict[str, str]:
         return {f"MPIR_CVAR_CH4_{name}_ENABLE": str(int(name == chosen)) for name in mechanisms}
@@ -62,10 +62,10 @@ def _single_copy(mechanisms: tuple[str, ...]) -> Spell:
 
 
 def _eager_node(value: str, pack_buffer: str, default: int) -> Spelling:
-    """A message that fits a cell goes in one piece; one page more keeps cells from sharing cache sets.
+    """Set the cell size: messages that fit a cell are sent at once. An extra page avoids sharing cache sets.
 
-    Buffers for packing must hold a cell, or 5.0 stops at the start. How many cells there are is the knob
-    ``node-buffers``, which large cells bring along.
+    Pack buffers must hold a cell, otherwise 5.0 aborts at start. The number of cells is the knob
+    ``node-buffers``.
     """
     cell = parse_bytes(value) + 4096
     return Spelling(
@@ -78,9 +78,9 @@ def _eager_node(value: str, pack_buffer: str, default: int) -> Spelling:
 
 
 def _node_transport(value: str, situation: Situation) -> Spelling | None:
-    """UCX opens every network at the start, although messages on the node never go through it.
+    """Restrict UCX to shared memory; by default it opens all networks at start, even for one node.
 
-    Measured with 5.0.2, two ranks: MPI_Init and MPI_Finalize take 0.65 s instead of 0.98 s.
+    Measured with 5.0.2 and two ranks: MPI_Init and MPI_Finalize take 0.65 s instead of 0.98 s.
     """
     if value != "shared-memory-only":
         return _NODE_TRANSPORT.get(value)
@@ -90,7 +90,7 @@ def _node_transport(value: str, situation: Situation) -> Spelling | None:
 
 
 def spellers(newer: bool) -> Mapping[str, Spell]:  # noqa: FBT001
-    """Knob → how ch4 writes it; ``newer`` stands for version 4.3 and later, with which CMA came."""
+    """Return the spellers of the knobs; ``newer`` means version 4.3 or later, which supports CMA."""
     copies = ("XPMEM", "CMA") if newer else ("XPMEM",)
     eager = "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD" if newer else "MPIR_CVAR_CH4_OFI_EAGER_MAX_MSG_SIZE"
     pack, default = ("PACK_BUFFER_SIZE", 16384) if newer else ("AM_PACK_BUFFER_SIZE", 69632)

@@ -1,4 +1,4 @@
-"""Values that a library gives its own variables while nobody sets them, as the library reports them."""
+"""Default values of a library's variables, as the library reports them."""
 
 import json
 import re
@@ -41,7 +41,7 @@ _PARAMETER = re.compile(r"^mca:[^:]*:[^:]*:param:(\w+):(value|source):(.*)$", re
 
 
 def defaults_of(host: Host, mpi: MpiLibrary) -> Mapping[str, str]:
-    """Variable → value in force while nobody sets it; nothing where the library cannot be asked."""
+    """Return variable → default value; empty if the library cannot be queried."""
     unset: dict[str, str | None] = {
         name: None for name in host.environ if name.startswith(variable_beginnings())
     }
@@ -50,7 +50,7 @@ def defaults_of(host: Host, mpi: MpiLibrary) -> Mapping[str, str]:
         command = [f"{dirname(mpi.launcher)}/ompi_info", "--parsable", "--all", "--level", "9"]
         answer = host.run(
             command, environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE
-        )  # not cached: an administrator's file of parameters counts
+        )  # not cached, because a site's parameter file may change
         return _of_parameters(answer.stdout) if answer.status == 0 else {}
     answer = host.run_cached(
         [host.python, "-I", "-c", _ASK, mpi.library],
@@ -59,17 +59,17 @@ def defaults_of(host: Host, mpi: MpiLibrary) -> Mapping[str, str]:
         timeout_s=_TIMEOUT_S,
     )
     try:
-        found = json.loads(answer.stdout) if answer.status == 0 else {}
+        defaults = json.loads(answer.stdout) if answer.status == 0 else {}
     except ValueError:
         return {}
-    return {str(name): str(value) for name, value in found.items()}
+    return {str(name): str(value) for name, value in defaults.items()}
 
 
 def _of_parameters(text: str) -> dict[str, str]:
-    """Read the parameters that come from the library or a file of its administrator."""
+    """Return the parameters that come from the library or a site's file."""
     values, sources = dict[str, str](), dict[str, str]()
-    for name, kind, text_of in _PARAMETER.findall(text):
-        (values if kind == "value" else sources)[name] = text_of
+    for name, kind, content in _PARAMETER.findall(text):
+        (values if kind == "value" else sources)[name] = content
     return {
         f"OMPI_MCA_{name}": value
         for name, value in values.items()

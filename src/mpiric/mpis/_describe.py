@@ -1,4 +1,4 @@
-"""One shared library → MpiLibrary: its version, and the launcher and compilers that belong to it."""
+"""Description of an installed MPI library: version, launcher, compilers."""
 
 import re
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ STANDARD_NAME = "libmpi_abi.so.1"
 
 
 def describe(host: Host, library: str, location: Location) -> MpiLibrary | None:
-    """The MpiLibrary of a shared library; None when it is no MPI that mpiric knows."""
+    """Describe a shared library; None if it is not a known MPI library."""
     text = ask_version(host, library)
     recognised = recognise(text)
     if recognised is None:
@@ -56,7 +56,7 @@ def describe(host: Host, library: str, location: Location) -> MpiLibrary | None:
     )
     standard = f"{directory}/{STANDARD_NAME}"
     standard = standard if host.is_file(standard) else ""
-    found = MpiLibrary(
+    mpi = MpiLibrary(
         implementation=name,
         version=version,
         abi_families=_families(soname, standard),
@@ -76,11 +76,11 @@ def describe(host: Host, library: str, location: Location) -> MpiLibrary | None:
         module=location.module,
         file_drivers=file_drivers(host, library, directory, information),
     )
-    return with_capabilities(found)
+    return with_capabilities(mpi)
 
 
 def recognise(text: str) -> tuple[str, str] | None:
-    """Registry key and version from the text of MPI_Get_library_version."""
+    """Return registry key and version from the text of MPI_Get_library_version."""
     for name, implementation in implementations().items():
         if version := implementation.recognise(text):
             return name, version
@@ -88,35 +88,35 @@ def recognise(text: str) -> tuple[str, str] | None:
 
 
 def launcher_text(host: Host, launcher: str) -> str:
-    """What a launcher answers to ``--version``; its own directory leads PATH, as scripts among them need."""
+    """Return the output of ``launcher --version`` with its directory first in PATH, for launcher scripts."""
     path = f"{dirname(launcher)}:{host.environ.get('PATH', '')}"
-    words, environment = [launcher, "--version"], {"PATH": path, **_without_misleading()}
+    command, environment = [launcher, "--version"], {"PATH": path, **_without_misleading()}
     if host.elf(launcher):
         answer = host.run_cached(
-            words, [launcher], environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE
+            command, [launcher], environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE
         )
-    else:  # a script answers with the words of a program that can change behind it
-        answer = host.run(words, environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE)
+    else:  # a script may call a program that changes without the script
+        answer = host.run(command, environment=environment, timeout_s=_TIMEOUT_S, working_directory=HERE)
     return f"{answer.stdout}\n{answer.stderr}" if answer.status != 127 else ""
 
 
 def _without_misleading() -> dict[str, str | None]:
-    """Unset variables of a moved library, under which another one does not even report its version."""
-    return dict.fromkeys(fields_of(lambda each: each.misleading))
+    """Unset variables of relocated libraries, under which another library cannot even report its version."""
+    return dict.fromkeys(fields_of(lambda implementation: implementation.misleading))
 
 
 def prefix_of_library(directory: str) -> str:
-    """``/usr`` for ``/usr/lib/x86_64-linux-gnu/openmpi/lib``, ``P`` for ``P/lib/release``."""
+    """Return ``/usr`` for ``/usr/lib/x86_64-linux-gnu/openmpi/lib``, ``P`` for ``P/lib/release``."""
     match = re.match(
         r"(.*?)/(?:intel64/)?lib(?:64)?(?:/[\w]+-linux-gnu(?:/(?:openmpi|mpich)/lib)?|/release|/debug)?$",
         directory,
     )
     prefix = match[1] if match else dirname(directory)
-    return prefix or "/usr"  # /lib is a link to /usr/lib wherever it is not the same thing
+    return prefix or "/usr"  # /lib is /usr/lib or a link to it
 
 
 def library_in(implementation: Implementation, directory: str, names: Iterable[str]) -> str:
-    """Path of an implementation's library in a directory with these MPI libraries, "" when there is none."""
+    """Return the path of an implementation's library in a directory with these MPI libraries, or ""."""
     for pattern in implementation.libraries:
         for name in names:
             if fnmatchcase(name, pattern) and family_of_soname(name) is not AbiFamily.STANDARD:
@@ -125,7 +125,7 @@ def library_in(implementation: Implementation, directory: str, names: Iterable[s
 
 
 def is_system(host: Host, library: str, soname: str) -> bool:
-    """Whether the dynamic linker finds this very library by itself."""
+    """Check whether the dynamic linker finds exactly this library by default."""
     user = [part for part in host.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
     if not _SYSTEM_DIR.match(library) or any(host.is_file(f"{part}/{soname}") for part in user):
         return False
@@ -136,35 +136,35 @@ def is_system(host: Host, library: str, soname: str) -> bool:
 
 
 def libfabric_dirs(host: Host, prefix: str) -> tuple[str, ...]:
-    """Directories with a libfabric.so.1 for a library that brings none, the best first.
+    """Return directories with a libfabric.so.1 for a library without its own, the best first.
 
-    "" stands for the dynamic linker's own. One with its providers beside it (``prov``) belongs to the
-    prefix and is what its makers tested.
+    "" stands for the dynamic linker's default. A libfabric with a provider directory (``prov``) in the prefix
+    comes first, because the vendor tested it.
     """
-    own = f"{prefix}/opt/mpi/libfabric/lib"
-    found = [own] if host.list_dir(f"{own}/prov") else []
+    bundled = f"{prefix}/opt/mpi/libfabric/lib"
+    result = [bundled] if host.list_dir(f"{bundled}/prov") else []
     if any(name == "libfabric.so.1" for name, _ in linker_cache(host)):
-        found.append("")
-    candidates = [f"{prefix}/lib", own]
+        result.append("")
+    candidates = [f"{prefix}/lib", bundled]
     for home in homes(host.environ):
         candidates += [
             *matching(host, f"{home}/mpich*/lib/mpich"),
             *matching(host, f"{home}/openmpi*/lib/openmpi"),
         ]
-    found += [path for path in candidates if host.is_file(f"{path}/libfabric.so.1")]
-    return tuple(dict.fromkeys(found))
+    result += [path for path in candidates if host.is_file(f"{path}/libfabric.so.1")]
+    return tuple(dict.fromkeys(result))
 
 
 def _families(soname: str, standard: str) -> tuple[AbiFamily, ...]:
-    own = family_of_soname(soname)
-    families = [own] if own else []
-    if standard and own is not AbiFamily.STANDARD:
+    family = family_of_soname(soname)
+    families = [family] if family else []
+    if standard and family is not AbiFamily.STANDARD:
         families.append(AbiFamily.STANDARD)
     return tuple(families)
 
 
 def _is_sibling(name: str, soname: str) -> bool:
-    """Whether a library is of the same family or the standard's: system directories hold other MPIs too."""
+    """Check whether a library has the same or the standard's ABI; system directories hold other MPIs too."""
     if is_inner_part(name):
         return family_of_soname(soname) is AbiFamily.OPENMPI
     return family_of_soname(name) in {family_of_soname(soname), AbiFamily.STANDARD} - {None}
@@ -184,17 +184,17 @@ def _launcher(host: Host, implementation: Implementation, version: str, prefix: 
 
 
 def _compilers(host: Host, implementation: Implementation, prefix: str) -> dict[str, str]:
-    found = {}
+    compilers = {}
     for language, names in implementation.compilers.items():
         paths = (f"{directory}/{name}" for directory in _bin_dirs(prefix) for name in names)
         path = next((path for path in paths if host.is_executable(path)), "")
-        if path and _is_own(host, path, names):
-            found[language] = path
-    return found
+        if path and _is_own_wrapper(host, path, names):
+            compilers[language] = path
+    return compilers
 
 
-def _is_own(host: Host, path: str, names: tuple[str, ...]) -> bool:
-    """Whether a wrapper is the implementation's own, no system-wide alternative that leads to another's."""
+def _is_own_wrapper(host: Host, path: str, names: tuple[str, ...]) -> bool:
+    """Check whether a compiler wrapper is the implementation's own, not a system-wide link to another one."""
     name, real = basename(path), basename(host.real_path(path))
     return "." in name or "." not in real or real in names
 

@@ -1,4 +1,4 @@
-"""Finding MPI libraries: every one of this machine, the one of a launcher, the one a process loaded."""
+"""Search for MPI libraries: all of a machine, the one of a launcher, the one of a process."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,63 +14,63 @@ from mpiric.mpis._sonames import family_of_soname
 
 
 def find_mpis(host: Host) -> tuple[MpiLibrary, ...]:
-    """Every MPI library that can be found, each once; those on PATH first.
+    """Return every MPI library once; libraries of PATH come first.
 
-    A library is known by where its links end; the first location that led to it is kept in
-    ``found_by``, and a module's name is added when a later one gives it.
+    Libraries are identified by their real path. ``found_by`` is the first location that led to a library; the
+    name of a module is added from later ones.
     """
-    found: dict[str, tuple[str, Location]] = {}
+    libraries: dict[str, tuple[str, Location]] = {}
     modules: dict[str, str] = {}
     for location in locations(host):
         for library in _libraries_at(host, location.path):
             real = host.real_path(library)
             if location.module:
                 modules.setdefault(real, location.module)
-            found.setdefault(real, (library, location))
-    with ThreadPoolExecutor(max_workers=8) as pool:  # each is queried in processes of its own
-        described = pool.map(lambda entry: describe(host, *entry), found.values())
+            libraries.setdefault(real, (library, location))
+    with ThreadPoolExecutor(max_workers=8) as pool:  # each query starts a process
+        described = pool.map(lambda entry: describe(host, *entry), libraries.values())
     return tuple(
         replace(mpi, module=mpi.module or modules.get(real, ""))
-        for real, mpi in zip(found, described, strict=True)
+        for real, mpi in zip(libraries, described, strict=True)
         if mpi is not None
     )
 
 
 def mpi_of_launcher(host: Host, launcher: str) -> MpiLibrary | None:
-    """Which MPI a launcher named on a command line belongs to.
+    """Return the MPI library that a launcher belongs to.
 
-    Links and Debian's alternatives are resolved and its ``--version`` is read. When its library cannot
-    be found, the answer has an empty ``library``. None for what is no MPI's own launcher (``srun``) or
-    is not there.
+    Links and Debian's alternatives are resolved and ``--version`` is read. If the library cannot be found,
+    the result has an empty ``library``. None if the launcher does not exist or does not belong to an MPI
+    (``srun``).
     """
     path = launcher if "/" in launcher else host.which(launcher, by_shell=True) or ""
     if not path or not host.is_executable(path):
         return None
     text = launcher_text(host, path)
-    speakers = {
+    versions = {
         name: version
         for name, implementation in implementations().items()
         if implementation.launchers and (version := implementation.recognise_launcher(text))
     }
-    if not speakers:
+    if not versions:
         return None
     prefix = prefix_of_launcher(host, path)
     for library in _libraries_at(host, prefix):
         mpi = describe(host, library, Location(prefix, "launcher"))
-        if mpi is not None and mpi.implementation in speakers:
+        if mpi is not None and mpi.implementation in versions:
             return replace(mpi, launcher=path)
-    # A site's wrapper stands elsewhere than its MPI: version and implementation lead there.
+    # A site's wrapper is outside the prefix of its MPI: search by implementation and version.
     for mpi in find_mpis(host):
-        if speakers.get(mpi.implementation) == mpi.version:
+        if versions.get(mpi.implementation) == mpi.version:
             return replace(mpi, launcher=path)
-    # The base of others stands last in the registry, and a bare hydra is most likely MPICH's own.
-    return _without_library(list(speakers.items())[-1], prefix, path)
+    # Base implementations are last in the registry; a bare hydra most likely belongs to MPICH.
+    return _without_library(list(versions.items())[-1], prefix, path)
 
 
 def mpi_of_library(host: Host, library: str) -> MpiLibrary | None:
-    """Which MPI a library loaded by a process belongs to; its Fortran or C++ part will do.
+    """Return the MPI library of a library loaded by a process, which may be its Fortran or C++ part.
 
-    None when it is no MPI, or one that cannot be queried.
+    None if it is not an MPI library or cannot be queried.
     """
     directory, name = split(host.real_path(library))
     family = family_of_soname(basename(library)) or family_of_soname(name)
@@ -93,7 +93,7 @@ def mpi_of_library(host: Host, library: str) -> MpiLibrary | None:
 def _libraries_at(host: Host, path: str) -> Iterator[str]:
     if host.is_file(path):
         standard = family_of_soname(basename(path)) is AbiFamily.STANDARD
-        # A libmpi_abi is another face of the library beside it.
+        # A libmpi_abi is another interface of the library in the same directory.
         yield from (standard and list(_libraries_in(host, dirname(path)))) or [path]
         return
     for directory in library_dirs(host, path):
@@ -101,20 +101,20 @@ def _libraries_at(host: Host, path: str) -> Iterator[str]:
 
 
 def _libraries_in(host: Host, directory: str) -> Iterator[str]:
-    seen = set()
+    reported = set()
     names = [name for name in host.list_dir(directory) if family_of_soname(name)]
     every: dict[str, Implementation] = implementations() if names else {}
     for implementation in every.values():
         library = library_in(implementation, directory, names)
-        if library and (real := host.real_path(library)) not in seen:
-            seen.add(real)
+        if library and (real := host.real_path(library)) not in reported:
+            reported.add(real)
             yield library
 
 
 def _without_library(speaker: tuple[str, str], prefix: str, launcher: str) -> MpiLibrary:
     name, version = speaker
     implementation = implementations()[name]
-    found = MpiLibrary(
+    library = MpiLibrary(
         implementation=name,
         version=version,
         abi_families=(implementation.family,),
@@ -125,4 +125,4 @@ def _without_library(speaker: tuple[str, str], prefix: str, launcher: str) -> Mp
         dialect=implementation.dialect(version),
         found_by="launcher",
     )
-    return with_capabilities(found)
+    return with_capabilities(library)

@@ -1,4 +1,4 @@
-"""UCX and libfabric: their variables are the same under every MPI implementation."""
+"""Variables of UCX and libfabric, which all MPI implementations share."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.spelling_forms import word
 
-UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # transports through shared memory
+UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # shared-memory transports
 
 _UCX_TRANSPORTS = {
     "all": "all",
@@ -22,11 +22,11 @@ _UCX_TRANSPORTS = {
 # The layered providers that carry MPI's tagged messages over the named core provider.
 _OFI_PROVIDERS = {"tcp": "tcp", "verbs": "verbs;ofi_rxm"}
 
-# Size up to which a message leaves without asking the receiver, in UCX and in libfabric's rxm layer, which
-# posts its receive buffers in this size: memory grows with it and with the peers.
+# Largest message sent without a handshake, in UCX and in libfabric's rxm layer, which posts receive buffers
+# of this size: memory grows with it and with the number of peers.
 NETWORK_EAGER = ("UCX_RNDV_THRESH", "FI_OFI_RXM_BUFFER_SIZE")
 
-# Knobs that belong to UCX and libfabric themselves, under whichever library loads them.
+# Knobs of UCX and libfabric themselves, independent of the MPI library.
 SPELLERS: Mapping[str, Spell] = {
     "ofi-provider": lambda value, _: Spelling(environment={"FI_PROVIDER": _OFI_PROVIDERS.get(value, value)}),
     "ucx-transports": word("UCX_TLS", _UCX_TRANSPORTS),
@@ -34,7 +34,7 @@ SPELLERS: Mapping[str, Spell] = {
 
 
 def network_interface(value: str, situation: Situation) -> Spelling:
-    """Variables that keep UCX and libfabric on one interface; UCX names an adapter's port ``mlx5_0:1``."""
+    """Return variables that restrict UCX and libfabric to one interface; UCX names ports as ``mlx5_0:1``."""
     kind = next((nic.kind for nic in situation.machine.nics if nic.name == value), "")
     if kind and kind not in IP_KINDS:
         return Spelling(environment={"UCX_NET_DEVICES": f"{value}:1"})

@@ -1,6 +1,6 @@
-"""Drivers of MPI-IO that a library was built with: ROMIO's by its tables, OMPIO's by `ompi_info`.
+"""MPI-IO drivers in a library: ROMIO's from its tables, OMPIO's from `ompi_info`.
 
-A driver that is not there cannot be asked for: `MPI_File_open` fails where one is forced.
+`MPI_File_open` fails if a missing driver is forced.
 """
 
 import re
@@ -9,8 +9,8 @@ from mpiric.host.facts.globbing import matching
 from mpiric.host.host import Host
 
 NAMES = ("ufs", "nfs", "lustre", "gpfs", "panfs", "daos", "pvfs2", "xfs", "quobytefs")
-# ROMIO's table of drivers holds the prefix of file names of each ("lustre:"), which the linker may store
-# as the end of a longer one ("panfs:" for "nfs:"): then the name of its functions is looked for.
+# ROMIO's table of drivers holds the file-name prefix of each ("lustre:"). The linker may store one as the end
+# of a longer one ("panfs:" for "nfs:"); in that case, the names of the driver's functions are searched for.
 ASK_DRIVERS = """\
 import mmap, sys
 names = sys.argv[1].split(",")
@@ -26,9 +26,9 @@ TIMEOUT_S = 10.0
 
 
 def file_drivers(host: Host, library: str, directory: str, information: str) -> tuple[str, ...]:
-    """Names of the drivers of a library and of the ROMIO component beside it, in the order of `NAMES`."""
+    """Return the names of the drivers in a library and its ROMIO component, in the order of `NAMES`."""
     images = [library, *matching(host, f"{directory}/openmpi*/mca_io_romio*.so")]
-    words = [host.python, "-I", "-c", ASK_DRIVERS, ",".join(NAMES), *images]
-    answer = host.run_cached(words, images, timeout_s=TIMEOUT_S)
-    found = {*answer.stdout.split(), *_COMPONENT.findall(information)}
-    return tuple(name for name in (*NAMES, *sorted(found - set(NAMES))) if name in found)
+    command = [host.python, "-I", "-c", ASK_DRIVERS, ",".join(NAMES), *images]
+    answer = host.run_cached(command, images, timeout_s=TIMEOUT_S)
+    drivers = {*answer.stdout.split(), *_COMPONENT.findall(information)}
+    return tuple(name for name in (*NAMES, *sorted(drivers - set(NAMES))) if name in drivers)

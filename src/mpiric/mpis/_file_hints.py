@@ -1,7 +1,7 @@
-"""How the knob `mpi-io` is set: by a library's own variables where these suffice, else by the runtime.
+"""Spellers of the knob `mpi-io`: variables of the library if they suffice, otherwise the runtime.
 
-The runtime gives hints to `MPI_File_open` under any library, each file its own, and the program's own keys
-win. A library's variables hold for all files; which of them a launch can do with decides on the value.
+The runtime passes hints to `MPI_File_open` per file under any library, without overriding keys of the
+program. Variables of a library hold for all files.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ Exported = Callable[[tuple[HintRule, ...], Situation], Spelling | None]
 
 
 def hint_speller(exported: Exported) -> Spell:
-    """The knob's speller of a library with these variables."""
+    """Return the knob's speller for a library with these variables."""
 
     def spell(value: str, situation: Situation) -> Spelling | None:
         rules = parse_hints(value)
@@ -28,21 +28,21 @@ def hint_speller(exported: Exported) -> Spell:
 def _injected(rules: tuple[HintRule, ...], situation: Situation) -> Spelling | None:
     if not situation.tuner.library:
         return None
-    words = (
+    entries = (
         " ".join([rule.pattern, *(f"{key}={value}" for key, value in rule.hints.items())]) for rule in rules
     )
     return Spelling(
-        environment={"MPIRIC_FILE_HINTS": ";".join(words)},
+        environment={"MPIRIC_FILE_HINTS": ";".join(entries)},
         preload=(situation.tuner.library,),
-        note="the runtime gives these hints to MPI_File_open; hints of the program's own win",
+        note="the runtime passes these hints to MPI_File_open; hints of the program take precedence",
     )
 
 
 def by_hint_file(rules: tuple[HintRule, ...], situation: Situation) -> Spelling | None:
-    """ROMIO_HINTS: a file that rank 0 reads at each open; hints of the program's own win.
+    """Write a ROMIO_HINTS file, which rank 0 reads at each open; hints of the program take precedence.
 
-    It reads less than 4096 bytes and silently drops lines of other than two words: a knob's value is shorter,
-    and has no blanks. A file of the user's own stays: hints then go by the runtime.
+    ROMIO reads less than 4096 bytes and silently drops lines that do not have two words; values of the knob
+    are shorter and have no blanks. If the user has a hints file, it is kept and the runtime passes the hints.
     """
     if len(rules) > 1 or rules[0].pattern != "*" or not situation.hint_directory:
         return None
@@ -55,20 +55,20 @@ def by_hint_file(rules: tuple[HintRule, ...], situation: Situation) -> Spelling 
 
 
 def by_cray_variable(rules: tuple[HintRule, ...], _situation: Situation) -> Spelling | None:
-    """MPICH_MPIIO_HINTS: `PATTERN:KEY=VALUE:KEY=VALUE,PATTERN:…`, as in intro_mpi(3)."""
+    """Set MPICH_MPIIO_HINTS: `PATTERN:KEY=VALUE:KEY=VALUE,PATTERN:…`, see intro_mpi(3)."""
     if any(":" in value for rule in rules for value in rule.hints.values()):
         return None
-    words = (
+    entries = (
         ":".join([rule.pattern, *(f"{key}={value}" for key, value in rule.hints.items())]) for rule in rules
     )
-    return Spelling(environment={"MPICH_MPIIO_HINTS": ",".join(words)})
+    return Spelling(environment={"MPICH_MPIIO_HINTS": ",".join(entries)})
 
 
 _OMPIO = {"cb_nodes": "num_aggregators", "cb_buffer_size": "bytes_per_agg"}
 
 
 def by_ompio_parameters(rules: tuple[HintRule, ...], situation: Situation) -> Spelling | None:
-    """OMPIO's parameters, where the hints have one each; PnetCDF passes its own variable to any library."""
+    """Set OMPIO's parameters if each hint has one; PnetCDF reads its own variable under any library."""
     hints = rules[0].hints
     if len(rules) > 1 or rules[0].pattern != "*":
         return None

@@ -1,4 +1,4 @@
-"""What every file of this folder declares of its MPI implementation, and the registry of them."""
+"""Declaration of an MPI implementation, and the registry of implementations."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,20 +19,20 @@ Defaults = tuple[str, ...]  # decision trees built into a library
 
 @dataclass(frozen=True)
 class Installation:
-    """Location and version of one library, for the pure functions of an implementation."""
+    """Location and version of an installed library, input of the functions of an implementation."""
 
     prefix: str
     library_dir: str
     version: str
-    system: bool  # in a directory the dynamic linker searches by itself
-    libfabric_dirs: tuple[str, ...] = ()  # with a libfabric.so.1; "" stands for the system's own
-    provider_dirs: tuple[str, ...] = ()  # those of them with their providers in `prov`, as Intel ships them
-    configured_prefix: str = ""  # the prefix compiled in, "" when unknown
+    system: bool  # the dynamic linker searches its directory by default
+    libfabric_dirs: tuple[str, ...] = ()  # directories with a libfabric.so.1; "" means the system's
+    provider_dirs: tuple[str, ...] = ()  # directories that also have providers in `prov`
+    configured_prefix: str = ""  # prefix compiled in; "" if unknown
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What must be set for a program to run under a library."""
+    """Environment that a program needs to run under a library."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     library_path: tuple[str, ...] = ()
@@ -40,104 +40,107 @@ class Surroundings:
 
 
 def library_directory(installation: Installation) -> Surroundings:
-    """The library's directory on the library path, unless the dynamic linker searches it by itself."""
+    """Put the library's directory on the library path unless the dynamic linker searches it by default."""
     return Surroundings(library_path=() if installation.system else (installation.library_dir,))
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A collective policy in a library's own form; no files and variables where it chooses nothing.
+    """Collective policy in a library's format; empty if it chooses nothing.
 
-    ``files``: name → text. ``by_file``: variable → name of the file whose path it takes.
+    ``files``: name → text. ``by_file``: variable → name of the file whose path is its value.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     by_file: Mapping[str, str] = field(default_factory=dict)
-    by_ranks: Mapping[Span, Mapping[str, str]] = field(default_factory=dict)  # sets that depend on the ranks
-    left_out: tuple[str, ...] = ()  # sentences: what of the policy this form cannot express
+    by_ranks: Mapping[Span, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # variables that depend on the number of ranks
+    left_out: tuple[str, ...] = ()  # sentences about choices that this format cannot express
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """One MPI implementation: identity, settings and pure functions."""
+    """MPI implementation: identity, settings and pure functions."""
 
-    title: str  # as its makers write it
+    title: str  # official spelling
     family: AbiFamily
-    libraries: tuple[str, ...]  # file names of the library, shell patterns, the most telling first
+    libraries: tuple[str, ...]  # file names of the library as shell patterns, most specific first
     compilers: Mapping[str, tuple[str, ...]]  # language → names in its bin directory
-    recognise: Callable[[str], str | None]  # text of MPI_Get_library_version → version, None for another
-    dialect: Callable[[str], str]  # version → registry key in launchers/ that its own launcher speaks
-    transports: Callable[[str, str], tuple[str, ...]]  # version text, information → those compiled in
-    capabilities: Callable[[str, tuple[str, ...]], Capabilities]  # version, transports → what it can do
-    spellers: Callable[[str], Mapping[str, Spell]]  # version → knob → how it is set
+    recognise: Callable[[str], str | None]  # text of MPI_Get_library_version → version, or None
+    dialect: Callable[[str], str]  # version → registry key of its launcher in launchers/
+    transports: Callable[[str, str], tuple[str, ...]]  # version text, information → transports compiled in
+    capabilities: Callable[[str, tuple[str, ...]], Capabilities]  # version, transports → capabilities
+    spellers: Callable[[str], Mapping[str, Spell]]  # version → knob → speller
     surroundings: Callable[[Installation], Surroundings] = library_directory
-    is_base: bool = False  # others derive from it and are recognised first
+    is_base: bool = False  # derived implementations are recognised first
 
     # Its launcher.
-    launchers: tuple[str, ...] = ()  # names in its bin directory, the most telling first
+    launchers: tuple[str, ...] = ()  # names in its bin directory, most specific first
     recognise_launcher: Callable[[str], str | None] = lambda _text: None  # `mpiexec --version` → version
-    system_launchers: Mapping[str, str] = field(default_factory=dict)  # command on PATH → dialect
+    system_launchers: Mapping[str, str] = field(default_factory=dict)  # launcher on PATH → dialect
 
-    # Where it is found.
-    information: tuple[str, ...] = ()  # a command in its bin directory that lists what is compiled in
+    # Location.
+    information: tuple[str, ...] = ()  # command in its bin directory that lists compiled-in features
     configured_prefix: Callable[[str], str] = lambda _information: ""  # information → prefix compiled in
     modules: str = ""  # regular expression of environment-module names
-    home_variables: tuple[str, ...] = ()  # that name a prefix
-    prefixes: tuple[str, ...] = ()  # usual places, shell patterns
-    spack_names: tuple[str, ...] = ()  # of its packages, regular expressions
-    misleading: tuple[str, ...] = ()  # variables of a moved one that lead another astray
-    package: MpiPackage | None = None  # from PyPI
+    home_variables: tuple[str, ...] = ()  # variables with its prefix
+    prefixes: tuple[str, ...] = ()  # usual prefixes as shell patterns
+    spack_names: tuple[str, ...] = ()  # regular expressions of package names
+    misleading: tuple[str, ...] = ()  # variables of a relocated library that break other libraries
+    package: MpiPackage | None = None  # package on PyPI
 
-    # Its variables.
-    prefix: str = ""  # with which the names of its settings begin
-    shared_prefixes: tuple[str, ...] = ()  # of other implementations' settings that it obeys
-    variables: tuple[str, ...] = ()  # beginnings of all variables that can change how it runs
+    # Variables.
+    prefix: str = ""  # prefix of the names of its settings
+    shared_prefixes: tuple[str, ...] = ()  # prefixes of settings of other implementations that it reads
+    variables: tuple[str, ...] = ()  # prefixes of all variables that affect it
 
-    # What it prints of its connections, and the policies it can carry out.
-    ask_connections: Mapping[str, str] = field(default_factory=dict)  # variables that make it print them
-    connections: Callable[[str], TransportReport] = lambda _text: (
+    # Reports of transports, and tuning files.
+    ask_connections: Mapping[str, str] = field(
+        default_factory=dict
+    )  # variables that make it print its transports
+    connections: Callable[[str], TransportReport] = lambda _output: (
         TransportReport()
-    )  # of all that a run printed
-    export: Callable[[Policy, Defaults], Exported] | None = None  # its own tuning files
-    export_files: tuple[str, ...] = ()  # names of these files, shell patterns
-    embedded_defaults: bytes = b""  # with which decision trees built into the library begin
+    )  # output of a run → transports
+    export: Callable[[Policy, Defaults], Exported] | None = None  # writer of its tuning files
+    export_files: tuple[str, ...] = ()  # names of these files as shell patterns
+    embedded_defaults: bytes = b""  # first bytes of decision trees built into the library
 
 
 @lru_cache(maxsize=1)
 def implementations() -> dict[str, Implementation]:
-    """Registry key → implementation, derivatives before those that they derive from."""
-    found = {name: module.IMPLEMENTATION for name, module in modules_of(mpiric.mpis).items()}
-    return dict(sorted(found.items(), key=lambda item: item[1].is_base))
+    """Return registry key → implementation, derived implementations before their base."""
+    entries = {name: module.IMPLEMENTATION for name, module in modules_of(mpiric.mpis).items()}
+    return dict(sorted(entries.items(), key=lambda item: item[1].is_base))
 
 
 def capabilities_of(name: str, version: str, transports: tuple[str, ...]) -> Capabilities:
-    """What a version of an implementation can do; nothing when it is none of these."""
+    """Return the capabilities of a version of an implementation; none if it is unknown."""
     implementation = implementations().get(name)
     if implementation is None:
         return Capabilities()
-    found = implementation.capabilities(version, transports)
-    settings = found.settings or frozenset(implementation.spellers(version))
-    return replace(found, title=implementation.title, settings=settings)
+    capabilities = implementation.capabilities(version, transports)
+    settings = capabilities.settings or frozenset(implementation.spellers(version))
+    return replace(capabilities, title=implementation.title, settings=settings)
 
 
 def with_capabilities(library: MpiLibrary) -> MpiLibrary:
-    """The library with what its version can do."""
-    found = capabilities_of(library.implementation, library.version, library.transports)
-    return replace(library, capabilities=found)
+    """Return the library with the capabilities of its version."""
+    capabilities = capabilities_of(library.implementation, library.version, library.transports)
+    return replace(library, capabilities=capabilities)
 
 
 def variable_beginnings() -> tuple[str, ...]:
-    """Beginnings of the variables of every implementation."""
-    return tuple(dict.fromkeys(name for each in implementations().values() for name in each.variables))
+    """Return the prefixes of the variables of every implementation."""
+    return fields_of(lambda implementation: implementation.variables)
 
 
 def major(version: str) -> int:
-    """First number of a version, 0 when it has none."""
-    head = version.split(".")[0]
-    return number_of(head)
+    """Return the first number of a version, 0 if it has none."""
+    return number_of(version.split(".")[0])
 
 
 def fields_of(read: Callable[[Implementation], Iterable[str]]) -> tuple[str, ...]:
-    """One field of every implementation, joined."""
-    return tuple(dict.fromkeys(value for each in implementations().values() for value in read(each)))
+    """Return the values of a field of all implementations, without duplicates."""
+    return tuple(dict.fromkeys(value for entry in implementations().values() for value in read(entry)))

@@ -1,4 +1,4 @@
-"""Locations where MPI libraries live, each with how it was found; nothing is opened."""
+"""Candidate locations of MPI libraries; nothing is opened."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from mpiric.mpis._modules import module_prefixes
 
 @dataclass(frozen=True)
 class Location:
-    """A prefix worth looking into, or one library; the first that leads to a library names it."""
+    """Prefix to search, or one library; the first location that leads to a library is recorded."""
 
     path: str
     found_by: str
@@ -24,18 +24,18 @@ class Location:
 
 _LAUNCHER_NAMES = ("mpiexec", "mpirun", "mpiexec.hydra", "mpicc", "orterun", "prterun")
 
-# Set by the modules of common module systems, whatever the MPI.
+# Variables of common module systems, set for any MPI.
 _VARIABLES = ("MPI_HOME", "MPI_ROOT")
 
 _NAMES = re.compile(r"lib(mpi|mpich|mpi_abi|mpi_(cray|gnu_\d+|intel\w*|aocc\w*|nvidia\w*))\.so\.\d+")
 
-_PREFIXES = ("/usr/local/*mpi*", "/usr/lib64/mpi/gcc/*")  # whatever the MPI; the latter of SUSE
+_PREFIXES = ("/usr/local/*mpi*", "/usr/lib64/mpi/gcc/*")  # prefixes of any MPI; the second is used by SUSE
 
 _CONDA_ROOTS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "conda")
 
 
 def locations(host: Host) -> Iterator[Location]:
-    """Every location in the order of trust: those of the user's PATH first."""
+    """Yield all locations, most trusted first; the user's PATH leads."""
     yield from _on_path(host)
     yield from _named_by_variables(host)
     yield from _of_python(host)
@@ -43,22 +43,26 @@ def locations(host: Host) -> Iterator[Location]:
     yield from _of_conda(host)
     yield from (Location(prefix, "module", module) for prefix, module in module_prefixes(host))
     yield from _known_to_the_linker(host)
-    yield from (Location(path, "opt") for pattern in _prefixes() for path in matching(host, pattern))
+    yield from (
+        Location(path, "opt")
+        for pattern in (*fields_of(lambda implementation: implementation.prefixes), *_PREFIXES)
+        for path in matching(host, pattern)
+    )
     yield from _of_spack(host)
 
 
 def library_dirs(host: Host, prefix: str) -> tuple[str, ...]:
-    """Directories below a prefix where a libmpi may be."""
+    """Return the directories below a prefix that may have a libmpi."""
     below = ["lib", "lib64", "lib/release", "lib/release_mt", "intel64/lib", "intel64/lib/release"]
     triplets = [name for name in host.list_dir(f"{prefix}/lib") if name.endswith("-linux-gnu")]
     for triplet in triplets:
         below += [f"lib/{triplet}", f"lib/{triplet}/openmpi/lib", f"lib/{triplet}/mpich/lib"]
-    found = [f"{prefix}/{name}" for name in below if host.list_dir(f"{prefix}/{name}")]
-    return tuple(dict.fromkeys(host.real_path(path) for path in found))
+    existing = [f"{prefix}/{name}" for name in below if host.list_dir(f"{prefix}/{name}")]
+    return tuple(dict.fromkeys(host.real_path(path) for path in existing))
 
 
 def prefix_of_launcher(host: Host, launcher: str) -> str:
-    """The prefix a launcher belongs to: links and alternatives resolved, ``bin`` taken away."""
+    """Return the prefix of a launcher: resolve links and alternatives, strip ``bin``."""
     directory = dirname(host.real_path(launcher))
     for tail in ("/intel64/bin", "/bin"):
         if directory.endswith(tail):
@@ -75,7 +79,7 @@ def _on_path(host: Host) -> Iterator[Location]:
 
 
 def _named_by_variables(host: Host) -> Iterator[Location]:
-    for name in (*fields_of(lambda each: each.home_variables), *_VARIABLES):
+    for name in (*fields_of(lambda implementation: implementation.home_variables), *_VARIABLES):
         value = host.environ.get(name, "")
         if value.startswith("/"):
             yield Location(host.real_path(value), "environment")
@@ -86,7 +90,7 @@ def _named_by_variables(host: Host) -> Iterator[Location]:
 
 
 def _of_python(host: Host) -> Iterator[Location]:
-    """The environment mpiric runs in: `pip install mpich` puts an MPI there, on PATH or not."""
+    """Yield the environment of mpiric itself: `pip install mpich` installs an MPI there."""
     for prefix in (host.environ.get("VIRTUAL_ENV", ""), dirname(dirname(host.python))):
         if prefix.startswith("/") and any(host.is_executable(f"{prefix}/bin/{n}") for n in _LAUNCHER_NAMES):
             yield Location(prefix, "python")
@@ -108,10 +112,6 @@ def _of_conda(host: Host) -> Iterator[Location]:
             yield from (Location(path, "conda") for path in matching(host, f"{root}/envs/*"))
 
 
-def _prefixes() -> tuple[str, ...]:
-    return (*fields_of(lambda each: each.prefixes), *_PREFIXES)
-
-
 def _known_to_the_linker(host: Host) -> Iterator[Location]:
     for name, path in linker_cache(host):
         if _NAMES.fullmatch(name):
@@ -124,8 +124,8 @@ def _of_spack(host: Host) -> Iterator[Location]:
     root = host.environ.get("SPACK_ROOT")
     if not root:
         return
-    name = rf"({'|'.join(fields_of(lambda each: each.spack_names))})-[^/]*"
-    # arch/compiler/name-version-hash up to Spack 0.23, arch/name-version-hash after it.
+    name = rf"({'|'.join(fields_of(lambda implementation: implementation.spack_names))})-[^/]*"
+    # arch/compiler/name-version-hash up to Spack 0.23, arch/name-version-hash since then.
     for pattern in (f"{root}/opt/spack/*/*/*", f"{root}/opt/spack/*/*"):
         for path in matching(host, pattern):
             if re.fullmatch(name, basename(path)):

@@ -1,7 +1,7 @@
-"""Environment modules that bring an MPI: modulefiles are read, never executed.
+"""Environment modules of MPI libraries: modulefiles are read, not executed.
 
-``module avail`` is a shell function that not every shell of a batch system has; the files it would
-show are plain text in the directories of MODULEPATH (Tcl: Environment Modules; Lua: Lmod).
+``module avail`` is a shell function that is missing in some batch shells; modulefiles are plain text in the
+directories of MODULEPATH (Tcl: Environment Modules; Lua: Lmod).
 """
 
 import re
@@ -17,36 +17,36 @@ _USUAL = (
     "/usr/share/modulefiles",
     "/usr/share/lmod/lmod/modulefiles",
 )
-_DEPTH = 4  # MODULEPATH/compiler/version/openmpi/4.1.6.lua is the deepest layout in use
+_DEPTH = 4  # deepest known layout: MODULEPATH/compiler/version/openmpi/4.1.6.lua
 
 
 def module_prefixes(host: Host) -> Iterator[tuple[str, str]]:
-    """Prefix and module name of every modulefile named like an MPI."""
-    wanted = re.compile("|".join(each.modules for each in implementations().values() if each.modules))
+    """Yield prefix and module name of every modulefile with the name of an MPI."""
+    names = re.compile("|".join(entry.modules for entry in implementations().values() if entry.modules))
     for root in _module_path(host):
         for path in _files(host, root, _DEPTH):
             name = relpath(path, root).removesuffix(".lua")
-            if wanted.search(name.lower()):
+            if names.search(name.lower()):
                 text = host.read_text(path) or ""
                 yield from ((prefix, name) for prefix in prefixes_in(text))
 
 
 def prefixes_in(text: str) -> tuple[str, ...]:
-    """Prefixes that a modulefile puts on PATH, in its order, with its own variables filled in."""
+    """Return the prefixes that a modulefile adds to PATH in order, with its variables substituted."""
     variables = dict(re.findall(r"^\s*set\s+(\w+)\s+\"?([^\s\"]+)", text, re.MULTILINE))
     variables |= dict(re.findall(r"^\s*(?:local\s+)?(\w+)\s*=\s*\"([^\"]+)\"", text, re.MULTILINE))
     text = re.sub(
         r"pathJoin\(([^()]*)\)", lambda m: "/".join(_word(w, variables) for w in m[1].split(",")), text
     )
-    found = []
+    prefixes = []
     for match in re.finditer(r"[ \t]PATH[ \t]+\"?([^\s\"]+)|\"PATH\"\s*,\s*([^),\n]+)", text):
         value = _filled(_bare(match[1]), variables) if match[1] else _word(match[2], variables)
-        found += [
+        prefixes += [
             part.removesuffix("/bin")
             for part in value.split(":")
             if part.startswith("/") and part.endswith("/bin")
         ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(prefixes))
 
 
 def _module_path(host: Host) -> tuple[str, ...]:
@@ -66,17 +66,17 @@ def _files(host: Host, directory: str, depth: int) -> Iterator[str]:
 
 
 def _bare(word: str) -> str:
-    """Tcl's braces around a word, not those of a variable in it."""
+    """Strip Tcl's braces around a word, but keep the braces of a variable in it."""
     return word[1:-1] if word.startswith("{") and word.endswith("}") else word
 
 
 def _filled(text: str, variables: dict[str, str]) -> str:
-    for _ in range(4):  # variables of variables; more would be a cycle
+    for _ in range(4):  # limit of nested variables
         text = re.sub(r"\$\{?(\w+)\}?", lambda m: variables.get(m[1], m[0]), text)
     return text
 
 
 def _word(text: str, variables: dict[str, str]) -> str:
-    """A Lua expression of quoted words, names and ``..``."""
+    """Evaluate a Lua expression of quoted words, names and ``..``."""
     parts = [part.strip() for part in text.split("..")]
     return "".join(part.strip("\"'") if part[:1] in "\"'" else variables.get(part, part) for part in parts)

@@ -1,4 +1,4 @@
-"""What an executable needs: its ABI family, by walking what it is linked to."""
+"""MPI libraries, functions and ABI of an executable, from its dynamic dependencies."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,52 +10,61 @@ from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis._sonames import family_of_soname, is_inner_part
 
 _DEPTH = 8
-_PARTS = ("mca_", "liboshmem", "libmca_", "libopen-", "libmpi", "libpmpi")  # of MPI libraries themselves
+_PARTS = (
+    "mca_",
+    "liboshmem",
+    "libmca_",
+    "libopen-",
+    "libmpi",
+    "libpmpi",
+)  # prefixes of parts of MPI libraries
 _USUAL_DIRS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 
 def symbols(host: Host, library: str) -> frozenset[str]:
-    """Names that a library really exports; programs and preloads must go by these."""
+    """Return the names that a library exports."""
     return host.exported_symbols(library)
 
 
 def abi_of_program(host: Host, path: str) -> AbiFamily | None:
-    """ABI family an executable is linked to, directly or through its libraries.
+    """Return the ABI family that an executable is linked to, directly or through its libraries.
 
-    None for scripts, interpreters, static executables and what cannot be read: there only what gets
-    loaded at run time decides.
+    None for scripts, interpreters, static executables and unreadable files, where only libraries loaded at
+    run time decide.
     """
     library = mpi_needed_by(host, path)
     return family_of_soname(basename(library)) if library else None
 
 
 def mpi_needed_by(host: Host, path: str) -> str:
-    """Path of the MPI library an executable would load as things stand, "" when it needs none.
+    """Return the path of the MPI library that an executable would load, "" if it needs none.
 
-    A bare name when the dynamic linker would not find it.
+    A bare name if the dynamic linker would not find it.
     """
     elf = host.elf(path)
     if elf is None:
         return ""
     cache = dict(reversed(linker_cache(host)))
-    return next((found for found in _walk(host, path, elf, cache) if family_of_soname(basename(found))), "")
+    return next(
+        (library for library in _walk(host, path, elf, cache) if family_of_soname(basename(library))), ""
+    )
 
 
 def libraries_needed_by(
     host: Host, path: str, stops_at: Callable[[str], bool] = lambda _: False
 ) -> tuple[str, ...]:
-    """Every shared object an executable would load as things stand, MPI's own dependencies left out.
+    """Return all shared objects that an executable would load, without the dependencies of MPI libraries.
 
-    The dependencies of those that ``stops_at`` names are left out too.
+    ``stops_at`` names further libraries whose dependencies are left out.
     """
     elf = host.elf(path)
     return tuple(_walk(host, path, elf, dict(reversed(linker_cache(host))), stops_at)) if elf else ()
 
 
 def mpi_names(host: Host, files: Iterable[str]) -> frozenset[str]:
-    """Names of MPI libraries that a program's files need; the MPI libraries' own needs left out.
+    """Return the names of MPI libraries that a program's files need, without dependencies of MPI libraries.
 
-    Libraries inside of Open MPI are among them where the program names them itself.
+    Internal libraries of Open MPI are included if the program itself names them.
     """
     return frozenset(
         name
@@ -66,9 +75,9 @@ def mpi_names(host: Host, files: Iterable[str]) -> frozenset[str]:
 
 
 def mpi_calls(host: Host, files: Iterable[str]) -> frozenset[str]:
-    """MPI functions that a program's files can call, as ``mpi_allreduce`` whatever the language.
+    """Return the MPI functions that a program's files can call, as ``mpi_allreduce`` in any language.
 
-    Empty when unknown: of a script, or where functions are looked up by name at run time.
+    Empty if unknown: scripts, or programs that look up functions at run time.
     """
     names: set[str] = set()
     for path, elf in _users(host, files):
@@ -81,7 +90,7 @@ def mpi_calls(host: Host, files: Iterable[str]) -> frozenset[str]:
 
 
 def nailed_to(host: Host, files: Iterable[str]) -> str:
-    """Path of the MPI library that an RPATH binds the program to, "" when LD_LIBRARY_PATH decides."""
+    """Return the path of the MPI library that an RPATH enforces, "" if LD_LIBRARY_PATH decides."""
     for path, elf in _users(host, files):
         origin = dirname(host.real_path(path))
         for directory in elf.fixed_path:
@@ -98,12 +107,12 @@ _FORM = re.compile(r"^p(?=mpi_)|(_f08(ts)?|_c)?_*$|_f08(ts)?(?=_)")
 
 
 def _users(host: Host, files: Iterable[str]) -> Iterator[tuple[str, Elf]]:
-    """The files that are linked to an MPI library and are no part of one."""
+    """Yield the files that are linked to an MPI library and are not part of one."""
     for path in files:
         name = basename(path)
         if family_of_soname(name) is None and not name.startswith(_PARTS) and (elf := host.elf(path)):
-            own = elf.soname and family_of_soname(elf.soname) is not None
-            if not own and any(family_of_soname(needed) is not None for needed in elf.needed):
+            is_mpi = elf.soname and family_of_soname(elf.soname) is not None
+            if not is_mpi and any(family_of_soname(needed) is not None for needed in elf.needed):
                 yield path, elf
 
 
@@ -118,32 +127,32 @@ def _walk(
     cache: dict[str, str],
     stops_at: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[str]:
-    """Breadth first: a direct dependency comes before one of a library's."""
-    seen: set[str] = set()
+    """Yield dependencies breadth first: direct ones before indirect ones."""
+    visited: set[str] = set()
     level = [(path, elf)]
     for _ in range(_DEPTH):
         deeper = []
         for owner, facts in level:
             for name in facts.needed:
-                if name in seen:
+                if name in visited:
                     continue
-                seen.add(name)
-                found = _resolved(host, name, owner, facts, cache)
-                yield found or name
+                visited.add(name)
+                resolved = _resolved(host, name, owner, facts, cache)
+                yield resolved or name
                 stops = family_of_soname(name) or stops_at(name)
-                if found and not stops and (inner := host.elf(found)):
-                    deeper.append((found, inner))
+                if resolved and not stops and (inner := host.elf(resolved)):
+                    deeper.append((resolved, inner))
         level = deeper
 
 
 def _resolved(host: Host, name: str, owner: str, elf: Elf, cache: dict[str, str]) -> str:
-    """The dynamic linker's order without RPATH inheritance: LD_LIBRARY_PATH, RUNPATH, cache, usual."""
+    """Resolve a name by LD_LIBRARY_PATH, RUNPATH, linker cache and defaults; inherited RPATHs are ignored."""
     if "/" in name:
         return name
     origin = dirname(host.real_path(owner))
-    own = [part.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for part in elf.search_path]
+    run_path = [part.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for part in elf.search_path]
     user = [part for part in host.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
-    for directory in [*user, *own]:
+    for directory in [*user, *run_path]:
         if host.is_file(f"{directory}/{name}"):
             return f"{directory}/{name}"
     if name in cache:

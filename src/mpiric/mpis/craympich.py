@@ -1,8 +1,8 @@
-"""HPE Cray MPICH, an MPICH derivative without a launcher of its own.
+"""HPE Cray MPICH, an MPICH derivative without its own launcher.
 
-Transcribed from its manual page intro_mpi(3); not seen on a machine here. It is built on MPICH's ch4 but
-documents only variables of its own. The manual promises that ``MPICH_OFI_VERBOSE`` and
-``MPICH_OFI_NIC_VERBOSE`` name provider and adapters, and not how: what is looked for are these names.
+Transcribed from its manual page intro_mpi(3), not tested on a Cray. It is built on MPICH's ch4 but documents
+only variables of its own. According to the manual, ``MPICH_OFI_VERBOSE`` and ``MPICH_OFI_NIC_VERBOSE`` print
+provider and adapters, in an unspecified format: their names are searched for.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from mpiric.model.banner import version_by
 from mpiric.model.capabilities import Capabilities, CollectiveComponents
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 from mpiric.model.knob import Spell
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.spelling_forms import in_bytes, word
@@ -26,24 +26,24 @@ _ADAPTER = re.compile(r"\b(cxi\d+|hsn\d+|mlx5_\d+)\b")
 
 # ``MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)``.
 _recognise = version_by(r"CRAY MPICH version (\S+)")
-# ``mpiexec version 1.2.12`` of the PBS/PALS launcher prints nothing of the library.
+# ``mpiexec version 1.2.12`` of the PBS/PALS launcher does not name the library.
 _recognise_launcher = version_by(r"(?:^|\n)(?:mpiexec|aprun) version (\d[\w.]*)")
 
 
 def _transports(_version_text: str, information: str) -> tuple[str, ...]:
-    """The path of the library names its network, which the version text does not."""
+    """Read the network from the path of the library; the version text does not have it."""
     match = re.search(r"/mpich/[\d.]+/(ofi|ucx)/", information)
     return (match[1], "shm") if match else ("shm",)
 
 
 def _connections(text: str) -> TransportReport:
-    """Provider and adapters."""
+    """Return provider and adapters."""
     lines = "\n".join(line for line in text.splitlines() if "PE " in line or "MPICH" in line or "OFI" in line)
     provider, adapters = _PROVIDER.search(lines), tuple(dict.fromkeys(_ADAPTER.findall(lines)))
     if not provider and not adapters:
         return TransportReport()
     name = provider[1] if provider else "cxi" if adapters[0].startswith("cxi") else ""
-    return TransportReport("ch4, netmod ofi", {PairClass.OTHER_NODE: Path(name, adapters)}, (), name)
+    return TransportReport("ch4, netmod ofi", {PairClass.OTHER_NODE: TransportPath(name, adapters)}, (), name)
 
 
 _SPELLERS: Mapping[str, Spell] = {
@@ -51,7 +51,7 @@ _SPELLERS: Mapping[str, Spell] = {
     "single-copy": word("MPICH_SMP_SINGLE_COPY_MODE", {"xpmem": "XPMEM", "cma": "CMA", "none": "NONE"}),
     "single-copy-threshold": in_bytes("MPICH_SMP_SINGLE_COPY_SIZE"),
     "collective-component": word("MPICH_SHARED_MEM_COLL_OPT", {"shared-memory": "1", "messages": "0"}),
-    # The cxi provider of libfabric has the limit: eager up to it, rendezvous above.
+    # The limit is a variable of libfabric's cxi provider: eager up to it, rendezvous above.
     "eager-network": in_bytes("FI_CXI_RDZV_THRESHOLD"),
     "mpi-io": hint_speller(by_cray_variable),
     "gpu-buffers": word("MPICH_GPU_SUPPORT_ENABLED", {"off": "0"}),
@@ -77,7 +77,7 @@ IMPLEMENTATION = Implementation(
     libraries=("libmpi_*.so.12", "libmpi.so.12"),
     compilers={"c": ("mpicc",), "cxx": ("mpicxx",), "fortran": ("mpifort", "mpif90")},
     recognise=_recognise,
-    dialect=lambda _version: "srun",  # the site decides, not the version
+    dialect=lambda _version: "srun",  # decided by the site, not by the version
     transports=_transports,
     capabilities=_capabilities,
     spellers=lambda _version: _SPELLERS,

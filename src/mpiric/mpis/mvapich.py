@@ -1,7 +1,7 @@
 """MVAPICH, an MPICH derivative; see https://mvapich.cse.ohio-state.edu.
 
-Version 2 has variables of its own, from 3 on it is MPICH's ch4. Settings are transcribed from the MVAPICH2
-User Guide ("MVAPICH2 Parameters"); not seen on a machine here.
+Version 2 has variables of its own; version 3 is based on MPICH's ch4. Settings are transcribed from the
+MVAPICH2 User Guide ("MVAPICH2 Parameters"), not tested on a real installation.
 """
 
 import re
@@ -19,15 +19,15 @@ from mpiric.mpis._file_hints import by_hint_file, hint_speller
 from mpiric.mpis._implementation import Implementation, major
 from mpiric.mpis.mpich.connections import ASK, recognise_connections
 
-_UNTRIED = {"node-buffers", "single-copy-threshold"}  # settings of ch4 that nobody has seen work in version 3
+_UNTRIED = {"node-buffers", "single-copy-threshold"}  # settings of ch4 that are untested with version 3
 
 
-# ``MVAPICH2 Version : 2.3.7`` up to version 2, ``MVAPICH Version : 3.0`` after it.
+# ``MVAPICH2 Version : 2.3.7`` up to version 2, ``MVAPICH Version : 3.0`` since version 3.
 _recognise = version_by(r"MVAPICH(?:2)?(?:-\w+)? Version\s*:\s*(\S+)")
 
 
 def _transports(version_text: str, _information: str) -> tuple[str, ...]:
-    """``Device: ch3:mrail`` is InfiniBand verbs with its own shared memory; ch4 names its netmods."""
+    """Parse ``Device: ch3:mrail`` (InfiniBand verbs with its own shared memory), or the netmods of ch4."""
     match = re.search(r"MVAPICH2?(?:-\w+)? Device\s*:\s*(\S+)", version_text)
     device, _, modules = (match[1] if match else "").partition(":")
     if device == "ch3":
@@ -36,14 +36,14 @@ def _transports(version_text: str, _information: str) -> tuple[str, ...]:
 
 
 def _eager_node(value: str, _situation: Situation) -> Spelling:
-    """The queue between two ranks of a node must hold several messages of the eager size."""
+    """Set the eager size, and a queue between two ranks of a node that holds several such messages."""
     size = parse_bytes(value)
     return Spelling(environment={"MV2_SMP_EAGERSIZE": str(size), "MV2_SMPI_LENGTH_QUEUE": str(4 * size)})
 
 
 _SPELLERS: Mapping[str, Spell] = {
     **_fabrics.SPELLERS,
-    # Blocking gives the CPU away; affinity would keep ranks on a CPU others sit on.
+    # Blocking releases the CPU.
     "waiting": word("MV2_USE_BLOCKING", {"spin": "0", "yield": "1", "sleep": "1"}),
     "single-copy": word("MV2_SMP_USE_CMA", {"cma": "1", "none": "0"}),
     "collective-component": word("MV2_USE_SHMEM_COLL", {"shared-memory": "1", "messages": "0"}),

@@ -1,1 +1,1 @@
-"""Records of runs: reading them, and what they mean."""
+"""Records of runs: readers and analysis."""

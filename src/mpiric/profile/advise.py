@@ -1,11 +1,11 @@
-"""Rules of advice, which are data: read, checked against the numbers there are, applied to a profile.
+"""Rules of advice: read from data files, evaluated on the numbers of a profile.
 
-A rule holds when all its conditions do; a condition compares one derived number with a constant
+A rule holds if all its conditions hold; a condition compares a derived number with a constant
 (``late_receive_share >= 0.2``).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +13,11 @@ from mpiric.host.packaged import packaged_names, packaged_table
 from mpiric.model.conditions import Condition, parse_condition, quote
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
-from mpiric.profile.causes import causes_first
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule; the templates quote numbers as ``{mpi_share:%}`` or ``{ranks:n}``, see `model.conditions`."""
+    """Rule; templates contain numbers as ``{mpi_share:%}`` or ``{ranks:n}``, see `model.conditions`."""
 
     id: str
     when: tuple[Condition, ...]
@@ -26,19 +25,19 @@ class Rule:
     evidence: str
     fix: str
     source: str
-    gain: str  # the number that bounds what it may save, "" for unknown
-    expected: str  # the number that a model gives for it, "" when only a trial can tell
-    basis: str  # the model in words
+    gain: str  # number that is an upper bound of the saving; "" if unknown
+    expected: str  # number that a model estimates for it; "" without a model
+    basis: str  # description of the model
     knobs: tuple[str, ...]
-    only: str  # the same for the command: families say it shorter
-    apply: str  # KNOB=VALUE to try at once, "" for none
-    command: str  # where no knob acts: what shows more
-    effect_of: tuple[str, ...]  # rules whose findings bring this one about
+    only: str  # argument of --only in the command: knobs or families
+    apply: str  # KNOB=VALUE to try at once; "" if none
+    command: str  # command that shows more if no knob acts
+    effect_of: tuple[str, ...]  # rules whose findings cause this one
 
 
 @lru_cache
 def rules() -> tuple[Rule, ...]:
-    """Every rule, from the files of `advice/`, in the order in which they stand there."""
+    """Return all rules from the files of `advice/`, in file order."""
     tables = (packaged_table(f"profile/advice/{name}") for name in packaged_names("profile/advice"))
     return tuple(_rule(row) for table in tables for row in table["rule"])
 
@@ -63,13 +62,13 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 
 
 def advise(profile: Profile) -> tuple[Advice, ...]:
-    """What the rules say about a profile: causes before their effects, the most promising first."""
+    """Return the advice on a profile: causes before their effects, largest gains first."""
     return advise_on(profile.numbers, profile.command)
 
 
 def advise_on(numbers: Mapping[str, float], command: str) -> tuple[Advice, ...]:
-    """What those rules say of which all numbers are there, in the same order."""
-    given = [
+    """Return the advice of the rules whose numbers are all known, in the same order."""
+    pieces = [
         Advice(
             Finding(rule.id, *(quote(text, numbers) for text in (rule.says, rule.evidence, rule.fix))),
             min(1.0, numbers.get(rule.gain, 0.0)) if rule.gain else 0.0,
@@ -82,11 +81,11 @@ def advise_on(numbers: Mapping[str, float], command: str) -> tuple[Advice, ...]:
         for rule in rules()
         if all(condition.number in numbers and condition.holds(numbers) for condition in rule.when)
     ]
-    return causes_first(given, {rule.id: rule.effect_of for rule in rules()})
+    return causes_first(pieces, {rule.id: rule.effect_of for rule in rules()})
 
 
 def _expected(rule: Rule, numbers: Mapping[str, float]) -> float | None:
-    """Never more than the bound, where there is one."""
+    """Return the expected gain, at most its upper bound."""
     if not rule.expected:
         return None
     bound = numbers.get(rule.gain, 0.0) if rule.gain else 1.0
@@ -94,8 +93,30 @@ def _expected(rule: Rule, numbers: Mapping[str, float]) -> float | None:
 
 
 def _commands(rule: Rule, command: str) -> tuple[str, ...]:
-    """The setting at once; the search that proves what is best; or what shows where to look."""
+    """Return commands that apply the setting, search for the best one, or show more."""
     at_once = [f"mpiric run --set {rule.apply} -- {command}"] if rule.apply else []
     search = [f"mpiric tune --only {rule.only} -- {command}"] if rule.knobs else []
     more = [rule.command.replace("{command}", command)] if rule.command else []
     return (*at_once, *search, *more)
+
+
+def causes_first(pieces: Sequence[Advice], effect_of: Mapping[str, Sequence[str]]) -> tuple[Advice, ...]:
+    """Sort advice by gain, causes before their effects; record in each effect the causes that are present.
+
+    A cause inherits the gain of its effects. ``effect_of``: id → ids of possible causes.
+    """
+    present = {advice.finding.id for advice in pieces}
+    causes = {name: tuple(cause for cause in effect_of.get(name, ()) if cause in present) for name in present}
+    weight = {advice.finding.id: advice.promise for advice in pieces}
+    for name in sorted(present, key=lambda name: -_depth(name, causes)):
+        for cause in causes[name]:
+            weight[cause] = max(weight[cause], weight[name])
+    ordered = sorted(
+        pieces, key=lambda advice: (-weight[advice.finding.id], _depth(advice.finding.id, causes))
+    )
+    return tuple(replace(advice, effect_of=causes[advice.finding.id]) for advice in ordered)
+
+
+def _depth(name: str, causes: Mapping[str, Sequence[str]]) -> int:
+    """Return the length of the longest chain of causes of a finding; rules have no cycles (tested)."""
+    return max((1 + _depth(cause, causes) for cause in causes[name]), default=0)

@@ -1,4 +1,4 @@
-"""Record → Profile."""
+"""Analysis of a record: Record → Profile."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ from mpiric.model.profile import Profile
 from mpiric.model.record import RankState, Record
 from mpiric.profile import cells, traffic
 from mpiric.profile.advise import advise
-from mpiric.profile.affinity import affinity_numbers
 from mpiric.profile.communicators import by_collective, by_communicator, labels
 from mpiric.profile.efficiency import efficiencies
 from mpiric.profile.expected import expected_numbers
 from mpiric.profile.files import file_totals
 from mpiric.profile.numbers import (
+    affinity_numbers,
     balance_numbers,
     counter_numbers,
     io_numbers,
@@ -26,11 +26,11 @@ from mpiric.profile.waiting import Waiting
 
 _SHORT_S = 0.1
 _IN_MEMORY = "record.in_memory"
-_SAID = "library."  # what facts begin with that the library has said of itself
+_LIBRARY_PREFIX = "library."  # prefix of facts that the library reports
 
 
 def analyse(record: Record, command: str = "") -> Profile:
-    """Everything a report says about a record; ``command`` is the user's launch line where it is known."""
+    """Analyse a record; ``command`` is the user's command line, if known."""
     waiting, names = Waiting(record), labels(record)
     functions, ranks, files = cells.by_function(record), rank_uses(record), file_totals(record)
     collectives = by_collective(record, names, waiting)
@@ -51,7 +51,7 @@ def analyse(record: Record, command: str = "") -> Profile:
         **affinity_numbers(ranks),
     }
     numbers |= expected_numbers(record, waiting, ranks, collectives, numbers)
-    # Of the rank that waits least for others there.
+    # Start-up of the rank that waits least for others in it.
     numbers["start_up_s"] = min(map(cells.outside_s, record.ranks), default=0.0)
     numbers["start_up_share"] = numbers["start_up_s"] / max(1e-9, numbers["start_up_s"] + numbers["wall_s"])
     timeline = timeline_of(record, [region.name for region in regions])
@@ -88,24 +88,26 @@ def _fact(record: Record, key: str) -> str:
 
 
 def _mpi(record: Record) -> str:
-    """The first words of what the library says of itself: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
+    """Return the first words of the library's version: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
     words = _fact(record, "mpi.version").split(",")[0].split()
     return " ".join(words[:3]) or _fact(record, "mpi.family")
 
 
 def _library(record: Record) -> dict[str, str]:
-    """What the library says, through MPI_T, that it uses; rank 0 has asked."""
+    """Return what the library reported to rank 0 through MPI_T about its algorithms and transports."""
     facts = ((key, value) for rank in record.ranks for key, value in rank.facts.items())
-    return {key.removeprefix(_SAID): value for key, value in facts if key.startswith(_SAID)}
+    return {
+        key.removeprefix(_LIBRARY_PREFIX): value for key, value in facts if key.startswith(_LIBRARY_PREFIX)
+    }
 
 
 def _notes(record: Record) -> tuple[str, ...]:
     notes = []
     if record.ranks and max(rank.wall_s for rank in record.ranks) < _SHORT_S:
-        notes.append("the run is very short: counts are exact, shares of its time say little")
+        notes.append("the run is very short: counts are exact, but shares of time are unreliable")
     if (threads := max(map(cells.threads_in_mpi, record.ranks), default=1)) > 1:
         notes.append(
-            f"up to {threads} threads of a rank are in MPI at once: shares are of the time of them all"
+            f"up to {threads} threads of a rank are in MPI at once: shares refer to the time of all threads"
         )
     if record.missing:
         notes.append(
@@ -113,22 +115,20 @@ def _notes(record: Record) -> tuple[str, ...]:
         )
     ended = [rank.rank for rank in record.ranks if rank.state is not RankState.FINALIZED]
     if ended:
-        notes.append(
-            f"ranks that did not reach MPI_Finalize; what they had recorded is here: {_listed(ended)}"
-        )
+        notes.append(f"ranks that did not reach MPI_Finalize (their records are partial): {_listed(ended)}")
     in_memory = {rank.rank: rank.facts[_IN_MEMORY] for rank in record.ranks if _IN_MEMORY in rank.facts}
     if in_memory:
         why = ", ".join(sorted(set(in_memory.values())))
         notes.append(
-            f"ranks that could make no file where they ran ({why}) and kept what they recorded in memory: "
+            f"ranks that could not create a file ({why}) and kept their record in memory: "
             f"{_listed(list(in_memory))}"
         )
     for table in sorted({name for rank in record.ranks for name in rank.lost}):
         lost = sum(rank.lost.get(table, 0) for rank in record.ranks)
-        notes.append(f"no room for {lost} entries of {table}: those numbers are too small")
+        notes.append(f"no space for {lost} entries of {table}: these numbers are too small")
     return tuple(notes)
 
 
-def _listed(ranks: tuple[int, ...] | list[int], most: int = 10) -> str:
-    words = ", ".join(str(rank) for rank in ranks[:most])
-    return f"{words}, …" if len(ranks) > most else words
+def _listed(ranks: tuple[int, ...] | list[int], limit: int = 10) -> str:
+    text = ", ".join(str(rank) for rank in ranks[:limit])
+    return f"{text}, …" if len(ranks) > limit else text

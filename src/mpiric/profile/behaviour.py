@@ -1,4 +1,4 @@
-"""Record → Behaviour: the largest share of any rank's time in each thing, and the sizes of what is sent."""
+"""Analysis of a record: Record → Behaviour, upper bounds of time by activity, and message sizes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -14,13 +14,15 @@ from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.traffic import POINT_TO_POINT as POINT_TO_POINT_TRAFFIC
 from mpiric.profile.traffic import between_ranks, nodes_of
 
-_FAULT_S = 5e-6  # of a small page, at most, where the record does not say
-_FAULT_SLACK = 2.0  # times what a fault took at the end, when nothing else went on in the process
-_ALLOCATOR_SLACK = 2.0  # times what its calls take: caches that they empty, and lines that threads share
-_LAUNCHER_ENDS_S = 0.25  # after the ranks, at most as a rule
-_HUGE_FAULT_S = 500e-6  # of a huge one, which is zeroed as a whole
+_FAULT_S = 5e-6  # upper bound for a small page, used if the record has none
+_FAULT_SLACK = 2.0  # relative to a fault at the end, when the process was otherwise idle
+_ALLOCATOR_SLACK = 2.0  # relative to its calls: evicted caches, shared cache lines
+_LAUNCHER_ENDS_S = 0.25  # usual upper bound of the time that a launcher takes to end
+_HUGE_FAULT_S = 500e-6  # upper bound for a huge page, which is zeroed completely
 _MESSAGES = POINT_TO_POINT | {"persistent", "one_sided"}
-_WAITS = frozenset({"start", "wait", "poll"})  # where nonblocking and persistent collectives take their time
+_WAITS = frozenset(
+    {"start", "wait", "poll"}
+)  # calls in which nonblocking and persistent collectives take time
 
 
 def behaviour_of(
@@ -33,13 +35,13 @@ def behaviour_of(
     *,
     huge_pages: bool = True,
 ) -> Behaviour:
-    """What a run of ``run_s`` seconds in all has shown, ``profile`` being that of the record.
+    """Return the behaviour of a run of ``run_s`` seconds; ``profile`` is the profile of the record.
 
-    ``safe_s`` is the time from its start until all that it wrote was on the servers, 0 when unknown.
+    ``safe_s`` is the time from its start until all written data was on the servers, 0 if unknown.
 
-    What was done after MPI_Finalize shows only in when the run was over, ``ended_unix_s``: all of that time,
-    but for what launchers take to end, may have gone into the program's own code or into page faults.
-    ``huge_pages`` tells whether a fault may have brought one; when unknown, it may.
+    Work after MPI_Finalize is visible only in the end time ``ended_unix_s``: all of that time except the
+    usual time of the launcher may be the program's code or page faults. ``huge_pages`` tells whether a fault
+    may have provided a huge page; True if unknown.
     """
     names, places = nodes_of(record)
     on_node = Counter(places.values())
@@ -78,7 +80,7 @@ def behaviour_of(
 
 
 def _file_calls(record: Record) -> dict[str, float]:
-    """Reads and writes through MPI of all ranks, those of all ranks of a file together apart."""
+    """Count reads and writes through MPI of all ranks, collective and independent ones separately."""
     often = Counter({"collective_file_calls": 0, "independent_file_calls": 0})
     for rank in record.ranks:
         for cell in counted(rank):
@@ -90,23 +92,25 @@ def _file_calls(record: Record) -> dict[str, float]:
 
 
 def _reach_shares(record: Record, places: Mapping[int, int]) -> dict[str, float]:
-    """Shares of the bytes between ranks that stay on a NUMA node, on a node, or leave it."""
+    """Return shares of the bytes between ranks that stay on a NUMA node, stay on a node, or leave it."""
     numa = {rank.rank: rank.facts.get("numa_node", "") for rank in record.ranks}
     reached = Counter({"same_numa": 0, "same_node": 0, "other_node": 0})
-    for each in between_ranks(record, POINT_TO_POINT_TRAFFIC):
-        ends = each.source, each.destination
+    for message in between_ranks(record, POINT_TO_POINT_TRAFFIC):
+        ends = message.source, message.destination
         if len({places.get(end) for end in ends}) > 1:
-            reached["other_node"] += each.bytes
+            reached["other_node"] += message.bytes
         else:
-            reached["same_numa" if len({numa.get(end) for end in ends}) == 1 else "same_node"] += each.bytes
+            reached["same_numa" if len({numa.get(end) for end in ends}) == 1 else "same_node"] += (
+                message.bytes
+            )
     return {f"{reach}_share": sent / max(1, reached.total()) for reach, sent in reached.items()}
 
 
 def merged(behaviours: Iterable[Behaviour]) -> Behaviour:
-    """Several runs as one: the last one's facts with the largest bounds of all."""
+    """Merge several runs: facts of the last one with the largest bounds of all."""
     several = list(behaviours)
     bounds = {
-        name: max(each.numbers[name] for each in several)
+        name: max(behaviour.numbers[name] for behaviour in several)
         for name in several[-1].numbers
         if name.endswith("_bound")
     }
@@ -118,7 +122,7 @@ def _share(part_s: float, whole_s: float) -> float:
 
 
 def _most(record: Record, counts: Callable[[CallCell], bool]) -> float:
-    """The largest share of a rank's time in the calls that count; 1 where nothing is known."""
+    """Return the largest share of a rank's time in the calls that count; 1 without ranks."""
     return max((_share(_spent_s(rank, counts), rank.wall_s) for rank in record.ranks), default=1.0)
 
 
@@ -127,7 +131,7 @@ def _spent_s(rank: RankRecord, counts: Callable[[CallCell], bool]) -> float:
 
 
 def _is_message(record: Record, without: frozenset[str]) -> Callable[[CallCell], bool]:
-    """Whether a call sends messages, waits for them, or is a collective that is made of them."""
+    """Return a check whether a call sends messages, waits for them, or is a collective made of messages."""
     kinds = record.function_classes
 
     def counts(cell: CallCell) -> bool:
@@ -139,32 +143,32 @@ def _is_message(record: Record, without: frozenset[str]) -> Callable[[CallCell],
 
 
 def _family(function: str) -> str:
-    """``MPI_Iallreduce_init`` → ``allreduce``."""
+    """Return ``allreduce`` for ``MPI_Iallreduce_init``."""
     name = function.removeprefix("MPI_").lower().removesuffix("_init")
     return name[1:] if name.startswith("i") and name[1:] in BLOCKING else name
 
 
 def _own_numbers(record: Record, *, huge_pages: bool) -> dict[str, float]:
-    """What the ranks' own code and the kernel take; 1 where a rank did not say.
+    """Return the shares of the ranks' own code and of the kernel; 1 if a rank did not record them.
 
-    What the kernel does is a share of the CPU time that a rank got: others may have been on its CPU too. Of
-    what acts on the whole process, the bound is the larger one of from MPI_Init on and from its start on.
+    The kernel's share refers to the CPU time of the rank, because other processes may have used its CPU. For
+    effects on the whole process, the larger of two bounds is used: since MPI_Init, and since its start.
     """
 
-    def most(value: Callable[[RankRecord], float], key: str = "time.system_us") -> float:
+    def largest(value: Callable[[RankRecord], float], key: str = "time.system_us") -> float:
         return max((value(rank) if key in rank.facts else 1.0 for rank in record.ranks), default=1.0)
 
     huge = huge_pages or any(fact(rank, "memory.huge_kib") for rank in record.ranks)
     return {
         "own_bound": max((_own_share(rank) for rank in record.ranks), default=1.0),
-        "kernel_bound": most(lambda rank: _share(fact(rank, "time.system_us") / 1e6, _on_cpu_s(rank))),
-        "fault_bound": most(lambda rank: _fault_share(rank, huge=huge), "faults.minor"),
-        "allocator_bound": most(_allocator_share, "allocator.us"),
+        "kernel_bound": largest(lambda rank: _share(fact(rank, "time.system_us") / 1e6, _on_cpu_s(rank))),
+        "fault_bound": largest(lambda rank: _fault_share(rank, huge=huge), "faults.minor"),
+        "allocator_bound": largest(_allocator_share, "allocator.us"),
     }
 
 
 def _end_share(record: Record, run_s: float, ended_unix_s: float) -> float:
-    """The share of the run that lies behind the last MPI_Finalize; 0 where not all came there."""
+    """Return the share of the run after the last MPI_Finalize; 0 if not all ranks reached it."""
     if run_s <= 0 or ended_unix_s <= 0 or any(r.state is not RankState.FINALIZED for r in record.ranks):
         return 0.0
     over_s = max((rank.begin_unix_s + rank.wall_s for rank in record.ranks), default=ended_unix_s)
@@ -172,7 +176,7 @@ def _end_share(record: Record, run_s: float, ended_unix_s: float) -> float:
 
 
 def _with_end(numbers: Mapping[str, float], end: float) -> dict[str, float]:
-    """Bounds of what may also take the time at the end; that of the kernel is a share of CPU time."""
+    """Add the time at the end to the bounds that may include it; the kernel's is a share of CPU time."""
     bounds = ("own_bound", "fault_bound", "allocator_bound")
     ended = {name: numbers[name] * (1 - end) + end for name in bounds}
     return {**numbers, **ended}
@@ -185,7 +189,7 @@ def _own_share(rank: RankRecord) -> float:
 
 
 def _fault_share(rank: RankRecord, *, huge: bool) -> float:
-    """Share of time in page faults, each at its cost on that machine, together at most the kernel's share."""
+    """Return the share of time in page faults at the machine's cost per fault, at most the kernel's share."""
     each_s = _FAULT_SLACK * fact(rank, "fault_ns") / 1e9 if "fault_ns" in rank.facts else _FAULT_S
     each_s = max(each_s, _HUGE_FAULT_S) if huge else each_s
     kernel_s, faults = fact(rank, "time.system_us") / 1e6, fact(rank, "faults.minor")
@@ -196,14 +200,14 @@ def _fault_share(rank: RankRecord, *, huge: bool) -> float:
 
 
 def _allocator_share(rank: RankRecord) -> float:
-    """Share of calls to the allocator, of all threads together, and of what they do to caches."""
+    """Return the share of calls to the allocator of all threads, with their effect on caches."""
     main_s, before_s = fact(rank, "allocator.us") / 1e6, fact(rank, "before.allocator_us") / 1e6
     of_all = _share(_ALLOCATOR_SLACK * (main_s + before_s), rank.wall_s + _before_s(rank))
     return max(_share(_ALLOCATOR_SLACK * main_s, rank.wall_s), of_all)
 
 
 def _before_s(rank: RankRecord) -> float:
-    """CPU time of the process before it called MPI."""
+    """Return the CPU time of the process before it called MPI."""
     return (fact(rank, "before.user_us") + fact(rank, "before.system_us")) / 1e6
 
 
@@ -213,7 +217,7 @@ def _on_cpu_s(rank: RankRecord) -> float:
 
 
 def _collectives(record: Record) -> tuple[CollectiveCalls, ...]:
-    """Collective calls by name, size of communicator and of call; communicators of one rank are left out."""
+    """Return collective calls by name, communicator size and call size, without single-rank communicators."""
     calls: dict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
     times: dict[tuple[str, int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for rank, cell, ranks in _calls_together(record):
@@ -233,7 +237,7 @@ def _collectives(record: Record) -> tuple[CollectiveCalls, ...]:
 
 
 def _calls_together(record: Record) -> Iterator[tuple[RankRecord, CallCell, int]]:
-    """Collective calls on communicators of several ranks, with their number."""
+    """Yield collective calls on communicators of several ranks, with the number of ranks."""
     for rank in record.ranks:
         for cell in counted(rank):
             if record.function_classes.get(cell.function) == "collective" and cell.communicator is not None:
@@ -243,13 +247,13 @@ def _calls_together(record: Record) -> Iterator[tuple[RankRecord, CallCell, int]
 
 
 def _collective_numbers(record: Record, calls: tuple[CollectiveCalls, ...]) -> dict[str, float]:
-    """Calls and bound of each collective, 0 for those that are never called, and of all together.
+    """Return calls and bound of each collective (0 if never called), and of all together.
 
-    Nonblocking ones take their time where the program waits, so that all waiting is in their bound.
+    The bound of nonblocking ones includes all waiting of the program.
     """
     often = Counter[str]()
-    for each in calls:
-        often[each.name] += each.calls
+    for entry in calls:
+        often[entry.name] += entry.calls
     spent: dict[int, dict[str, float]] = {rank.rank: defaultdict(float) for rank in record.ranks}
     later: set[str] = set()
     for rank, cell, _ in _calls_together(record):

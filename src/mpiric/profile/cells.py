@@ -1,4 +1,4 @@
-"""Cells summed in every direction: by function, size, communicator and region."""
+"""Sums of cells by function, size, communicator and region."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from math import ceil
 from mpiric.model.profile import FunctionUse, RegionUse, SizeUse
 from mpiric.model.record import CallCell, RankRecord, Record
 
-# Their time lies outside what a rank's wall time covers.
+# Functions whose time is not part of a rank's wall time.
 OUTSIDE = frozenset(
     {"MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Finalize", "MPI_Session_finalize"}
 )
@@ -17,12 +17,12 @@ _MULTIPLE = (3, 4096)  # MPI_THREAD_MULTIPLE of MPICH and Open MPI, of the stand
 
 
 def outside_s(rank: RankRecord) -> float:
-    """Time of a rank in the functions that start and end MPI."""
+    """Return the time of a rank in the functions that start and end MPI."""
     return sum(cell.time_s + cell.waited_s for cell in rank.cells if cell.function in OUTSIDE)
 
 
 def counted(rank: RankRecord) -> Iterator[CallCell]:
-    """Cells whose time is part of the rank's wall time."""
+    """Return the cells whose time is part of the rank's wall time."""
     return (cell for cell in rank.cells if cell.function not in OUTSIDE)
 
 
@@ -31,16 +31,16 @@ def _spent_s(rank: RankRecord) -> float:
 
 
 def threads_in_mpi(rank: RankRecord) -> int:
-    """Threads that must have been in MPI at once, as their times add up to more than the rank ran."""
+    """Return the number of threads concurrently in MPI, from the sum of their times."""
     if rank.thread_level not in _MULTIPLE or rank.wall_s <= 0:
         return 1
     return max(1, ceil(_spent_s(rank) / rank.wall_s))
 
 
 def mpi_s(rank: RankRecord) -> float:
-    """Time of a rank in MPI, with the barriers that measured its waiting: never more than the rank ran.
+    """Return the time of a rank in MPI with the barriers that measured its waiting, at most its wall time.
 
-    That of several threads at once is their mean; of a sampled call one that lost the CPU stands for many.
+    For concurrent threads it is their mean; a sampled call that was preempted represents many others.
     """
     spent_s = _spent_s(rank) / threads_in_mpi(rank)
     return min(spent_s, rank.wall_s) if rank.wall_s > 0 else spent_s
@@ -68,7 +68,7 @@ class _Sum:
 
 
 def by_function(record: Record) -> tuple[FunctionUse, ...]:
-    """Every function that was called, the most expensive first."""
+    """Return every called function, the most expensive first."""
     sums: dict[str, _Sum] = defaultdict(_Sum)
     for rank in record.ranks:
         for cell in rank.cells:
@@ -97,12 +97,12 @@ def _function(name: str, kind: str, total: _Sum) -> FunctionUse:
 
 
 def bin_bounds(size_bin: int) -> tuple[int, int]:
-    """Smallest and largest message of a bin, both included."""
+    """Return the smallest and largest message of a bin (inclusive)."""
     return (0, 0) if size_bin == 0 else (1 << (size_bin - 1), (1 << size_bin) - 1)
 
 
 def by_size(record: Record) -> tuple[SizeUse, ...]:
-    """Calls that move data, by the bytes one call moves; those without data are left out."""
+    """Return calls that move data by bytes per call; calls without data are left out."""
     sums: dict[int, _Sum] = defaultdict(_Sum)
     for rank in record.ranks:
         for cell in counted(rank):
@@ -115,7 +115,7 @@ def by_size(record: Record) -> tuple[SizeUse, ...]:
 
 
 def by_region(record: Record) -> tuple[RegionUse, ...]:
-    """The program's regions in the order in which they were first entered."""
+    """Return the program's regions in the order of their first entry."""
     entries: dict[str, int] = defaultdict(int)
     times: dict[str, float] = defaultdict(float)
     within: dict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""Communicators told apart across ranks, and the collectives on each of them."""
+"""Communicators identified across ranks, and their collectives."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
@@ -12,7 +12,7 @@ Key = Hashable
 
 
 def key_of(row: CommunicatorRow) -> Key:
-    """A key that is equal on all ranks of one communicator; communicators of a single rank share one."""
+    """Return a key that is equal on all ranks of a communicator; those of one rank share a key."""
     if row.size == 1 and not row.remote_size:
         return (row.name, row.is_window)
     return (row.members, row.ordinal, row.is_window, row.is_between, row.size == 0 and row.name)
@@ -27,7 +27,7 @@ def _name(row: CommunicatorRow) -> str:
 
 
 def labels(record: Record) -> dict[Key, str]:
-    """A name for each communicator, numbered where several would have the same one."""
+    """Return a name for each communicator; equal names are numbered."""
     rows: dict[Key, CommunicatorRow] = {}
     for rank in record.ranks:
         for row in rank.communicators:
@@ -45,7 +45,7 @@ def labels(record: Record) -> dict[Key, str]:
 
 
 def by_communicator(record: Record, names: Mapping[Key, str]) -> tuple[CommunicatorUse, ...]:
-    """Every communicator that was called on, the most expensive first."""
+    """Return every communicator that was used, the most expensive first."""
     calls: dict[Key, int] = defaultdict(int)
     moved: dict[Key, int] = defaultdict(int)
     times: dict[Key, float] = defaultdict(float)
@@ -78,7 +78,7 @@ def by_communicator(record: Record, names: Mapping[Key, str]) -> tuple[Communica
 
 
 def by_collective(record: Record, names: Mapping[Key, str], waiting: Waiting) -> tuple[CollectiveUse, ...]:
-    """Every collective on every communicator, the most expensive first."""
+    """Return every collective on every communicator, the most expensive first."""
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     calls: dict[tuple[str, str], int] = defaultdict(int)
     moved: dict[tuple[str, str], int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""Two profiles → what changed."""
+"""Comparison of two profiles."""
 
 from mpiric.model.comparison import Comparison, QuantityChange
 from mpiric.model.profile import Profile
@@ -18,17 +18,17 @@ _HEADLINE = (
 
 
 def compare(first: tuple[str, Profile], second: tuple[str, Profile]) -> Comparison:
-    """Times are per rank, so that runs of different numbers of ranks can stand beside one another."""
+    """Compare two profiles. Times are per rank, so that runs of different size can be compared."""
     profiles = (first[1], second[1])
     before, after = profiles
-    ids = [{advice.finding.id: advice.finding.says for advice in each.advice} for each in profiles]
+    ids = [{advice.finding.id: advice.finding.says for advice in profile.advice} for profile in profiles]
     return Comparison(
         labels=(first[0], second[0]),
         profiles=profiles,
         headline=tuple(
             QuantityChange(name, before.numbers[key], after.numbers[key]) for name, key in _HEADLINE
         ),
-        functions=_ordered(_joined(_time_a_rank(before), _time_a_rank(after))),
+        functions=_ordered(_joined(_time_per_rank(before), _time_per_rank(after))),
         calls=tuple(
             change for change in _joined(_calls(before), _calls(after)) if change.before != change.after
         ),
@@ -38,7 +38,7 @@ def compare(first: tuple[str, Profile], second: tuple[str, Profile]) -> Comparis
     )
 
 
-def _time_a_rank(profile: Profile) -> dict[str, float]:
+def _time_per_rank(profile: Profile) -> dict[str, float]:
     return {use.name: use.time_s / max(1, len(profile.ranks)) for use in profile.functions}
 
 

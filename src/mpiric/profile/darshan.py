@@ -1,7 +1,7 @@
-"""A log of Darshan's, of a run that is over → the totals of files that a record of mpiric's gives.
+"""Reader of Darshan logs: totals of files as in a record of mpiric.
 
-Darshan counts POSIX calls of the MPI library too: of a file that was opened through MPI those are left out,
-as in a record. What it does not count is left 0, and rules that need it say nothing.
+Darshan also counts POSIX calls of the MPI library: as in a record, they are left out for files opened through
+MPI. Quantities that Darshan does not count are 0, so that rules which need them do not apply.
 """
 
 import json
@@ -33,13 +33,13 @@ print_log(sys.argv[2])
 """
 _MODULES = {"POSIX": "posix", "STDIO": "posix", "MPI-IO": "mpi-io"}
 _STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
-_SMALL = ("0_100", "100_1K")  # ranges of sizes below the 4 KiB that a record calls small
+_SMALL = ("0_100", "100_1K")  # size ranges below 4 KiB, the limit of small accesses in records
 _INDEPENDENT, _COLLECTIVE, _NONBLOCKING = "INDEP", "COLL", "NB"
 
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """What a log says of a run: its command, its size, how long it took, and its files."""
+    """Contents of a log: command, number of ranks, run time, files."""
 
     command: str
     ranks: int
@@ -48,9 +48,9 @@ class LoggedRun:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The numbers on files that rules of advice are about, those alone that the log can tell."""
-        whole = RankUse(0, "", 0, 0, "", "finalized", self.wall_s * self.ranks, 0.0, 0.0, 0.0, 0.0, 0, ())
-        numbers = io_numbers(self.files, (whole,))
+        """Return the numbers about files that rules of advice use, if the log has them."""
+        all_ranks = RankUse(0, "", 0, 0, "", "finalized", self.wall_s * self.ranks, 0.0, 0.0, 0.0, 0.0, 0, ())
+        numbers = io_numbers(self.files, (all_ranks,))
         absent = ("close_share", "lock_share", "file_locks", "flushes", "lines_per_flush", "contended_files")
         per_s = numbers["metadata_calls"] / self.wall_s if self.wall_s > 0 else 0.0
         return {
@@ -62,9 +62,9 @@ class LoggedRun:
 
 
 def read_log(path: Path, host: Host) -> LoggedRun:
-    """Read a log, in a child process: libdarshan-util crashes on some damaged logs.
+    """Read a log in a child process, because libdarshan-util crashes on some damaged logs.
 
-    Raises NotFoundError without PyDarshan, MpiricError for a file that is not a log that it can read.
+    Raises NotFoundError without PyDarshan, MpiricError for a file that is not a readable log.
     """
     if find_spec("darshan") is None:
         raise NotFoundError(
@@ -79,19 +79,19 @@ def read_log(path: Path, host: Host) -> LoggedRun:
             return read_fields(LoggedRun, answer)
         why = str(answer["error"])
     except (ValueError, TypeError):
-        why = f"PyDarshan ended with status {done.status}"
+        why = f"PyDarshan exited with status {done.status}"
     if done.status < 0:
-        why = f"PyDarshan crashed over it ({Signals(-done.status).name})"
+        why = f"PyDarshan crashed ({Signals(-done.status).name})"
     if done.status == TIMED_OUT:
         why = done.stderr
     raise MpiricError(
         f"{path} cannot be read as a Darshan log: {why}",
-        hint="is it complete? `darshan-parser` of the version that wrote it says more",
+        hint="check that it is complete, with `darshan-parser` of the Darshan version that wrote it",
     )
 
 
 def print_log(path: str) -> None:
-    """Print a log as JSON, or what is wrong with it: the child's part of `read_log`."""
+    """Print a log as JSON, or an error: the child process of `read_log`."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     darshan: Any = import_module("darshan")  # slow to load
     try:
@@ -113,10 +113,10 @@ def _files(report: Any, ranks: int) -> Iterator[FileTotal]:
         for record in records[name]:
             if name == "MPI-IO" or record["id"] not in through_mpi:
                 uses.setdefault(record["id"], []).append(record)
-        for file, found in uses.items():
+        for file, file_records in uses.items():
             path = str(report.name_records.get(file, "(unknown)"))
             kind = "stream" if path in _STREAMS else interface
-            yield _total(path, kind, found, _users(found, ranks), layouts.get(file))
+            yield _total(path, kind, file_records, _users(file_records, ranks), layouts.get(file))
 
 
 def _records(report: Any, name: str) -> list[Mapping[str, Any]]:
@@ -124,13 +124,13 @@ def _records(report: Any, name: str) -> list[Mapping[str, Any]]:
 
 
 def _users(records: Iterable[Mapping[str, Any]], ranks: int) -> int:
-    """Ranks that used a file: rank -1 stands for all of them."""
-    seen = {record["rank"] for record in records}
-    return ranks if -1 in seen else len(seen)
+    """Count the ranks that used a file; rank -1 means all."""
+    numbers = {record["rank"] for record in records}
+    return ranks if -1 in numbers else len(numbers)
 
 
 def _layouts(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, FileLayout]]:
-    """Layouts of one component each: stripe size and stripe count come first among its counters."""
+    """Yield layouts with one component; its first counters are stripe size and stripe count."""
     for record in records:
         components = record["components"]
         if len(components) == 1:
@@ -175,7 +175,7 @@ def _total(
         bytes_written=counted("BYTES_WRITTEN"),
         time_s=timed("READ_TIME", "WRITE_TIME", "META_TIME"),
         metadata=opens + counted("STATS", "FSYNCS", "FDSYNCS", "SYNCS", "FLUSHES"),
-        small=counted(*(f"SIZE_{what}_{end}" for what in ("READ", "WRITE") for end in _SMALL)),
+        small=counted(*(f"SIZE_{kind}_{end}" for kind in ("READ", "WRITE") for end in _SMALL)),
         unaligned=counted("FILE_NOT_ALIGNED"),
         sequential=counted("SEQ_READS", "SEQ_WRITES"),
         layout=layout,

@@ -6,18 +6,20 @@
     transfer      = run time on an ideal network / run time
     serialisation = longest useful time / run time on an ideal network
 
-Useful is what a rank spends outside MPI. POP finds the ideal run time by replaying a trace; a record has
-none, so that the run time less the mean transfer time of the ranks stands for it, as `waiting` tells that.
+Useful time is time outside MPI. POP determines the ideal run time by replaying a trace; a record has none, so
+that the run time less the mean transfer time of the ranks (see `waiting`) is used.
 """
 
-from mpiric.model.profile import Efficiencies
+from mpiric.model.profile import Efficiencies, Profile
 from mpiric.model.record import RankRecord, Record
+from mpiric.model.symptom import RunTimes
 from mpiric.profile.cells import counted, mpi_s, threads_in_mpi
+from mpiric.profile.ranks import fact
 from mpiric.profile.waiting import Waiting
 
 
 def efficiencies(record: Record, waiting: Waiting) -> Efficiencies:
-    """Efficiencies of the ranks that recorded a time; all 1 when none did."""
+    """Return the efficiencies of the ranks with a recorded time; all 1 without such ranks."""
     timed = [rank for rank in record.ranks if rank.wall_s > 0]
     run_s = max((rank.wall_s for rank in timed), default=0.0)
     useful = [max(0.0, rank.wall_s - mpi_s(rank)) for rank in timed]
@@ -41,3 +43,35 @@ def _transfer_s(rank: RankRecord, waiting: Waiting) -> float:
         max(0.0, cell.time_s + cell.waited_s - waiting.waited_s(rank, cell)) for cell in counted(rank)
     )
     return moved_s / threads_in_mpi(rank)
+
+
+def run_times(record: Record, profile: Profile, run_s: float, end_s: float | None = None) -> RunTimes:
+    """Return the seconds of the mean rank; the parts add up to ``run_s``, the run with its launcher.
+
+    Ranks that ended before the slowest one are assumed to have waited for it. ``end_s`` is the time after
+    MPI_Finalize, if known; otherwise it counts as start-up.
+    """
+    count = max(1, len(record.ranks))
+    waiting = Waiting(record)
+    inside_s = sum(rank.wall_s for rank in record.ranks) / count
+    in_mpi_s = sum(map(mpi_s, record.ranks)) / count
+    waited_s = sum(
+        sum(waiting.waited_s(rank, cell) for cell in counted(rank)) / threads_in_mpi(rank)
+        for rank in record.ranks
+    )
+    waited_s = min(in_mpi_s, waited_s / count)
+    outside_mpi_s = max(0.0, inside_s - in_mpi_s)
+    files_s = min(outside_mpi_s, sum(rank.io_s for rank in profile.ranks) / count)
+    system_s = sum(fact(rank, "time.system_us") for rank in record.ranks) / 1e6 / count
+    kernel_s = min(outside_mpi_s - files_s, system_s)
+    outside_s = max(0.0, run_s - profile.wall_s)
+    after_s = min(outside_s, end_s) if end_s is not None else None
+    return RunTimes(
+        start_s=outside_s - (after_s or 0.0),
+        computing_s=outside_mpi_s - files_s - kernel_s,
+        waiting_s=waited_s + max(0.0, profile.wall_s - inside_s),
+        moving_s=in_mpi_s - waited_s,
+        kernel_s=kernel_s,
+        files_s=files_s,
+        end_s=after_s,
+    )

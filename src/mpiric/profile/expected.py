@@ -1,6 +1,6 @@
-"""What advice would bring, by simple models: shares of the time of all ranks, as far as a record can tell.
+"""Expected gain of advice by simple models: shares of the time of all ranks.
 
-Each model is said in words in the rule's ``basis``. None lets waiting vanish that another rank causes.
+The ``basis`` of a rule describes its model. No model removes waiting that another rank causes.
 """
 
 from collections import Counter
@@ -13,9 +13,9 @@ from mpiric.profile.cells import counted
 from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.waiting import Waiting
 
-_COPY_BYTES_PER_S = 4e9  # a copy reads and writes: half of what one core of a server moves
-_FAULT_S = 0.5e-6  # a page fault with the zeroing of 4 KiB
-_GATHERED, _JOINED = 4, 16  # messages, accesses that become one
+_COPY_BYTES_PER_S = 4e9  # a copy reads and writes, half of the bandwidth of a core
+_FAULT_S = 0.5e-6  # page fault including zeroing of 4 KiB
+_GATHERED, _JOINED = 4, 16  # messages, accesses that are combined into one
 
 
 def expected_numbers(
@@ -25,7 +25,7 @@ def expected_numbers(
     collectives: tuple[CollectiveUse, ...],
     numbers: Mapping[str, float],
 ) -> dict[str, float]:
-    """Numbers that rules name in ``expected``; 0 where the record has nothing to go by."""
+    """Return the numbers that rules use as ``expected``; 0 if the record has no basis for them."""
     total_s = sum(rank.time_s for rank in ranks) or 1.0
     transfer = _point_to_point_transfer_s(record, waiting) / total_s
     late_bytes = _late_bytes(record)
@@ -57,7 +57,7 @@ def _point_to_point_transfer_s(record: Record, waiting: Waiting) -> float:
 
 
 def _late_bytes(record: Record) -> float:
-    """Bytes that came late to all receives, extrapolated from those that were looked at."""
+    """Return the bytes of late receives, extrapolated from the examined receives."""
     looked_at = sum(rank.receives.looked_at for rank in record.ranks)
     late_bytes = sum(rank.receives.late_bytes for rank in record.ranks)
     receives = sum(
@@ -70,6 +70,6 @@ def _late_bytes(record: Record) -> float:
 
 
 def _most_on_one_cpu(ranks: tuple[RankUse, ...]) -> int:
-    """Ranks on the CPU that most are bound to alone; at least 1."""
+    """Return the largest number of ranks that are bound to a single CPU; at least 1."""
     bound = [(rank.host, cpus) for rank in ranks if len(cpus := parse_pu_list(rank.affinity)) == 1]
     return max(Counter(bound).values(), default=1)

@@ -1,4 +1,4 @@
-"""Files, summed over the ranks that used them."""
+"""Totals of files over the ranks that used them."""
 
 import itertools
 from collections import defaultdict
@@ -7,17 +7,17 @@ from mpiric.model.profile import FileTotal
 from mpiric.model.record import FileDetail, FileUse, RankRecord, Record
 from mpiric.model.storage import FileLayout
 
-_MOSTLY = 0.8  # of accesses, for a pattern to have its name
+_MOSTLY = 0.8  # share of accesses that determines the pattern
 Uses = list[tuple[RankRecord, FileUse]]
 
 
 def file_totals(record: Record) -> tuple[FileTotal, ...]:
-    """Every file and standard stream, the one that took most time first."""
+    """Return every file and standard stream, sorted by time."""
     uses: dict[tuple[str, str], Uses] = defaultdict(list)
     for rank in record.ranks:
         for file in rank.files:
             uses[file.path, file.interface].append((rank, file))
-    totals = [_total(path, interface, found) for (path, interface), found in uses.items()]
+    totals = [_total(path, interface, by_rank) for (path, interface), by_rank in uses.items()]
     return tuple(sorted(totals, key=lambda total: (-total.time_s, total.path)))
 
 
@@ -52,7 +52,7 @@ def _total(path: str, interface: str, by_rank: Uses) -> FileTotal:
 
 
 def _creator(by_rank: Uses) -> int | None:
-    """The rank whose creating open was over first, by the clocks of the nodes."""
+    """Return the rank whose creating open ended first, according to the clocks of the nodes."""
     times = [
         (use.detail.created_unix_s, rank.rank) for rank, use in by_rank if use.detail and use.detail.creating
     ]
@@ -64,10 +64,10 @@ def _located(uses: list[FileUse]) -> list[tuple[FileUse, FileDetail]]:
 
 
 def _pattern(uses: list[FileUse]) -> str | None:
-    """How the ranks' accesses lie; None when none has a known place.
+    """Classify the accesses of the ranks; None if no offset is known.
 
-    segmented: each rank goes through a range of its own; repeated: ranks go through the same range; strided:
-    the same distance from access to access, or accesses that leave bytes out; random: anything else.
+    segmented: each rank accesses its own range; repeated: ranks access the same range; strided: constant
+    distance between accesses, or accesses with gaps; random: anything else.
     """
     located = _located(uses)
     if not located:
@@ -75,7 +75,7 @@ def _pattern(uses: list[FileUse]) -> str | None:
     accesses = sum(use.reads + use.writes for use, _ in located)
     if sum(use.sequential for use, _ in located) >= _MOSTLY * accesses:
         return "repeated" if _overlap([detail for _, detail in located]) else "segmented"
-    # The first two accesses of a rank have no distance to repeat.
+    # The first two accesses of a rank have no previous distance.
     repeatable = sum(max(0, use.reads + use.writes - use.sequential - 1) for use, _ in located)
     strided = sum(detail.strided for _, detail in located)
     return "strided" if strided and strided >= _MOSTLY * repeatable else "random"
@@ -87,11 +87,11 @@ def _overlap(details: list[FileDetail]) -> bool:
 
 
 def ranks_in_one_stripe(record: Record, path: str, layout: FileLayout) -> bool | None:
-    """Whether two ranks wrote to one stripe of a file, by the ranges that they wrote; None: cannot be told.
+    """Check whether two ranks wrote to the same stripe of a file, by their ranges; None if unknown.
 
-    Ranges that overlap are taken for interleaved accesses: they share a stripe unless every access begins at
-    a stripe's begin, which the record tells of multiples of 4096 only. Which rank writes what through MPI-IO
-    is the library's choice.
+    Overlapping ranges are assumed to be interleaved accesses: they share a stripe unless every access begins
+    at a stripe, which the record can tell for multiples of 4096 only. The MPI library decides which rank
+    writes through MPI-IO.
     """
     files = (use for rank in record.ranks for use in rank.files if use.path == path and use.writes)
     uses = [use for use in files if use.interface != "mpi-io"]

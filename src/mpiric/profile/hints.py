@@ -1,4 +1,4 @@
-"""Hints of MPI-IO in force, as the runtime reads them back from the files that a recorded run opened."""
+"""MPI-IO hints in effect, as the runtime read them back from the files of a recorded run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from mpiric.host.files import LARGEST_TEXT_BYTES, open_and_read
 from mpiric.model.errors import MpiricError
 
-Hints = Mapping[str, Mapping[str, str]]  # path as the program gave it → key → value
+Hints = Mapping[str, Mapping[str, str]]  # path used by the program → key → value
 
 
 def read_hints(directory: Path) -> Hints:
-    """The hints of the first files that each rank opened; of one opened again, those of the last time."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the hints of the first files that each rank opened; the last open of a file counts."""
+    hints: dict[str, dict[str, str]] = {}
     for path in sorted(directory.glob("hints.*")):
         of_file: dict[str, str] = {}
         try:
@@ -21,7 +21,7 @@ def read_hints(directory: Path) -> Hints:
         for line in text.splitlines():
             key, _, value = line.partition(" ")
             if key == "file":
-                of_file = found.setdefault(value, {})
+                of_file = hints.setdefault(value, {})
             else:
                 of_file[key] = value
-    return found
+    return hints

@@ -1,4 +1,4 @@
-"""One rank's image: tables as they lay in the rank's memory. ``ValueError`` for what cannot be right."""
+"""Reader of one rank's image, the tables of the rank's memory. Raises ``ValueError`` for invalid data."""
 
 from array import array
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from mpiric.model.record import (
     CallCell,
     CallSite,
     CommunicatorRow,
+    FileDetail,
     FileUse,
     Peer,
     RankRecord,
@@ -20,7 +21,6 @@ from mpiric.model.record import (
     TrafficKind,
 )
 from mpiric.profile import image_head, layout
-from mpiric.profile.file_details import read_details
 from mpiric.profile.image_head import ImageHead
 from mpiric.profile.pace import read_pace
 
@@ -33,7 +33,7 @@ Names = list[tuple[str, str]]
 
 
 def _shown(raw: bytes) -> str:
-    """Text without control characters, which a terminal would obey."""
+    """Decode text and replace control characters, which a terminal would interpret."""
     text = raw.decode("utf-8", "replace").replace("\t", " ")
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
@@ -43,7 +43,7 @@ def _text(raw: bytes) -> str:
 
 
 def read_names(raw: bytes) -> Names:
-    """Functions by number: name and class."""
+    """Return name and class of each function, in order of their numbers."""
     names = [tuple(_shown(line).split(" ")) for line in raw.splitlines()]
     if not names or any(len(pair) != 2 for pair in names):
         raise ValueError("its list of functions is damaged")
@@ -51,24 +51,24 @@ def read_names(raw: bytes) -> Names:
 
 
 def read_head(image: memoryview) -> ImageHead:
-    """The head of an image, checked against the bytes there are."""
+    """Read the head of an image and check it against the size of the image."""
     magic, version = layout.START.unpack_from(image)
     if magic != layout.IMAGE_MAGIC or version not in layout.LAYOUTS:
-        raise ValueError("a rank's data does not begin as it should")
+        raise ValueError("the head of a rank's data is invalid")
     form = layout.LAYOUTS[version]
-    _, _, sections, size, rank, world, state, level, *rest = form.image.unpack_from(image)
+    _, _, sections, size, rank, world, state, level, *numbers = form.image.unpack_from(image)
     if sections != len(form.sections):
-        raise ValueError("a rank's data does not begin as it should")
+        raise ValueError("the head of a rank's data is invalid")
     if not 0 <= rank < world <= image_head.MOST_RANKS or size > len(image) or state not in _STATES:
-        raise ValueError(f"the head of rank {rank} contradicts itself")
+        raise ValueError(f"the head of rank {rank} is inconsistent")
     tables = {}
-    for position, (name, wanted) in enumerate(form.strides.items()):
+    for position, (name, expected) in enumerate(form.strides.items()):
         at = form.image.size + position * layout.SECTION_ENTRY.size
         offset, stride, capacity, used, lost = layout.SECTION_ENTRY.unpack_from(image, at)
-        if stride != wanted or used > capacity or offset + stride * used > size:
-            raise ValueError(f"the {name} of rank {rank} do not fit")
+        if stride != expected or used > capacity or offset + stride * used > size:
+            raise ValueError(f"the {name} of rank {rank} exceed its data")
         tables[name] = (offset, used, lost)
-    job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns, *receives = rest
+    job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns, *receives = numbers
     return ImageHead(
         version, size, rank, world, state, level, job, unix, begin_ticks, begin_ns, latest_ticks, latest_ns,
         (receives[0], receives[1], receives[2], receives[3]), receives[4] if version > 1 else 0,
@@ -82,19 +82,19 @@ def _rows(image: memoryview, head: ImageHead, name: str, entry: Struct) -> Itera
 
 
 def _usage(head: ImageHead) -> dict[str, str]:
-    named = zip(image_head.USAGE, head.usage, strict=False)  # older versions know fewer
-    return {name: str(value) for name, value in named if value != image_head.UNKNOWN}
+    values = zip(image_head.USAGE, head.usage, strict=False)  # older versions have fewer
+    return {name: str(value) for name, value in values if value != image_head.UNKNOWN}
 
 
 def _tick_s(head: ImageHead) -> float:
-    """Seconds of one tick, from the two clock pairs; 0 for a rank that died before the second one."""
+    """Return the seconds per tick by the two clock pairs; 0 for a rank that died before the second pair."""
     ticks, nanoseconds = head.latest_ticks - head.begin_ticks, head.latest_ns - head.begin_ns
     return nanoseconds / ticks / 1e9 if ticks > 0 and nanoseconds > 0 else 0.0
 
 
 def _name(names: Names, number: int) -> str:
     if number >= len(names):
-        raise ValueError(f"a call of function {number} of {len(names)}")
+        raise ValueError(f"a call refers to function {number} of {len(names)}")
     return names[number][0]
 
 
@@ -105,7 +105,7 @@ def _cells(image: memoryview, head: ImageHead, names: Names, tick: float) -> Ite
     ):
         communicator, region = key >> 16 & 0xFFFF, key >> 40 & 0xFF
         if (communicator >= communicators and communicator != _NO_COMMUNICATOR) or region >= regions:
-            raise ValueError(f"a call of rank {head.world_rank} on what is not there")
+            raise ValueError(f"a call of rank {head.world_rank} refers to an unknown communicator or region")
         yield CallCell(
             function=_name(names, key & 0xFFFF),
             communicator=None if communicator == _NO_COMMUNICATOR else communicator,
@@ -131,7 +131,7 @@ def _communicators(image: memoryview, head: ImageHead) -> Iterator[CommunicatorR
 def _peers(image: memoryview, head: ImageHead) -> Iterator[Peer]:
     for rank, kind, messages, moved in _rows(image, head, "peers", layout.PEER):
         if kind >= len(_KINDS) or not -1 <= rank < head.world_size:
-            raise ValueError(f"rank {head.world_rank} reached a rank that is not there")
+            raise ValueError(f"rank {head.world_rank} sent to an unknown rank")
         yield Peer(None if rank < 0 else rank, _KINDS[kind], messages, moved)
 
 
@@ -139,11 +139,11 @@ def _files(image: memoryview, head: ImageHead, tick: float) -> Iterator[FileUse]
     details = iter(read_details(image, head, tick))
     for *numbers, interface, processes, path in _rows(image, head, "files", layout.FILE):
         if interface >= len(_INTERFACES):
-            raise ValueError(f"a file of rank {head.world_rank} has no known interface")
+            raise ValueError(f"a file of rank {head.world_rank} has an unknown interface")
         seconds = [ticks * tick for ticks in numbers[5:8]]
-        # The fields of a FileUse stand in the order of the record's.
-        rest = [*numbers[8:], next(details, None)]
-        yield FileUse(_text(path), _INTERFACES[interface], processes, *numbers[:5], *seconds, *rest)
+        # The fields of FileUse have the same order as those of the record.
+        counters = [*numbers[8:], next(details, None)]
+        yield FileUse(_text(path), _INTERFACES[interface], processes, *numbers[:5], *seconds, *counters)
 
 
 def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Iterator[CallSite]:
@@ -154,7 +154,7 @@ def _sites(image: memoryview, head: ImageHead, names: Names, tick: float) -> Ite
 
 
 def _timeline(image: memoryview, head: ImageHead, tick: float) -> Timeline:
-    """Activities of threads at once, and what sampled calls stand for, never fill more than the span."""
+    """Read the timeline; activities of concurrent threads and sampled calls are scaled to fit into a span."""
     if not head.sections.get("spans", (0, 0, 0))[1]:
         return Timeline(0.0)
     span_s = head.span_ticks * tick
@@ -162,7 +162,7 @@ def _timeline(image: memoryview, head: ImageHead, tick: float) -> Timeline:
     region = array("B")
     for *ticks, _, at in _rows(image, head, "spans", layout.SPAN):
         if at >= min(256, head.sections["regions"][1]):
-            raise ValueError(f"rank {head.world_rank} was in a region that is not there")
+            raise ValueError(f"rank {head.world_rank} was in an unknown region")
         whole_s = sum(ticks) * tick
         scale = tick * min(1.0, span_s / whole_s) if whole_s else 0.0
         for column, value in zip(columns, ticks, strict=True):
@@ -172,7 +172,7 @@ def _timeline(image: memoryview, head: ImageHead, tick: float) -> Timeline:
 
 
 def _reached_s(timeline: Timeline) -> float:
-    """Time up to the last event, at least."""
+    """Return a lower bound of the time of the last event."""
     if not timeline.region:
         return 0.0
     columns = (timeline.point_to_point_s, timeline.collective_s, timeline.other_mpi_s, timeline.files_s)
@@ -205,11 +205,11 @@ def _pace(
 
 
 def read_image(image: memoryview, names: Names) -> RankRecord:
-    """One rank from its image."""
+    """Read the record of a rank from its image."""
     head = read_head(image)
     tick = _tick_s(head)
     timeline = _timeline(image, head, tick)
-    # A rank that died had no time to look at the clock.
+    # A rank that died has no final clock reading.
     rows = tuple(_communicators(image, head))
     reached_s = _reached_s(timeline) if _STATES[head.state] is RankState.RUNNING else 0.0
     return RankRecord(
@@ -234,3 +234,32 @@ def read_image(image: memoryview, names: Names) -> RankRecord:
         lost={name: lost for name, (_, _, lost) in head.sections.items() if lost},
         pace=tuple(_pace(image, head, names, rows, tick)),
     )
+
+
+_OPENED = ("read", "write", "create", "truncate", "append", "exclusive", "direct", "synchronous", "no-atime")
+
+
+def read_details(image: memoryview, head: ImageHead, tick_s: float) -> Iterator[FileDetail]:
+    """Yield the details of each file in file order."""
+    if "file_details" not in head.sections:
+        return
+    offset, used, _ = head.sections["file_details"]
+    if used != head.sections["files"][1]:
+        raise ValueError(f"rank {head.world_rank} has different numbers of files and file details")
+    rows = layout.FILE_DETAIL.iter_unpack(image[offset : offset + used * layout.FILE_DETAIL.size])
+    for opened, creating, created, close, strided, first, end, largest, locks, lock, lines, flushes in rows:
+        since_s = (created - head.begin_ticks) * tick_s if created else 0.0
+        yield FileDetail(
+            opened=frozenset(word for bit, word in enumerate(_OPENED) if opened >> bit & 1),
+            creating=creating,
+            created_unix_s=head.begin_unix_ns / 1e9 + since_s if created else 0.0,
+            close_s=close * tick_s,
+            strided=strided,
+            first_byte=first,
+            end_byte=end,
+            largest=largest,
+            locks=locks,
+            lock_s=lock * tick_s,
+            lines=lines,
+            flushes=flushes,
+        )

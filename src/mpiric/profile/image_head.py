@@ -1,8 +1,9 @@
-"""Head of one rank's image as the reader has it, and what bounds a record."""
+"""Head of one rank's image, and limits of records."""
 
 from dataclasses import dataclass
 
-# The head's usage by name: facts of version 1, numbers since; the allocator's are facts until version 4.
+# Names of the usage numbers of the head: facts in version 1, numbers since; the allocator's are facts before
+# version 5.
 USAGE = (
     "time.user_us",
     "time.system_us",
@@ -17,14 +18,14 @@ USAGE = (
 )
 UNKNOWN = (1 << 64) - 1
 
-# No program has more ranks, and no runtime writes more; what is above is damage, and must not become memory.
+# Upper limits: larger numbers mean damage and must not be allocated.
 MOST_RANKS = 1 << 24
 MOST_IMAGE_BYTES, MOST_NAMES_BYTES = 1 << 24, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ImageHead:
-    """Head of one rank's image."""
+    """Head of an image."""
 
     version: int
     bytes: int
@@ -40,5 +41,5 @@ class ImageHead:
     latest_ns: int
     receives: tuple[int, int, int, int]
     span_ticks: int
-    usage: tuple[int, ...]  # `USAGE`, empty in version 1, which has it among the facts
-    sections: dict[str, tuple[int, int, int]]  # offset, entries, lost
+    usage: tuple[int, ...]  # values of `USAGE`; empty in version 1, where they are facts
+    sections: dict[str, tuple[int, int, int]]  # section → (offset, entries, lost entries)

@@ -5,8 +5,8 @@
 from dataclasses import dataclass
 from struct import Struct
 
-VERSION = 5  # what the runtime writes; `LAYOUTS` are all that can be read
-START = Struct("<8sI")  # of an image: magic and version
+VERSION = 5  # version that the runtime writes; see `LAYOUTS` for readers
+START = Struct("<8sI")  # start of an image: magic and version
 IMAGE_MAGIC = b"MPIRICI\n"
 RECORD_MAGIC = b"MPIRICR\n"
 TIME_BINS = 32
@@ -31,9 +31,9 @@ MERGED_ENTRY = Struct("<2Q2I")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an image of one version lies."""
+    """Layout of the image of one version."""
 
-    image: Struct  # its head, up to the sections
+    image: Struct  # head up to the sections
     strides: dict[str, int]  # bytes of an entry, in the order of the sections
 
     @property

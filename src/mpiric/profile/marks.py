@@ -1,4 +1,4 @@
-"""Reads marks files. Everything in a file is doubted: sizes are checked before they become memory."""
+"""Reader of marks files. Sizes are checked before memory is allocated."""
 
 import struct
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ _TABLES = (
     (layout.MODULE, layout.MODULE_COUNT),
     (layout.RESULT, layout.RESULT_COUNT),
 )
-_WHOLE = layout.HEAD.size + sum(entry.size * room for entry, room in _TABLES)
-_CODES = {  # by width, as Python's struct has them
+_FULL_SIZE = layout.HEAD.size + sum(entry.size * room for entry, room in _TABLES)
+_CODES = {  # kind → width in bytes → code of Python's struct
     "floating": {4: "f", 8: "d"},
     "signed_integer": {1: "b", 2: "h", 4: "i", 8: "q"},
     "unsigned_integer": {1: "B", 2: "H", 4: "I", 8: "Q"},
@@ -29,7 +29,7 @@ _CODES = {  # by width, as Python's struct has them
 
 
 class MarksError(MpiricError):
-    """A marks file is damaged, cut short, or of a version this mpiric does not know."""
+    """Damaged or truncated marks file, or a version that this mpiric does not know."""
 
     exit_code = ExitCode.USAGE
 
@@ -58,38 +58,38 @@ class _Head(NamedTuple):
 
 
 def read_marks(directory: Path) -> RunMarks:
-    """The marks of the newest run in a directory.
+    """Read the marks of the newest run in a directory.
 
-    Raises ``MarksError`` for a damaged file and ``NotFoundError`` when there is none.
+    Raises ``MarksError`` for a damaged file and ``NotFoundError`` if there is none.
     """
-    read = [_read_file(path) for path in sorted(directory.glob(_FILES))]
-    if not read:
+    files = [_read_file(path) for path in sorted(directory.glob(_FILES))]
+    if not files:
         raise NotFoundError(
-            f"no rank left its marks in {directory}",
-            hint="does the program use MPI, and do all hosts see this directory?",
+            f"no rank wrote marks into {directory}",
+            hint="check that the program uses MPI and that all hosts see this directory",
         )
-    newest = max(read, key=lambda pair: pair[1].begin_unix_s)[0]
+    newest = max(files, key=lambda pair: pair[1].begin_unix_s)[0]
     latest = {
         marks.rank: marks
-        for head, marks in sorted(read, key=lambda pair: pair[1].begin_unix_s)
+        for head, marks in sorted(files, key=lambda pair: pair[1].begin_unix_s)
         if head.job == newest.job
     }
     ranks = tuple(latest[rank] for rank in sorted(latest))
-    return RunMarks(newest.world_size, newest.mark, ranks, len({head.job for head, _ in read}))
+    return RunMarks(newest.world_size, newest.mark, ranks, len({head.job for head, _ in files}))
 
 
 def read_first_rank(directory: Path) -> RankMarks | None:
-    """Rank 0 of a run that may be under way, None as long as it has left nothing that can be read."""
-    found = []
+    """Read rank 0 of a run that may still be active; None without readable marks."""
+    marks_of_runs = []
     for path in directory.glob("rank-0.*.marks"):
         with suppress(MpiricError):
-            found.append(_read_file(path)[1])
-    return max(found, key=lambda marks: marks.begin_unix_s, default=None)
+            marks_of_runs.append(_read_file(path)[1])
+    return max(marks_of_runs, key=lambda marks: marks.begin_unix_s, default=None)
 
 
 def _read_file(path: Path) -> tuple[_Head, RankMarks]:
     try:
-        data = memoryview(open_and_read(path, "marks file", _WHOLE))
+        data = memoryview(open_and_read(path, "marks file", _FULL_SIZE))
         head = _head(data)
         return head, _rank(data, head)
     except OSError as error:
@@ -100,33 +100,33 @@ def _read_file(path: Path) -> tuple[_Head, RankMarks]:
         raise _damaged(path, str(error)) from None
 
 
-def _damaged(path: Path, what: str) -> MarksError:
-    return MarksError(f"{path} is not a usable marks file: {what}", hint="run the program again")
+def _damaged(path: Path, problem: str) -> MarksError:
+    return MarksError(f"{path} is not a usable marks file: {problem}", hint="run the program again")
 
 
 def _head(data: memoryview) -> _Head:
     numbers: list[Any] = list(layout.HEAD.unpack_from(data))
     magic, version, state, size, rank, world, flags, _, job = numbers[:9]
     if magic != layout.FILE_MAGIC:
-        raise ValueError("it does not begin as one")
+        raise ValueError("it does not begin with the magic of marks files")
     if version != layout.VERSION:
         raise ValueError(f"its format is version {version}, this mpiric reads {layout.VERSION}")
-    if size != len(data) or size not in (layout.HEAD.size, _WHOLE):
-        raise ValueError(f"it has {len(data)} bytes where {size} were written")
+    if size != len(data) or size not in (layout.HEAD.size, _FULL_SIZE):
+        raise ValueError(f"it has {len(data)} bytes instead of {size}")
     if not 0 <= rank < world <= MOST_RANKS or state not in layout.STATES:
-        raise ValueError("its head contradicts itself")
+        raise ValueError("its head is inconsistent")
     begin_unix, init_entered, init_left, finalize_entered, _, _ = numbers[9:15]
     at_first, at_last, _ = tuple(numbers[15:20]), tuple(numbers[20:25]), numbers[25:29]
-    calls, _, stride, kept = numbers[29:33]
+    calls, _, stride, timed = numbers[29:33]
     times = tuple(numbers[33 : 33 + layout.TIME_COUNT])
     *used, lost, mark = numbers[33 + layout.TIME_COUNT :]
     if size == layout.HEAD.size:
         used = [0, 0, 0]
-    if kept > layout.TIME_COUNT or any(rows > room for rows, (_, room) in zip(used, _TABLES, strict=True)):
-        raise ValueError("its head contradicts itself")
+    if timed > layout.TIME_COUNT or any(rows > room for rows, (_, room) in zip(used, _TABLES, strict=True)):
+        raise ValueError("its head is inconsistent")
     return _Head(
         layout.STATES[state], size, rank, world, flags, job, begin_unix, init_entered, init_left,
-        finalize_entered, at_first, at_last, calls, stride, times[:kept], (used[0], used[1], used[2]), lost,
+        finalize_entered, at_first, at_last, calls, stride, times[:timed], (used[0], used[1], used[2]), lost,
         _text(mark),
     )  # fmt: skip
 
@@ -170,14 +170,14 @@ def _rows(data: memoryview, table: int, count: int) -> Iterator[tuple[Any, ...]]
 def _results(data: memoryview, head: _Head) -> Iterator[PlaceResults]:
     if not head.used[2]:
         return
-    # The last row stands for what found none.
+    # The last row represents communicators without a row.
     communicators = list(_rows(data, 0, layout.COMMUNICATOR_COUNT))
     modules = [_text(name) for (name,) in _rows(data, 1, head.used[1])]
     for offset, module, communicator, function, results, digest, kind, width, size, _, last in _rows(
         data, 2, head.used[2]
     ):
         if module >= len(modules) or communicator >= len(communicators) or kind not in layout.KINDS:
-            raise ValueError(f"a result of rank {head.rank} comes from what is not there")
+            raise ValueError(f"a result of rank {head.rank} refers to an unknown module or communicator")
         place = f"{modules[module]}+{offset:#x}" if modules[module] else ""
         key = MarkKey(_text(function), place, *communicators[communicator])
         code = _CODES.get(layout.KINDS[kind], {}).get(width, "")

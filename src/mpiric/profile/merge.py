@@ -1,6 +1,6 @@
-"""Joins the parts that ranks left into one file, as the ranks themselves do at ``MPI_Finalize``.
+"""Merge of the parts of a record into one file, as the ranks do it in ``MPI_Finalize``.
 
-For runs whose ranks could not: programs that use sessions only, scripts, ranks that died.
+Used for runs whose ranks could not: programs with sessions only, scripts, ranks that died.
 """
 
 import os
@@ -20,10 +20,9 @@ MERGED = "record.mpiric"
 
 
 def merge_parts(directory: Path) -> bool:
-    """Whether the parts of the newest run in a directory became its merged file; they are removed then.
+    """Merge the parts of the newest run in a directory and remove them; return whether that was possible.
 
-    Nothing is done beside a merged file, nor when a part is damaged or there is no room: the parts are a
-    record as they are.
+    Nothing is done if there is a merged file, a damaged part or too little space: parts are a valid record.
     """
     paths = sorted(directory.glob("rank-*.part"))
     if not paths or exists(directory / MERGED):
@@ -42,7 +41,7 @@ def merge_parts(directory: Path) -> bool:
 
 
 def _parts_of_one_run(paths: list[Path]) -> list[Path]:
-    """The parts of the newest run, one for each rank, in order of rank."""
+    """Return the parts of the newest run, one per rank, in order of rank."""
     ranks = sorted(
         ((read_file(path).ranks[0], path) for path in paths),
         key=lambda part: (part[0].rank, part[0].begin_unix_s),
@@ -62,14 +61,14 @@ def _names(data: bytes) -> bytes:
 
 
 def _compact(data: bytes) -> bytes:
-    """An image without the room that was not used, and without the names."""
+    """Return an image without unused space and without names."""
     head = read_head(memoryview(data))
     form = layout.LAYOUTS[head.version]
     table, body = bytearray(), bytearray()
     start = form.image.size + len(form.sections) * layout.SECTION_ENTRY.size
     for name, stride in form.strides.items():
         offset, used, lost = head.sections[name]
-        # As the ranks do it: names are there once, and times of a kind of call of rank 0 alone.
+        # As the ranks do it: names are stored once, times of calls only for rank 0.
         if name == "names" or (name == "pace_times" and head.world_rank != 0):
             used = 0
         table += layout.SECTION_ENTRY.pack(start + len(body), stride, used, used, lost)
@@ -81,7 +80,7 @@ def _compact(data: bytes) -> bytes:
 
 
 def _write(directory: Path, parts: list[Path], names: bytes) -> None:
-    """Under a temporary name first: nobody sees half of it."""
+    """Write to a temporary name first, so that the file appears complete."""
     head = read_head(memoryview(_image(parts[0])))
     temporary = directory / f"merging.{os.getpid()}"
     index = bytearray()
@@ -97,9 +96,9 @@ def _write(directory: Path, parts: list[Path], names: bytes) -> None:
             index_at = file.tell()
             names_at = index_at + len(index)
             file.write(index + names)
-            whole = (head.version, head.world_size, file.tell(), index_at, names_at, len(names))
+            head_fields = (head.version, head.world_size, file.tell(), index_at, names_at, len(names))
             file.seek(0)
-            file.write(layout.MERGED_HEAD.pack(layout.RECORD_MAGIC, *whole))
+            file.write(layout.MERGED_HEAD.pack(layout.RECORD_MAGIC, *head_fields))
         temporary.rename(directory / MERGED)
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,28 +1,31 @@
-"""Derived numbers by name: what rules of advice look at, and their sentences quote.
+"""Derived numbers by name, used by rules of advice and their sentences.
 
-Shares are of the time of all ranks unless the name says otherwise; what has no basis in a record is 0.
+Shares refer to the time of all ranks unless the name says otherwise; numbers without a basis in the record
+are 0.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from mpiric.model.profile import CollectiveUse, Efficiencies, FileTotal, FunctionUse, Message, RankUse
+from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import Record
 from mpiric.profile.ranks import POINT_TO_POINT, fact
 from mpiric.profile.traffic import outside_bytes
 
-_SMALL_BYTES = 2048  # a message whose cost is its start-up rather than its length
+_SMALL_BYTES = 2048  # limit of messages whose latency costs more than their length
 _TICKS_PER_S = 1e6
-_LINE_BYTES = 64  # of a cache
+_LINE_BYTES = 64  # cache line
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else 0.0
+def _share(part: float, total: float) -> float:
+    return part / total if total > 0 else 0.0
 
 
 def time_numbers(
     functions: Iterable[FunctionUse], collectives: Iterable[CollectiveUse], ranks: tuple[RankUse, ...]
 ) -> dict[str, float]:
-    """What the ranks' time went into."""
+    """Return shares of time by activity."""
     total_s = sum(rank.time_s for rank in ranks)
     by_name: dict[str, float] = {}
     by_kind: dict[str, float] = {}
@@ -45,7 +48,7 @@ def time_numbers(
 def message_numbers(
     record: Record, traffic: tuple[Message, ...], places: Mapping[int, int]
 ) -> dict[str, float]:
-    """Messages between ranks: how large, how far, how late their receives."""
+    """Return numbers about messages: sizes, reach, late receives."""
     moved = sum(message.bytes for message in traffic)
     messages = sum(message.messages for message in traffic)
     abroad = sum(m.bytes for m in traffic if places.get(m.source) != places.get(m.destination))
@@ -54,7 +57,7 @@ def message_numbers(
         for rank in record.ranks
         for cell in rank.cells
         if record.function_classes.get(cell.function) in ("send", "start")
-        and 0 < cell.bytes <= cell.calls * _SMALL_BYTES  # none: to MPI_PROC_NULL
+        and 0 < cell.bytes <= cell.calls * _SMALL_BYTES  # 0 bytes: sent to MPI_PROC_NULL
     )
     looked_at = sum(rank.receives.looked_at for rank in record.ranks)
     late = sum(rank.receives.late for rank in record.ranks)
@@ -73,7 +76,7 @@ def message_numbers(
 
 
 def balance_numbers(ranks: tuple[RankUse, ...], efficiency: Efficiencies) -> dict[str, float]:
-    """Efficiencies, and the rank that works longest."""
+    """Return the efficiencies and the busiest rank."""
     useful = {rank.rank: rank.useful_s for rank in ranks}
     busiest = max(useful, key=lambda rank: (useful[rank], -rank), default=0)
     mean = _share(sum(useful.values()), len(useful))
@@ -92,7 +95,7 @@ def balance_numbers(ranks: tuple[RankUse, ...], efficiency: Efficiencies) -> dic
 
 
 def system_numbers(record: Record) -> dict[str, float]:
-    """What the kernel and the placement did to the ranks."""
+    """Return numbers about kernel and placement."""
     wall_s = sum(rank.wall_s for rank in record.ranks)
     user_us = sum(fact(rank, "time.user_us") for rank in record.ranks)
     system_us = sum(fact(rank, "time.system_us") for rank in record.ranks)
@@ -119,7 +122,7 @@ def system_numbers(record: Record) -> dict[str, float]:
 
 
 def counter_numbers(record: Record) -> dict[str, float]:
-    """Hardware counters of the ranks' own code, where the machine let them be read."""
+    """Return hardware counters of the ranks' own code; 0 where they are not available."""
     instructions, cycles, misses = (
         sum(fact(rank, f"counter.{name}") for rank in record.ranks)
         for name in ("instructions", "cycles", "last_level_misses")
@@ -129,12 +132,12 @@ def counter_numbers(record: Record) -> dict[str, float]:
         "instructions": instructions,
         "instructions_per_cycle": _share(instructions, cycles),
         "misses_per_1000_instructions": _share(1000 * misses, instructions),
-        "memory_bytes_per_s": _share(misses * _LINE_BYTES, wall_s),  # at least: what is prefetched is no miss
+        "memory_bytes_per_s": _share(misses * _LINE_BYTES, wall_s),  # lower bound: prefetches are not misses
     }
 
 
 def io_numbers(files: tuple[FileTotal, ...], ranks: tuple[RankUse, ...]) -> dict[str, float]:
-    """Files: time, small and unaligned accesses, metadata, one rank that writes for all."""
+    """Return numbers about files: time, small and unaligned accesses, metadata, single writers."""
     total_s = sum(rank.time_s for rank in ranks)
     real = [file for file in files if file.interface != "stream"]
     accesses = sum(file.reads + file.writes for file in real)
@@ -165,7 +168,7 @@ def io_numbers(files: tuple[FileTotal, ...], ranks: tuple[RankUse, ...]) -> dict
 
 
 def layout_numbers(files: tuple[FileTotal, ...], total_s: float) -> dict[str, float]:
-    """Files of one stripe, and stripes that several ranks wrote to; 0 without layouts."""
+    """Return numbers about files with one stripe and contended stripes; 0 without layouts."""
     narrow = [file for file in files if file.layout and file.layout.count == 1 and file.ranks > 1]
     contended = [file for file in files if file.ranks_in_one_stripe and file.pattern in {"strided", "random"}]
     return {
@@ -174,4 +177,28 @@ def layout_numbers(files: tuple[FileTotal, ...], total_s: float) -> dict[str, fl
         "narrow_share": _share(sum(file.time_s for file in narrow), total_s),
         "contended_files": len(contended),
         "contended_share": _share(sum(file.time_s for file in contended), total_s),
+    }
+
+
+def affinity_numbers(ranks: tuple[RankUse, ...]) -> dict[str, float]:
+    """Return nodes, ranks per CPU, share of unbound ranks, and number of ranks that share their only CPU."""
+    hosts: dict[str, list[frozenset[int]]] = defaultdict(list)
+    for rank in ranks:
+        hosts[rank.host].append(frozenset(parse_pu_list(rank.affinity)))
+    crowding, stacked, unbound, known_ranks = 0.0, 0, 0, 0
+    for masks in hosts.values():
+        recorded = [mask for mask in masks if mask]
+        all_cpus = frozenset().union(*recorded)
+        if not all_cpus:
+            continue
+        known_ranks += len(recorded)
+        crowding = max(crowding, len(masks) / len(all_cpus))
+        unbound += sum(mask == all_cpus for mask in recorded) if len(all_cpus) > 1 else 0
+        alone = [min(mask) for mask in recorded if len(mask) == 1]
+        stacked += len(alone) - len(set(alone))
+    return {
+        "nodes": len(hosts),
+        "ranks_per_cpu": crowding,
+        "unbound_share": unbound / known_ranks if known_ranks else 0.0,
+        "ranks_on_a_taken_cpu": stacked,
     }

@@ -1,13 +1,15 @@
-"""Pace of a run from its record: calls told apart as all runs can tell them, and when they were made."""
+"""Pace of a run: kinds of calls, identified across runs, and the times of their calls."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mpiric.model.pace import KeyPace, MarkKey, RankPace, RunPace
 from mpiric.model.record import CommunicatorRow, Record
-from mpiric.profile.call_places import Modules, in_module, modules_of
 
-Row = tuple[int, int, int, int, int, int, int]  # as the record has it
+_MODULE = "module."
+Modules = list[tuple[int, str]]  # start and path, by start
+Row = tuple[int, int, int, int, int, int, int]  # row of the record
 
 
 def read_pace(
@@ -19,10 +21,9 @@ def read_pace(
     *,
     gathered: bool,
 ) -> Iterator[KeyPace]:
-    """Rows of one rank's record as keys; ``gathered``: the last communicator stands for several.
+    """Convert the rows of a rank to keys; ``gathered``: the last communicator represents several.
 
-    Raises ValueError. What was called on a window, between groups, or on communicators that found no row has
-    no key.
+    Calls on windows, intercommunicators and communicators without a row have no key. Raises ValueError.
     """
     births = list(_births(communicators))
     if gathered and births:
@@ -30,7 +31,7 @@ def read_pace(
     modules = modules_of(facts)
     for position, (address, function, communicator, calls, _, stride, kept) in enumerate(rows):
         if function >= len(names) or stride == 0:
-            raise ValueError("a kind of call contradicts itself")
+            raise ValueError("a kind of call is inconsistent")
         birth = births[communicator] if communicator < len(births) else None
         if birth is None:
             continue
@@ -40,11 +41,11 @@ def read_pace(
 
 
 def run_pace(record: Record) -> RunPace:
-    """What marks are chosen from. A run may still be under way: then up to the latest call that was timed."""
+    """Return the input of the choice of step markers; for an active run up to the latest timed call."""
     ranks = [
         RankPace(
             rank.rank,
-            max([rank.wall_s, *(each.times_s[-1] for each in rank.pace if each.times_s)]),
+            max([rank.wall_s, *(pace.times_s[-1] for pace in rank.pace if pace.times_s)]),
             rank.pace,
         )
         for rank in record.ranks
@@ -53,14 +54,14 @@ def run_pace(record: Record) -> RunPace:
 
 
 def _births(communicators: Iterable[CommunicatorRow]) -> Iterator[tuple[int, int] | None]:
-    """Size and number among those of its size, of each communicator of one group; None for others."""
-    made: Counter[int] = Counter()
+    """Yield size, and number among communicators of this size; None for windows and intercommunicators."""
+    counts: Counter[int] = Counter()
     for row in communicators:
         if row.is_window or row.is_between:
             yield None
             continue
-        yield row.size, made[row.size]
-        made[row.size] += 1
+        yield row.size, counts[row.size]
+        counts[row.size] += 1
 
 
 def _place(address: int, modules: Modules) -> str:
@@ -69,10 +70,28 @@ def _place(address: int, modules: Modules) -> str:
 
 
 def _ascending(times_s: Iterable[float]) -> Iterator[float]:
-    """Times up to the first that is out of order: a rank that runs may just be dropping every second one."""
+    """Yield times up to the first one out of order: an active rank may be dropping every second one."""
     latest = float("-inf")
     for time_s in times_s:
         if time_s < latest:
             return
         yield time_s
         latest = time_s
+
+
+def modules_of(facts: Mapping[str, str]) -> Modules:
+    """Return each file that a rank called MPI from, by the facts of its record."""
+    modules = []
+    for key, path in facts.items():
+        if key.startswith(_MODULE):
+            try:
+                modules.append((int(key.removeprefix(_MODULE), 16), path))
+            except ValueError:
+                continue
+    return sorted(modules)
+
+
+def in_module(address: int, modules: Modules) -> tuple[str, int]:
+    """Return path and offset of an address; "" and the address itself if no file is mapped there."""
+    at = bisect_right(modules, address, key=lambda module: module[0]) - 1
+    return (modules[at][1], address - modules[at][0]) if at >= 0 else ("", address)

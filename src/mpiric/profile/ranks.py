@@ -1,4 +1,4 @@
-"""Numbers of each rank: where it ran and what its time went into."""
+"""Numbers of each rank: location, and time by activity."""
 
 from mpiric.model.profile import RankUse
 from mpiric.model.record import RankRecord, Record
@@ -6,17 +6,17 @@ from mpiric.profile.cells import counted, mpi_s, threads_in_mpi
 
 POINT_TO_POINT = frozenset({"send", "receive", "start", "wait", "poll"})
 
-_MOST_DIGITS = 20  # of a number of 64 bits
+_MOST_DIGITS = 20  # digits of a 64-bit number
 
 
 def fact(rank: RankRecord, key: str) -> int:
-    """A number among the facts, 0 when it is not there."""
+    """Return a numeric fact, 0 if it is missing."""
     text = rank.facts.get(key, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
 
 
 def rank_uses(record: Record) -> tuple[RankUse, ...]:
-    """Every rank that recorded, by rank."""
+    """Return the numbers of every recorded rank, by rank."""
     return tuple(_use(rank, record) for rank in record.ranks)
 
 

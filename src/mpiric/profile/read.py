@@ -1,4 +1,4 @@
-"""Reads records. Everything in a file is doubted: sizes are checked before they become memory."""
+"""Reader of records. Sizes are checked before memory is allocated."""
 
 import os
 import struct
@@ -12,17 +12,17 @@ from mpiric.model.record import RankRecord, Record
 from mpiric.profile import image_head, layout
 from mpiric.profile.image import read_head, read_image, read_names
 
-_MOST_BYTES = 1 << 40  # one rank of it is in memory at a time
+_MOST_BYTES = 1 << 40  # only one rank is in memory at a time
 
 
 class RecordError(MpiricError):
-    """The record is damaged, cut short, or of a version this mpiric does not know."""
+    """Damaged or truncated record, or a version that this mpiric does not know."""
 
     exit_code = ExitCode.USAGE
 
 
-def _damaged(path: Path, what: str) -> RecordError:
-    return RecordError(f"{path} is not a usable record: {what}", hint="profile the program again")
+def _damaged(path: Path, problem: str) -> RecordError:
+    return RecordError(f"{path} is not a usable record: {problem}", hint="profile the program again")
 
 
 def _read_merged(path: Path, file: BinaryIO, length: int) -> Record:
@@ -30,30 +30,26 @@ def _read_merged(path: Path, file: BinaryIO, length: int) -> Record:
         file.read(layout.MERGED_HEAD.size)
     )
     if magic != layout.RECORD_MAGIC:
-        raise _damaged(path, "it does not begin as one")
+        raise _damaged(path, "it does not begin with the magic of records")
     if version not in layout.LAYOUTS:
         raise _damaged(path, f"its format is version {version}, this mpiric reads up to {layout.VERSION}")
     if size != length:
-        raise _damaged(path, f"it has {length} bytes where {size} were written")
+        raise _damaged(path, f"it has {length} bytes instead of {size}")
     if not 0 < world_size <= image_head.MOST_RANKS or not layout.MERGED_HEAD.size <= index <= names:
-        raise _damaged(path, "its head contradicts itself")
-    entries, rest = divmod(names - index, layout.MERGED_ENTRY.size)
-    if (
-        names + names_bytes != size
-        or rest
-        or entries > world_size
-        or names_bytes > image_head.MOST_NAMES_BYTES
-    ):
+        raise _damaged(path, "its head is inconsistent")
+    entries, remainder = divmod(names - index, layout.MERGED_ENTRY.size)
+    has_index = names + names_bytes == size and not remainder and entries <= world_size
+    if not has_index or names_bytes > image_head.MOST_NAMES_BYTES:
         raise _damaged(path, "its index does not fit")
     file.seek(index)
     places = list(layout.MERGED_ENTRY.iter_unpack(file.read(names - index)))
     functions = read_names(file.read(names_bytes))
     if sum(image_bytes for _, image_bytes, _, _ in places) > index - layout.MERGED_HEAD.size:
-        raise _damaged(path, "its ranks share data")
+        raise _damaged(path, "the data of its ranks overlap")
     ranks = []
     for offset, image_bytes, checksum, rank in places:
         if not layout.MERGED_HEAD.size <= offset <= offset + image_bytes <= index:
-            raise _damaged(path, f"the data of rank {rank} lies outside it")
+            raise _damaged(path, f"the data of rank {rank} is outside the file")
         if image_bytes > image_head.MOST_IMAGE_BYTES:
             raise _damaged(path, f"the data of rank {rank} is too long")
         file.seek(offset)
@@ -84,9 +80,9 @@ def _read_part(path: Path, data: memoryview) -> Record:
 
 
 def read_file(path: Path) -> Record:
-    """One file: a merged record, or the part that one rank left. One rank is in memory at a time."""
+    """Read a merged record or the part of one rank; only one rank is in memory at a time."""
     try:
-        require_readable(path, "record", _MOST_BYTES, "name a directory that `mpiric profile` wrote")
+        require_readable(path, "record", _MOST_BYTES, "use a directory written by `mpiric profile`")
         with path.open("rb") as file:
             length = os.fstat(file.fileno()).st_size
             magic = file.read(len(layout.IMAGE_MAGIC))
@@ -105,7 +101,7 @@ def read_file(path: Path) -> Record:
 
 
 def _joined(parts: list[Record]) -> Record:
-    """Parts of one run as one record; of two parts of one rank the later one counts."""
+    """Join parts of a run; the latest part of a rank counts."""
     latest = {
         use.rank: use for part in sorted(parts, key=lambda p: p.ranks[0].begin_unix_s) for use in part.ranks
     }
@@ -124,28 +120,30 @@ def _tried(path: Path) -> Record | RecordError:
 def _read_directory(path: Path) -> Record:
     merged = path / "record.mpiric"
     tried = [_tried(part) for part in sorted(path.glob("rank-*.part"))]
-    parts = [part for part in tried if isinstance(part, Record)]  # one rank's loss is not that of all
+    parts = [part for part in tried if isinstance(part, Record)]  # a damaged part does not affect other ranks
     damaged = next((error for error in tried if isinstance(error, RecordError)), None)
     if is_file(merged):
         record = read_file(merged)
         jobs = {use.job for use in record.ranks}
-        rest = [part for part in parts if part.ranks[0].job in jobs and part.ranks[0].rank in record.missing]
-        return _joined([record, *rest]) if rest else record
+        missing_parts = [
+            part for part in parts if part.ranks[0].job in jobs and part.ranks[0].rank in record.missing
+        ]
+        return _joined([record, *missing_parts]) if missing_parts else record
     if damaged and not parts:
         raise damaged
     if not parts:
         raise NotFoundError(
             f"there is no record in {path}",
-            hint="did the program use MPI, and rank 0 run on a host that sees this directory?",
+            hint="check that the program uses MPI and that rank 0 ran on a host that sees this directory",
         )
     newest = max(parts, key=lambda part: part.ranks[0].begin_unix_s)
     return _joined([part for part in parts if part.ranks[0].job == newest.ranks[0].job])
 
 
 def read_record(path: Path | str) -> Record:
-    """The record at a path: a directory that `mpiric profile` wrote, a merged file, or the part of one rank.
+    """Read a record: a directory written by `mpiric profile`, a merged file, or the part of one rank.
 
-    Raises ``RecordError`` for what is damaged and ``NotFoundError`` for what is not there.
+    Raises ``RecordError`` for a damaged record and ``NotFoundError`` for a missing one.
     """
     path = Path(path)
     return _read_directory(path) if is_directory(path) else read_file(path)

@@ -1,4 +1,4 @@
-"""Places in the program that MPI is called from."""
+"""Places in the program that call MPI."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.profile import Profile, SiteUse
 from mpiric.model.record import Record
-from mpiric.profile.call_places import Modules, in_module, modules_of
+from mpiric.profile.pace import Modules, in_module, modules_of
 
 
 def site_uses(record: Record) -> tuple[SiteUse, ...]:
-    """Call sites as ``file+0xoffset`` (of the return address), the most expensive first."""
+    """Return call sites as ``file+0xoffset`` (of the return address), the most expensive first."""
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
     for rank in record.ranks:
         modules = modules_of(rank.facts)
@@ -28,9 +28,9 @@ def site_uses(record: Record) -> tuple[SiteUse, ...]:
 
 
 def name_sites(profile: Profile, host: Host) -> Profile:
-    """Places by function, source file and line, as far as the program's files are still there and say so.
+    """Name places by function, source file and line, if the program's files still exist and have symbols.
 
-    Asks ``addr2line`` (GNU binutils), once for each file. A place that nothing is known of stays as it is.
+    Runs ``addr2line`` (GNU binutils) once per file. Unresolved places are unchanged.
     """
     names = name_places((use.place for use in profile.sites), host)
     return replace(
@@ -39,7 +39,7 @@ def name_sites(profile: Profile, host: Host) -> Profile:
 
 
 def name_places(places: Iterable[str], host: Host) -> dict[str, str]:
-    """Names of places ``path+0xoffset``, as ``function (file:line)``; without unresolved sites."""
+    """Return ``function (file:line)`` for each resolved place ``path+0xoffset``."""
     offsets: dict[str, set[int]] = defaultdict(set)
     for place in places:
         module, separator, offset = place.rpartition("+0x")
@@ -57,22 +57,22 @@ def _place(address: int, modules: Modules) -> str:
 
 
 def _names(module: str, offsets: list[int], host: Host) -> dict[str, str]:
-    """Place → name, of those in one file."""
+    """Return place → name for the places in one file."""
     start = _first_address(module, host)
     if start is None:
         return {}
-    # A return address is behind the call: the byte before belongs to it.
-    asked = [f"{start + offset - 1:#x}" for offset in offsets]
-    done = host.run(["addr2line", "-f", "-C", "-e", module, *asked])
+    # A return address follows the call: the byte before it belongs to the call.
+    addresses = [f"{start + offset - 1:#x}" for offset in offsets]
+    done = host.run(["addr2line", "-f", "-C", "-e", module, *addresses])
     lines = done.stdout.splitlines()
     if done.status != 0 or len(lines) != 2 * len(offsets):
         return {}
-    named = list(zip(offsets, lines[::2], lines[1::2], strict=True))
+    resolved = list(zip(offsets, lines[::2], lines[1::2], strict=True))
     # Without line numbers addr2line names the preceding symbol, even if it ends long before the place.
-    unsure = [start + offset - 1 for offset, _, source in named if source.startswith("??")]
+    unsure = [start + offset - 1 for offset, _, source in resolved if source.startswith("??")]
     inside = _inside_functions(module, unsure, host) if unsure else set()
     names = {}
-    for offset, function, source in named:
+    for offset, function, source in resolved:
         if function == "??" or (source.startswith("??") and start + offset - 1 not in inside):
             continue
         file, _, line = source.split(" ")[0].rpartition(":")
@@ -115,10 +115,10 @@ def _inside_functions(module: str, addresses: list[int], host: Host) -> set[int]
 
 
 def _first_address(module: str, host: Host) -> int | None:
-    """What the file itself calls its first mapped address; None when it is not there."""
+    """Return the first mapped address according to the file; None if the file is missing."""
     done = host.run(["readelf", "-lW", module], environment={"LC_ALL": "C"})
     for line in done.stdout.splitlines():
-        words = line.split()
-        if words[:1] == ["LOAD"]:
-            return int(words[2], 16) & ~0xFFF
+        fields = line.split()
+        if fields[:1] == ["LOAD"]:
+            return int(fields[2], 16) & ~0xFFF
     return None

@@ -1,9 +1,9 @@
-"""A record as tables, for CSV files and pandas: one row a cell, peer, file, rank, region, call site."""
+"""Tables of a record for CSV files and pandas: a row per cell, peer, file, rank, region, call site."""
 
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from mpiric.model.errors import NotFoundError, writing
 from mpiric.model.record import RankRecord, Record
 from mpiric.profile.cells import bin_bounds
 from mpiric.profile.communicators import key_of, labels
-from mpiric.profile.threads import threads_of
 
 Row = dict[str, Any]
 
@@ -113,30 +112,30 @@ TABLES: Mapping[str, Callable[[Record], Iterator[Row]]] = {
 
 
 def rows(record: Record, table: str) -> list[Row]:
-    """The rows of one of `TABLES`; every row has the same keys."""
+    """Return the rows of one of `TABLES`; all rows have the same keys."""
     return list(TABLES[table](record))
 
 
 def write_csv(record: Record, directory: Path) -> tuple[Path, ...]:
-    """One file a table that has rows. Raises NoRoomError when the directory cannot be written."""
+    """Write a file per table that has rows. Raises NoRoomError if the directory cannot be written."""
     written = []
-    with writing(directory, "name another directory"):
+    with writing(directory, "use another directory"):
         directory.mkdir(parents=True, exist_ok=True)
         for table in TABLES:
-            found = rows(record, table)
-            if found:
+            table_rows = rows(record, table)
+            if table_rows:
                 path = directory / f"{table}.csv"
                 file = io.StringIO(newline="")
-                writer = csv.DictWriter(file, list(found[0]))
+                writer = csv.DictWriter(file, list(table_rows[0]))
                 writer.writeheader()
-                writer.writerows(found)
+                writer.writerows(table_rows)
                 write_whole(path, file.getvalue().encode())
                 written.append(path)
     return tuple(written)
 
 
 def frame(record: Record, table: str) -> Any:
-    """One of `TABLES` as a pandas DataFrame. Raises NotFoundError where pandas is not installed."""
+    """Return one of `TABLES` as a pandas DataFrame. Raises NotFoundError if pandas is not installed."""
     try:
         pandas = import_module("pandas")
     except ImportError:
@@ -144,3 +143,48 @@ def frame(record: Record, table: str) -> Any:
             "pandas is not installed", hint="pip install pandas, or use rows() and write_csv()"
         ) from None
     return pandas.DataFrame(rows(record, table))
+
+
+_TICKS_PER_S = 100.0  # USER_HZ, Linux's unit of CPU time on all architectures
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFacts:
+    """Thread of a rank at the end of the recording."""
+
+    number: int
+    name: str
+    cpu: int  # last CPU
+    affinity: str  # list of allowed CPUs
+    user_ticks: int
+    system_ticks: int
+
+    @property
+    def cpu_s(self) -> float:
+        """Used CPU time; the kernel counts in hundredths of a second."""
+        return (self.user_ticks + self.system_ticks) / _TICKS_PER_S
+
+
+def threads_of(rank: RankRecord) -> tuple[ThreadFacts, ...]:
+    """Return the threads of a rank; none if it did not reach its end."""
+    threads = []
+    for key, value in rank.facts.items():
+        number = key.removeprefix("thread.")
+        if number != key and number.isdigit():
+            name, *pairs = value.rsplit(" ", 4)
+            facts = dict(pair.partition("=")[::2] for pair in pairs)
+            threads.append(
+                ThreadFacts(
+                    number=int(number),
+                    name=name,
+                    cpu=_integer(facts.get("cpu", "")),
+                    affinity=facts.get("affinity", ""),
+                    user_ticks=_integer(facts.get("user_ticks", "")),
+                    system_ticks=_integer(facts.get("system_ticks", "")),
+                )
+            )
+    return tuple(threads)
+
+
+def _integer(text: str) -> int:
+    return int(text) if text.isdigit() else 0

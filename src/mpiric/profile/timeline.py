@@ -1,4 +1,4 @@
-"""The ranks' timelines laid over one another: equal spans from each rank's own MPI_Init."""
+"""Timelines of all ranks in equal spans since each rank's MPI_Init."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from mpiric.model.record import RankRecord, Record
 
 _EVEN = {"excess_span_share": 0.0, "excess_from_s": 0.0, "excess_to_s": 0.0}
 _MOST_EXCESS = 0.8  # share of a row's excess of work that the reported span covers
-_MOST_ROWS = 256  # above that, a row is the mean of neighbouring ranks
+_MOST_ROWS = 256  # with more ranks, a row is the mean of neighbouring ranks
 
 
 def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:
-    """A timeline of at most `_MOST_ROWS` rows; ``regions`` are the names that their numbers stand for.
+    """Return a timeline of at most `_MOST_ROWS` rows; ``regions`` are the names of region numbers.
 
-    The lengths of two ranks' spans differ by a power of two: the longest is that of all.
+    The spans of two ranks differ by a power of two: the longest is used for all.
     """
     ranks = [rank for rank in record.ranks if rank.timeline.region and rank.timeline.span_s > 0]
     if not ranks:
@@ -29,9 +29,9 @@ def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:
 
 
 def excess_numbers(timeline: TimelineUse) -> dict[str, float]:
-    """When the row that works longest does so: the shortest time that holds most of its excess over the mean.
+    """Return the shortest time that contains most of the busiest row's excess over the mean.
 
-    ``excess_span_share`` is that time's share of the course; a steady imbalance has nearly all of it.
+    ``excess_span_share`` is its share of the run, nearly 1 for a steady imbalance.
     """
     rows = timeline.rows
     spans = max((len(row.collective) for row in rows), default=0)
@@ -61,20 +61,23 @@ def excess_numbers(timeline: TimelineUse) -> dict[str, float]:
 
 
 def _work(row: TimelineRow, spans: int) -> list[float]:
-    """Share of each span that a row spends outside MPI; 0 after its end."""
+    """Return the share of each span that a row spends outside MPI; 0 after its end."""
     inside = zip(row.point_to_point, row.collective, row.other_mpi, strict=True)
     work = [max(0.0, 1.0 - sum(parts)) for parts in inside]
     return work + [0.0] * (spans - len(work))
 
 
 def _row(ranks: Sequence[RankRecord], span_s: float, regions: dict[str, int]) -> TimelineRow:
-    laid = [_laid(rank, span_s, regions) for rank in ranks]
+    timelines = [_aligned(rank, span_s, regions) for rank in ranks]
     *sums, lasted = (
         [sum(values) for values in zip_longest(*columns, fillvalue=0.0)]
-        for columns in zip(*(rank.columns for rank in laid), strict=True)
+        for columns in zip(*(rank.columns for rank in timelines), strict=True)
     )
     shares = [
-        tuple(min(1.0, value / whole) if whole else 0.0 for value, whole in zip(column, lasted, strict=True))
+        tuple(
+            min(1.0, value / duration) if duration else 0.0
+            for value, duration in zip(column, lasted, strict=True)
+        )
         for column in sums
     ]
     return TimelineRow(
@@ -84,19 +87,19 @@ def _row(ranks: Sequence[RankRecord], span_s: float, regions: dict[str, int]) ->
         collective=shares[1],
         other_mpi=shares[2],
         files=shares[3],
-        region=tuple(_most(values) for values in zip_longest(*(rank.region for rank in laid))),
+        region=tuple(_most(values) for values in zip_longest(*(rank.region for rank in timelines))),
     )
 
 
 @dataclass(frozen=True)
-class _Laid:
-    """One rank in spans of the common length: a column an activity, and the time that each span lasted."""
+class _AlignedTimeline:
+    """Timeline of a rank in spans of common length: a column per activity, and the durations."""
 
     columns: tuple[Sequence[float], ...]
     region: Sequence[int]
 
 
-def _laid(rank: RankRecord, span_s: float, regions: dict[str, int]) -> _Laid:
+def _aligned(rank: RankRecord, span_s: float, regions: dict[str, int]) -> _AlignedTimeline:
     line = rank.timeline
     joined = max(1, round(span_s / line.span_s))
     columns = [line.point_to_point_s, line.collective_s, line.other_mpi_s, line.files_s]
@@ -108,7 +111,7 @@ def _laid(rank: RankRecord, span_s: float, regions: dict[str, int]) -> _Laid:
     lasted = [span_s] * (count - 1) + [min(span_s, max(0.0, rank.wall_s - (count - 1) * span_s))]
     numbers = [regions.get(region.name, 0) for region in rank.regions]
     region = [numbers[line.region[at]] for at in range(0, len(line.region), joined)]
-    return _Laid((*columns, lasted), region)
+    return _AlignedTimeline((*columns, lasted), region)
 
 
 def _most(values: tuple[int | None, ...]) -> int:

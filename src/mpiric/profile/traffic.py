@@ -1,4 +1,4 @@
-"""Who sent how much to whom: exact, between ranks and between nodes. Collectives are not in it."""
+"""Traffic between ranks and between nodes, without collectives."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
@@ -11,7 +11,7 @@ ONE_SIDED = frozenset({TrafficKind.PUT, TrafficKind.GET})
 
 
 def between_ranks(record: Record, kinds: Container[TrafficKind]) -> tuple[Message, ...]:
-    """Sparse, ordered by source and destination. What is got flows from the rank it was got from."""
+    """Return a sparse matrix by source and destination; data of MPI_Get flows from its target rank."""
     counts: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for rank in record.ranks:
         for peer in rank.peers:
@@ -25,12 +25,12 @@ def between_ranks(record: Record, kinds: Container[TrafficKind]) -> tuple[Messag
 
 
 def outside_bytes(record: Record) -> int:
-    """Bytes sent to ranks of other worlds."""
+    """Return the bytes sent to ranks of other worlds."""
     return sum(peer.bytes for rank in record.ranks for peer in rank.peers if peer.world_rank is None)
 
 
 def nodes_of(record: Record) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Host names in the order of their first rank, and rank → position among them."""
+    """Return host names in the order of their first rank, and rank → index of its host."""
     names: dict[str, int] = {}
     places = {
         rank.rank: names.setdefault(rank.facts.get("host", "unknown"), len(names)) for rank in record.ranks
@@ -39,7 +39,7 @@ def nodes_of(record: Record) -> tuple[tuple[str, ...], dict[int, int]]:
 
 
 def between_nodes(traffic: Iterable[Message], places: Mapping[int, int]) -> tuple[Message, ...]:
-    """Traffic between nodes; ranks without a record belong to no node and are left out."""
+    """Return traffic between nodes; ranks without a record are left out."""
     counts: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for message in traffic:
         if message.source in places and message.destination in places:

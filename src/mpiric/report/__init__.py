@@ -1,1 +1,1 @@
-"""Model → terminal and HTML."""
+"""Reports: models as text, JSON, HTML and SVG."""

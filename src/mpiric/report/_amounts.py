@@ -1,38 +1,52 @@
-"""Numbers as reports print them."""
+"""Number formats of reports."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mpiric.model.amount import share
+from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 
-_ASKED_BYTES = 16 << 20  # the runtime asks for the huge pages of ranks with more memory of their own
+_ASKED_BYTES = 16 << 20  # threshold of private memory above which the runtime requests huge pages
 
 
 def on_huge_pages(numbers: Mapping[str, float]) -> str:
-    """``34 % on huge pages``, "" where nobody has asked."""
-    asked = numbers["anonymous_bytes"] >= numbers["ranks"] * _ASKED_BYTES
-    return f"{share(numbers['huge_share'])} on huge pages" if asked else ""
+    """Return ``34 % on huge pages``, or "" if huge pages were not requested."""
+    requested = numbers["anonymous_bytes"] >= numbers["ranks"] * _ASKED_BYTES
+    return f"{share(numbers['huge_share'])} on huge pages" if requested else ""
 
 
 def expectation(advice: Advice) -> str:
-    """What following an advice would bring, as far as it can be told before it is tried."""
+    """Describe the gain that an advice is expected to bring."""
     if advice.expected_share is not None:
         expected = share(advice.expected_share)
         expected_text = f"{'' if expected.startswith('<') else 'about '}{expected} of the run time"
         bound = advice.gain_share > advice.expected_share * 1.005
-        return f"{expected_text}, at the very most {share(advice.gain_share)}" if bound else expected_text
-    trial = "a trial tells" if advice.knobs else ""
-    most = f"up to {share(advice.gain_share)} of the run time" if advice.gain_share else ""
-    return "; ".join(filter(None, (most, trial))) or "not known"
+        return f"{expected_text}, at most {share(advice.gain_share)}" if bound else expected_text
+    trial = "to be measured by a trial" if advice.knobs else ""
+    upper_bound = f"up to {share(advice.gain_share)} of the run time" if advice.gain_share else ""
+    return "; ".join(filter(None, (upper_bound, trial))) or "unknown"
 
 
 def count(value: float) -> str:
-    """``1,234,567``."""
+    """Format a number as ``1,234,567``."""
     return f"{value:,.0f}"
 
 
 def library(profile: Profile) -> str:
-    """``Open MPI v4.1.4, ob1 over self tcp, allreduce by ring``: with what it says it uses."""
+    """Return library, transport and algorithms: ``Open MPI v4.1.4, ob1 over self tcp, allreduce by ring``."""
     used = {use.name.removeprefix("MPI_").lower() for use in profile.functions}
-    said = [f"{name} by {algorithm}" for name, algorithm in profile.library.items() if name in used]
-    return ", ".join(filter(None, (profile.mpi, profile.library.get("transport"), *said)))
+    algorithms = [f"{name} by {algorithm}" for name, algorithm in profile.library.items() if name in used]
+    return ", ".join(filter(None, (profile.mpi, profile.library.get("transport"), *algorithms)))
+
+
+def effects_in_words(items: Iterable[Finding | Advice]) -> dict[str, str]:
+    """Return for each finding that is an effect a sentence that names its causes."""
+    items = list(items)
+    findings = [item.finding if isinstance(item, Advice) else item for item in items]
+    sentences = {finding.id: finding.says.rstrip(".") for finding in findings}
+    return {
+        advice.finding.id: "an effect of this: "
+        + "; ".join(f"{sentences[cause][:1].lower()}{sentences[cause][1:]}" for cause in advice.effect_of)
+        for advice in items
+        if isinstance(advice, Advice) and advice.effect_of
+    }

@@ -1,4 +1,4 @@
-"""Self-contained pages from the templates beside this module."""
+"""HTML pages from the templates in `templates/`."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -13,23 +13,25 @@ from mpiric.report._amounts import count
 
 @lru_cache
 def template(name: str) -> Template:
-    """A template, which may call the functions that print numbers; it is compiled once."""
+    """Return a compiled template, which may call the functions that format numbers."""
     return _environment().from_string(template_text(name))
 
 
 def page(name: str, **values: Any) -> str:
-    """A whole page, with the style sheet that all share."""
+    """Render a page with the shared style sheet."""
     return template(name).render(css=Markup(template_text("page.css")), **values)  # noqa: S704 our own file
 
 
 @lru_cache
 def template_text(name: str) -> str:
-    """The text of a file among the templates."""
+    """Return the text of a file in `templates/`."""
     return files("mpiric.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")
 
 
 @lru_cache
 def _environment() -> Environment:
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.globals.update(seconds=seconds, size=size, share=share, count=count)
-    return made
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals.update(seconds=seconds, size=size, share=share, count=count)
+    return environment

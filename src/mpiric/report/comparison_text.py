@@ -1,4 +1,4 @@
-"""Two records side by side, for the terminal and for scripts."""
+"""Comparison of two records as text and JSON."""
 
 from typing import Any
 
@@ -9,18 +9,19 @@ from rich.text import Text
 from mpiric.model.amount import seconds, share, size
 from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
 from mpiric.report._amounts import count
+from mpiric.report._pages import page
 
 _FORMS = {"ranks": count, "wall time": seconds, PER_STEP: seconds, "peak memory of a rank": size}
-_MOST = 8
+_MAX_FUNCTIONS = 8
 
 
 def headline_value(value: float, name: str) -> str:
-    """A value of the headline in its unit; what has none is a share."""
+    """Format a value of the headline in its unit; values without a unit are shares."""
     return _FORMS.get(name, share)(value)
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Headline, functions, advice."""
+    """Print headline, functions and advice."""
     console.print(Text(f"A  {comparison.labels[0]}\nB  {comparison.labels[1]}", style="bold"))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("", no_wrap=True)
@@ -29,12 +30,14 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     for change in comparison.headline:
         table.add_row(
             change.name,
-            *(headline_value(v, change.name) for v in (change.before, change.after)),
+            *(headline_value(value, change.name) for value in (change.before, change.after)),
             _ratio(change),
         )
     table.add_section()
-    for change in comparison.functions[:_MOST]:
-        table.add_row(f"{change.name}, a rank", seconds(change.before), seconds(change.after), _ratio(change))
+    for change in comparison.functions[:_MAX_FUNCTIONS]:
+        table.add_row(
+            f"{change.name}, per rank", seconds(change.before), seconds(change.after), _ratio(change)
+        )
     console.print(table)
     for says in comparison.advice_gone:
         console.print(Text(f"no longer: {says}", style="green"))
@@ -47,7 +50,7 @@ def _ratio(change: QuantityChange) -> str:
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Keys are a contract (docs/guides/profile.md): added to, never renamed."""
+    """Return the comparison as JSON. Keys may be added but not renamed (docs/guides/profile.md)."""
 
     def rows(changes: tuple[QuantityChange, ...]) -> list[dict[str, Any]]:
         return [{"name": c.name, "before": c.before, "after": c.after, "ratio": c.ratio} for c in changes]
@@ -61,3 +64,16 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "advice_gone": list(comparison.advice_gone),
         "advice_new": list(comparison.advice_new),
     }
+
+
+def comparison_html(comparison: Comparison, version: str) -> str:
+    """Render the page."""
+    return page(
+        "comparison.html",
+        comparison=comparison,
+        version=version,
+        headline=headline_value,
+        time=lambda value, _: seconds(value),
+        number=lambda value, _: count(value),
+        bytes=lambda value, _: size(value),
+    )

@@ -1,4 +1,4 @@
-"""A plan for the terminal: one line a NUMA node, one cell a core with the rank that has it."""
+"""Placement plan as text: a line per NUMA node, a cell per core with the rank that owns it."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ _SHOWN_RANKS = 16
 
 
 def placement_text(plan: Plan, *, named: bool = False) -> str:
-    """Picture, table of ranks and notes of a node, all nodes being alike; ``named``: say which they are."""
+    """Return picture, table of ranks and notes of a node; ``named`` adds the names of the nodes."""
     threads = f"{plan.threads} thread{'s' if plan.threads > 1 else ''} each"
     of = f"{', '.join(plan.hosts)}: " if named else ""
     head = f"{of}{_ranks_of_nodes(plan)}, {threads}, policy {plan.policy}"
@@ -30,7 +30,7 @@ def _ranks_of_nodes(plan: Plan) -> str:
 
 
 def picture(plan: Plan) -> list[str]:
-    """``.`` is an idle core, ``x`` one that may not be used."""
+    """Draw the cores; ``.`` is an idle core, ``x`` a core that must not be used."""
     owner = owners(plan)
     width = max(2, *(len(text) for text in owner.values()))
     lines = []
@@ -46,12 +46,12 @@ def picture(plan: Plan) -> list[str]:
 
 
 def owners(plan: Plan) -> Mapping[int, str]:
-    """Core index → the local rank that has it, ``0/1`` for several."""
-    found: dict[int, list[str]] = {}
+    """Return core index → local rank that owns it, ``0/1`` for several."""
+    ranks: dict[int, list[str]] = {}
     for number, seat in enumerate(plan.seats):
         for core in seat.cores:
-            found.setdefault(core.index, []).append(str(number))
-    return {index: "/".join(numbers) for index, numbers in found.items()}
+            ranks.setdefault(core.index, []).append(str(number))
+    return {index: "/".join(numbers) for index, numbers in ranks.items()}
 
 
 def _cell(plan: Plan, core: Core, owner: Mapping[int, str]) -> str:
@@ -71,7 +71,7 @@ def _ranks(plan: Plan) -> list[str]:
 
 
 def launchers_text(launchers: Mapping[str, Emission]) -> str:
-    """Print each launcher's line with its variables, and the files that belong to it."""
+    """List the command line of each launcher with its variables, and the files that belong to it."""
     lines = []
     for name, emission in launchers.items():
         lines += [f"{name}:", f"  {_assigned(emission.env)} {sh_command(emission.argv)}".rstrip()]
@@ -81,7 +81,7 @@ def launchers_text(launchers: Mapping[str, Emission]) -> str:
 
 
 def runtimes_text(runtimes: Mapping[str, Mapping[str, str]]) -> str:
-    """What OpenMP runtimes take in place of the standard's variables; "" when no rank has threads."""
+    """List the variables of OpenMP runtimes that ignore the standard ones; "" if ranks have one thread."""
     lines = [f"  {name}: {_assigned(variables)}" for name, variables in runtimes.items()]
     return "\n".join(["programs that ignore OMP_PLACES, by their OpenMP runtime:", *lines]) if lines else ""
 

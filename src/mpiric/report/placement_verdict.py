@@ -1,4 +1,4 @@
-"""Where the ranks of a running job sit, for the terminal."""
+"""Placement of the ranks of a running job as text."""
 
 from collections.abc import Sequence
 
@@ -8,24 +8,29 @@ from mpiric.model.pu_set import pu_list
 
 
 def verdict_text(processes: Sequence[ProcessSeen], findings: Sequence[Finding]) -> str:
-    """One line a rank under its job, its threads when they differ, then what is wrong."""
+    """Return a line per rank under its job, its threads where they differ, then the findings."""
     lines: list[str] = []
     job = None
     for process in processes:
         if process.job != job:
             job = process.job
             lines.append(f"{job or 'process'}: {process.program.rsplit('/', 1)[-1]}")
-        who = f"rank {process.rank}" if process.rank is not None else "process"
+        label = f"rank {process.rank}" if process.rank is not None else "process"
         lines.append(
-            f"  {who:<9} pid {process.pid:<8} hardware threads {pu_list(process.cpus_allowed):<14} "
+            f"  {label:<9} pid {process.pid:<8} hardware threads {pu_list(process.cpus_allowed):<14} "
             f"{len(process.threads)} thread{'s' if len(process.threads) > 1 else ''}{_memory(process)}"
         )
-        lines += _threads(process)
+        lines += [
+            f"    thread {thread.thread} ({thread.name}) on {pu_list(thread.cpus_allowed)}, "
+            f"{thread.cpu_s:.2f} s"
+            for thread in process.threads
+            if thread.cpus_allowed != process.cpus_allowed
+        ]
     if not findings:
         lines.append(
-            "nothing is wrong with where it sits"
+            "the placement has no faults"
             if processes
-            else "no MPI job that you may look at runs on this node"
+            else "no MPI job that you may inspect runs on this node"
         )
     for finding in findings:
         lines += [f"! {finding.says}", f"    {finding.evidence}", f"    fix: {finding.fix}"]
@@ -38,12 +43,3 @@ def _memory(process: ProcessSeen) -> str:
         return ""
     shares = ", ".join(f"{node}: {pages / total:.0%}" for node, pages in sorted(process.memory_pages.items()))
     return f"  memory on NUMA {shares}"
-
-
-def _threads(process: ProcessSeen) -> list[str]:
-    """Threads whose affinity differs from their process's."""
-    own = [thread for thread in process.threads if thread.cpus_allowed != process.cpus_allowed]
-    return [
-        f"    thread {thread.thread} ({thread.name}) on {pu_list(thread.cpus_allowed)}, {thread.cpu_s:.2f} s"
-        for thread in own
-    ]

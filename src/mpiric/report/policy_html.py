@@ -1,4 +1,4 @@
-"""A learned policy as one self-contained page: the gain over sizes, and every candidate's times."""
+"""Learned policy as a self-contained page: gain over message size, and the times of every candidate."""
 
 from math import log2
 
@@ -10,7 +10,7 @@ _WIDTH, _HEIGHT, _LEFT = 640, 180, 44
 
 
 def policy_html(learned: LearnedPolicy, version: str) -> str:
-    """The whole page."""
+    """Render the page."""
     groups: dict[tuple[str, str], list[LearnedKey]] = {}
     for key in learned.keys:
         groups.setdefault((key.collective, str(key.shape)), []).append(key)
@@ -28,13 +28,14 @@ def policy_html(learned: LearnedPolicy, version: str) -> str:
 
 
 def _plot(keys: list[LearnedKey]) -> tuple[list[tuple[str, str]], float]:
-    """Name and SVG points of each candidate: its time ÷ the library's over log₂ of the size; the largest."""
+    """Return SVG points by candidate (time relative to the library over log₂ size), and the top."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for key in sorted(keys, key=lambda key: key.start):
-        own = key.time_of("library")
-        for each in key.candidates if own and own.median_s > 0 else ():
-            assert own is not None
-            lines.setdefault(each.name, []).append((log2(max(key.start, 1)), each.median_s / own.median_s))
+        reference = key.time_of("library")
+        for candidate in key.candidates if reference and reference.median_s > 0 else ():
+            assert reference is not None
+            ratio = candidate.median_s / reference.median_s
+            lines.setdefault(candidate.name, []).append((log2(max(key.start, 1)), ratio))
     points = [point for line in lines.values() for point in line]
     if not points:
         return [], 1.0

@@ -1,4 +1,4 @@
-"""A learned policy for the terminal and for scripts: who wins where, by how much, and how sure that is."""
+"""Learned policy as text and JSON: best algorithm per size, gain, confidence."""
 
 from dataclasses import dataclass
 from statistics import geometric_mean
@@ -14,12 +14,12 @@ from mpiric.report._amounts import count
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LIBRARY_MARK = "·"
-_STEPS = tuple(2**power for power in range(25))  # of the picture: 1 B to 16 MiB
+_STEPS = tuple(2**power for power in range(25))  # columns of the picture: 1 B to 16 MiB
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One line of the picture of who wins where: a mark for each step of the size axis."""
+    """Line of the picture of the best algorithms: a letter for each step of the size axis."""
 
     collective: str
     shape: str
@@ -27,32 +27,32 @@ class Picture:
 
 
 def sizes(key: LearnedKey) -> str:
-    """``16 KiB – 32 KiB``."""
+    """Format the sizes of a key as ``16 KiB – 32 KiB``."""
     if key.end is None:
         return f"from {size(key.start)}" if key.start else "all"
     return f"{size(key.start)} – {size(key.end)}"
 
 
 def overall_gain(learned: LearnedPolicy) -> float | None:
-    """Geometric mean over the keys of the library's own time ÷ that of the choice."""
+    """Return the geometric mean over the keys of the library's time over the time of the choice."""
     gains = [key.gain for key in learned.keys if key.gain]
     return geometric_mean(gains) if gains else None
 
 
 def lost(learned: LearnedPolicy) -> str:
-    """What learning cost: ranks that learn while a program runs do not know the time of all its calls."""
-    whole = f" of {seconds(learned.collective_s)}" if learned.collective_s else ""
-    return f"learning lost {seconds(learned.learning_s)}{whole}"
+    """Describe the time lost by learning; the total is unknown if ranks learned during a program run."""
+    total = f" of {seconds(learned.collective_s)}" if learned.collective_s else ""
+    return f"learning lost {seconds(learned.learning_s)}{total}"
 
 
 def legend(learned: LearnedPolicy) -> dict[str, str]:
-    """Candidate → mark; what the library does by itself is a dot."""
+    """Return candidate → letter; a dot means the library's own choice."""
     names = dict.fromkeys(key.candidate for key in learned.keys if key.candidate != "library")
     return {"library": _LIBRARY_MARK, **dict(zip(names, _LETTERS, strict=False))}
 
 
 def pictures(learned: LearnedPolicy) -> tuple[Picture, ...]:
-    """Draw a mark per power of two for each collective and shape; ``?`` while undecided, blank unknown."""
+    """Draw a letter per power of two for each collective and shape; ``?`` if undecided, blank if unknown."""
     marks = legend(learned)
     groups: dict[tuple[str, str], list[LearnedKey]] = {}
     for key in learned.keys:
@@ -71,14 +71,14 @@ def pictures(learned: LearnedPolicy) -> tuple[Picture, ...]:
 
 
 def print_policy(learned: LearnedPolicy, console: Console, exported: float | None = None) -> None:
-    """Heading, picture, table; ``exported`` is the gain of the exported choices, measured without mpiric."""
+    """Print heading, picture and table; ``exported`` is the gain of the exported choices without mpiric."""
     gain = overall_gain(learned)
     console.print(Text(f"{learned.implementation} {learned.version}, {learned.world}", style="bold"))
     if gain is not None:
         keys = f"geometric mean over {len(learned.keys)} keys"
         console.print(f"{gain:.2f}× the library's own speed, {keys}; {lost(learned)}")
         if exported is not None:
-            console.print(f"{exported:.2f}× with the exported choices alone, measured without mpiric")
+            console.print(f"{exported:.2f}× with only the exported choices, measured without mpiric")
     console.print(_picture(learned))
     console.print("  ".join(f"{mark} {name}" for name, mark in legend(learned).items()) + "  ? undecided")
     console.print(_table(learned))
@@ -106,10 +106,10 @@ def _table(learned: LearnedPolicy) -> Table:
 
 
 def cells(key: LearnedKey) -> tuple[str, ...]:
-    """Library's time, best time, gain, confidence, calls, what learning lost."""
-    own, best = key.time_of("library"), key.time_of(key.candidate)
+    """Return the library's time, the best time, gain, confidence, calls, and time lost by learning."""
+    reference, best = key.time_of("library"), key.time_of(key.candidate)
     return (
-        seconds(own.median_s) if own else "–",
+        seconds(reference.median_s) if reference else "–",
         seconds(best.median_s) if best else "–",
         f"{key.gain:.2f}×" if key.gain else "–",
         f"{key.confidence:.0%}" if key.decided else "undecided",
@@ -119,7 +119,7 @@ def cells(key: LearnedKey) -> tuple[str, ...]:
 
 
 def policy_json(learned: LearnedPolicy) -> dict[str, Any]:
-    """Keys are a contract (docs/guides/collectives.md): added to, never renamed."""
+    """Return the policy as JSON. Keys may be added but not renamed (docs/guides/collectives.md)."""
     return {
         "mpi": {"implementation": learned.implementation, "version": learned.version},
         "ranks": learned.world.ranks,
@@ -137,7 +137,7 @@ def policy_json(learned: LearnedPolicy) -> dict[str, Any]:
                 "settled": key.decided,
                 "confidence": key.confidence,
                 "gain": key.gain,
-                "candidates": {each.name: each.median_s for each in key.candidates},
+                "candidates": {candidate.name: candidate.median_s for candidate in key.candidates},
             }
             for key in learned.keys
         ],

@@ -1,7 +1,7 @@
-"""The report on a record as one self-contained page: no network, light and dark, on a phone and in print.
+"""Report on a record as one self-contained page: works offline, on phones, in print, in light and dark mode.
 
-Sections are files of `sections/`, with their templates; charts are drawn by Apache ECharts, which the page
-carries. What a chart shows stands in tables too: without the library only the pictures are missing.
+Sections are files of `sections/`, with templates. Charts are drawn by Apache ECharts, which is embedded
+in the page; tables have the same data, so that only the pictures are missing without the library.
 """
 
 import json
@@ -18,11 +18,11 @@ from mpiric.report._amounts import library
 from mpiric.report._pages import page, template, template_text
 from mpiric.report.sections import ORDER
 
-LIBRARY = "echarts.min.js"  # brought by `make setup`, and by the build of the wheel, into library/
+LIBRARY = "echarts.min.js"  # put into library/ by `make setup` and by the build of the wheel
 
 
 def profile_html(profile: Profile, version: str) -> str:
-    """The whole page."""
+    """Render the page."""
     data: dict[str, Any] = {}
     sections = list(_sections(profile, data))
     charts = charts_library()
@@ -41,19 +41,19 @@ def profile_html(profile: Profile, version: str) -> str:
 
 
 def in_script(text: str) -> str:
-    """Text that may stand between <script> tags: nothing in it can end or comment out the element."""
+    """Escape text between <script> tags so that it cannot end or comment out the element."""
     return text.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
 @lru_cache
 def charts_library() -> str:
-    """The library's text, "" when this installation was made without it."""
+    """Return the text of the chart library, "" if it is not installed."""
     path = files("mpiric.report").joinpath(f"library/{LIBRARY}")
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _sections(profile: Profile, data: dict[str, Any]) -> Iterator[tuple[str, str, Markup]]:
-    """Name, title and body of each; what its chart needs goes into ``data``."""
+    """Yield name, title and body of each section; chart data is added to ``data``."""
     for name in ORDER:
         module = import_module(f"mpiric.report.sections.{name}")
         view = module.view(profile)

@@ -1,4 +1,4 @@
-"""A profile as the one JSON object that scripts read."""
+"""Profile as one JSON object for scripts."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +8,7 @@ from mpiric.model.profile import Advice, FileTotal, NodeTopology, Profile, Timel
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
-    """Keys are a contract (docs/guides/profile.md): added to, never renamed."""
+    """Return the profile as JSON. Keys may be added but not renamed (docs/guides/profile.md)."""
     return {
         "command": profile.command,
         "mpi": profile.mpi,
@@ -18,7 +18,7 @@ def profile_json(profile: Profile) -> dict[str, Any]:
         "mpi_share": profile.mpi_share,
         "efficiencies": asdict(profile.efficiencies),
         "functions": [asdict(use) for use in profile.functions],
-        "communicators": [_communicator(use) for use in map(asdict, profile.communicators)],
+        "communicators": [{"name": use.pop("label"), **use} for use in map(asdict, profile.communicators)],
         "sizes": [asdict(use) for use in profile.sizes],
         "p2p": [[m.source, m.destination, m.messages, m.bytes] for m in profile.p2p],
         "one_sided": [[m.source, m.destination, m.messages, m.bytes] for m in profile.one_sided],
@@ -38,12 +38,12 @@ def profile_json(profile: Profile) -> dict[str, Any]:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """One finding, from whatever room."""
+    """Return a finding of any part of mpiric as JSON."""
     return {"id": finding.id, "says": finding.says, "evidence": finding.evidence, "fix": finding.fix}
 
 
 def advice_json(advice: Advice) -> dict[str, Any]:
-    """One finding of a record, with what it may be worth."""
+    """Return a finding of a record with its possible gain as JSON."""
     return finding_json(advice.finding) | {
         "gain_share": advice.gain_share,
         "expected_share": advice.expected_share,
@@ -69,10 +69,6 @@ def _timeline(timeline: TimelineUse) -> dict[str, Any]:
         for row in timeline.rows
     ]
     return {"span_s": timeline.span_s, "rows": rows}
-
-
-def _communicator(use: dict[str, Any]) -> dict[str, Any]:
-    return {"name": use.pop("label"), **use}
 
 
 def _io(profile: Profile) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one-screen summary of a profile: how well the run went, what cost time, and what to do."""
+"""Summary of a profile: efficiency, main costs, advice."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,32 +11,31 @@ from rich.text import Text
 from mpiric.model.amount import seconds, share, size
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
-from mpiric.report._amounts import count, expectation, library, on_huge_pages
-from mpiric.report._causes import effects_in_words
+from mpiric.report._amounts import count, effects_in_words, expectation, library, on_huge_pages
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
-_BAR, _WHOLE_BAR = 16, 40
-_START_UP = 0.05  # share of the run above which start and end of MPI are in the headline
-_HEALTHY = 0.8  # POP regards efficiencies above that as acceptable
+_BAR, _TIME_BAR = 16, 40
+_START_UP = 0.05  # smallest share of MPI_Init and MPI_Finalize that the headline mentions
+_HEALTHY = 0.8  # threshold of acceptable efficiencies according to POP
 
-_DIAGNOSES = {  # of the weakest factor of the parallel efficiency
+_DIAGNOSES = {  # weakest factor of the parallel efficiency → sentence
     "load_balance": "Some ranks have more work than others, which wait for them.",
-    "serialisation": "Ranks wait for one another more than uneven work explains.",
-    "transfer": "Moving data takes the time.",
+    "serialisation": "Ranks wait for one another longer than uneven work explains.",
+    "transfer": "Data transfer takes most of the lost time.",
 }
 
 
 def print_profile(profile: Profile, console: Console, report: str = "") -> None:
-    """Print the summary; ``report`` is the path of the HTML page, "" when there is none."""
+    """Print the summary; ``report`` is the path of the HTML page, "" if there is none."""
     console.print()
     for part in _summary(profile, report):
-        console.print(Group(part), crop=False)  # texts alone would be joined, and lose that they do not wrap
+        console.print(Group(part), crop=False)  # plain texts would be joined and would wrap
 
 
 def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
     yield _headline(profile)
     yield Text(diagnosis(profile), style=_style(profile.efficiencies.parallel))
-    yield _whole(profile)
+    yield _time_bar(profile)
     yield _efficiencies(profile)
     yield _functions(profile)
     yield from _remarks(profile)
@@ -47,7 +46,7 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
         if len(profile.advice) > _MOST_ADVICE:
             yield Text(f"  … and {len(profile.advice) - _MOST_ADVICE} more in the report", style="dim")
     else:
-        yield Text("\nNothing to complain of.", style="green")
+        yield Text("\nNo problems found.", style="green")
     for note in profile.notes:
         yield Text(f"  note: {note}", style="yellow")
     if any(advice.knobs for advice in profile.advice) and profile.command and report:
@@ -68,10 +67,10 @@ def _headline(profile: Profile) -> Text:
 
 
 def diagnosis(profile: Profile) -> str:
-    """One sentence: is it well, and if not, what ails it most: a cause rather than its effects."""
+    """Return one sentence: healthy, or the main problem (a cause, not its effects)."""
     e = profile.efficiencies
     if e.parallel >= _HEALTHY:
-        return f"Healthy: {share(e.parallel)} of the ranks' time is their own work."
+        return f"Healthy: the ranks spend {share(e.parallel)} of their time on useful work."
     causes = {cause for advice in profile.advice for cause in advice.effect_of}
     if profile.advice and profile.advice[0].finding.id in causes:
         return profile.advice[0].finding.says
@@ -82,8 +81,8 @@ def _style(goodness: float) -> str:
     return "bold green" if goodness >= _HEALTHY else "bold yellow" if goodness >= 0.6 else "bold red"
 
 
-def _whole(profile: Profile) -> Text:
-    """The time of all ranks as one bar."""
+def _time_bar(profile: Profile) -> Text:
+    """Draw the time of all ranks as one bar."""
     total_s = sum(rank.time_s for rank in profile.ranks) or 1.0
     between = min(1.0, sum(rank.point_to_point_s * rank.threads for rank in profile.ranks) / total_s)
     collective = min(1.0, sum(rank.collective_s * rank.threads for rank in profile.ranks) / total_s)
@@ -96,13 +95,13 @@ def _whole(profile: Profile) -> Text:
         "collectives": (collective, "red"),
         "other MPI": (other, "bright_black"),
     }
-    bar, words, filled = Text("time        "), Text("            "), 0.0
+    bar, legend, filled = Text("time        "), Text("            "), 0.0
     for name, (part, colour) in parts.items():
-        bar.append("█" * (round((filled + part) * _WHOLE_BAR) - round(filled * _WHOLE_BAR)), style=colour)
+        bar.append("█" * (round((filled + part) * _TIME_BAR) - round(filled * _TIME_BAR)), style=colour)
         filled += part
         if part >= 0.005:
-            words.append("█ ", style=colour).append(f"{name} {share(part)}  ")
-    return bar.append("\n").append_text(words)
+            legend.append("█ ", style=colour).append(f"{name} {share(part)}  ")
+    return bar.append("\n").append_text(legend)
 
 
 def _efficiencies(profile: Profile) -> Text:
@@ -141,7 +140,7 @@ def _functions(profile: Profile) -> Table:
 
 
 def _remarks(profile: Profile) -> Iterator[Text]:
-    """One line each on messages, waiting, memory and files, where there is something to say."""
+    """Yield a line on each of messages, waiting, memory and files that has something to report."""
     numbers = profile.numbers
     if numbers["messages"]:
         line = f"messages  {count(numbers['messages'])} of {size(numbers['mean_message_bytes'])} on average"
@@ -151,16 +150,16 @@ def _remarks(profile: Profile) -> Iterator[Text]:
             else ""
         )
         if numbers["receives_looked_at"]:
-            line += f"; {share(numbers['late_receive_share'])} of the receives came late"
+            line += f"; {share(numbers['late_receive_share'])} of the receives were posted late"
         yield Text(line)
     if profile.collectives:
         waits, moves = share(numbers["collective_wait_share"]), share(numbers["collective_transfer_share"])
         yield Text(f"collectives  waiting {waits} of the time, moving data {moves}")
-    memory = f"memory  {size(numbers['peak_bytes'])} peak a rank"
+    memory = f"memory  {size(numbers['peak_bytes'])} peak per rank"
     if huge := on_huge_pages(numbers):
         memory += f", {huge}"
     if numbers["instructions"]:
-        memory += f"; {numbers['instructions_per_cycle']:.2f} instructions a cycle"
+        memory += f"; {numbers['instructions_per_cycle']:.2f} instructions per cycle"
     yield Text(f"{memory}; {share(numbers['system_share'])} of the CPU time in the kernel")
     if numbers["io_accesses"] or numbers["printed_bytes"]:
         moved = f"{size(numbers['io_bytes_read'])} read, {size(numbers['io_bytes_written'])} written, "
@@ -171,7 +170,7 @@ def _remarks(profile: Profile) -> Iterator[Text]:
 def _advice(advice: Advice, effects: Mapping[str, str]) -> RenderableType:
     effect = [Text(effects[advice.finding.id])] if advice.finding.id in effects else []
     gain = Text("expected gain: ", style="dim").append(expectation(advice), style="bold")
-    # A command is to be copied: the terminal may break its line, we do not.
+    # Commands can be copied: the terminal may break the line, we do not.
     commands = (
         Text(f"    $ {command}", style="cyan", no_wrap=True, overflow="ignore") for command in advice.commands
     )
@@ -185,10 +184,10 @@ def _paragraph(finding: Finding, *more: Text) -> RenderableType:
 
 
 def print_findings(findings: Iterable[Finding | Advice], console: Console) -> None:
-    """Findings alone, for `mpiric doctor`."""
-    found = tuple(findings)
-    if not found:
-        console.print(Text("nothing to complain of", style="green"))
-    effects = effects_in_words(found)
-    for each in found:
-        console.print(_advice(each, effects) if isinstance(each, Advice) else _paragraph(each), crop=False)
+    """Print findings only, for `mpiric doctor`."""
+    items = tuple(findings)
+    if not items:
+        console.print(Text("no problems found", style="green"))
+    effects = effects_in_words(items)
+    for item in items:
+        console.print(_advice(item, effects) if isinstance(item, Advice) else _paragraph(item), crop=False)

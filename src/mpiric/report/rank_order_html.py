@@ -1,4 +1,4 @@
-"""An order as a self-contained page, and as what the report on a record shows of it."""
+"""Rank order as a self-contained page, and its pictures for the report on a record."""
 
 from markupsafe import Markup
 
@@ -12,17 +12,17 @@ from mpiric.report.rank_order_text import mapped_text
 
 
 def order_pictures(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> tuple[tuple[str, Markup], ...]:
-    """Title and SVG of each picture that there is."""
+    """Return title and SVG of each picture that applies."""
     drawn = (
-        ("Who sends to whom, by slot; lines are borders of nodes", matrix_svg(mapped, graph, machine)),
+        ("Traffic between slots; lines are borders of nodes", matrix_svg(mapped, graph, machine)),
         ("Nodes on the grid of ranks", grid_svg(mapped, graph, machine)),
         ("Busiest links: before grey, after blue", links_svg(mapped, machine)),
     )
-    return tuple((title, Markup(svg)) for title, svg in drawn if svg)  # noqa: S704 drawn here, names escaped
+    return tuple((title, Markup(svg)) for title, svg in drawn if svg)  # noqa: S704 names are escaped
 
 
 def mapped_html(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
-    """The whole page."""
+    """Render the page."""
     return page(
         "rank_order.html",
         text=mapped_text(mapped),

@@ -1,4 +1,4 @@
-"""An order for the terminal: the matrix before and after, nodes on the grid of ranks, the busiest links."""
+"""Rank order for the terminal: matrix before and after, nodes on the grid of ranks, busiest links."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -12,7 +12,7 @@ from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.report._order_cells import MatrixCells, busiest_links, grid_planes, matrix_cells
 
 _SHADES = " ·░▒▓█"
-_DECADES = 3.0  # from the lightest shade to the darkest
+_DECADES = 3.0  # decades between the lightest and the darkest shade
 _CELLS = 24
 _GRID = 32
 _PLANES = 3
@@ -21,28 +21,28 @@ _NODES = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def mapped_picture(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
-    """Draw the matrix before on the left, after on the right."""
+    """Draw the matrices before (left) and after (right), the grid and the links."""
     return "\n".join(_lines(mapped, graph, machine))
 
 
 def _lines(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> Iterator[str]:
-    before, found = (matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.given, mapped.slots))
-    most = max(before.sums.max(initial=0), found.sums.max(initial=0))
+    before, after = (matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.given, mapped.slots))
+    largest = max(before.sums.max(initial=0), after.sums.max(initial=0))
     yield ""
     lines = ", lines between nodes" if before.borders else ""
-    yield f"who sends to whom, by slot ({before.per_cell:.3g} a cell{lines})"
-    yield from _beside(_matrix(before, most), _matrix(found, most), "before", "after")
+    yield f"traffic between slots ({before.per_cell:.3g} per cell{lines})"
+    yield from _side_by_side(_matrix(before, largest), _matrix(after, largest))
     planes = (
         grid_planes(graph, machine, mapped.given, _GRID),
         grid_planes(graph, machine, mapped.slots, _GRID),
     )
-    for number, (given_plane, found_plane) in enumerate(zip(*planes, strict=True)):
+    for number, (plane_before, plane_after) in enumerate(zip(*planes, strict=True)):
         if number == _PLANES:
-            yield f"… and {len(planes[0]) - number} planes more"
+            yield f"… and {len(planes[0]) - number} more planes"
             break
         yield ""
         yield "nodes on the grid of ranks" + (f", plane {number}" if len(planes[0]) > 1 else "")
-        yield from _beside(_plane(given_plane), _plane(found_plane), "before", "after")
+        yield from _side_by_side(_plane(plane_before), _plane(plane_after))
     links = list(busiest_links(mapped, machine))
     if links:
         longest = max(max(then, now) for _, then, now in links)
@@ -54,8 +54,8 @@ def _lines(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> Iterator[
             yield f"    after  {_bar(now, longest)} {size(now)}"
 
 
-def _matrix(cells: MatrixCells, most: float) -> list[str]:
-    shades = _shades(cells.sums, most)
+def _matrix(cells: MatrixCells, largest: float) -> list[str]:
+    shades = _shades(cells.sums, largest)
     lines = []
     for row, values in enumerate(shades):
         if row in cells.borders:
@@ -68,9 +68,9 @@ def _separated(letters: list[str], borders: tuple[int, ...], between: str) -> st
     return "".join((between if column in borders else "") + letter for column, letter in enumerate(letters))
 
 
-def _shades(sums: Weights, most: float) -> list[list[int]]:
+def _shades(sums: Weights, largest: float) -> list[list[int]]:
     with np.errstate(divide="ignore"):
-        depth = np.log10(sums / most) / _DECADES if most > 0 else np.full(sums.shape, -np.inf)
+        depth = np.log10(sums / largest) / _DECADES if largest > 0 else np.full(sums.shape, -np.inf)
     darkest = len(_SHADES) - 1
     shade = np.where(sums > 0, np.clip(np.ceil((1 + np.maximum(depth, -1)) * darkest), 1, darkest), 0)
     return [[int(value) for value in row] for row in shade]
@@ -80,9 +80,9 @@ def _plane(nodes: Numbers) -> list[str]:
     return ["".join(_NODES[int(node) % len(_NODES)] for node in row) for row in nodes]
 
 
-def _beside(left: list[str], right: list[str], left_title: str, right_title: str) -> Iterator[str]:
-    width = max([len(left_title), *map(len, left)])
-    for first, second in zip_longest((left_title, *left), (right_title, *right), fillvalue=""):
+def _side_by_side(before: list[str], after: list[str]) -> Iterator[str]:
+    width = max([len("before"), *map(len, before)])
+    for first, second in zip_longest(("before", *before), ("after", *after), fillvalue=""):
         yield f"  {first:{width}}   {second}".rstrip()
 
 

@@ -1,4 +1,4 @@
-"""The pictures of an order as SVG, before beside after: matrix with the borders of nodes, grid, links."""
+"""Pictures of a rank order as SVG, before and after: matrix with borders of nodes, grid, links."""
 
 from collections.abc import Sequence
 from html import escape
@@ -14,33 +14,33 @@ from mpiric.report._order_cells import MatrixCells, busiest_links, grid_planes, 
 _SIDE, _GAP, _HEAD = 300, 30, 24
 _CELLS, _GRID, _PLANES = 96, 64, 4
 _DECADES = 3.0
-_STEPS = 12  # of colour
+_STEPS = 12  # steps of colour
 _BAR, _LABEL, _ROW = 320, 260, 40
 
 
 def matrix_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
-    """Both matrices, a square each, dark where much is sent."""
+    """Draw both matrices as squares; dark cells have much traffic."""
     both = [matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.given, mapped.slots)]
-    most = max(cells.sums.max(initial=0) for cells in both)
+    largest = max(cells.sums.max(initial=0) for cells in both)
     drawn = [
         f'<g transform="translate({number * (_SIDE + _GAP)},0)">'
-        f"{_text(0, 16, words)}{_matrix(cells, most)}</g>"
-        for number, (words, cells) in enumerate(zip(("before", "after"), both, strict=True))
+        f"{_text(0, 16, title)}{_matrix(cells, largest)}</g>"
+        for number, (title, cells) in enumerate(zip(("before", "after"), both, strict=True))
     ]
-    return _svg(2 * _SIDE + _GAP, _SIDE + _HEAD, "who sends to whom, by slot", drawn)
+    return _svg(2 * _SIDE + _GAP, _SIDE + _HEAD, "traffic between slots", drawn)
 
 
 def grid_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
-    """The node of each rank as a colour on the planes of the grid; "" where ranks lie on none."""
+    """Draw the planes of the grid with the node of each rank as a colour; "" if ranks have no grid."""
     planes = [grid_planes(graph, machine, slots, _GRID)[:_PLANES] for slots in (mapped.given, mapped.slots)]
     if not planes[0]:
         return ""
     drawn, rows, columns = [], *planes[0][0].shape
     box = _SIDE / max(rows, columns)
     height = rows * box + _HEAD
-    for side, words in enumerate(("before", "after")):
+    for side, side_name in enumerate(("before", "after")):
         for number, plane in enumerate(planes[side]):
-            title = words + (f", plane {number}" if len(planes[side]) > 1 else "")
+            title = side_name + (f", plane {number}" if len(planes[side]) > 1 else "")
             drawn.append(
                 f'<g transform="translate({side * (_SIDE + _GAP)},{number * height:.1f})">'
                 f"{_text(0, 16, title)}{_plane(plane, box, machine)}</g>"
@@ -49,16 +49,16 @@ def grid_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
 
 
 def links_svg(mapped: Mapped, machine: MachineSlots) -> str:
-    """Two bars for each of the busiest links; "" without a network."""
+    """Draw two bars for each of the busiest links; "" without a network."""
     links = list(busiest_links(mapped, machine))
     if not links:
         return ""
-    longest = max(max(before, found) for _, before, found in links)
+    longest = max(max(before, after) for _, before, after in links)
     drawn = []
-    for row, (name, before, found) in enumerate(links):
+    for row, (name, before, after) in enumerate(links):
         top = row * _ROW
         drawn.append(_text(0, top + 18, name))
-        for place, (value, fill) in enumerate(((before, "#b0b8c4"), (found, "#2f8ac0"))):
+        for place, (value, fill) in enumerate(((before, "#b0b8c4"), (after, "#2f8ac0"))):
             width = _BAR * value / longest
             at = top + 4 + place * 15
             drawn.append(f'<rect x="{_LABEL}" y="{at}" width="{width:.1f}" height="13" fill="{fill}"/>')
@@ -66,12 +66,12 @@ def links_svg(mapped: Mapped, machine: MachineSlots) -> str:
     return _svg(_LABEL + _BAR + 90, len(links) * _ROW, "busiest links, before and after", drawn)
 
 
-def _matrix(cells: MatrixCells, most: float) -> str:
+def _matrix(cells: MatrixCells, largest: float) -> str:
     count = len(cells.sums)
     box = _SIDE / count
     drawn = [f'<rect y="{_HEAD}" width="{_SIDE}" height="{_SIDE}" fill="#f4f5f7"/>']
     for row, column in zip(*np.nonzero(cells.sums), strict=True):
-        depth = 1 + max(-1.0, float(np.log10(cells.sums[row, column] / most)) / _DECADES)
+        depth = 1 + max(-1.0, float(np.log10(cells.sums[row, column] / largest)) / _DECADES)
         step = max(1, round(depth * _STEPS))
         drawn.append(
             f'<rect x="{column * box:.2f}" y="{_HEAD + row * box:.2f}" width="{box:.2f}" height="{box:.2f}" '
@@ -88,7 +88,7 @@ def _plane(nodes: Numbers, box: float, machine: MachineSlots) -> str:
     drawn = []
     for (row, column), node in np.ndenumerate(nodes):
         host = _host(int(node), machine)
-        # The golden angle keeps neighbours of any number apart.
+        # The golden angle gives neighbours different colours.
         drawn.append(
             f'<rect x="{column * box:.2f}" y="{_HEAD + row * box:.2f}" width="{box:.2f}" height="{box:.2f}" '
             f'fill="hsl({int(node) * 137.5 % 360:.0f},60%,65%)"><title>{escape(host)}</title></rect>'
@@ -100,8 +100,8 @@ def _host(node: int, machine: MachineSlots) -> str:
     return machine.hosts[int(np.searchsorted(machine.tree.nodes, node))] if machine.hosts else f"node {node}"
 
 
-def _text(left: float, top: float, words: str) -> str:
-    return f'<text x="{left:.1f}" y="{top:.1f}" fill="currentColor">{escape(words)}</text>'
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="currentColor">{escape(text)}</text>'
 
 
 def _svg(width: float, height: float, title: str, drawn: Sequence[str]) -> str:

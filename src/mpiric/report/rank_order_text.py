@@ -1,4 +1,4 @@
-"""What a rank order is predicted to change, as text and as JSON."""
+"""Predicted effect of a rank order, as text and JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -10,13 +10,13 @@ from mpiric.model.mapped_ranks import LEAST_GAIN, Mapped, OrderCost, OrderVerdic
 from mpiric.model.recorded_run import CollectiveModel, RecordedRun
 
 _GOALS = {"worst-link": "busiest link", "nic-messages": "messages a NIC"}
-_LINKS = 3  # that are named
-_WIDTH = 19  # of what stands before a number
-_MODELS = 8  # of collectives that are named
+_LINKS = 3  # number of links that are listed
+_WIDTH = 19  # width of labels
+_MODELS = 8  # number of collectives that are listed
 
 
 def mapped_json(mapped: Mapped, run: RecordedRun | None = None) -> dict[str, Any]:
-    """Every number of the answer; the order itself stands in its file."""
+    """Return all numbers of the result; the order itself is in its file."""
     return {
         "objective": mapped.objective,
         "objective_identity": mapped.objective_identity,
@@ -63,60 +63,60 @@ def _cost_json(cost: OrderCost) -> Mapping[str, Any]:
 
 
 def mapped_text(mapped: Mapped, run: RecordedRun | None = None) -> str:
-    """A few lines: what the order changes, who proposed it, or that there is no need for one."""
+    """Describe the changes of the order and the algorithm that found it, or why none is needed."""
     before = () if run is None else _collectives(run.collectives)
     return "\n".join((*before, *_lines(mapped, run)))
 
 
 def _collectives(sources: Sequence[CollectiveModel]) -> Iterator[str]:
-    for each in sources[:_MODELS]:
-        calls = f"{each.calls} {each.collective} of {each.ranks} ranks"
-        taken = (
-            f"as {each.algorithm}, {size(each.bytes)} ({each.source})"
-            if each.algorithm
-            else f"left out ({each.source})"
+    for model in sources[:_MODELS]:
+        calls = f"{model.calls} {model.collective} of {model.ranks} ranks"
+        treatment = (
+            f"as {model.algorithm}, {size(model.bytes)} ({model.source})"
+            if model.algorithm
+            else f"left out ({model.source})"
         )
-        yield f"{'collective:':{_WIDTH}}{calls}: {taken}"
+        yield f"{'collective:':{_WIDTH}}{calls}: {treatment}"
     if len(sources) > _MODELS:
-        yield f"{'':{_WIDTH}}… and {len(sources) - _MODELS} kinds more"
+        yield f"{'':{_WIDTH}}… and {len(sources) - _MODELS} more kinds"
 
 
 def _lines(mapped: Mapped, run: RecordedRun | None) -> Iterator[str]:
-    before, found = mapped.before, mapped.found
-    yield _change("weighted distance", before.hop_bytes, found.hop_bytes)
-    yield _change("leaves its node", before.off_node, found.off_node)
+    before, after = mapped.before, mapped.found
+    yield _change("weighted distance", before.hop_bytes, after.hop_bytes)
+    yield _change("off-node traffic", before.off_node, after.off_node)
     if mapped.goal in _GOALS:
-        yield _change(_GOALS[mapped.goal], before.goal, found.goal)
+        yield _change(_GOALS[mapped.goal], before.goal, after.goal)
     if before.heaviest_use:
-        yield _change("most used node", before.heaviest_use, found.heaviest_use)
-    if found.link_loads is not None and before.link_loads is not None:
-        yield _change("network link", before.link_loads.max(initial=0), found.link_loads.max(initial=0))
-        for link in found.busiest_links[:_LINKS]:
+        yield _change("most used node", before.heaviest_use, after.heaviest_use)
+    if after.link_loads is not None and before.link_loads is not None:
+        yield _change("network link", before.link_loads.max(initial=0), after.link_loads.max(initial=0))
+        for link in after.busiest_links[:_LINKS]:
             yield f"{'':{_WIDTH}}{link}"
-    if before.time_s is not None and found.time_s is not None:
-        yield _time(mapped, before.time_s, found.time_s)
+    if before.time_s is not None and after.time_s is not None:
+        yield _time(mapped, before.time_s, after.time_s)
     if run is not None and mapped.time_gain is not None and mapped.is_worthwhile:
         best_s = run.predicted_s(mapped.time_gain)
-        spent = f"{show_duration(run.exchange_s)} of it in exchanges"
+        spent = f"{show_duration(run.exchange_s)} in exchanges"
         yield f"{'the run:':{_WIDTH}}{show_duration(run.wall_s)}, {spent} → {show_duration(best_s)} at best"
     yield f"{'found by:':{_WIDTH}}{mapped.algorithm}, in {mapped.seconds:.2f} s"
     if mapped.verdict is OrderVerdict.NO_GAIN:
-        yield "no gain expected: today's order is as good as any that was found"
+        yield "no gain expected: no better order than the current one was found"
     elif mapped.verdict is OrderVerdict.NO_NEED:
         is_slower = (mapped.time_gain or 0.0) <= -LEAST_GAIN
-        taken = "would take longer" if is_slower else "takes as long as before"
-        yield f"no need: shorter ways do not make it faster, {found.busiest} {taken}"
+        effect = "would take longer" if is_slower else "takes as long as before"
+        yield f"no need: shorter distances do not save time, {after.busiest} {effect}"
 
 
-def _time(mapped: Mapped, before_s: float, found_s: float) -> str:
-    change = f" ({found_s / before_s - 1:+.1%})" if before_s > 0 else ""
-    costs = mapped.costs_source or "costs assumed, mpiric fabric measures them"
+def _time(mapped: Mapped, before_s: float, after_s: float) -> str:
+    change = f" ({after_s / before_s - 1:+.1%})" if before_s > 0 else ""
+    costs = mapped.costs_source or "assumed costs; measure them with mpiric fabric"
     return (
-        f"{'time of traffic:':{_WIDTH}}{show_duration(before_s)} → {show_duration(found_s)}{change}; "
+        f"{'time of traffic:':{_WIDTH}}{show_duration(before_s)} → {show_duration(after_s)}{change}; "
         f"{mapped.found.busiest} is busiest ({costs})"
     )
 
 
-def _change(what: str, before: float, after: float) -> str:
+def _change(label: str, before: float, after: float) -> str:
     change = f" ({after / before - 1:+.1%})" if before > 0 else ""
-    return f"{what + ':':{_WIDTH}}{before:g} → {after:g}{change}"
+    return f"{label + ':':{_WIDTH}}{before:g} → {after:g}{change}"

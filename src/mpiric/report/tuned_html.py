@@ -1,4 +1,4 @@
-"""The result of a tune as one self-contained HTML page: no script, no network, light and dark, for print."""
+"""Result of a tune as a self-contained HTML page without scripts, for screens and print."""
 
 from dataclasses import dataclass
 from math import log
@@ -9,8 +9,7 @@ from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
-from mpiric.report.tuned_chain import chain
-from mpiric.report.tuned_shares import share_words, together_words
+from mpiric.report.tuned_shares import chain, share_words, together_words
 from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
 from mpiric.report.tuned_text import (
     amount,
@@ -27,7 +26,7 @@ _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
 
 @dataclass(frozen=True)
 class Dot:
-    """One run in a chart; positions in the units of the SVG's viewBox."""
+    """Run in a chart, in the coordinates of the SVG's viewBox."""
 
     x: float
     y: float
@@ -37,7 +36,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Chart:
-    """Dots over the order of the runs, with a logarithmic axis of the objective."""
+    """Runs in order, with a logarithmic axis of the objective."""
 
     dots: tuple[Dot, ...]
     lines: tuple[tuple[float, float, float, float], ...]
@@ -47,7 +46,7 @@ class Chart:
 
 
 def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
-    """The whole page. ``trials`` are all runs of the tune."""
+    """Render the page. ``trials`` are all runs of the tune."""
     split = gain_split(tuned)
     return template("tuned.html").render(
         tuned=tuned,
@@ -79,7 +78,7 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
 
 
 def _pairs_chart(tuned: Tuned) -> Chart | None:
-    """Original and candidate of each pair, joined by a line."""
+    """Draw original and candidate of each pair, joined by a line."""
     if tuned.evidence is None or not tuned.evidence.pairs:
         return None
     pairs = tuned.evidence.pairs
@@ -97,7 +96,7 @@ def _pairs_chart(tuned: Tuned) -> Chart | None:
 
 
 def _search_chart(trials: tuple[Trial, ...], tuned: Tuned) -> Chart | None:
-    """Every run of the search in order; rejected ones along the lower edge."""
+    """Draw every run of the search in order; rejected runs are at the lower edge."""
     tried = [trial for trial in trials if trial.phase in (Phase.OBSERVE, Phase.SEARCH)]
     values = [tuned.shown(trial.objective) for trial in tried if trial.objective is not None]
     if not values:
@@ -123,7 +122,7 @@ def _search_chart(trials: tuple[Trial, ...], tuned: Tuned) -> Chart | None:
 
 
 class _Scale:
-    """Run number → x, objective → y on a logarithmic axis with a little room at both ends."""
+    """Axes: run number → x, objective → y (logarithmic, with a margin at both ends)."""
 
     def __init__(self, values: list[float], count: int) -> None:
         self._low, self._high = min(values) * 0.95, max(values) * 1.05

@@ -1,4 +1,4 @@
-"""The result of a tune as the one JSON object that scripts read."""
+"""Result of a tune as one JSON object for scripts."""
 
 from math import isfinite
 from typing import Any
@@ -10,7 +10,7 @@ from mpiric.report.tuned_times import times_json
 
 
 def tuned_json(tuned: Tuned) -> dict[str, Any]:
-    """Keys are a contract (docs/reference/tune-json.md): added to, never renamed."""
+    """Return the result as JSON. Keys may be added but not renamed (docs/reference/tune-json.md)."""
     evidence = tuned.evidence
     command: dict[str, Any] | None = None
     if tuned.launch is not None:
@@ -21,7 +21,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         }
     return {
         "verdict": tuned.verdict.value,
-        # Nothing to change leaves the original itself, which is as fast as itself.
+        # Without changes, the answer is the original.
         "ratio": evidence.ratio if evidence else 1.0,
         "ratio_interval": _interval(evidence.low, evidence.high) if evidence else [1.0, 1.0],
         "confidence": evidence.confidence if evidence else None,
@@ -41,7 +41,7 @@ def tuned_json(tuned: Tuned) -> dict[str, Any]:
         "unjudged": list(tuned.unjudged),
         "not_reached": list(tuned.not_reached),
         "nothing_tried": tuned.nothing_tried or None,
-        "cannot_matter": [vars(each) for each in tuned.cannot_matter],
+        "cannot_matter": [vars(setting) for setting in tuned.cannot_matter],
         "findings": [vars(finding) for finding in tuned.findings],
         "runs": tuned.runs,
         "core_hours": tuned.core_hours,
@@ -108,8 +108,10 @@ def _share(change: KnobChange) -> dict[str, Any] | None:
 
 
 def _evidence(change: KnobChange) -> dict[str, Any]:
-    """What was noticed, and what became of it."""
-    moves = [{"what": each.what, "before": each.before, "after": each.after} for each in change.afterwards]
+    """Return the values before and after that are evidence for a change."""
+    moves = [
+        {"what": effect.what, "before": effect.before, "after": effect.after} for effect in change.afterwards
+    ]
     return {"noticed": change.noticed, "afterwards": moves}
 
 
@@ -129,5 +131,5 @@ def _best_so_far(tuned: Tuned) -> dict[str, Any] | None:
 
 
 def _interval(low: float, high: float) -> list[float | None]:
-    """JSON has no infinity: an interval without an upper end has null there."""
+    """Return an interval with null for infinity, which JSON does not have."""
     return [low, high if isfinite(high) else None]

@@ -1,4 +1,4 @@
-"""Where a gain is, for terminal, page and scripts: start-up, main part, end; what a longer run would gain."""
+"""Parts of a gain (start-up, main part, end) and the gain expected of longer runs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from mpiric.model.whole_check import WholeCheck, WholeVerdict
 
 @dataclass(frozen=True)
 class SplitRow:
-    """One part of a run in words."""
+    """Part of a run as text."""
 
     part: str
     times: str
@@ -22,11 +22,11 @@ class SplitRow:
 
 
 def split_rows(split: SplitGain) -> Iterator[SplitRow]:
-    """One row a part."""
+    """Yield one row per part."""
     original, tuned = split.original, split.tuned
     yield SplitRow("start-up", _times(original.start_s, tuned.start_s), _ratio(split.start))
     if original.per_mark_s is not None and tuned.per_mark_s is not None:
-        yield SplitRow("a step", _times(original.per_mark_s, tuned.per_mark_s), _ratio(split.main))
+        yield SplitRow("per step", _times(original.per_mark_s, tuned.per_mark_s), _ratio(split.main))
     elif original.main_s is not None and tuned.main_s is not None:
         yield SplitRow("main part", _times(original.main_s, tuned.main_s), _ratio(split.main))
     if original.end_s is not None and tuned.end_s is not None:
@@ -34,21 +34,21 @@ def split_rows(split: SplitGain) -> Iterator[SplitRow]:
 
 
 def gain_split(tuned: Tuned) -> SplitGain | None:
-    """Where the gain is; None where there is none to divide, neither of the whole nor of a part."""
+    """Return the parts of the gain; None if neither the total nor a part shows one."""
     split = tuned.split
     if split is None or tuned.verdict is Verdict.FASTER:
         return split
-    is_shown = any(map(_is_shown, (split.start, split.main)))
+    is_shown = any(map(_is_significant, (split.start, split.main)))
     return replace(split, longer=()) if is_shown else None
 
 
-def _is_shown(part: PartRatio) -> bool:
-    """Return whether the interval of a part leaves no doubt that it is faster or slower."""
+def _is_significant(part: PartRatio) -> bool:
+    """Check whether the interval of a part excludes 1."""
     return part.low > 1 or 0 < part.high < 1
 
 
 def longer_sentence(split: SplitGain) -> str:
-    """Return the gain of runs with a longer main part; "" if the gain of that part is not shown."""
+    """Describe the gain of runs with a longer main part; "" if the gain of that part is not significant."""
     gains = [
         f"{times} times as long would gain {_longer(split, times, ratio)}" for times, ratio in longer(split)
     ]
@@ -56,46 +56,48 @@ def longer_sentence(split: SplitGain) -> str:
 
 
 def longer(split: SplitGain) -> tuple[tuple[int, float], ...]:
-    """Times as long a main part → the gain of the whole then; empty where nothing is shown of that part."""
-    return split.longer if _is_shown(split.main) else ()
+    """Return (times as long a main part, total gain); nothing if that part gains nothing significant."""
+    return split.longer if _is_significant(split.main) else ()
 
 
 def _longer(split: SplitGain, times: int, ratio: float) -> str:
-    """The gain with the interval that the main part's own leaves it."""
+    """Format the gain with the interval that follows from the interval of the main part."""
     original, tuned = split.original, split.tuned
     if original.main_s is None or split.main.low <= 0 or isinf(split.main.high):
         return f"{ratio:.2f}×"
-    whole_s = original.start_s + times * original.main_s + (original.end_s or 0.0)
-    rest_s = tuned.start_s + (tuned.end_s or 0.0)
-    ends = (whole_s / (rest_s + times * original.main_s / part) for part in (split.main.low, split.main.high))
+    total_s = original.start_s + times * original.main_s + (original.end_s or 0.0)
+    other_s = tuned.start_s + (tuned.end_s or 0.0)
+    ends = (
+        total_s / (other_s + times * original.main_s / gain) for gain in (split.main.low, split.main.high)
+    )
     return f"{ratio:.2f}× [{', '.join(f'{end:.2f}' for end in ends)}]"
 
 
 def scope_sentence(tuned: Tuned) -> str:
-    """What was looked at of a program whose runs ended at a mark, "" where they were whole."""
+    """Describe the compared part of runs that ended at a step marker; "" for complete runs."""
     return f"On {looked_at(tuned)} {counted_by(tuned)}" if tuned.marks else ""
 
 
 def looked_at(tuned: Tuned) -> str:
-    """The steps that were compared, start-up, and what is known of the rest; "" where runs were whole."""
+    """Describe the compared steps, start-up and the check of the rest; "" for complete runs."""
     if tuned.marks is None:
         return ""
     pair = tuned.marks.pair
     start = ""
     if tuned.split is not None and isfinite(tuned.split.start.high):
         part = tuned.split.start
-        start = "; start-up no different" if part.low <= 1 <= part.high else f"; start-up {_ratio(part)}"
-    return f"{_what(pair.key)} {pair.first:,}–{pair.last:,}{start}; {_the_rest(tuned.whole)}."
+        start = "; start-up unchanged" if part.low <= 1 <= part.high else f"; start-up {_ratio(part)}"
+    return f"{_unit(pair.key)} {pair.first:,}–{pair.last:,}{start}; {_the_rest(tuned.whole)}."
 
 
 def counted_by(tuned: Tuned) -> str:
-    """What counts the steps, "" where runs were whole."""
+    """Describe the step marker, "" if runs were complete."""
     if tuned.marks is None:
         return ""
     marks, key = tuned.marks, tuned.marks.pair.key
     if key.is_printed:
         return (
-            f"Steps are lines that match {key.place!r}." if key.place else "Bytes are those that it prints."
+            f"Steps are lines that match {key.place!r}." if key.place else "Bytes of its output are counted."
         )
     window = f"; the window is from {marks.first_s:.3g} to {marks.last_s:.3g} s after MPI_Init"
     why = f" ({marks.why})" if marks.why else ""
@@ -103,20 +105,20 @@ def counted_by(tuned: Tuned) -> str:
     return f"Steps are counted by {key.function}{place}{why}{window if marks.last_s > 0 else ''}."
 
 
-def _the_rest(whole: WholeCheck | None) -> str:
-    if whole is None or whole.verdict is WholeVerdict.NOT_RUN:
-        return "the rest was not looked at"
-    if whole.verdict is WholeVerdict.DIFFERS:
-        return f"the whole run differs: {whole.why}"
-    return "the whole run agrees with the original's"
+def _the_rest(check: WholeCheck | None) -> str:
+    if check is None or check.verdict is WholeVerdict.NOT_RUN:
+        return "the rest was not compared"
+    if check.verdict is WholeVerdict.DIFFERS:
+        return f"a complete run differs: {check.why}"
+    return "a complete run agrees with the original"
 
 
-def _what(key: MarkKey) -> str:
+def _unit(key: MarkKey) -> str:
     return "bytes" if key.is_printed and not key.place else "steps"
 
 
 def split_json(split: SplitGain | None) -> dict[str, Any] | None:
-    """Keys are a contract (docs/reference/tune-json.md)."""
+    """Return the parts as JSON (docs/reference/tune-json.md)."""
     if split is None:
         return None
     original, tuned = split.original, split.tuned

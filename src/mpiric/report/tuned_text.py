@@ -1,4 +1,4 @@
-"""The result of a tune as a page for the terminal."""
+"""Result of a tune as text for the terminal."""
 
 from collections.abc import Iterator
 from math import isinf
@@ -12,8 +12,7 @@ from mpiric.model.quoting import sh_command
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.symptom import RunTimes
 from mpiric.model.tuned import STEPS, BestSoFar, Tuned
-from mpiric.report.tuned_chain import chain
-from mpiric.report.tuned_shares import share_words, together_words
+from mpiric.report.tuned_shares import chain, share_words, together_words
 from mpiric.report.tuned_split import counted_by, gain_split, longer_sentence, looked_at, split_rows
 from mpiric.report.tuned_times import PARTS, times_bars, times_rows
 
@@ -29,19 +28,19 @@ _MOST_REJECTED = 6
 
 
 def amount(value: float, objective: str) -> str:
-    """A measured value with its unit: ``1.234 s``; objectives captured from output have none."""
+    """Format a measured value with its unit: ``1.234 s``; objectives captured from output have no unit."""
     return f"{value:.4g}{_UNITS.get(objective, '')}"
 
 
 def interval(evidence: Evidence) -> str:
-    """``[1.21, 1.35]``, or why there is none yet; open where runs were stopped."""
+    """Return ``[1.21, 1.35]`` (open if runs were stopped), or the reason why there is none."""
     if evidence.low <= 0 and isinf(evidence.high):
         return "(too few pairs for an interval)"
     return f"[{evidence.low:.2f}, {'∞)' if isinf(evidence.high) else f'{evidence.high:.2f}]'}"
 
 
 def print_tuned(tuned: Tuned, console: Console) -> None:
-    """Print everything a user gets to see at the end of ``mpiric tune``."""
+    """Print the result at the end of ``mpiric tune``."""
     console.print()
     console.print(_headline(tuned), soft_wrap=True)
     if sentence := counted_by(tuned):
@@ -49,7 +48,7 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
     for title, lines in _sections(tuned):
         console.print(Text(f"\n{title}", style="bold"))
         for indent, line in lines:
-            # A command must stay one line to be copied; words wrap within their indent.
+            # A command must stay on one line to be copied; text wraps within its indent.
             is_command = line.style == "green"
             for part in [line] if is_command else line.wrap(console, max(1, console.width - indent)):
                 part.rstrip()
@@ -102,12 +101,12 @@ def _headline(tuned: Tuned) -> Text:
         text = Text(f"{original} as it is", style="bold")
         text.append(f"   {without_proof(tuned)}", style="bold yellow")
         return text.append(f"  ({left_undecided(tuned)})", style="dim") if evidence else text
-    style, words = _HEADLINE[evidence.verdict]
+    style, label = _HEADLINE[evidence.verdict]
     per_step = " per step" if tuned.scope == STEPS and tuned.objective in _UNITS else ""
     text = Text(original, style="bold")
     if tuned.tuned is not None:
         text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
-    text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, words)}", style=style)
+    text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, label)}", style=style)
     if evidence.verdict is not Verdict.FASTER:
         text.append(f" for {evidence.configuration}", style="cyan")
     return text.append(f"  ({_pairs(evidence)}, at {evidence.confidence:.0%})", style="dim")
@@ -129,11 +128,11 @@ def left_undecided(tuned: Tuned) -> str:
 
 
 def without_proof(tuned: Tuned) -> str:
-    """Describe a tune that has compared nothing."""
+    """Describe a tune that has compared no configuration."""
     if tuned.interrupted:
         return "interrupted before a proof"
     if tuned.best_so_far:
-        return "a candidate was found, and no time was left to prove it"
+        return "a candidate was found, but time was too short to prove it"
     return (
         f"nothing was tried: {tuned.nothing_tried}"
         if tuned.nothing_tried
@@ -143,16 +142,18 @@ def without_proof(tuned: Tuned) -> str:
 
 def missing_words(best: BestSoFar) -> str:
     """Describe the progress of a proof and its remaining cost."""
-    so_far = f"faster in {best.wins} of {best.pairs} pairs; " if best.pairs else "seen by the search only; "
-    return f"{so_far}a proof takes at least {best.missing_pairs} more, about {show_duration(best.missing_s)}"
+    so_far = (
+        f"faster in {best.wins} of {best.pairs} pairs; " if best.pairs else "measured in the search only; "
+    )
+    return f"{so_far}a proof needs at least {best.missing_pairs} more, about {show_duration(best.missing_s)}"
 
 
-def _claim(tuned: Tuned, words: str) -> str:
-    """What is said of the ratio; where runs ended at a mark, of what part of them."""
+def _claim(tuned: Tuned, label: str) -> str:
+    """Describe the ratio, and the part of the run that it holds for."""
     part = looked_at(tuned)
     if not part:
-        return f"  {words}"
-    return f", proved on {part}" if tuned.verdict is Verdict.FASTER else f"  {words} on {part}"
+        return f"  {label}"
+    return f", proved on {part}" if tuned.verdict is Verdict.FASTER else f"  {label} on {part}"
 
 
 def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
@@ -162,8 +163,8 @@ def _changes(tuned: Tuned) -> Iterator[tuple[int, Text]]:
         yield 6, Text(chain(change) or change.why)
         if change.note:
             yield 6, Text(change.note, style="dim")
-    if words := together_words(tuned):
-        yield 2, Text(words)
+    if interaction := together_words(tuned):
+        yield 2, Text(interaction)
 
 
 def _split(split: SplitGain) -> Iterator[tuple[int, Text]]:
@@ -186,7 +187,7 @@ def _times(times: tuple[RunTimes, RunTimes]) -> Iterator[tuple[int, Text]]:
 
 
 def _rejected(tuned: Tuned) -> Iterator[tuple[int, Text]]:
-    # The shortest say the most: what failed alone, before what failed in company.
+    # Short configurations come first: a setting that failed alone before it failed with others.
     entries = sorted(tuned.rejected, key=lambda entry: len(entry.configuration.items))
     for entry in entries[:_MOST_REJECTED]:
         yield 2, Text(f"{entry.configuration}: {entry.reason}", style="dim")
@@ -203,7 +204,7 @@ def _effort(tuned: Tuned) -> str:
     tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
     if tuned.not_reached:
         tried += f"; not reached: {', '.join(tuned.not_reached)}"
-    around = f", {show_duration(tuned.around_runs_s)} of it around them" if tuned.around_runs_s else ""
+    around = f", including {show_duration(tuned.around_runs_s)} between runs" if tuned.around_runs_s else ""
     spent = f"{tuned.runs} runs, {tuned.core_hours:.2g} core-hours"
     return f"{spent}, in {show_duration(tuned.elapsed_s)}{around}{tried}"
 
@@ -229,6 +230,6 @@ def _next(tuned: Tuned) -> Iterator[tuple[int, Text]]:
         yield 2, Text(f"mpiric run -- {command}", style="green")
         yield 2, Text(f"recipe  {tuned.recipe}", style="green")
     if site := [change.knob for change in tuned.changes if change.site]:
-        yield 2, Text(f"{', '.join(site)} would hold for every program here, as site defaults:")
+        yield 2, Text(f"{', '.join(site)} can become site defaults for every program on this machine:")
         yield 2, Text(f"mpiric tune --site -- {command}", style="green")
     yield 2, Text(f"report  {tuned.store}/report.html", style="green")

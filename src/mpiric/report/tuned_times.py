@@ -1,4 +1,4 @@
-"""Two runs' time side by side: as it was and tuned, by what it went into."""
+"""Time of the original and the tuned run by activity."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from mpiric.model.symptom import RunTimes
 
 _BAR = 48
-PARTS = {  # part → its name, its colour in a terminal
+PARTS = {  # part → (name, colour in the terminal)
     "start_s": ("start-up", "bright_black"),
     "computing_s": ("computing", "green"),
     "waiting_s": ("waiting", "red"),
@@ -20,7 +20,7 @@ PARTS = {  # part → its name, its colour in a terminal
 
 @dataclass(frozen=True)
 class TimesRow:
-    """One part of both runs."""
+    """Part of both runs."""
 
     part: str  # key of `PARTS`
     name: str
@@ -30,7 +30,7 @@ class TimesRow:
 
 @dataclass(frozen=True)
 class TimesBar:
-    """One run as a bar: each part's length, of `_BAR` for the longer run."""
+    """Run as a bar; the longer run has `_BAR` characters."""
 
     name: str
     total_s: float
@@ -38,8 +38,8 @@ class TimesBar:
 
 
 def times_rows(times: tuple[RunTimes, RunTimes]) -> list[TimesRow]:
-    """The parts that take time in either run."""
-    original, tuned = (asdict(each) for each in times)
+    """Return the parts that take time in either run."""
+    original, tuned = (asdict(run) for run in times)
     rows = [
         TimesRow(part, name, original[part] or 0.0, tuned[part] or 0.0) for part, (name, _) in PARTS.items()
     ]
@@ -53,8 +53,8 @@ def times_rows(times: tuple[RunTimes, RunTimes]) -> list[TimesRow]:
 
 
 def times_bars(rows: list[TimesRow]) -> Iterator[TimesBar]:
-    """Both runs, on one scale."""
-    runs = {"as it was": [row.original_s for row in rows], "tuned": [row.tuned_s for row in rows]}
+    """Yield both runs on one scale."""
+    runs = {"original": [row.original_s for row in rows], "tuned": [row.tuned_s for row in rows]}
     longest = max(sum(values) for values in runs.values()) or 1.0
     for name, values in runs.items():
         ends = [round(_BAR * sum(values[: index + 1]) / longest) for index in range(len(values))]
@@ -64,5 +64,5 @@ def times_bars(rows: list[TimesRow]) -> Iterator[TimesBar]:
 
 
 def times_json(times: tuple[RunTimes, RunTimes] | None) -> dict[str, Any] | None:
-    """Keys are a contract (docs/reference/tune-json.md)."""
+    """Return the times as JSON (docs/reference/tune-json.md)."""
     return {"original": asdict(times[0]), "tuned": asdict(times[1])} if times else None

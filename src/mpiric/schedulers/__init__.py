@@ -1,4 +1,4 @@
-"""One scheduler per file or folder: its allocation recognised, its jobs submitted and followed."""
+"""Schedulers, one per file or folder: recognition of allocations, submission and tracking of jobs."""
 
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._layout import LayoutRequest, plan_layout

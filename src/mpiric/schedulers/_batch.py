@@ -1,4 +1,4 @@
-"""A scheduler that takes jobs: what its file declares, and how jobs are submitted and followed with that.
+"""Batch schedulers: declarations of their files, and the submission and tracking of jobs based on them.
 
 A server that is restarted or overloaded is waited for. A job that the scheduler begins again, because a node
 went down or it was preempted, is followed on. A job that the scheduler has forgotten is reported as such.
@@ -26,7 +26,7 @@ _BINDING = {  # dialect of a library's launcher → options that give each rank 
     "openmpi4": ("--map-by", "slot:PE={cores}", "--bind-to", "core"),
     "openmpi5": ("--map-by", "slot:PE={cores}", "--bind-to", "core"),
 }
-# A rank sees the GPU of its block of ranks, of those that the scheduler has given to the job on this node.
+# A rank sees the GPU of its block of ranks, out of the job's GPUs on this node.
 _GPU_OF_RANK = (
     'rank=${{MPI_LOCALRANKID:-$OMPI_COMM_WORLD_LOCAL_RANK}}; [ -z "$rank" ] || '
     "for name in CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES ZE_AFFINITY_MASK; do "
@@ -37,18 +37,20 @@ _NO_COMMAND = 127
 
 
 class BatchScheduler(Scheduler):
-    """What a scheduler's file declares: its syntax, as data and pure functions, and what its output means."""
+    """Declaration of a scheduler: its syntax as data and pure functions, and readers of its output."""
 
-    title = ""  # as its own manual writes it
+    title = ""  # official spelling
     submitter = ""  # the command that submits
     launcher = ""  # the scheduler's own, which takes host lists in its syntax
-    library_launcher = ""  # of the MPI library, for schedulers without their own: it finds a job's hosts
-    directive = ""  # what its lines in a script begin with
+    library_launcher = (
+        ""  # launcher of the MPI library that finds a job's hosts, for schedulers without their own
+    )
+    directive = ""  # prefix of its lines in a script
     comments_beside = False  # whether a directive may be followed by a comment
-    shell_lines: tuple[str, ...] = ()  # of sh, before a verb of mpiric runs in a job
-    installed_turn = 0  # of several whose commands are installed, the lowest counts
-    fixed_options: tuple[str, ...] = ()  # in each script that runs a verb
-    element_variable = ""  # in sh, index of an array's element from 0, "" outside of an array
+    shell_lines: tuple[str, ...] = ()  # lines of sh before a command of mpiric runs in a job
+    installed_turn = 0  # the lowest is used if commands of several are installed
+    fixed_options: tuple[str, ...] = ()  # options in each script that runs a command of mpiric
+    element_variable = ""  # sh expression of an array element's index from 0, "" outside an array
     time_pattern = ""
     time_hint = ""
     submitted_pattern = ""  # the id of a job or array in what the submitter prints
@@ -64,8 +66,8 @@ class BatchScheduler(Scheduler):
     first_element = 0
     forms: Mapping[str, str] = {}  # field of a request → the option that gives it, {} standing for the value
     fields: Mapping[str, str] = {}  # option → field of a request, to see what a user has given
-    server_hint = ""  # where to look for the server
-    away: tuple[str, ...] = ()  # in what its commands print when the server is the reason of a failure
+    server_hint = ""  # hint where to look for the server
+    away: tuple[str, ...] = ()  # texts in the output of its commands if the server caused a failure
     unknown: tuple[str, ...] = ()  # likewise, when a job is not known any more
     no_cluster: tuple[str, ...] = ()  # likewise, when the commands are there and no cluster is
     too_many: tuple[str, ...] = ("limit", "Limit")  # likewise, when an array is larger than a user may submit
@@ -108,7 +110,7 @@ class BatchScheduler(Scheduler):
         ranks, gpus = layout.ranks_per_node, layout.gpus_per_node
         if not self.library_launcher or not gpus:
             return ()
-        number = f"rank * {gpus} / {ranks}" if ranks > gpus else "rank"  # as `BatchLayout.gpu_of_rank`
+        number = f"rank * {gpus} / {ranks}" if ranks > gpus else "rank"  # same as `BatchLayout.gpu_of_rank`
         code = _GPU_OF_RANK.format(gpus=",".join(map(str, range(gpus))), number=number)
         return ("sh", "-c", code, "sh")
 
@@ -127,7 +129,7 @@ class BatchScheduler(Scheduler):
         return ()
 
     def default_process_manager(self, host: Host) -> str:  # noqa: ARG002
-        """The one that serves ranks without ``--mpi``, "" where the scheduler does not tell."""
+        """Return the MPI library that serves ranks without ``--mpi``, "" if unknown."""
         return ""
 
     def variables(self, layout: BatchLayout, launch: Sequence[str]) -> Mapping[str, tuple[str, str]]:  # noqa: ARG002
@@ -139,7 +141,7 @@ class BatchScheduler(Scheduler):
         raise NotImplementedError
 
     def job_id(self, text: str) -> str:
-        """The id as `query` knows it, from what the submitter prints or a job's environment holds."""
+        """Return the id in the form of `query`, from the output of the submitter or a job's environment."""
         return text
 
     def elements(self, array: str, count: int) -> tuple[str, ...]:
@@ -148,7 +150,7 @@ class BatchScheduler(Scheduler):
         return tuple(self.element_form.format(array=array, index=index) for index in indices)
 
     def log(self, settings: SubmitSettings) -> str:
-        """File for what the scheduler prints about a job or each element of an array."""
+        """Return the file for the scheduler's messages about a job or each element of an array."""
         return settings.log.replace("{element}", self.element_log)
 
     def marked_job(self, stdout: str, mark: str) -> str:  # noqa: ARG002
@@ -236,9 +238,9 @@ class BatchScheduler(Scheduler):
         patience = patience or Patience()
         for _ in patience.attempts():
             done = self._run(host, self.submission(script, settings), settings.environment)
-            found = re.search(self.submitted_pattern, done.stdout, re.MULTILINE)
-            if done.status == 0 and found:
-                return self.job_id(found[1])
+            match = re.search(self.submitted_pattern, done.stdout, re.MULTILINE)
+            if done.status == 0 and match:
+                return self.job_id(match[1])
             if not self.is_away(done):
                 raise self.refused(done)
             if settings.mark and (job := self.find(host, settings.mark, patience)):
@@ -256,13 +258,13 @@ class BatchScheduler(Scheduler):
     def look(
         self, host: Host, jobs: Sequence[str], patience: Patience | None = None
     ) -> Mapping[str, BatchJob]:
-        """How jobs and elements are now. Waits while the server is away."""
+        """Return the current states of jobs and elements. Waits if the server is not available."""
         patience = patience or Patience()
         for _ in patience.attempts():
             done = self._run(host, self.query(jobs))
             if done.status == 0 or any(text in done.stderr for text in self.unknown):
-                found = self.states(done.stdout)
-                return {job: found.get(job, BatchJob(job, Stage.FORGOTTEN)) for job in jobs}
+                states = self.states(done.stdout)
+                return {job: states.get(job, BatchJob(job, Stage.FORGOTTEN)) for job in jobs}
             if not self.is_away(done):
                 raise self.refused(done)
         raise self.no_server(patience)
@@ -303,7 +305,7 @@ class BatchScheduler(Scheduler):
         raise self.no_server(patience)
 
     def cancel(self, host: Host, jobs: Sequence[str]) -> None:
-        """End jobs; those that have ended already do not matter."""
+        """Cancel jobs; jobs that have ended are ignored."""
         self._run(host, [*self.cancel_command, *jobs])
 
     def requeue(self, host: Host, job: str) -> bool:
@@ -314,8 +316,8 @@ class BatchScheduler(Scheduler):
     def array_limit(self, host: Host) -> int:
         """Elements that one array may have; the scheduler's default where it is not answer."""
         answer = self._run(host, self.limit_command).stdout if self.limit_command else ""
-        found = re.search(self.limit_pattern, answer, re.MULTILINE)
-        limit = number_of(found[1]) if found and self.limit_command else 0
+        match = re.search(self.limit_pattern, answer, re.MULTILINE)
+        limit = number_of(match[1]) if match and self.limit_command else 0
         return limit or self.array_limit_by_default
 
     def steps(self, host: Host, job: str) -> tuple[str, ...]:  # noqa: ARG002
@@ -335,7 +337,7 @@ class BatchScheduler(Scheduler):
         ``foreign_steps`` ran there before mpiric's own and are left alone.
         """
         patience = patience or Patience()
-        names = [each.name for each in allocation.hosts]
+        names = [host_of_job.name for host_of_job in allocation.hosts]
         for _ in patience.attempts():
             done = host.run(self.health_query(names), timeout_s=COMMAND_TIMEOUT_S)
             if not self.is_away(done):
@@ -344,11 +346,11 @@ class BatchScheduler(Scheduler):
         raise self.no_server(patience)
 
     def key(self, option: str) -> frozenset[str]:
-        """What an option gives: fields of a request, or its own name where it renders none of them."""
+        """Return the fields of a request that an option sets, or the option's name if it sets none."""
         head = re.match(r"--[\w-]+|-\w+", option)
         name = head[0] if head else option
-        known = self.fields.get(name) or (self.fields.get(name[:2]) if not name.startswith("--") else None)
-        return frozenset((known or name).split())
+        fields = self.fields.get(name) or (self.fields.get(name[:2]) if not name.startswith("--") else None)
+        return frozenset((fields or name).split())
 
     def override(self, options: Sequence[Option], given: Sequence[str]) -> tuple[str, ...]:
         """The options of a request that the user's own, which follow them, do not give otherwise."""
@@ -364,13 +366,13 @@ class BatchScheduler(Scheduler):
         )
 
     def is_away(self, done: Completed) -> bool:
-        """Whether the server, not the command, is the reason of a failure: being restarted, or overloaded."""
+        """Check whether the server, not the command, caused a failure: restart or overload."""
         if done.status == TIMED_OUT:
             return True
         return done.status != 0 and any(text in done.stderr for text in self.away)
 
     def has_no_cluster(self, done: Completed) -> bool:
-        """Whether the commands are installed here, but belong to no cluster."""
+        """Check whether the commands are installed but do not belong to a cluster."""
         return any(text in done.stderr.lower() for text in self.no_cluster)
 
     def refused(self, done: Completed, command: str = "") -> MpiricError:
@@ -393,5 +395,5 @@ class BatchScheduler(Scheduler):
 
 
 def arguments(options: Sequence[str]) -> list[str]:
-    """Options as they stand in a script → the arguments of a command."""
-    return [word for each in options for word in shlex.split(each)]
+    """Convert options of a script to the arguments of a command."""
+    return [word for option in options for word in shlex.split(option)]

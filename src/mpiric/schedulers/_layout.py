@@ -1,4 +1,4 @@
-"""How many nodes, ranks on each and cores for each: from a request and the shape of a node. Pure."""
+"""Number of nodes, ranks per node and cores per rank, from a request and the shape of a node."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from mpiric.model.errors import MpiricError
 
 @dataclass(frozen=True)
 class LayoutRequest:
-    """Sizes of a job; 0 for what is to follow from the rest."""
+    """Sizes of a job; 0 for sizes that follow from the others."""
 
     nodes: int = 0
     ranks: int = 0
@@ -27,18 +27,18 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
     """
     spacing = 2 if request.bandwidth_bound else 1
     cores_per_rank = request.threads * spacing
-    most = shape.cores // cores_per_rank
-    if most == 0:
+    max_ranks = shape.cores // cores_per_rank
+    if max_ranks == 0:
         raise MpiricError(
             f"{request.threads} threads{' on every second core' if spacing == 2 else ''} do not fit a node "
             f"of {shape.cores} cores",
             hint="give fewer --threads",
         )
-    per_node = request.ranks_per_node or _even(request, most)
-    if per_node > most:
+    per_node = request.ranks_per_node or _even(request, max_ranks)
+    if per_node > max_ranks:
         raise MpiricError(
             f"{per_node} ranks of {cores_per_rank} cores each do not fit a node of {shape.cores} cores",
-            hint=f"at the most {most} ranks per node fit",
+            hint=f"at the most {max_ranks} ranks per node fit",
         )
     nodes = request.nodes or (-(-request.ranks // per_node) if request.ranks else 1)
     ranks = request.ranks or nodes * per_node
@@ -62,8 +62,8 @@ def plan_layout(request: LayoutRequest, shape: NodeShape) -> BatchLayout:
     )
 
 
-def _even(request: LayoutRequest, most: int) -> int:
+def _even(request: LayoutRequest, max_ranks: int) -> int:
     """Ranks a node: as many as fit; with a number of nodes given, as evenly as possible."""
     if request.ranks and request.nodes:
-        return min(most, -(-request.ranks // request.nodes))
-    return min(most, request.ranks) if request.ranks else most
+        return min(max_ranks, -(-request.ranks // request.nodes))
+    return min(max_ranks, request.ranks) if request.ranks else max_ranks

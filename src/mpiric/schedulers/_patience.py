@@ -1,4 +1,4 @@
-"""How long to wait for a scheduler that does not answer, and how often to query it."""
+"""Time limits for a scheduler that does not answer, and intervals between queries."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -22,7 +22,7 @@ def schedulers() -> dict[str, Scheduler]:
 
 def find_allocation(host: Host) -> Allocation:
     """The allocation this process is in; this machine alone when it is in none."""
-    for scheduler in sorted(schedulers().values(), key=lambda each: each.turn):
+    for scheduler in sorted(schedulers().values(), key=lambda scheduler: scheduler.turn):
         allocation = scheduler.recognise(host)
         if allocation is not None:
             return allocation
@@ -37,41 +37,43 @@ def job_around(host: Host) -> str:
 
 def batch_schedulers() -> dict[str, BatchScheduler]:
     """Schedulers that take jobs."""
-    return {name: each for name, each in schedulers().items() if isinstance(each, BatchScheduler)}
+    return {name: entry for name, entry in schedulers().items() if isinstance(entry, BatchScheduler)}
 
 
 def batch_scheduler(name: str) -> BatchScheduler:
     """Look one up by its name. Raises MpiricError for a name that none of them has."""
-    known = batch_schedulers()
-    if name not in known:
-        raise MpiricError(f"{name!r} is no scheduler that takes jobs", hint=f"known are: {', '.join(known)}")
-    return known[name]
+    known_schedulers = batch_schedulers()
+    if name not in known_schedulers:
+        raise MpiricError(
+            f"{name!r} is not a batch scheduler", hint=f"known are: {', '.join(known_schedulers)}"
+        )
+    return known_schedulers[name]
 
 
 def batch_scheduler_here(host: Host) -> BatchScheduler | None:
-    """Find the one that ``$MPIRIC_SCHEDULER`` names, whose job this is, or whose commands are installed."""
+    """Find the scheduler in ``$MPIRIC_SCHEDULER``, of the current job, or with installed commands."""
     if name := host.environ.get("MPIRIC_SCHEDULER", ""):
         return batch_scheduler(name)
     try:
         around = batch_schedulers().get(find_allocation(host).scheduler)
     except MpiricError:
         around = None  # an allocation that contradicts itself is reported where it matters
-    installed = (each for each in by_turn() if host.which(each.submitter) is not None)
+    installed = (entry for entry in by_turn() if host.which(entry.submitter) is not None)
     return around or next(installed, None)
 
 
 def by_turn() -> list[BatchScheduler]:
     """Schedulers that take jobs, in the order in which they are looked for on a login node."""
-    return sorted(batch_schedulers().values(), key=lambda each: each.installed_turn)
+    return sorted(batch_schedulers().values(), key=lambda scheduler: scheduler.installed_turn)
 
 
 def installed_batch_scheduler(host: Host) -> BatchScheduler:
     """`batch_scheduler_here`; raises NotFoundError where there is none."""
-    found = batch_scheduler_here(host)
-    if found is None:
-        submitters = ", ".join(each.submitter for each in by_turn())
+    scheduler = batch_scheduler_here(host)
+    if scheduler is None:
+        submitters = ", ".join(entry.submitter for entry in by_turn())
         raise NotFoundError(
             f"no scheduler takes jobs here: none of {submitters} is installed",
             hint="run this on a login node of a cluster",
         )
-    return found
+    return scheduler

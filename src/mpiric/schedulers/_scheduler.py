@@ -1,11 +1,11 @@
-"""What every scheduler has: a name, and a way to recognise its allocations."""
+"""Base of all schedulers: name, and recognition of allocations."""
 
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
 
 
 class Scheduler:
-    """One scheduler. Of several that recognise an allocation, the one with the lowest ``turn`` counts."""
+    """Scheduler. If several recognise an allocation, the one with the lowest ``turn`` is used."""
 
     name = ""
     turn = 0

@@ -11,12 +11,12 @@ from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._request import JobRequest
 from mpiric.schedulers._script_languages import Language, language_of
 
-_COLUMN = 58  # where the reasons begin
+_COLUMN = 58  # column of the reasons
 
 
 @dataclass(frozen=True)
 class ScriptOptions:
-    """What a site or user wants in every script."""
+    """Requirements of a site or user for every script."""
 
     shebang: str = "#!/bin/bash"
     job_name: str = ""
@@ -26,7 +26,7 @@ class ScriptOptions:
     directives: tuple[str, ...] = ()  # further ones: "--qos=normal"
     setup: tuple[str, ...] = ()  # lines before the launch: "module load …"
     environment: Mapping[str, str] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)  # of variables
+    reasons: Mapping[str, str] = field(default_factory=dict)  # variable → reason
     unset: tuple[str, ...] = ()
     launch_reason: str = ""
 
@@ -44,7 +44,7 @@ def script_lines(
     language = language_of(options.shebang)
     if options.setup and not language.takes_shell_lines:
         raise MpiricError(
-            f"lines of a shell ({options.setup[0]!r}) cannot stand in a script for {options.shebang}",
+            f"lines of a shell ({options.setup[0]!r}) cannot be used in a script for {options.shebang}",
             hint="load modules before you submit, or take a shell's first line",
         )
     directives = (
@@ -84,7 +84,7 @@ def _request(layout: BatchLayout, shape: NodeShape, options: ScriptOptions) -> J
 
 
 def text_of(lines: Sequence[ScriptLine], beside: str = "") -> str:
-    """The file: reasons beside the lines that begin with ``beside``, above all others."""
+    """Render the file: reasons next to lines that begin with ``beside``, above all other lines."""
     parts = []
     for line in lines:
         if not line.why:
@@ -106,12 +106,12 @@ def _sizes(layout: BatchLayout, shape: NodeShape) -> str:
 
 
 def _reasons(layout: BatchLayout, shape: NodeShape) -> dict[str, str]:
-    """Why each field of the request is there."""
+    """Return the reason of each field of the request."""
     return {
-        "name": "what the queue shows",
-        "account": "who pays",
-        "partition": "which nodes",
-        "time": "the job is ended after this",
+        "name": "name in the queue",
+        "account": "account that is charged",
+        "partition": "nodes of this partition",
+        "time": "time limit of the job",
         "ranks": "MPI ranks",
         "ranks_per_node": _why_per_node(layout, shape),
         "cores_per_rank": _why_cores(layout),
@@ -143,21 +143,21 @@ def _why_cores(layout: BatchLayout) -> str:
 def _variables(
     layout: BatchLayout, options: ScriptOptions, language: Language, more: Mapping[str, tuple[str, str]]
 ) -> list[ScriptLine]:
-    own = {
+    defaults = {
         "OMP_NUM_THREADS": (str(layout.threads_per_rank), "threads of each rank, in libraries too"),
         **more,
     }
     if layout.threads_per_rank > 1:
         spread = layout.cores_per_rank > layout.threads_per_rank
-        own["OMP_PLACES"] = ("cores", "a thread stays on its core")
-        own["OMP_PROC_BIND"] = (
+        defaults["OMP_PLACES"] = ("cores", "a thread stays on its core")
+        defaults["OMP_PROC_BIND"] = (
             ("spread", "over the cores of the rank") if spread else ("close", "threads on neighbouring cores")
         )
-    given = {
+    chosen = {
         name: (value, options.reasons.get(name, "")) for name, value in sorted(options.environment.items())
     }
     exports = [
-        ScriptLine(language.export(name, value), why) for name, (value, why) in {**own, **given}.items()
+        ScriptLine(language.export(name, value), why) for name, (value, why) in {**defaults, **chosen}.items()
     ]
     unset = [ScriptLine(language.unset(name), options.reasons.get(name, "")) for name in options.unset]
     return [*unset, *exports]

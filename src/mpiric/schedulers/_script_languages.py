@@ -1,4 +1,4 @@
-"""How the languages of job scripts set a variable and run a command: chosen by the script's first line."""
+"""Languages of job scripts, selected by the first line: setting variables and running commands."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ _CSH = Language(
     ("csh", "tcsh"),
     lambda name, value: f"setenv {variable_name(name)} {csh_word(value)}",
     lambda name: f"unsetenv {variable_name(name)}",
-    lambda words: " ".join(map(csh_word, words)),
+    lambda argv: " ".join(map(csh_word, argv)),
 )
 _FISH = Language(
     ("fish",),
     lambda name, value: f"set -gx {variable_name(name)} {fish_word(value)}",
     lambda name: f"set -e {variable_name(name)}",
-    lambda words: " ".join(map(fish_word, words)),
+    lambda argv: " ".join(map(fish_word, argv)),
 )
 _PYTHON = Language(
     ("python",),
     lambda name, value: f"os.environ[{variable_name(name)!r}] = {value!r}",
     lambda name: f"os.environ.pop({variable_name(name)!r}, None)",
-    lambda words: f"sys.exit(subprocess.call({list(words)!r}))",
+    lambda argv: f"sys.exit(subprocess.call({list(argv)!r}))",
     begin=("import os, subprocess, sys",),
     takes_shell_lines=False,
 )
@@ -49,7 +49,7 @@ LANGUAGES = (_POSIX, _CSH, _FISH, _PYTHON)
 
 
 def language_of(shebang: str) -> Language:
-    """``#!/usr/bin/env -S bash -l`` is bash's. Raises MpiricError for one that cannot serve."""
+    """Return the language of a first line such as ``#!/usr/bin/env -S bash -l``. Raises MpiricError."""
     argv = shebang.removeprefix("#!").split()
     if not shebang.startswith("#!") or not argv or not argv[0].startswith("/"):
         raise MpiricError(
@@ -61,5 +61,5 @@ def language_of(shebang: str) -> Language:
     for language in LANGUAGES:
         if name in language.names or name.rstrip("0123456789.") in language.names:
             return language
-    known = ", ".join(known for language in LANGUAGES for known in language.names)
-    raise MpiricError(f"mpiric cannot write {name or shebang!r} scripts", hint=f"known are: {known}")
+    names = ", ".join(name for language in LANGUAGES for name in language.names)
+    raise MpiricError(f"mpiric cannot write {name or shebang!r} scripts", hint=f"known are: {names}")

@@ -1,4 +1,4 @@
-"""What a site wants in every job script: a TOML file."""
+"""Requirements of a site for every job script: a TOML file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ class SiteDefaults:
 
 def read_site_defaults(environment: Mapping[str, str], named: Path | None, read: ReadText) -> SiteDefaults:
     """The file named, else ``$MPIRIC_SITE``, else the user's, else the system's; raises MpiricError."""
-    wanted = str(named or named_path(environment, "MPIRIC_SITE") or "")
-    if wanted:
-        text = read(wanted)
+    site_file = str(named or named_path(environment, "MPIRIC_SITE") or "")
+    if site_file:
+        text = read(site_file)
         if text is None:
-            raise why_unreadable(wanted, "file of site defaults", hint=_HINT)
-        return parse_site_defaults(text, wanted)
+            raise why_unreadable(site_file, "file of site defaults", hint=_HINT)
+        return parse_site_defaults(text, site_file)
     config = user_directory(environment, "config")
     for path in (*((f"{config}/mpiric/site.toml",) if config else ()), SYSTEM):
         if (text := read(path)) is not None:
@@ -84,8 +84,8 @@ def _shape(node: Mapping[str, Any], path: str) -> NodeShape | None:
 
 
 def _table(data: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _typed(data, key, dict, path) or {}
-    return found
+    table: Mapping[str, Any] = _typed(data, key, dict, path) or {}
+    return table
 
 
 def _typed(data: Mapping[str, Any], key: str, kind: type, path: str) -> Any:

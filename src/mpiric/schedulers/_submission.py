@@ -1,4 +1,4 @@
-"""The job that runs a verb of mpiric: its script, and what it requests. Pure.
+"""Job that runs a command of mpiric: its script and requested resources. Pure functions.
 
 The script may be begun again at any time, by the scheduler (a requeue) or by another submission of it: the
 verb goes on from its own files, and a status file says that it has come to its end.
@@ -26,13 +26,13 @@ _ENDED_BY_SIGNAL = "129|130|137|140|143"
 
 @dataclass(frozen=True)
 class Submission:
-    """One errand of mpiric's in a directory of its own, whatever number of jobs it takes."""
+    """Task of mpiric in its own directory, with one or more jobs."""
 
-    directory: PurePath  # of script, output, log and status
-    arguments: tuple[str, ...]  # that run the verb
+    directory: PurePath  # directory of script, output, log and status
+    arguments: tuple[str, ...]  # command line of mpiric
     working_directory: str
     stdin: str = ""
-    options: tuple[str, ...] = ()  # of the scheduler
+    options: tuple[str, ...] = ()  # options of the scheduler
 
     @property
     def name(self) -> str:
@@ -58,22 +58,23 @@ def submission_script(scheduler: BatchScheduler, submission: Submission) -> str:
 
 
 def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
-    """The script for the elements of an array and for the job after it.
+    """Return the script of the elements of an array and of the job after it.
 
-    A status other than ``GOES_ON`` is that of the verb; who ends with it gives the verb's output too.
+    A status other than ``GOES_ON`` is the status of the command; a job with it also writes the output.
     """
     rounds = _quoted(submission, ROUNDS)
-    own = f'{rounds}/"${_ROUND_VARIABLE}/${{element:-after}}.out"'
-    verb, rest = submission.arguments[:_VERB_ARGUMENTS], submission.arguments[_VERB_ARGUMENTS:]
+    output_file = f'{rounds}/"${_ROUND_VARIABLE}/${{element:-after}}.out"'
+    verb, other_arguments = submission.arguments[:_VERB_ARGUMENTS], submission.arguments[_VERB_ARGUMENTS:]
     lines = [
-        # The job after an array may take over what a dead element of it held: its name begins theirs.
+        # The name of the job after an array is a prefix of the elements' names: it may take over their locks.
         f'export {NAME_VARIABLE}={sh_word(submission.name)}"${{element:+-${_ROUND_VARIABLE}-$element.}}"',
         f'mkdir -p {rounds}/"${_ROUND_VARIABLE}" || exit 143',
-        f'{sh_command(verb)} --round "${_ROUND_VARIABLE}" {sh_command(rest)} < {_stdin(submission)} > {own}',
+        f'{sh_command(verb)} --round "${_ROUND_VARIABLE}" {sh_command(other_arguments)} '
+        f"< {_stdin(submission)} > {output_file}",
         "code=$?",
         f'case $code in {GOES_ON}) exit 0 ;; {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
         '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # one element's failure is not the end
-        f"mv {own} {_quoted(submission, OUTPUT)}",
+        f"mv {output_file} {_quoted(submission, OUTPUT)}",
     ]
     return _script(scheduler, submission, lines)
 
@@ -133,7 +134,7 @@ def array_settings(directory: PurePath, mark: str, number: int, count: int, at_o
 
 
 def _round(number: int) -> dict[str, str | None]:
-    """A job submitted from within another is no element of that one's array."""
+    """Remove array variables: a job submitted from within another one is not an element of its array."""
     return {_ROUND_VARIABLE: str(number), ELEMENT_VARIABLE: None}
 
 
@@ -145,7 +146,7 @@ def element_of(environment: Mapping[str, str]) -> int | None:
 
 
 def request_of(job: Job, scheduler: BatchScheduler, minutes: int) -> JobRequest:
-    """What a launch line needs: as many nodes and ranks as it gives, the nodes for it alone."""
+    """Return the resources of a launch line: its nodes and ranks, nodes exclusively."""
     hosts = job.segments[0].first(Meaning.HOSTS) if job.dialect == scheduler.launcher else None
     return JobRequest(
         nodes=_count(job, Meaning.NODES),
@@ -159,7 +160,7 @@ def request_of(job: Job, scheduler: BatchScheduler, minutes: int) -> JobRequest:
 
 def _count(job: Job, meaning: Meaning) -> int:
     """The sum of ranks, the largest of other counts; 0 unless each program of the launch has one."""
-    texts = [found.values[0] for segment in job.segments if (found := segment.first(meaning)) is not None]
+    texts = [option.values[0] for segment in job.segments if (option := segment.first(meaning)) is not None]
     if len(texts) < len(job.segments) or not all(text.isdigit() for text in texts):
         return 0
     return sum(map(int, texts)) if meaning is Meaning.RANKS else max(map(int, texts))

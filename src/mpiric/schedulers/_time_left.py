@@ -1,4 +1,4 @@
-"""What is left of a job's time, as schedulers write it."""
+"""Remaining time of a job in the formats of schedulers."""
 
 import re
 from math import inf
@@ -9,12 +9,12 @@ _CLOCK = re.compile(
 
 
 def clock_s(text: str) -> float | None:
-    """``1-02:03:04`` or ``03:04`` in seconds; infinite for a word that says so, None for what is no time."""
+    """Parse ``1-02:03:04`` or ``03:04`` as seconds; infinite for words such as UNLIMITED, None if invalid."""
     word = text.strip().lower()
     if word in ("unlimited", "infinite", "not_set"):
         return inf
-    found = _CLOCK.fullmatch(word)
-    if found is None:
+    match = _CLOCK.fullmatch(word)
+    if match is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

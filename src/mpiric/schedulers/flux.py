@@ -177,7 +177,7 @@ class Flux(BatchScheduler):
         return {line[0]: _state(*line) for line in lines}
 
     def marked_job(self, stdout: str, mark: str) -> str:
-        """Find the job, or those of an array, whose marks end with the index of an element."""
+        """Find the job, or the jobs of an array, whose marks end with the index of an element."""
         named = (line.partition("|")[::2] for line in stdout.splitlines())
         elements = [
             (name.removeprefix(mark), job)
@@ -232,10 +232,10 @@ class Flux(BatchScheduler):
 
     def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:
         """Read the properties of nodes (``--requires``)."""
-        found = Counter[str]()
+        counts = Counter[str]()
         for nodes, *properties in self._resources(host, "{nnodes} {properties}", partition):
-            found[",".join(properties)] += count_of(nodes)
-        return found
+            counts[",".join(properties)] += count_of(nodes)
+        return counts
 
     def _resources(self, host: Host, form: str, queue: str) -> list[list[str]]:
         of_queue = [f"--queue={queue}"] if queue else []
@@ -262,10 +262,10 @@ def _hosts(resources: str) -> dict[str, int]:
         ]
     except (ValueError, KeyError, TypeError, AttributeError, MpiricError):
         return {}
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for name, count in zip(names, cores, strict=False):
-        found[name] = found.get(name, 0) + count
-    return found
+        result[name] = result.get(name, 0) + count
+    return result
 
 
 def _state(job: str, word: str, hosts: str, code: str, exception: str, note: str) -> BatchJob:

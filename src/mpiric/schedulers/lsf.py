@@ -78,11 +78,15 @@ class Lsf(BatchScheduler):
         """Ranks, and how many of them on a host: LSF counts no nodes."""
         ranks = request.ranks or request.nodes * max(1, request.ranks_per_node)
         per_host = request.ranks_per_node or (-(-ranks // request.nodes) if request.nodes else 0)
-        own = {"ranks": ranks, "ranks_per_node": per_host, "features": request.features.replace(",", " && ")}
-        return {**super().values(request), **own}
+        values = {
+            "ranks": ranks,
+            "ranks_per_node": per_host,
+            "features": request.features.replace(",", " && "),
+        }
+        return {**super().values(request), **values}
 
     def key(self, option: str) -> frozenset[str]:
-        """What an option gives; ``-R`` has sections."""
+        """Return the fields that an option sets; ``-R`` has sections."""
         if not option.startswith("-R"):
             return super().key(option)
         return frozenset(self.fields.get(f"-R {name}", name) for name in re.findall(r"(\w+)\[", option))
@@ -130,13 +134,13 @@ class Lsf(BatchScheduler):
 
     def node_shapes(self, host: Host, partition: str = "") -> tuple[NodeShape, ...]:  # noqa: ARG002
         """Read the cores of hosts (``ncpus``), which lshosts does not part into sockets."""
-        counts = Counter(count_of(each.get("ncpus", "")) for each in self._hosts(host))
+        counts = Counter(count_of(node.get("ncpus", "")) for node in self._hosts(host))
         return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
 
     def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:  # noqa: ARG002
         """Read the boolean resources of hosts."""
-        found = (each.get("RESOURCES", "").strip("()").split() for each in self._hosts(host))
-        return Counter(",".join(name for name in names if name != "mg") for names in found)
+        resources = (node.get("RESOURCES", "").strip("()").split() for node in self._hosts(host))
+        return Counter(",".join(name for name in names if name != "mg") for names in resources)
 
     def _hosts(self, host: Host) -> list[dict[str, str]]:
         done = host.run(["lshosts", "-w"], timeout_s=COMMAND_TIMEOUT_S)
@@ -180,12 +184,12 @@ def _recognise(environment: Mapping[str, str], read: Callable[[str], str | None]
 
 
 def _slots(environment: Mapping[str, str], read: Callable[[str], str | None]) -> Mapping[str, int]:
-    words = environment.get("LSB_MCPU_HOSTS", "").split()
-    if words:
-        names, counts = words[::2], words[1::2]
+    fields = environment.get("LSB_MCPU_HOSTS", "").split()
+    if fields:
+        names, counts = fields[::2], fields[1::2]
         if len(names) != len(counts) or not all(map(count_of, counts)):
             raise MpiricError(
-                f"LSB_MCPU_HOSTS cannot be read: {' '.join(words)!r}", hint="it holds pairs: hostA 2 hostB 4"
+                f"LSB_MCPU_HOSTS cannot be read: {' '.join(fields)!r}", hint="it holds pairs: hostA 2 hostB 4"
             )
         return {name: int(count) for name, count in zip(names, counts, strict=True)}
     file = environment.get("LSB_DJOB_HOSTFILE", "")

@@ -43,7 +43,7 @@ class Pbs(BatchScheduler):
     marked_command = ("qselect", "-x", "-N", "{mark}")
     cancel_command = ("qdel",)
     end_words = ("PBS: job killed",)
-    requeue_command = ("qrerun",)  # for operators and managers only
+    requeue_command = ("qrerun",)  # restricted to operators and managers
     limit_command = ("qstat", "-B", "-f")
     limit_pattern = r"^\s*max_array_size = (\d+)"
     array_limit_by_default = 10000
@@ -74,7 +74,7 @@ class Pbs(BatchScheduler):
         return {**super().values(request), **texts, "select": _select(request), "exclusive": place}
 
     def key(self, option: str) -> frozenset[str]:
-        """What an option gives; ``-l`` names its resources in a list."""
+        """Return the fields that an option sets; ``-l`` has a list of resources."""
         if not option.startswith("-l"):
             return super().key(option)
         names = re.findall(r"(?:^-l\s*|,)(\w+)=", option)
@@ -114,8 +114,8 @@ class Pbs(BatchScheduler):
         return ["qstat", "-f", job]
 
     def time_left(self, stdout: str) -> float | None:
-        """Read what was asked for, and what is used of it."""
-        attributes = next((each for _, each in _blocks(stdout, r"Job Id: (\S+)")), {})
+        """Read requested and used resources."""
+        attributes = next((block for _, block in _blocks(stdout, r"Job Id: (\S+)")), {})
         limit_s = clock_s(attributes.get("Resource_List.walltime", "unlimited"))
         used_s = clock_s(attributes.get("resources_used.walltime", "0:0"))
         return None if not attributes or limit_s is None or used_s is None else limit_s - used_s
@@ -132,7 +132,7 @@ class Pbs(BatchScheduler):
         """Read the CPUs of nodes, which PBS does not part into sockets."""
         done = host.run(["pbsnodes", "-a"], timeout_s=COMMAND_TIMEOUT_S)
         counts = Counter(
-            count_of(each.get("resources_available.ncpus", "")) for _, each in _nodes(done.stdout)
+            count_of(node.get("resources_available.ncpus", "")) for _, node in _nodes(done.stdout)
         )
         return tuple(NodeShape(1, cores) for cores, _ in counts.most_common() if cores)
 
@@ -175,8 +175,8 @@ def _select(request: JobRequest) -> str:
     if request.nodes:
         per_node = request.ranks_per_node or -(-request.ranks // request.nodes) or 1
         ranks = request.ranks or request.nodes * per_node
-        full, rest = divmod(ranks, per_node)
-        parts = [(full, per_node), (1, rest)] if rest else [(full, per_node)]
+        full, remainder = divmod(ranks, per_node)
+        parts = [(full, per_node), (1, remainder)] if remainder else [(full, per_node)]
     else:
         parts = [(request.ranks, 1)] if request.ranks else []
     cores, threads = max(1, request.cores_per_rank), request.threads_per_rank or request.cores_per_rank

@@ -103,7 +103,7 @@ def test_a_latency_that_open_mpi_was_told_is_named():
 
 def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
     why = recorded("mpich-5.0-ofi-two-networks", "mpich").why
-    assert "sockets is taken: score 5, preference 0" in why
+    assert "sockets is selected: score 5, preference 0" in why
     assert "libfabric's provider verbs is rejected: no data available" in why
 
 

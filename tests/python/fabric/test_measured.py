@@ -11,7 +11,7 @@ from mpiric.fabric.pairs import pair_reports, warnings_of
 from mpiric.fabric.probe import damaged, read_probe
 from mpiric.fabric.verdict import best_route, gain, winners
 from mpiric.model.configuration import Configuration
-from mpiric.model.fabric import Moved, PairClass, Path, PlainNetwork, Route, TransportReport
+from mpiric.model.fabric import Moved, PairClass, PlainNetwork, Route, TransportPath, TransportReport
 
 OTHER = PairClass.OTHER_NODE
 NETWORKS = (PlainNetwork("eth0", "10.77.1.1", 1067.0, 11.6), PlainNetwork("fast0", "10.77.2.1", 5.4, 280.0))
@@ -95,9 +95,9 @@ def test_on_a_node_nothing_moves_on_a_device():
 
 def test_a_library_that_names_one_device_while_another_moves_is_caught():
     assert "says mlx5_0, but the bytes went over eth0" in contradiction(
-        Path("rc_mlx5", ("mlx5_0:1",)), {"eth0": 1000}
+        TransportPath("rc_mlx5", ("mlx5_0:1",)), {"eth0": 1000}
     )
-    assert contradiction(Path("tcp", ("eth0", "fast0")), {"eth0": 1000}) == ""
+    assert contradiction(TransportPath("tcp", ("eth0", "fast0")), {"eth0": 1000}) == ""
 
 
 def test_a_gain_is_the_geometric_mean_over_sizes():
@@ -120,7 +120,7 @@ def test_noise_makes_no_route_better_than_the_default():
 
 def test_a_default_that_stripes_over_a_slow_network_is_told_with_numbers():
     routes = [route(Configuration(), 1000.0, 50_000.0), route(FAST, 5.0, 4000.0)]
-    report = TransportReport("netmod ucx", {OTHER: Path("tcp", ("eth0", "fast0"))})
+    report = TransportReport("netmod ucx", {OTHER: TransportPath("tcp", ("eth0", "fast0"))})
     pairs = pair_reports((), report, routes, {})
     assert [pair.pair_class for pair in pairs] == [OTHER]
     assert pairs[0].winners[0].gain == pytest.approx(200.0)

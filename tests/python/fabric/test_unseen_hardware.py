@@ -13,7 +13,7 @@ from tests.support.replay_host import Recording, ReplayHost
 from mpiric.fabric.carriers import carriers, contradiction
 from mpiric.fabric.networks import best_network, kinds, misdriven
 from mpiric.machine.network import read_nics
-from mpiric.model.fabric import Moved, PairClass, Path
+from mpiric.model.fabric import Moved, PairClass, TransportPath
 
 NODE, OTHER = PairClass.SAME_NUMA, PairClass.OTHER_NODE
 MANAGEMENT = {"type": "1", "speed": "1000", "mtu": "1500", "operstate": "up"}
@@ -51,7 +51,7 @@ IPOIB = interface("ib0", type="32", mtu="2044", operstate="up")
 NODES = {
     "ConnectX-6": Node("infiniband", adapter("mlx5_0", "200 Gb/sec (4X HDR)") | IPOIB),
     "ConnectX on Ethernet": Node("roce", adapter("mlx5_1", "100 Gb/sec (4X EDR)", "Ethernet")),
-    "Omni-Path": Node("omni-path", adapter("hfi1_0", "100 Gb/sec (4X EDR)") | IPOIB),
+    "Omni-TransportPath": Node("omni-path", adapter("hfi1_0", "100 Gb/sec (4X EDR)") | IPOIB),
     "TrueScale": Node("truescale", adapter("qib0", "40 Gb/sec (4X QDR)") | IPOIB),
     "Chelsio": Node("iwarp", adapter("cxgb4_0", "40 Gb/sec (4X QDR)", "Ethernet", "4: RNIC")),
     "Intel E810 in iWARP mode": Node("iwarp", adapter("irdma0", "100 Gb/sec", "Ethernet", "4: RNIC")),
@@ -82,19 +82,19 @@ GOOD = [
     ("ConnectX-6", "mpich", UCX.format("inter-node", "ud_verbs/mlx5_0:1"), "ud_verbs"),
     ("ConnectX-6", "intelmpi", INTEL.format("mlx"), "mlx"),
     ("ConnectX on Ethernet", "openmpi", UCX.format("inter-node", "rc_mlx5/mlx5_1:1"), "rc_mlx5"),
-    ("Omni-Path", "openmpi", CM.format("psm2", 40), "psm2"),
-    ("Omni-Path", "intelmpi", INTEL.format("psm2"), "psm2"),
+    ("Omni-TransportPath", "openmpi", CM.format("psm2", 40), "psm2"),
+    ("Omni-TransportPath", "intelmpi", INTEL.format("psm2"), "psm2"),
     ("TrueScale", "openmpi", CM.format("psm", 30), "psm"),
     ("Chelsio", "intelmpi", INTEL.format("verbs;ofi_rxm"), "verbs;ofi_rxm"),
     ("EFA", "intelmpi", INTEL.format("efa"), "efa"),
     ("Slingshot 11", "craympich", "PE 0: MPICH OFI provider: cxi, adapter cxi0\n", "cxi"),
 ]
 BAD = [
-    # Guix: UCX's priority of 51 is above PSM2's 40, and UCX has emulated verbs only on Omni-Path.
-    ("Omni-Path", "openmpi", UCX.format("inter-node", "rc_verbs/hfi1_0:1"), "network-library=psm2"),
-    ("Omni-Path", "openmpi", OB1 + SUMMARY.format("openib"), "network-library=psm2"),  # ompi 7107
-    ("Omni-Path", "intelmpi", INTEL.format("tcp;ofi_rxm"), "ofi-provider=psm2"),
-    ("Omni-Path", "mpich", UCX.format("inter-node", "rc_verbs/hfi1_0:1"), "ofi-provider=psm2"),
+    # Guix: UCX's priority of 51 is above PSM2's 40, and UCX has emulated verbs only on Omni-TransportPath.
+    ("Omni-TransportPath", "openmpi", UCX.format("inter-node", "rc_verbs/hfi1_0:1"), "network-library=psm2"),
+    ("Omni-TransportPath", "openmpi", OB1 + SUMMARY.format("openib"), "network-library=psm2"),  # ompi 7107
+    ("Omni-TransportPath", "intelmpi", INTEL.format("tcp;ofi_rxm"), "ofi-provider=psm2"),
+    ("Omni-TransportPath", "mpich", UCX.format("inter-node", "rc_verbs/hfi1_0:1"), "ofi-provider=psm2"),
     ("TrueScale", "openmpi", OB1 + SUMMARY.format("openib"), "network-library=ofi"),  # ompi 1035
     ("ConnectX-6", "openmpi", OB1 + SUMMARY.format("tcp"), "network-library=ucx"),
     ("ConnectX on Ethernet", "intelmpi", INTEL.format("tcp;ofi_rxm"), "ofi-provider=mlx"),
@@ -144,10 +144,10 @@ def test_xpmem_is_heard_as_the_way_on_the_node():
 def test_bytes_that_bypass_the_kernel_show_in_the_counters_of_the_adapter():
     moved = Moved(payload_bytes=1_000_000, devices={"mlx5_0": 1_030_000, "eno1": 400})
     assert list(carriers(moved, ())) == ["mlx5_0"]
-    assert contradiction(Path("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ())) == ""
+    assert contradiction(TransportPath("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ())) == ""
 
 
 def test_an_adapter_that_is_named_and_idle_is_a_contradiction():
     moved = Moved(payload_bytes=1_000_000, devices={"mlx5_0": 0, "ib0": 1_200_000})
-    said = contradiction(Path("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ()))
+    said = contradiction(TransportPath("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ()))
     assert said == "the library says mlx5_0, but the bytes went over ib0"

@@ -201,10 +201,10 @@ def test_the_name_of_a_network_is_one_or_refused(data):
 @pytest.mark.parametrize(
     ("ends", "weights", "what"),
     [
-        (([0, 5], [1, 0]), [1.0, 1.0], "rank 5 is named"),
-        (([0, -2], [1, 0]), [1.0, 1.0], "rank -2 is named"),
+        (([0, 5], [1, 0]), [1.0, 1.0], "rank 5 is out of range"),
+        (([0, -2], [1, 0]), [1.0, 1.0], "rank -2 is out of range"),
         (([0], [1]), [-1.0], "a weight is negative"),
-        (([0], [1]), [np.inf], "infinite"),
+        (([0], [1]), [np.inf], "not a finite number"),
     ],
 )
 def test_traffic_that_cannot_be_is_refused_by_name(ends, weights, what):

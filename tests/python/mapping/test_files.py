@@ -52,14 +52,14 @@ def test_a_vertex_of_metis_may_have_no_neighbours():
         (b"2 1\n2\n\n", "not symmetric"),
         (b"3 2\n2\n1\n2\n", "not symmetric"),
         (b"2 1 001\n2 5\n1 6\n", "not symmetric"),
-        (b"2 1\n3\n1\n", "rank 2 is named"),
+        (b"2 1\n3\n1\n", "rank 2 is out of range"),
         (b"2 1 001\n2 -5\n1 -5\n", "negative"),
-        (b"2 1 001\n2\n1\n", "without its weight"),
-        (b"2 2\n2\n1\n", "says 2 edges"),
-        (b"2 1\n2.5\n1\n", "whole number"),
+        (b"2 1 001\n2\n1\n", "lacks its weight"),
+        (b"2 2\n2\n1\n", "announces 2 edges"),
+        (b"2 1\n2.5\n1\n", "integer"),
         (b"2 1 001\n2 9999999999999999999\n1 1\n", "digits"),
         (b"2 1 777\n2\n1\n", "format 777"),
-        (b"2 1\nx\n1\n", "whole number"),
+        (b"2 1\nx\n1\n", "integer"),
     ],
 )
 def test_a_metis_file_that_contradicts_itself_is_refused(text, what):
@@ -110,9 +110,9 @@ def test_a_text_is_a_square_matrix_or_a_list_of_pairs():
         (read_matrix_market, b"%%MatrixMarket matrix coordinate real general\n2 2 1\n0 2 3\n", "rank -1"),
         (read_numpy, b"no file of NumPy's", "not a NumPy matrix"),
         (read_numpy, saved(np.save, np.ones((2, 3))), "square"),
-        (read_numpy, saved(np.save, np.array([[0, np.nan], [0, 0]])), "infinite"),
+        (read_numpy, saved(np.save, np.array([[0, np.nan], [0, 0]])), "not a finite number"),
         (read_text_matrix, b"0 1\n2\n", "differ in length"),
-        (read_text_matrix, b"0 1.5 2\n", "whole number"),
+        (read_text_matrix, b"0 1.5 2\n", "integer"),
     ],
 )
 def test_a_matrix_that_is_none_is_refused(reader, data, what):
@@ -145,7 +145,7 @@ def test_any_bytes_are_a_graph_or_refused_in_one_sentence(reader, data):
 
 
 def test_the_end_of_a_name_says_what_a_file_is(tmp_path):
-    with pytest.raises(MpiricError, match="does not say"):
+    with pytest.raises(MpiricError, match="unknown suffix"):
         read_graph(tmp_path / "graph.xyz")
     with pytest.raises(MpiricError, match="there is no"):
         read_graph(tmp_path / "graph.metis")

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mpiric.mapping.graph import graph_of
-from mpiric.mapping.hierarchy import parse_distances, parse_hierarchy, uniform_tree
+from mpiric.mapping.graph import graph_of, parse_distances, parse_hierarchy, uniform_tree
 from mpiric.mapping.machines.assemble import assemble
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSpec

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.machines.assemble import assemble, joined_specs
 from mpiric.mapping.machines.costs import measured_distances, with_fabric
-from mpiric.mapping.machines.join import joined_specs
 from mpiric.mapping.machines.switches import parse_slurm_topology
 from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network
@@ -100,12 +99,12 @@ def test_what_fabric_measured_becomes_costs_and_distances():
     ("text", "what"),
     [
         ("SwitchName=s1 Nodes=a\nSwitchName=s1 Nodes=b", "twice"),
-        ("SwitchName=s1 Nodes=a\nSwitchName=s2 Nodes=a", "under s1 and under s2"),
-        ("SwitchName=s1 Switches=s2", "no switch"),
-        ("SwitchName=s1 Switches=s2\nSwitchName=s2 Switches=s1", "no switch has nodes|above itself"),
-        ("SwitchName=s1 Nodes=a\nSwitchName=x Switches=s1\nSwitchName=y Switches=s1", "under x and under y"),
+        ("SwitchName=s1 Nodes=a\nSwitchName=s2 Nodes=a", "below s1 and below s2"),
+        ("SwitchName=s1 Switches=s2", "not a switch"),
+        ("SwitchName=s1 Switches=s2\nSwitchName=s2 Switches=s1", "have no nodes|below itself"),
+        ("SwitchName=s1 Nodes=a\nSwitchName=x Switches=s1\nSwitchName=y Switches=s1", "below x and below y"),
         ("SwitchName=s1 Nodes=n[1-", "cannot be read"),
-        ("", "no switch"),
+        ("", "has no switches"),
     ],
 )
 def test_a_topology_that_contradicts_itself_is_refused(text, what):
@@ -118,19 +117,19 @@ def test_a_topology_that_contradicts_itself_is_refused(text, what):
     [
         ("- a", "not a description"),
         ("{", "not YAML"),
-        ("nodez: a", "'nodez' is no key"),
-        ("nodes: {a: 0}", "no number of them"),
+        ("nodez: a", "'nodez' is not a key"),
+        ("nodes: {a: 0}", "nodes: must be an integer"),
         ("nodes: [a]", "neither a list"),
-        ("slots: many", "no number of them"),
-        ("inside: {numa: 3, socket: 4}", "no multiple"),
-        ("network: 5", "none, such as"),
-        ("network: torus:2x2\nswitches: {s: a}", "one of both"),
-        ("network: torus:2x2\nat: {a: [0, 2]}", "outside of the network"),
-        ("at: {a: 0}", "there is no network"),
+        ("slots: many", "slots: must be an integer"),
+        ("inside: {numa: 3, socket: 4}", "not a multiple"),
+        ("network: 5", "not a network"),
+        ("network: torus:2x2\nswitches: {s: a}", "exclude each other"),
+        ("network: torus:2x2\nat: {a: [0, 2]}", "outside the network"),
+        ("at: {a: 0}", "need a network"),
         ("costs: {node: 3}", "latency_us and bandwidth_MBps"),
-        ("costs: {node: {latency_us: 1, bandwidth_MBps: 0}}", "no bandwidth"),
-        ("distances: {node: -1}", "no number from 0 on"),
-        ("switches: {s: [a]}", "not followed by a list"),
+        ("costs: {node: {latency_us: 1, bandwidth_MBps: 0}}", "bandwidth of node"),
+        ("distances: {node: -1}", "must be a number"),
+        ("switches: {s: [a]}", "needs a list"),
     ],
 )
 def test_a_yaml_file_that_cannot_be_meant_is_refused(text, what):
@@ -141,7 +140,7 @@ def test_a_yaml_file_that_cannot_be_meant_is_refused(text, what):
 @pytest.mark.parametrize(
     ("spec", "what"),
     [
-        (MachineSpec(), "how many ranks"),
+        (MachineSpec(), "ranks per node is missing"),
         (MachineSpec(hosts=("a", "a"), slots=(1,)), "named twice"),
         (MachineSpec(hosts=("a",), slots=(1, 2)), "a number for each|slots of 2"),
         (MachineSpec(hosts=("a",), slots=(0,)), "no slots"),
@@ -154,7 +153,7 @@ def test_a_yaml_file_that_cannot_be_meant_is_refused(text, what):
             MachineSpec(
                 hosts=("a", "b"), slots=(1,), network=parse_network("torus:2x2"), positions={"a": 0, "b": 0}
             ),
-            "at one place",
+            "same position",
         ),
     ],
 )

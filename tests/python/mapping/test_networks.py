@@ -82,12 +82,12 @@ def test_adaptive_routing_spreads_over_all_links_of_a_group():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("ring:4", "no kind of network"),
+        ("ring:4", "unknown kind of network"),
         ("torus:4x", "does not describe"),
         ("torus:0x4", "does not describe"),
-        ("torus:4x4:adaptive", "no routing"),
-        ("dragonfly:2x4x5:lucky", "no routing"),
-        ("\ntorus:torus:4x2", "no kind of network"),
+        ("torus:4x4:adaptive", "not a routing"),
+        ("dragonfly:2x4x5:lucky", "not a routing"),
+        ("\ntorus:torus:4x2", "unknown kind of network"),
         ("torus:9999x9999", "can be described|has .* nodes"),
         ("dragonfly:4x4", "three numbers"),
         ("dragonfly+:4", "three numbers"),

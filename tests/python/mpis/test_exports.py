@@ -105,7 +105,7 @@ def test_open_mpis_rules_are_about_all_blocks_together_and_end_where_the_policy_
         "0 3  0 1 0 0 0 0 0  4 3 0 0 0 0 0 400 4 0 0 0 800 0 0 0 0  5 1 0 0 0 0 0 "
         "7 3  0 1 0 0 0 0 0  2 1 0 3 0 65536 0  9 1 0 0 0 0 0"
     ).replace("  ", " ")
-    assert exported.left_out == ("alltoall: own:bruck is mpiric's own",)
+    assert exported.left_out == ("alltoall: own:bruck is an algorithm of mpiric, not of the library",)
 
 
 def test_open_mpi_6_gets_names() -> None:

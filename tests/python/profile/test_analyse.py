@@ -160,7 +160,7 @@ def test_files_are_summed_over_the_ranks_that_share_them():
 def test_ranks_that_died_or_left_nothing_are_named():
     notes = analyse(record(rank(0, 1.0), rank(2, 1.0, state=RankState.RUNNING), world_size=3)).notes
     assert any("1 of 3 ranks left no data: 1" in note for note in notes)
-    assert any(note.endswith("here: 2") for note in notes)
+    assert any(note.endswith("(their records are partial): 2") for note in notes)
 
 
 def test_ranks_that_had_no_file_are_named_with_the_reason():

@@ -82,7 +82,7 @@ def test_of_two_launches_the_newest_counts_and_both_are_noticed(tmp_path):
 
 
 def test_a_directory_without_marks_says_so(tmp_path):
-    with pytest.raises(NotFoundError, match="no rank left its marks"):
+    with pytest.raises(NotFoundError, match="no rank wrote marks"):
         read_marks(tmp_path)
 
 
@@ -117,7 +117,7 @@ def test_another_version_is_refused(tmp_path):
 @pytest.mark.parametrize("module", [1, 2**32 - 1])
 def test_a_result_from_no_file_is_refused(tmp_path, module):
     marks_file(tmp_path, results=(doubles(1.0, module=module),))
-    with pytest.raises(MarksError, match="comes from what is not there"):
+    with pytest.raises(MarksError, match="refers to an unknown module"):
         read_marks(tmp_path)
 
 

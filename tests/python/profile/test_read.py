@@ -191,7 +191,7 @@ def test_a_record_whose_ranks_share_data_is_refused(tmp_path):
         )
     path = tmp_path / "record.mpiric"
     path.write_bytes(raw)
-    with pytest.raises(RecordError, match="share"):
+    with pytest.raises(RecordError, match="overlap"):
         read_record(path)
 
 

@@ -5,7 +5,7 @@ from tests.support.records import cell, file, rank, record
 
 from mpiric import knobs
 from mpiric.profile.analyse import analyse
-from mpiric.profile.run_times import run_times
+from mpiric.profile.efficiency import run_times
 from mpiric.profile.symptoms import symptom_changes, symptoms
 
 NUMBERS = analyse(record(rank(0, 1.0, cell("MPI_Send", 1, 8, 0.1)), rank(1, 1.0))).numbers
@@ -32,8 +32,8 @@ def test_every_symptom_of_a_knob_is_known_in_words():
 
 def test_before_and_after_are_told_in_words():
     change = change_of("minor_faults_per_s", 232e3, 900.0, wall_s=1.0)
-    assert change.noticed == "232,000 page faults a second and rank"
-    assert change.afterwards == "900 page faults a second and rank"
+    assert change.noticed == "232,000 page faults per second and rank"
+    assert change.afterwards == "900 page faults per second and rank"
     assert change.moved
 
 
@@ -46,8 +46,8 @@ def test_a_rate_that_grows_because_the_run_is_shorter_is_compared_by_what_it_com
     after = {"minor_faults_per_s": 1500.0, "wall_s": 1.0}
     (change,) = symptom_changes(["minor_faults_per_s"], before, after)
     assert change.moved
-    assert change.noticed == "1,000 page faults a second and rank (4,000 in all)"
-    assert change.afterwards == "1,500 page faults a second and rank (1,500 in all)"
+    assert change.noticed == "1,000 page faults per second and rank (4,000 in all)"
+    assert change.afterwards == "1,500 page faults per second and rank (1,500 in all)"
 
 
 def test_a_share_that_grows_is_told_with_the_time_that_it_comes_to():
@@ -64,7 +64,7 @@ def test_some_numbers_are_meant_to_grow():
 
 def test_what_a_program_does_under_any_setting_explains_and_never_moves():
     change = change_of("large_allocations_per_s", 20.0, 2.0, wall_s=1.0)
-    assert change.noticed == "20 allocations of 128 KiB or more a second and rank"
+    assert change.noticed == "20 allocations of 128 KiB or more per second and rank"
     assert change.is_cause
     assert not change.moved
 

@@ -20,7 +20,7 @@ from mpiric.model.profile import Message, NodeTopology
 from mpiric.model.record import Region, Timeline
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
-from mpiric.report.comparison_html import comparison_html
+from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import charts_library, in_script, profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
@@ -83,11 +83,11 @@ def test_an_effect_is_said_to_be_one_and_the_summary_begins_with_its_cause():
     ranks = [rank(n, 10.0, cell("MPI_Allreduce", 999, 8 << 20, 7.0), facts=crowded) for n in range(4)]
     profile = analyse(record(*ranks))
     text = summary(profile, width=200)
-    assert "There are more ranks than CPUs for them." in text.strip().splitlines()[1]
+    assert "The CPUs are oversubscribed" in text.strip().splitlines()[1]
     assert text.index("ranks for each CPU they may use") < text.index(
-        "an effect of this: there are more ranks"
+        "an effect of this: the CPUs are oversubscribed"
     )
-    assert "an effect of this: there are more ranks" in html.unescape(profile_html(profile, "1"))
+    assert "an effect of this: the CPUs are oversubscribed" in html.unescape(profile_html(profile, "1"))
     assert ["more-ranks-than-cpus"] in [found["effect_of"] for found in profile_json(profile)["findings"]]
 
 
@@ -100,7 +100,7 @@ def test_a_command_is_not_broken_into_lines():
 def test_hardware_counters_are_in_summary_and_page():
     counters = {"counter.instructions": "4000000000", "counter.cycles": "2000000000"}
     profile = analyse(record(rank(0, 2.0, facts={"host": "n1", **counters})))
-    assert "2.00 instructions a cycle" in summary(profile)
+    assert "2.00 instructions per cycle" in summary(profile)
     assert "instructions per cycle" in profile_html(profile, "1")
     assert "instructions" not in summary(analyse(record(rank(0, 2.0))))
 

@@ -91,7 +91,7 @@ def test_the_number_of_restarts_is_known():
 
 def test_counts_of_another_job_are_an_error():
     given = {**environment("slurm-salloc.env"), "SLURM_TASKS_PER_NODE": "2(x7)"}
-    with pytest.raises(MpiricError, match="7 hosts, the allocation has 3"):
+    with pytest.raises(MpiricError, match="7 hosts, but the allocation has 3"):
         recognised("slurm", given)
 
 

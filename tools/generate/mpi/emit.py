@@ -17,9 +17,9 @@ def volume(expression: str) -> str:
     def scope(word: str) -> str:
         return f"call.{word}()" if word in {"size", "group", "degree", "rank"} else word
 
-    found = re.fullmatch(r"sum\((\w+)(?:\*(\w+))?, (\w+)\)(?:\*(\w+))?", expression)
-    if found:
-        counts, types, span, type_name = found.groups()
+    match = re.fullmatch(r"sum\((\w+)(?:\*(\w+))?, (\w+)\)(?:\*(\w+))?", expression)
+    if match:
+        counts, types, span, type_name = match.groups()
         return f"call.payload_of_each({counts}, {types or type_name}, {scope(span)})"
     *factors, type_name = expression.split("*")
     product = [re.sub(r"\[(\w+)\]", lambda m: f"[{scope(m[1])}]", scope(factor)) for factor in factors]
@@ -55,7 +55,7 @@ def message_statement(notes: dict[str, str]) -> str:
 
 
 def statements(entry: Classified) -> list[str]:
-    """What is noted after the call has succeeded."""
+    """Return the statements that record a successful call."""
     notes, lines = entry.rule.notes, []
     for kind, suffix in (("COMMUNICATOR", ""), ("WINDOW", "_window")):
         if entry.rule.class_name != "local":
@@ -84,7 +84,7 @@ def statements(entry: Classified) -> list[str]:
 
 
 def place_in_file(entry: Classified) -> str:
-    """Where a function of MPI-IO reads or writes: where its caller says, or at one of two pointers."""
+    """Return the position at which a function of MPI-IO reads or writes: explicit, or one of two pointers."""
     if offsets := entry.parameters("OFFSET", "in"):
         return f"{{world::FilePlace::explicit_offset, int64_t({offsets[0]})}}"
     shared = re.search("_(shared|ordered)", entry.function.name)

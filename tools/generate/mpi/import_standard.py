@@ -36,12 +36,12 @@ def c_parameters(prototype: str) -> list[str]:
 
 
 def line(prototype: str, kinds: dict[str, str], since: str) -> str:
-    """One function as one line: version, result, then `declaration: KIND direction` per parameter."""
+    """Return a function as a line: version, result, then `declaration: KIND direction` per parameter."""
     result, name = prototype[: prototype.index("(")].rsplit(" ", 1)
     fields = [since, result.strip()]
     for declaration in c_parameters(prototype):
-        found = PARAMETER.match(declaration)
-        fields.append(f"{declaration}: {kinds.get(found['name'], 'VARARGS in') if found else 'VARARGS in'}")
+        match = PARAMETER.match(declaration)
+        fields.append(f"{declaration}: {kinds.get(match['name'], 'VARARGS in') if match else 'VARARGS in'}")
     return f"{name} = [{', '.join(chr(34) + field + chr(34) for field in fields)}]"
 
 
@@ -50,7 +50,7 @@ def render(headers: dict[str, str]) -> str:
     import pympistandard as standard  # type: ignore[import-not-found,unused-ignore]
 
     standard.use_api_version(1)
-    known = {version: declared(header) for version, header in headers.items()}
+    declared_functions = {version: declared(header) for version, header in headers.items()}
     lines = []
     data = json.loads((files("pympistandard") / "data" / "apis.json").read_text(encoding="utf-8"))
     for key, entry in data.items():
@@ -64,7 +64,7 @@ def render(headers: dict[str, str]) -> str:
         ]
         for form in (str(form) for form in forms if form):
             name = form[: form.index("(")].rsplit(" ", 1)[1]
-            since = next((version for version, names in known.items() if name in names), "")
+            since = next((version for version, names in declared_functions.items() if name in names), "")
             if since:
                 lines.append(line(form, kinds, since))
     return "\n".join(

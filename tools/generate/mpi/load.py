@@ -1,4 +1,4 @@
-"""Reads spec/mpi: the functions of the standard, and what the runtime notes about each."""
+"""Reader of spec/mpi: the functions of the standard, and the data that the runtime records about each."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ _NAME = re.compile(r"(\w+)(\[\d*\])*$")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: its C declaration and what the standard says it is."""
+    """Parameter: its C declaration and its kind in the standard."""
 
     declaration: str
     kind: str
@@ -25,13 +25,13 @@ class Parameter:
     @property
     def name(self) -> str:
         """Name of the parameter, empty for the dots of a variadic function."""
-        found = _NAME.search(self.declaration)
-        return found[1] if found else ""
+        match = _NAME.search(self.declaration)
+        return match[1] if match else ""
 
 
 @dataclass(frozen=True)
 class Function:
-    """One MPI function as the spec has it."""
+    """MPI function according to the specification."""
 
     name: str
     since: str
@@ -41,7 +41,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Rule:
-    """What is noted about the functions whose name `match` fits."""
+    """Recording rule for the functions whose names `match` fits."""
 
     match: str = ".*"
     class_name: str = "manage"
@@ -77,7 +77,7 @@ def _toml(name: str) -> dict[str, object]:
 
 
 def read_functions() -> list[Function]:
-    """Functions of the standard and the removed ones, by name; those that are not wrapped are left out."""
+    """Return the functions of the standard and removed ones by name, except those without a wrapper."""
     left_out = read_ledger().not_wrapped
     functions = []
     for name, fields in sorted({**_toml("functions.toml"), **_toml("removed.toml")}.items()):
@@ -92,7 +92,7 @@ def read_functions() -> list[Function]:
 
 
 def read_rules() -> list[Rule]:
-    """The rules in order, ending in the one for what nothing names."""
+    """Return the rules in order; the last one is the default."""
     rules = []
     for entry in _toml("recording.toml")["rule"]:  # type: ignore[attr-defined]
         notes = {key: value for key, value in entry.items() if key not in {"match", "class", "timing"}}

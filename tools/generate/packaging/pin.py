@@ -1,4 +1,4 @@
-"""Write pins.toml: version and checksums of mpiric's dependencies and of theirs, as PyPI has them now.
+"""Write pins.toml: versions and checksums of mpiric's direct and indirect dependencies on PyPI.
 
 Packaging systems without a solver (EasyBuild) install these. Asks PyPI through pip, so run it by hand when
 a dependency is new or pins have become old; recipes are rendered from what it wrote.
@@ -29,18 +29,18 @@ def wanted_by(python: str, lines: list[str]) -> Iterator[str]:
 
 
 def report(requirements: list[str], python: str, processor: str) -> list[dict]:
-    """What pip would install for one Python and processor, of wheels alone."""
+    """Return the wheels that pip would install for a Python version and processor."""
     platforms = [f"manylinux_2_{minor}_{processor}" for minor in (17, 27, 28)]
-    words = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
-    words += ["--only-binary=:all:", "--target=/nowhere", "--report=-", f"--python-version={python}"]
-    words += [word for platform in platforms for word in ("--platform", platform)]
-    done = subprocess.run([*words, *requirements], check=True, stdout=subprocess.PIPE)
-    found: list[dict] = json.loads(done.stdout)["install"]
-    return found
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+    command += ["--only-binary=:all:", "--target=/nowhere", "--report=-", f"--python-version={python}"]
+    command += [word for platform in platforms for word in ("--platform", platform)]
+    done = subprocess.run([*command, *requirements], check=True, stdout=subprocess.PIPE)
+    distributions: list[dict] = json.loads(done.stdout)["install"]
+    return distributions
 
 
 def in_order(installed: dict[str, dict]) -> Iterator[str]:
-    """Names of distributions, each after those that it needs."""
+    """Sort names of distributions after their dependencies."""
     done: set[str] = set()
 
     def visit(name: str) -> Iterator[str]:
@@ -49,8 +49,10 @@ def in_order(installed: dict[str, dict]) -> Iterator[str]:
         done.add(name)
         for line in installed[name]["metadata"].get("requires_dist", []):
             needed = Requirement(line)
-            wanted = needed.marker is None or needed.marker.evaluate({**default_environment(), "extra": ""})
-            if wanted and canonicalize_name(needed.name) in installed:
+            is_needed = needed.marker is None or needed.marker.evaluate(
+                {**default_environment(), "extra": ""}
+            )
+            if is_needed and canonicalize_name(needed.name) in installed:
                 yield from visit(canonicalize_name(needed.name))
         yield name
 
@@ -60,13 +62,15 @@ def in_order(installed: dict[str, dict]) -> Iterator[str]:
 
 def main() -> None:
     """Pin what the oldest Python gets, for every Python and processor."""
-    wanted = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    dependencies = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     versions: dict[str, dict] = {}
     files: dict[str, dict[str, tuple[str, str]]] = {}
     for platform in PINNED_PLATFORMS:
         python, _, processor = platform.partition("-")
-        needed = {canonicalize_name(Requirement(line).name): line for line in wanted_by(python, wanted)}
-        useless = {canonicalize_name(Requirement(line).name) for line in wanted} - needed.keys()
+        needed = {canonicalize_name(Requirement(line).name): line for line in wanted_by(python, dependencies)}
+        useless = {canonicalize_name(Requirement(line).name) for line in dependencies} - needed.keys()
         fixed = [f"{name}=={versions[name]['metadata']['version']}" for name in versions.keys() - useless]
         for one in report([*needed.values(), *fixed], python, processor):
             name = canonicalize_name(one["metadata"]["name"])

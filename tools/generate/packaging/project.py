@@ -1,4 +1,4 @@
-"""What recipes say of the project, read from pyproject.toml and the package's version."""
+"""Project data in recipes, from pyproject.toml and the package's version."""
 
 import ast
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ PINS = Path(__file__).with_name("pins.toml")
 PINNED_PLATFORMS = tuple(  # Python and processor
     f"3.{minor}-{processor}" for minor in range(10, 14) for processor in ("x86_64", "aarch64")
 )
-_NAMES: Mapping[str, Mapping[str, str]] = {  # of those that a system calls otherwise than by its rule
+_NAMES: Mapping[str, Mapping[str, str]] = {  # exceptions to a system's naming rule
     "clustershell": {"guix": "clustershell"},
 }
 _RULES = {"conda": "{}", "spack": "py-{}", "guix": "python-{}"}
@@ -24,10 +24,10 @@ _RULES = {"conda": "{}", "spack": "py-{}", "guix": "python-{}"}
 
 @dataclass(frozen=True)
 class Dependency:
-    """One line of ``dependencies``."""
+    """Entry of ``dependencies``."""
 
     name: str  # lower case
-    least: str  # version, "" for any
+    least: str  # smallest version; "" if any
     python_below: str = ""  # only with an older Python than that
 
     def called(self, system: str) -> str:
@@ -43,7 +43,7 @@ class Dependency:
 
 @dataclass(frozen=True)
 class Pin:
-    """One distribution in the version that systems without a solver install."""
+    """Distribution in the version for systems without a solver."""
 
     name: str
     version: str
@@ -88,11 +88,13 @@ def read_project(root: Path) -> Project:
 
 
 def read_pins(project: Project) -> tuple[Pin, ...]:
-    """Read pins.toml, each distribution after those that it needs. Raises ValueError where one is missing."""
+    """Read pins.toml, sorted after dependencies. Raises ValueError if a distribution is missing."""
     text = parse_toml(PINS.read_text(encoding="utf-8"))
-    for each in project.dependencies:
-        if each.name not in text or Version(text[each.name]["version"]) < Version(each.least or "0"):
-            raise ValueError(f"{each.name} is not pinned: run python -m tools.generate.packaging.pin")
+    for dependency in project.dependencies:
+        if dependency.name not in text or Version(text[dependency.name]["version"]) < Version(
+            dependency.least or "0"
+        ):
+            raise ValueError(f"{dependency.name} is not pinned: run python -m tools.generate.packaging.pin")
     return tuple(
         Pin(name, pin["version"], {on: tuple(file) for on, file in pin["files"].items()})
         for name, pin in text.items()
@@ -101,7 +103,7 @@ def read_pins(project: Project) -> tuple[Pin, ...]:
 
 def _dependency(line: str) -> Dependency:
     requirement = Requirement(line)
-    versions = [(each.operator, each.version) for each in requirement.specifier]
+    versions = [(entry.operator, entry.version) for entry in requirement.specifier]
     if [operator for operator, _ in versions] not in ([], [">="]) or requirement.extras:
         raise ValueError(f"{line}: recipes know 'name' and 'name>=version' only")
     marker, below = str(requirement.marker or ""), ""

@@ -58,7 +58,7 @@ class Body:
     types: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
-    is_changed: bool = False  # what the library has returned may not be the answer
+    is_changed: bool = False  # the library's return value may need a change
 
 
 def c_type(text: str, side: str) -> str:
@@ -73,9 +73,9 @@ def c_type(text: str, side: str) -> str:
 
 def split(parameter: Parameter) -> tuple[str, str, str]:
     """Type, name and array brackets of a declaration."""
-    found = _PARAMETER.match(parameter.declaration)
-    assert found, parameter.declaration
-    return (found["type"] or "").strip(), found["name"], found["array"]
+    match = _PARAMETER.match(parameter.declaration)
+    assert match, parameter.declaration
+    return (match["type"] or "").strip(), match["name"], match["array"]
 
 
 def declared(parameter: Parameter, side: str) -> str:
@@ -104,7 +104,7 @@ class Writer:
             self.body.after.append(f"keep(rc, request_.value(), {{{arrays}}}, false);")
 
     def pass_on(self, kind: str, argument: str) -> None:
-        """One argument of the library's function."""
+        """Argument of the library's function."""
         self.body.types.append(kind)
         self.body.arguments.append(argument)
 
@@ -139,7 +139,7 @@ class Writer:
             self.pass_on("void*" if array == "[][3]" else plain + "*" * bool(array), name)
 
     def role(self, parameter: Parameter) -> str:
-        """What the integer stands for, "" when its values are everywhere the same."""
+        """Return the role of the integer, "" if its values are equal in all families."""
         kind, _, array = split(parameter)
         if c_type(base(kind), "P") != "int" or array == "[][3]":
             return ""
@@ -224,14 +224,14 @@ class Writer:
 
 
 def counted(function: Function) -> bool:
-    """Whether arrays of integers of this function may hold constants; those of others hold ranks proper."""
+    """Check whether integer arrays of this function may contain constants; others contain ranks only."""
     return function.name.startswith(
         ("MPI_Group_translate", "MPI_Type_create_darray", "MPI_Dist_graph_neighbors")
     ) and not function.name.endswith("_count")
 
 
 def is_conversion(function: Function) -> bool:
-    """Whether it makes a Fortran handle or a number of a handle, or a handle of these."""
+    """Check whether it creates a Fortran handle, the number of a handle, or a handle of these."""
     return function.name.endswith(("_c2f", "_f2c", "_toint", "_fromint")) and "Status" not in function.name
 
 
@@ -262,7 +262,7 @@ def translated(function: Function, roles: Roles) -> str:
 
 
 def role_lines(roles: Roles) -> list[str]:
-    """The roles whose values are looked up in a table, and those that are bits."""
+    """Return the roles that are looked up in a table, and those that are bit masks."""
     by_hand = {"keyval", "error"}
     return [
         *(f"ROLE({role})" for role in roles.values if role not in by_hand),

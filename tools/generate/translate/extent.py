@@ -1,4 +1,4 @@
-"""How many elements an array parameter has, as a C++ expression over the other parameters."""
+"""Number of elements of an array parameter as a C++ expression of the other parameters."""
 
 from tools.generate.mpi.load import Function
 
@@ -9,7 +9,7 @@ _COUNTERS = ("count", "incount", "n", "ndims", "maxdims")
 def extent(function: Function, parameter: str) -> str:
     """The expression; raises ValueError where nothing says it."""
     name = function.name
-    names = [each.name for each in function.parameters]
+    names = [parameter.name for parameter in function.parameters]
     if "eighbor_alltoallw" in name:
         return f"neighbours<{'false' if parameter.startswith('recv') else 'true'}>(comm)"
     if "lltoallw" in name:
@@ -25,11 +25,11 @@ def extent(function: Function, parameter: str) -> str:
 
 
 def is_kept(function: Function) -> bool:
-    """Whether the library may read the arrays after the call has returned."""
+    """Check whether the library may read the arrays after the call has returned."""
     name = function.name
     return (name.startswith("MPI_I") and "lltoallw" in name) or name.removesuffix("_c").endswith("w_init")
 
 
 def is_ignored_in_place(function: Function, parameter: str) -> bool:
-    """Whether an array of types is not looked at when the send buffer is MPI_IN_PLACE."""
+    """Check whether an array of types is ignored if the send buffer is MPI_IN_PLACE."""
     return parameter == "sendtypes" and "eighbor" not in function.name

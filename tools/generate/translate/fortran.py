@@ -10,11 +10,11 @@ from .extent import extent, is_ignored_in_place
 from .load import CLASSES, read_exceptions
 
 _ROOM = {"MPI_Error_string": "MAX_ERROR_STRING"}
-_LEADING_BLANKS = ("MPI_Info_",)  # of keys and values these mean nothing either
+_LEADING_BLANKS = ("MPI_Info_",)  # leading blanks of keys and values are ignored, too
 
 
 def has_binding(function: Function) -> bool:
-    """Whether Fortran has the function, in a form of its own for each name."""
+    """Check whether Fortran has the function, in a form for each name."""
     name = function.name
     is_of_c = name.startswith(("MPI_T_", "MPI_Abi_")) or is_conversion(function) or name.endswith("_c")
     return not is_of_c and not (
@@ -23,7 +23,7 @@ def has_binding(function: Function) -> bool:
 
 
 class Writer:
-    """One function: parameters of Fortran, arguments for C."""
+    """Function: parameters of Fortran, arguments for C."""
 
     def __init__(self, function: Function, rooms: dict[str, str]) -> None:
         self.function = function
@@ -37,7 +37,7 @@ class Writer:
             self.add(parameter)
 
     def take(self, declaration: str, argument: str) -> None:
-        """One parameter and what C gets for it."""
+        """Parameter, with the corresponding C argument."""
         self.parameters.append(declaration)
         self.arguments.append(argument)
 
@@ -145,7 +145,7 @@ def binding(function: Function, rooms: dict[str, str]) -> str:
 
 
 def is_generated(function: Function) -> bool:
-    """Whether its binding for Fortran is written by the generator."""
+    """Check whether the generator writes its Fortran binding."""
     return has_binding(function) and function.name not in read_exceptions().fortran
 
 

@@ -25,32 +25,34 @@ _FORTRAN = re.compile(r"^\s*parameter\s*\(MPI_(\w+)=(\d+)\)", re.MULTILINE | re.
 
 def handles(header: str) -> dict[str, dict[str, str]]:
     """Class → name → value of the predefined handles, as TOML."""
-    found: dict[str, dict[str, str]] = {name: {} for name in CLASSES.values()}
+    constants: dict[str, dict[str, str]] = {name: {} for name in CLASSES.values()}
     for pattern, quote in ((_NUMBER, ""), (_OBJECT, '"')):
         for name, kind, value in pattern.findall(header):
             if kind in CLASSES:
-                found[CLASSES[kind]][name] = f"{quote}{value}{quote}"
+                constants[CLASSES[kind]][name] = f"{quote}{value}{quote}"
     for name, other in _ALIAS.findall(header):
-        for entries in found.values():
+        for entries in constants.values():
             if other in entries:
                 entries.setdefault(name, entries[other])
-    return found
+    return constants
 
 
-def full_name(constant: str, words: set[str]) -> str:
+def full_name(constant: str, identifiers: set[str]) -> str:
     """The name in a header of a constant of a role; extensions of one family have theirs in full."""
     if constant.startswith(("MPIX_", "OMPI_")):
         return constant
-    return f"MPIX_{constant}" if f"MPIX_{constant}" in words else f"MPI_{constant}"
+    return f"MPIX_{constant}" if f"MPIX_{constant}" in identifiers else f"MPI_{constant}"
 
 
 def integers(header: Path, names: list[str]) -> dict[str, int]:
     """The values of those constants that the header has, asked of the compiler."""
     compiler = ["gcc", f"-I{header.parent}"]
     text = subprocess.run([*compiler, "-E", "-dD", header], check=True, capture_output=True, text=True).stdout
-    words = set(re.findall(r"\b(?:MPIX?|OMPI)_\w+", text))
-    known = {name: full_name(name, words) for name in names if full_name(name, words) in words}
-    lines = "".join(f'printf("{name} %lld\\n", (long long){full});' for name, full in known.items())
+    identifiers = set(re.findall(r"\b(?:MPIX?|OMPI)_\w+", text))
+    full_names = {
+        name: full_name(name, identifiers) for name in names if full_name(name, identifiers) in identifiers
+    }
+    lines = "".join(f'printf("{name} %lld\\n", (long long){full});' for name, full in full_names.items())
     program = f'#include "{header}"\n#include <stdio.h>\nint main(void) {{ {lines} return 0; }}\n'
     with tempfile.TemporaryDirectory() as directory:
         source, binary = Path(directory) / "ask.c", Path(directory) / "ask"

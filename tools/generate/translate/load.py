@@ -33,7 +33,7 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Roles:
-    """What integers of the interface stand for."""
+    """Roles of integers of the interface."""
 
     values: dict[str, list[str]]  # role → names of its constants
     bits: dict[str, list[str]]  # the same where they are bits
@@ -69,7 +69,7 @@ def read_roles() -> Roles:
 
 
 def read_family(name: str) -> Family:
-    """One family."""
+    """ABI family."""
     data = tomllib.loads((ABI / f"{name}.toml").read_text(encoding="utf-8"))
     return Family(
         name,
@@ -81,17 +81,17 @@ def read_family(name: str) -> Family:
 
 
 def read_repairs() -> list[Family]:
-    """What libraries of the standard ABI wrongly have for some of its constants, a file a library."""
+    """Read constants that libraries of the standard ABI define wrongly, one file per library."""
     return [read_family(f"repairs/{path.stem}") for path in sorted((ABI / "repairs").glob("*.toml"))]
 
 
 @dataclass(frozen=True)
 class Exceptions:
-    """Functions that are translated by hand (by file), and those that are refused, each with its reason."""
+    """Functions translated by hand (by file), and refused functions with the reason."""
 
     handwritten: dict[str, dict[str, str]]
     refused: dict[str, str]
-    own: frozenset[str]  # of the handwritten ones, those that need no function of the library
+    own: frozenset[str]  # handwritten functions that call no function of the library
     fortran: frozenset[str]  # functions whose binding for Fortran is written by hand
 
     @property

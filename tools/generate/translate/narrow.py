@@ -50,7 +50,7 @@ def plain_name(function: Function) -> str:
 
 
 def is_by_hand(function: Function) -> bool:
-    """Whether its narrow form is written by hand."""
+    """Check whether its narrow form is written by hand."""
     return function.name in _BY_HAND
 
 
@@ -64,12 +64,14 @@ def narrowed(function: Function, plain: Function) -> str | None:
         follows = pairs[place + 1][0] if place + 1 < len(pairs) else None
         if not writer.argument(wide, narrow, follows):
             return None
-    parameters = ", ".join(declared(each, "P") for each in function.parameters)
+    parameters = ", ".join(declared(parameter, "P") for parameter in function.parameters)
     otherwise = (
         f'refuse(F_{function.name}, "a count does not fit into an int, and the library has no large ones")'
     )
     if function.name in _MADE_OF_OTHERS:
-        otherwise = f"l_{function.name}({', '.join(split(each)[1] for each in function.parameters)})"
+        otherwise = (
+            f"l_{function.name}({', '.join(split(parameter)[1] for parameter in function.parameters)})"
+        )
     lines = [
         *writer.before,
         *([f"if ({negated(writer.fits)}) return {otherwise};"] if writer.fits else []),
@@ -111,7 +113,7 @@ class _Writer:
             self.arguments.append(f"{self.reduced}.op()")
         elif own == other:
             self.arguments.append(name)
-        elif other in (*_WIDE, *(f"{each}*" for each in _WIDE), *(f"const {each}" for each in _WIDE)):
+        elif other in (*_WIDE, *(f"{wide}*" for wide in _WIDE), *(f"const {wide}" for wide in _WIDE)):
             self.arguments.append(
                 f"reinterpret_cast<{other}*>({name})"
                 if array
@@ -128,7 +130,7 @@ class _Writer:
             self.before.append(made if outlives else f"const {made}")
             self.fits.append(f"{name}_.fits()")
             self.arguments.append(f"{name}_.pointer()")
-        elif own in [f"{each}*" for each in _WIDE] and other == "int*":
+        elif own in [f"{wide}*" for wide in _WIDE] and other == "int*":
             self.before.append(f"int {name}_ = {name} ? int(*{name}) : 0;")
             self.after.append(f"if ({name} && rc == 0) *{name} = {name}_;")
             if wide.direction == "inout":
@@ -142,8 +144,8 @@ class _Writer:
         """A count; of data that is only moved, one of a larger type where it does not fit."""
         moves = wide.kind.startswith("POLYXFER")
         operation = next((split(p)[1] for p in self.function.parameters if p.kind == "OPERATION"), "")
-        # What is accumulated in a window may be of a derived type; other reductions get an operation of ours.
-        reduces = operation and not any(each.kind == "WINDOW" for each in self.function.parameters)
+        # Reductions in a window may have a derived type; other reductions get an operation of the runtime.
+        reduces = operation and not any(parameter.kind == "WINDOW" for parameter in self.function.parameters)
         if moves and follows is not None and follows.kind == "DATATYPE" and not split(follows)[2]:
             self.typed = f"{name}_"
             self.reduced = f"{name}_" if reduces else ""
@@ -155,12 +157,12 @@ class _Writer:
             self.arguments.append(f"int({name})")
 
     def is_kept(self) -> bool:
-        """Whether the library may read arrays after the call."""
+        """Check whether the library may read arrays after the call."""
         name = self.function.name
         return name.startswith("MPI_I") or "_init" in name
 
     def keep(self, plain: Function) -> list[str]:
-        """Lines that keep such arrays, beside those that the plain function keeps."""
+        """Return lines that keep such arrays, in addition to those of the plain function."""
         if not self.kept:
             return []
         arrays = ", ".join(f"{array}.release()" for array in self.kept)
@@ -168,9 +170,9 @@ class _Writer:
         return [f"keep(rc, {request}, {{{arrays}}}, {str(is_kept(plain)).lower()});"]
 
     def extent(self, name: str) -> str:
-        """How many elements of an array are read, as C++."""
+        """Return the number of elements that are read from an array, as C++."""
         function = self.function
-        names = [each.name for each in function.parameters]
+        names = [parameter.name for parameter in function.parameters]
         stem = function.name.removesuffix("_c").removesuffix("_init")
         is_sending = name.startswith(("send", "sdispl")) or (name == "displs" and "catter" in stem)
         if "eighbor" in stem:
@@ -181,7 +183,7 @@ class _Writer:
                 return f"gives_arrays(comm, root) ? {ranks} : 0"
             is_ignored = is_sending and "lltoall" in stem
             return f"sendbuf == program::in_place ? 0 : {ranks}" if is_ignored else ranks
-        return next(each for each in ("ndims", "count") if each in names)
+        return next(name for name in ("ndims", "count") if name in names)
 
 
 def render(functions: list[Function]) -> tuple[str, str]:

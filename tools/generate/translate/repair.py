@@ -16,8 +16,8 @@ def render(functions: list[Function], roles: Roles, standard: Family, wrong: Fam
         role: [(standard.integers[name], wrong.integers[name]) for name in names if name in wrong.integers]
         for role, names in roles.values.items()
     }
-    known = {name for names in roles.values.values() for name in names}
-    if unknown := wrong.integers.keys() - known | wrong.handles.keys() - {_HANDLES}:
+    role_names = {name for names in roles.values.values() for name in names}
+    if unknown := wrong.integers.keys() - role_names | wrong.handles.keys() - {_HANDLES}:
         raise ValueError(f"{wrong.name}: {', '.join(sorted(unknown))} cannot be repaired")
     predefined = standard.handles[_HANDLES]
     handles = wrong.handles.get(_HANDLES, {})
@@ -33,7 +33,7 @@ def render(functions: list[Function], roles: Roles, standard: Family, wrong: Fam
 
 
 def _function(function: Function, roles: Roles, changed: set[str]) -> list[str]:
-    """A function with such a parameter, and its entrance; nothing for others and for those that create."""
+    """Return a function with such a parameter, and its entry; nothing for others and for constructors."""
     if is_conversion(function) or any("FUNCTION" in p.kind or not p.name for p in function.parameters):
         return []
     before, arguments, after = [], [], []

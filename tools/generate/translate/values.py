@@ -1,4 +1,4 @@
-"""Writes the values of the ABI families as C++: those of a role, and predefined handles, in one order."""
+"""Values of the ABI families as C++: values of a role and predefined handles, in one order."""
 
 from .emit import MARK
 from .load import FAMILIES, Family, Roles
@@ -7,7 +7,7 @@ _ABSENT = "absent"
 
 
 def integers(family: Family, roles: Roles) -> str:
-    """Arrays of the values of a role; what the family lacks is marked."""
+    """Return arrays of the values of a role; values that a family lacks are marked."""
     lines = [MARK, "// clang-format off", "#pragma once", "", '#include "absent.hpp"', ""]
     lines.append(f"namespace mpiric::translate::{family.name} {{")
     for role, names in {**roles.values, **roles.bits}.items():
@@ -34,7 +34,7 @@ def predefined_names(families: list[Family]) -> list[tuple[str, str]]:
 
 
 def predefined(families: list[Family]) -> str:
-    """A line for each predefined handle: class, name, and what it is in each family."""
+    """Return a line per predefined handle: class, name, and its value in each family."""
     lines = [MARK, "// clang-format off", f"// class, name, {', '.join(FAMILIES)}"]
     for kind, name in predefined_names(families):
         values = []

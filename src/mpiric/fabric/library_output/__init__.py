@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from functools import reduce
 
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 from mpiric.model.registry import modules_of
 
 
@@ -30,9 +30,13 @@ def _joined(first: TransportReport, second: TransportReport) -> TransportReport:
     return TransportReport(layer, _paths(first.paths, second.paths), why, first.provider or second.provider)
 
 
-def _paths(first: Mapping[PairClass, Path], second: Mapping[PairClass, Path]) -> dict[PairClass, Path]:
+def _paths(
+    first: Mapping[PairClass, TransportPath], second: Mapping[PairClass, TransportPath]
+) -> dict[PairClass, TransportPath]:
     joined = dict(first)
     for pair_class, path in second.items():
-        previous = joined.get(pair_class, Path())
-        joined[pair_class] = Path(previous.transport or path.transport, previous.devices or path.devices)
+        previous = joined.get(pair_class, TransportPath())
+        joined[pair_class] = TransportPath(
+            previous.transport or path.transport, previous.devices or path.devices
+        )
     return joined

@@ -2,7 +2,7 @@
 
 import re
 
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
 ASK = {"FI_LOG_LEVEL": "info"}
 
@@ -24,4 +24,4 @@ def recognise(text: str) -> TransportReport:
     refused = {name: reason for name, reason in _REFUSED.findall(text) if name not in ("ofi_mrail", "lnx")}
     why = [f"libfabric's provider {name} is rejected: {reason.lower()}" for name, reason in refused.items()]
     why += dict.fromkeys(_UNFIT.findall(text))
-    return TransportReport("libfabric", {PairClass.OTHER_NODE: Path(provider)}, tuple(why), provider)
+    return TransportReport("libfabric", {PairClass.OTHER_NODE: TransportPath(provider)}, tuple(why), provider)

@@ -8,7 +8,7 @@ ones print a table per operation for ``UCX_PROTO_INFO``: message sizes, protocol
 import re
 from collections.abc import Sequence
 
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
 ASK = {"UCX_LOG_LEVEL": "info", "UCX_PROTO_INFO": "y"}
 
@@ -31,7 +31,7 @@ _CLASSES = {
 
 def recognise(text: str) -> TransportReport:
     """Report the lanes of the first connection of each kind, and between nodes the protocols by size."""
-    paths: dict[PairClass, Path] = {}
+    paths: dict[PairClass, TransportPath] = {}
     for kind, lanes in _LANES.findall(text):
         pairs = [lane.split("/", 1) for lane in lanes.split() if "/" in lane]
         _add(paths, kind, pairs)
@@ -45,16 +45,16 @@ def recognise(text: str) -> TransportReport:
     why: tuple[str, ...] = (f"UCX is configured by {' '.join(settings)}",) if settings else ()
     if between := tables.get("inter-node"):
         why += (f"UCX's protocols between nodes: {'; '.join(map(' '.join, between))}",)
-    if len(paths.get(PairClass.OTHER_NODE, Path()).devices) > 1:
+    if len(paths.get(PairClass.OTHER_NODE, TransportPath()).devices) > 1:
         why += ("UCX spreads large messages over all devices it may use, and sends small ones on the first",)
     return TransportReport(f"UCX {version[1]}" if version else "UCX", paths, why)
 
 
-def _add(paths: dict[PairClass, Path], kind: str, lanes: Sequence[Sequence[str]]) -> None:
+def _add(paths: dict[PairClass, TransportPath], kind: str, lanes: Sequence[Sequence[str]]) -> None:
     transports = dict.fromkeys(transport for transport, _ in lanes)
     devices = tuple(dict.fromkeys(device for _, device in lanes if device != "memory"))
     for pair_class in _CLASSES[kind] if lanes else ():
-        paths.setdefault(pair_class, Path(", ".join(transports), devices))
+        paths.setdefault(pair_class, TransportPath(", ".join(transports), devices))
 
 
 def _tables(text: str) -> dict[str, list[tuple[str, str, str]]]:

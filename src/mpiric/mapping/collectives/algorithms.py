@@ -1,9 +1,9 @@
-"""What algorithms of collectives send, by the names that libraries give them.
+"""Messages that the algorithms of collective calls send, by the names that MPI libraries use.
 
 `bytes` is what a record counts for one rank and call (spec/mpi/recording.toml): the vector of a broadcast or
 a reduction, a rank's own contribution to a gather, all that it sends in an all-to-all. Roots are not
-recorded: rank 0 of the communicator stands for them. Of parts sent one after the other (pipelines, segments)
-the whole is counted; a radix above two counts as two.
+recorded: rank 0 of the communicator is assumed. Parts sent one after the other (pipelines, segments) are
+added up; a radix above two counts as two.
 
 Sources: Thakur, Rabenseifner, Gropp 2005; Bruck et al. 1997; Chen et al. 2005 (neighbour exchange).
 """
@@ -45,7 +45,7 @@ def _halving_and_doubling(ranks: int, size: float) -> CallTraffic:
 
 
 def _halving(ranks: int, size: float) -> CallTraffic:
-    """The farthest exchange first, with half of the vector."""
+    """Exchange half of the vector with the farthest rank first."""
     steps = _steps(ranks)
     return exchanges(ranks, [size / 2 ** (steps - step) for step in range(steps)], size)
 
@@ -145,7 +145,7 @@ def _gather_bruck(ranks: int, size: float) -> CallTraffic:
 
 
 def _all_bruck(ranks: int, size: float) -> CallTraffic:
-    """Step k sends the blocks whose number has bit k."""
+    """Step k: send the blocks whose number has bit k set."""
     numbers = np.arange(ranks)
     counts = [int((numbers >> step & 1).sum()) for step in _distances(ranks)]
     return joined(
@@ -162,7 +162,7 @@ def _dissemination(ranks: int, size: float) -> CallTraffic:
 
 
 def _neighbours(ranks: int, size: float) -> CallTraffic:
-    """First own parts with one neighbour, then two parts in turn with both."""
+    """Exchange own parts with one neighbour, then two parts in turn with both."""
     numbers = np.arange(ranks)
     right = numbers % 2 == 0
     first = np.where(right, numbers + 1, numbers - 1) % ranks
@@ -173,17 +173,13 @@ def _neighbours(ranks: int, size: float) -> CallTraffic:
 
 
 def _to_all(ranks: int, size: float) -> CallTraffic:
-    """An all-to-all in which each block goes straight to its rank."""
+    """All-to-all in which each block is sent directly to its rank."""
     return all_pairs(ranks, size / ranks)
 
 
 def _spread(ranks: int, size: float) -> CallTraffic:
-    """One block of every rank to every other: gathers without forwarding."""
+    """Send one block of every rank to every other rank: a gather without forwarding."""
     return all_pairs(ranks, size)
-
-
-def _forward(ranks: int, size: float) -> CallTraffic:
-    return _chain_down(ranks, size)
 
 
 _ALLREDUCE: dict[str, Algorithm] = {
@@ -231,7 +227,7 @@ _REDUCE_SCATTER: dict[str, Algorithm] = {
 }  # fmt: skip
 _LINEAR_GATHER = ("linear", "basic_linear", "linear_sync", "linear_nb")
 _SCAN: dict[str, Algorithm] = {
-    "linear": _forward,
+    "linear": _chain_down,
     "recursive_doubling": _doubling,
     "partial_results": _doubling,
 }

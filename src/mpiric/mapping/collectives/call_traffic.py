@@ -1,4 +1,4 @@
-"""CallTraffic: what one collective call sends between ranks, and the blocks it is built of."""
+"""Traffic of one collective call between ranks, and the building blocks of the algorithms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from mpiric.model.rank_graph import Numbers, Weights
 
 @dataclass(frozen=True)
 class CallTraffic:
-    """Messages of one call; a pair may stand in it several times. Ranks are those of the communicator."""
+    """Messages of one call between ranks of the communicator; a pair may occur several times."""
 
     sources: Numbers
     targets: Numbers
-    bytes: Weights  # of each message
+    bytes: Weights  # one size per message
 
 
 def messages(sources: Numbers, targets: Numbers, bytes_: float | Weights) -> CallTraffic:
-    """Messages of equal size, or of a size each."""
+    """Return messages of one size, or of one size each."""
     return CallTraffic(
         sources, targets, np.broadcast_to(np.float64(bytes_), sources.shape).astype(np.float64)
     )
 
 
 def joined(parts: Sequence[CallTraffic]) -> CallTraffic:
-    """All messages of several steps."""
+    """Return the messages of several steps together."""
     none = np.zeros(0, dtype=np.int64)
     return CallTraffic(
         np.concatenate([none, *(part.sources for part in parts)]),
@@ -35,20 +35,25 @@ def joined(parts: Sequence[CallTraffic]) -> CallTraffic:
 
 
 def power_of_two(ranks: int) -> int:
-    """The largest power of two that is not above ``ranks``."""
+    """Return the largest power of two that is not above ``ranks``."""
     return 1 << (ranks.bit_length() - 1)
 
 
-def exchanges(ranks: int, bytes_of_steps: Sequence[float], folded_bytes: float) -> CallTraffic:
-    """Pairwise exchanges of ranks 1, 2, 4, … apart, a size for each step.
+def is_power_of_two(ranks: int) -> bool:
+    """Check whether ``ranks`` is a power of two."""
+    return power_of_two(ranks) == ranks
 
-    Where the ranks are no power of two, the first even ones hand over to their right neighbours and get the
-    result from them (Thakur, Rabenseifner, Gropp 2005).
+
+def exchanges(ranks: int, bytes_of_steps: Sequence[float], folded_bytes: float) -> CallTraffic:
+    """Return pairwise exchanges of ranks 1, 2, 4, … apart, with one size per step.
+
+    If the number of ranks is not a power of two, the first even ranks hand over to their right neighbours
+    and receive the result from them (Thakur, Rabenseifner, Gropp 2005).
     """
-    rest = ranks - power_of_two(ranks)
-    even = np.arange(rest) * 2
-    taking_part = np.concatenate((even + 1, np.arange(2 * rest, ranks)))
-    parts = [messages(even, even + 1, folded_bytes), messages(even + 1, even, folded_bytes)] if rest else []
+    extra = ranks - power_of_two(ranks)
+    even = np.arange(extra) * 2
+    taking_part = np.concatenate((even + 1, np.arange(2 * extra, ranks)))
+    parts = [messages(even, even + 1, folded_bytes), messages(even + 1, even, folded_bytes)] if extra else []
     numbers = np.arange(len(taking_part))
     for step, size in enumerate(bytes_of_steps):
         parts.append(messages(taking_part, taking_part[numbers ^ (1 << step)], size))
@@ -56,37 +61,37 @@ def exchanges(ranks: int, bytes_of_steps: Sequence[float], folded_bytes: float) 
 
 
 def to_parents(ranks: int, parents: Numbers, bytes_: float | Weights) -> CallTraffic:
-    """Each rank but the first sends to its parent in a tree."""
+    """Return messages of each rank but the first to its parent in a tree."""
     return messages(np.arange(1, ranks), parents[1:], bytes_)
 
 
 def to_children(ranks: int, parents: Numbers, bytes_: float | Weights) -> CallTraffic:
-    """Each rank but the first gets from its parent in a tree."""
+    """Return messages to each rank but the first from its parent in a tree."""
     return messages(parents[1:], np.arange(1, ranks), bytes_)
 
 
 def binomial_parents(ranks: int) -> Numbers:
-    """The parent of each rank in a binomial tree: its number without the lowest bit."""
+    """Return the parent of each rank in a binomial tree: the rank without its lowest bit."""
     numbers = np.arange(ranks)
     parents: Numbers = numbers & (numbers - 1)
     return parents
 
 
 def binomial_subtrees(ranks: int) -> Weights:
-    """Ranks in the binomial subtree of each rank but the first, itself included."""
+    """Return the size of the binomial subtree of each rank but the first, itself included."""
     numbers = np.arange(1, ranks)
     sizes: Weights = np.minimum(numbers & -numbers, ranks - numbers).astype(np.float64)
     return sizes
 
 
 def along_ring(ranks: int, bytes_: float) -> CallTraffic:
-    """Each rank to the next, the last to the first."""
+    """Return messages of each rank to the next one, and of the last to the first."""
     numbers = np.arange(ranks)
     return messages(numbers, (numbers + 1) % ranks, bytes_)
 
 
 def all_pairs(ranks: int, bytes_: float | Weights) -> CallTraffic:
-    """Each rank to every other; a size, or one for each sender."""
+    """Return messages of each rank to every other one; one size, or one size per sender."""
     sources = np.repeat(np.arange(ranks), ranks - 1)
     targets = (sources + 1 + np.tile(np.arange(ranks - 1), ranks)) % ranks
     return messages(sources, targets, np.broadcast_to(np.asarray(bytes_, dtype=np.float64), ranks)[sources])

@@ -1,26 +1,22 @@
-"""Which algorithm a library takes for a collective call by the thresholds of its own source.
+"""Algorithm that an MPI library chooses for a collective call, by the thresholds in its source.
 
 MPICH: src/mpi/coll and the variables MPIR_CVAR_*_MSG_SIZE; Open MPI: coll_tuned_decision_fixed.c, with the
-thresholds of commutative operations. Intel MPI and MPICH's other relatives are taken to choose as MPICH does.
+thresholds of commutative operations. Intel MPI and other derivatives are assumed to choose as MPICH does.
 """
 
 from collections.abc import Callable
 
-from mpiric.mapping.collectives.call_traffic import power_of_two
+from mpiric.mapping.collectives.call_traffic import is_power_of_two
 
-WITHIN_NODES = "within_nodes"  # on each node first, then between nodes: follows the order by itself
+WITHIN_NODES = "within_nodes"  # first on each node, then between nodes; adapts to the rank order
 
 _KIB = 1024
 
 
 def library_choice(family: str, collective: str, ranks: int, size: float) -> str:
-    """The name of the algorithm for a call in which a rank has ``size`` bytes (as recorded)."""
+    """Return the algorithm of a call in which a rank has ``size`` bytes (as recorded)."""
     rules = _OPENMPI if family == "openmpi" else _MPICH
     return rules[collective](ranks, size)
-
-
-def _is_power(ranks: int) -> bool:
-    return power_of_two(ranks) == ranks
 
 
 def _mpich_bcast(ranks: int, size: float) -> str:
@@ -30,10 +26,10 @@ def _mpich_bcast(ranks: int, size: float) -> str:
 
 
 def _mpich_allgather(ranks: int, size: float) -> str:
-    whole = size * ranks
-    if whole < 80 * _KIB and not _is_power(ranks):
+    total = size * ranks
+    if total < 80 * _KIB and not is_power_of_two(ranks):
         return "brucks"
-    return "recursive_doubling" if whole < 512 * _KIB and _is_power(ranks) else "ring"
+    return "recursive_doubling" if total < 512 * _KIB and is_power_of_two(ranks) else "ring"
 
 
 def _mpich_alltoall(ranks: int, size: float) -> str:
@@ -48,7 +44,7 @@ def _openmpi_bcast(ranks: int, size: float) -> str:
 
 def _openmpi_allgather(ranks: int, size: float) -> str:
     if size * ranks < 50000:
-        return "recursive_doubling" if _is_power(ranks) else "bruck"
+        return "recursive_doubling" if is_power_of_two(ranks) else "bruck"
     return "ring" if ranks % 2 else "neighbor"
 
 
@@ -85,7 +81,7 @@ _MPICH: dict[str, Rule] = {
 }
 _OPENMPI: dict[str, Rule] = {
     "allreduce": lambda _, size: "recursive_doubling" if size < 10000 else "ring",
-    "barrier": lambda ranks, _: "recursive_doubling" if _is_power(ranks) else "bruck",
+    "barrier": lambda ranks, _: "recursive_doubling" if is_power_of_two(ranks) else "bruck",
     "reduce": lambda _, size: "binomial" if size < 32 * _KIB else "pipeline",
     "bcast": _openmpi_bcast,
     "allgather": _openmpi_allgather,

@@ -1,4 +1,4 @@
-"""The collective calls of a record as traffic between ranks of the world."""
+"""Traffic between the ranks of the world that the collective calls of a record cause."""
 
 import re
 from collections import defaultdict
@@ -16,7 +16,7 @@ from mpiric.model.recorded_run import CollectiveModel
 
 _NAME = re.compile(r"P?MPI_I?(?P<collective>[A-Za-z_]+?)(_init)?(_c)?")
 _BY_SENDER = ("alltoallv", "alltoallw")  # ranks send different amounts: one model for all sizes together
-_MOST_PAIRS = 2**22  # of one call
+_MOST_PAIRS = 2**22  # largest number of pairs of one call
 _FOLLOW_THE_ORDER = re.compile(
     rf"smp|shared_memory|ipc_read|(node|shm)_.+|hierarchical|multilevel|{WITHIN_NODES}"
 )
@@ -26,7 +26,7 @@ _EVERY_ORDER = "costs the same in every order"
 
 @dataclass(frozen=True)
 class CollectiveTraffic:
-    """Traffic of all collective calls; a pair may stand in it several times."""
+    """Traffic of all collective calls; a pair may occur several times."""
 
     sources: Numbers
     targets: Numbers
@@ -37,13 +37,13 @@ class CollectiveTraffic:
 
 @dataclass(frozen=True)
 class _Calls:
-    """Calls of one collective on one communicator, of one size where all ranks have the same."""
+    """Calls of one collective on one communicator, of one size if all ranks have the same size."""
 
     collective: str
     members: Numbers  # world rank of each rank of the communicator
     is_world: bool
     calls: int
-    bytes: Weights  # that each member has in one call, on average
+    bytes: Weights  # average size per member and call
 
     @property
     def size(self) -> int:
@@ -77,28 +77,29 @@ def collective_traffic(record: Record) -> CollectiveTraffic:
 
 
 def _calls(record: Record) -> Iterator[_Calls]:
-    """The collective calls by communicator, collective and size."""
+    """Yield the collective calls by communicator, collective and size."""
     members: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     rows: dict[tuple[int, int], CommunicatorRow] = {}
     tables: dict[tuple[tuple[int, int], str, int], dict[int, list[int]]] = defaultdict(dict)
     for rank in record.ranks:
-        for row in rank.communicators:
-            if _is_usable(row):
-                rows[row.members, row.ordinal] = row
-                members[row.members, row.ordinal][row.rank] = rank.rank
+        for known_row in filter(_is_usable, rank.communicators):
+            rows[known_row.members, known_row.ordinal] = known_row
+            members[known_row.members, known_row.ordinal][known_row.rank] = rank.rank
         for cell in rank.cells:
             collective = _collective(cell.function)
-            row_or_none = None if cell.communicator is None else rank.communicators[cell.communicator]
-            if not collective or row_or_none is None or not _is_usable(row_or_none):
+            if collective not in ALGORITHMS and not collective.startswith("neighbor_"):
                 continue
-            key = (row_or_none.members, row_or_none.ordinal)
+            row = None if cell.communicator is None else rank.communicators[cell.communicator]
+            if row is None or not _is_usable(row):
+                continue
+            key = (row.members, row.ordinal)
             size_bin = 0 if collective in _BY_SENDER else cell.size_bin
-            sums = tables[key, collective, size_bin].setdefault(row_or_none.rank, [0, 0])
+            sums = tables[key, collective, size_bin].setdefault(row.rank, [0, 0])
             sums[0] += cell.calls
             sums[1] += cell.bytes
     for (key, collective, _), by_rank in sorted(tables.items(), key=lambda item: item[0]):
         if len(members[key]) < rows[key].size:
-            continue  # a rank of the communicator has no room for its row
+            continue  # the record of a rank lacks the row of the communicator
         calls = max(sums[0] for sums in by_rank.values())
         bytes_ = np.zeros(rows[key].size)
         for number, (_, total) in by_rank.items():
@@ -112,27 +113,26 @@ def _is_usable(row: CommunicatorRow) -> bool:
 
 
 def _collective(function: str) -> str:
-    found = _NAME.fullmatch(function)
-    name = found["collective"].lower() if found else ""
-    return name if name in ALGORITHMS or name.startswith("neighbor_") else ""
+    match = _NAME.fullmatch(function)
+    return match["collective"].lower() if match else ""
 
 
 def _algorithm(calls: _Calls, facts: Mapping[str, str]) -> tuple[str, str]:
-    """Name and source; no name for what no order changes, or what a record does not tell."""
+    """Return name and source of the algorithm; no name if it is unknown or no order changes its cost."""
     if calls.collective.startswith("neighbor_"):
-        return "", "the record does not say who the neighbours are"
-    known = ALGORITHMS[calls.collective]
-    said = _SCHEDULED.sub("", facts.get(f"library.{calls.collective}", ""))
+        return "", "the record has no neighbours"
+    algorithms = ALGORITHMS[calls.collective]
+    reported = _SCHEDULED.sub("", facts.get(f"library.{calls.collective}", ""))
     family = "openmpi" if "open mpi" in facts.get("mpi.version", "").lower() else facts.get("mpi.family", "")
     typical = float(calls.bytes.max(initial=0))
     name = (
-        said
-        if said in known or _FOLLOW_THE_ORDER.fullmatch(said)
+        reported
+        if reported in algorithms or _FOLLOW_THE_ORDER.fullmatch(reported)
         else library_choice(family, calls.collective, calls.size, typical)
     )
-    source = "the library says so" if name == said else "by the library's thresholds"
+    source = "reported by the library" if name == reported else "thresholds of the library"
     if _FOLLOW_THE_ORDER.fullmatch(name):
-        return ("", f"goes node by node: {_EVERY_ORDER}") if calls.is_world else (WITHIN_NODES, source)
+        return ("", f"works node by node: {_EVERY_ORDER}") if calls.is_world else (WITHIN_NODES, source)
     if calls.size * (calls.size - 1) > _MOST_PAIRS and _is_dense(calls, name):
         why = _EVERY_ORDER if calls.is_world else "too many pairs"
         return "", f"{name} over {calls.size} ranks: {why}"
@@ -154,9 +154,9 @@ def _messages(calls: _Calls, algorithm: str) -> CallTraffic | None:
 
 
 def _within_nodes(ranks: int, size: float) -> CallTraffic:
-    """Stands for what goes node by node on part of the world: cheap where its ranks share few nodes.
+    """Return a model of an algorithm that works node by node on part of the world.
 
-    Which ranks exchange what depends on the order; each pair alike, as much in all as up and down one tree.
+    Its partners depend on the rank order, so all pairs get equal shares of the traffic up and down one tree.
     """
     if ranks * (ranks - 1) > _MOST_PAIRS:
         return ALGORITHMS["allreduce"]["ring"](ranks, size)
@@ -164,14 +164,14 @@ def _within_nodes(ranks: int, size: float) -> CallTraffic:
 
 
 def _merged(models: Sequence[CollectiveModel]) -> tuple[CollectiveModel, ...]:
-    """One for each collective, size of communicator, algorithm and source; the heaviest first."""
+    """Merge models by collective, size of communicator, algorithm and source; the heaviest first."""
     sums: dict[tuple[str, int, str, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     for model in models:
         key = (model.collective, model.ranks, model.algorithm, model.source)
         calls, bytes_ = sums[key]
         sums[key] = (calls + model.calls, bytes_ + model.bytes)
-    found = [
+    merged = [
         CollectiveModel(collective, ranks, calls, algorithm, source, bytes_)
         for (collective, ranks, algorithm, source), (calls, bytes_) in sums.items()
     ]
-    return tuple(sorted(found, key=lambda model: (-model.bytes, model.collective, model.ranks)))
+    return tuple(sorted(merged, key=lambda model: (-model.bytes, model.collective, model.ranks)))

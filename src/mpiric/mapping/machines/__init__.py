@@ -1,1 +1,1 @@
-"""Machines to map onto: nodes of a network, what is inside them, and which of them a job has."""
+"""Machines to map onto: the network, its nodes, their inside, and the nodes of a job."""

@@ -1,4 +1,4 @@
-"""A machine as it is described → its slots as a tree, with holes and unequal nodes as they are."""
+"""Tree of the slots of a described machine, with missing nodes and nodes of unequal size."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from mpiric.mapping.machines.costs import level_cost, level_distance
 from mpiric.model.errors import MpiricError
+from mpiric.model.machine import Topology
 from mpiric.model.machine_slots import MachineSlots, MachineSpec
 from mpiric.model.network import RoutedNetwork
 from mpiric.model.rank_graph import Numbers, SlotTree
@@ -15,7 +16,7 @@ _MOST_SLOTS = 2**26
 
 
 def assemble(spec: MachineSpec) -> MachineSlots:
-    """Order the nodes so that groups are ranges of slots; levels with one group in them end the tree."""
+    """Order nodes so that groups are ranges of slots; the first level with one group ends the tree."""
     hosts, counts = _hosts(spec)
     at = _positions(spec, hosts)
     order = _order(spec.network, at)
@@ -50,13 +51,13 @@ def _hosts(spec: MachineSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
     count = spec.network.nodes if spec.network else len(spec.slots)
     hosts = spec.hosts or network_names or tuple(f"node{i + 1}" for i in range(max(count, 1)))
     if len(set(hosts)) != len(hosts):
-        twice = next(host for host in hosts if hosts.count(host) > 1)
-        raise MpiricError(f"the node {twice} is named twice", hint="name each node once")
+        duplicate = next(host for host in hosts if hosts.count(host) > 1)
+        raise MpiricError(f"the node {duplicate} is named twice", hint="name each node once")
     places = len(spec.inside[0][1]) if spec.inside else 0
     slots = spec.slots or ((places,) if places else ())
     if not slots:
         raise MpiricError(
-            "how many ranks has a node?", hint="--slots 8, or the slots of nodes in the machine file"
+            "the number of ranks per node is missing", hint="--slots 8, or `slots:` in the machine file"
         )
     counts = slots * len(hosts) if len(slots) == 1 else slots
     if len(counts) != len(hosts):
@@ -70,34 +71,34 @@ def _hosts(spec: MachineSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def _positions(spec: MachineSpec, hosts: Sequence[str]) -> Numbers:
-    """The node of the network that each host is."""
+    """Return the number of each host in the network."""
     network = spec.network
     if network is None:
         return np.zeros(len(hosts), dtype=np.int64)
-    known = {**{name: number for number, name in enumerate(network.names)}, **spec.positions}
-    if not known:
+    numbers = {**{name: index for index, name in enumerate(network.names)}, **spec.positions}
+    if not numbers:
         if len(hosts) > network.nodes:
             raise MpiricError(
                 f"{len(hosts)} nodes, and the network has {network.nodes}", hint="describe a larger network"
             )
         return np.arange(len(hosts))
-    missing = [host for host in hosts if host not in known]
+    missing = [host for host in hosts if host not in numbers]
     if missing:
         raise MpiricError(
             f"the network does not have the node {missing[0]}"
             + (f", nor {len(missing) - 1} others" if len(missing) > 1 else ""),
-            hint="name it there, or take the network's own names",
+            hint="add it, or use the names in the network",
         )
-    found = np.array([known[host] for host in hosts], dtype=np.int64)
-    if len(np.unique(found)) != len(found) or found.min() < 0 or found.max() >= network.nodes:
+    positions = np.array([numbers[host] for host in hosts], dtype=np.int64)
+    if len(np.unique(positions)) != len(positions) or positions.min() < 0 or positions.max() >= network.nodes:
         raise MpiricError(
-            "two nodes are at one place of the network, or one is outside", hint="correct the positions"
+            "two nodes have the same position in the network, or one is outside", hint="correct the positions"
         )
-    return found
+    return positions
 
 
 def _order(network: RoutedNetwork | None, at: Numbers) -> list[int]:
-    """Nodes by their groups, outermost first; on a torus along Morton's curve, so that ranges are compact."""
+    """Sort nodes by group, outermost first; on a torus along a Morton curve, so that ranges are compact."""
     if network is None:
         return list(range(len(at)))
     if network.extents:
@@ -123,9 +124,11 @@ def _levels(
     names, groups = [], []
     width = np.array(counts)[node_of_slot]
     for name, group_of_place in spec.inside:
-        there = np.array(group_of_place)
-        # Fewer slots than places are spread over them, more of them are counted on in their order.
-        inside = there[np.minimum(place * max(len(there), 1) // np.maximum(width, 1), len(there) - 1)]
+        group_of = np.array(group_of_place)
+        # Fewer slots than places are spread over the groups; surplus slots belong to the last group.
+        inside = group_of[
+            np.minimum(place * max(len(group_of), 1) // np.maximum(width, 1), len(group_of) - 1)
+        ]
         names.append(name)
         groups.append(_ranges(np.stack((node_of_slot, inside), axis=1)))
     names.append("node")
@@ -137,12 +140,12 @@ def _levels(
             groups.append(_ranges(np.stack(outer, axis=1)))
     names.append(spec.network.levels[-1] if spec.network is not None else "network")
     groups.append(np.zeros(len(node_of_slot), dtype=np.int64))
-    first_whole = next(level for level in range(len(spec.inside), len(groups)) if groups[level][-1] == 0)
-    return names[: first_whole + 1], groups[: first_whole + 1]
+    outermost = next(level for level in range(len(spec.inside), len(groups)) if groups[level][-1] == 0)
+    return names[: outermost + 1], groups[: outermost + 1]
 
 
 def _ranges(keys: Numbers) -> Numbers:
-    """Numbers of groups that follow one another, from keys of each slot."""
+    """Number the runs of equal keys of the slots."""
     begins = np.concatenate(([False], (keys[1:] != keys[:-1]).any(axis=1)))
     return np.cumsum(begins)
 
@@ -150,7 +153,7 @@ def _ranges(keys: Numbers) -> Numbers:
 def _matrix(
     spec: MachineSpec, at: Numbers, outermost: str, inner: int, levels: int
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Distances between nodes where the network's levels do not tell them."""
+    """Return the distances between nodes if the levels of the network do not determine them."""
     network = spec.network
     if network is None or network.distance is None or levels != inner + 2 or outermost in spec.distances:
         return np.zeros((0, 0))
@@ -159,3 +162,37 @@ def _matrix(
     sources, targets = np.repeat(at, len(at)), np.tile(at, len(at))
     hops = network.distance(sources, targets).reshape(len(at), len(at))
     return np.where(hops > 0, level_distance("", spec) + hops, 0.0)
+
+
+def joined_specs(specs: Sequence[MachineSpec]) -> MachineSpec:
+    """Join descriptions; later ones take precedence. Raises MpiricError if two describe a network."""
+    if sum(spec.network is not None for spec in specs) > 1:
+        raise MpiricError("more than one network is described", hint="give one topology file, or --network")
+    joined = MachineSpec()
+    for spec in specs:
+        joined = MachineSpec(
+            hosts=spec.hosts or joined.hosts,
+            slots=spec.slots or joined.slots,
+            inside=spec.inside or joined.inside,
+            network=spec.network or joined.network,
+            positions={**joined.positions, **spec.positions},
+            distances={**joined.distances, **spec.distances},
+            costs={**joined.costs, **spec.costs},
+            costs_source=spec.costs_source or joined.costs_source,
+            nics=max(spec.nics, joined.nics),
+        )
+    return joined
+
+
+def node_shape(topology: Topology) -> MachineSpec:
+    """Return a slot for each core and the levels inside the node, innermost first, that divide its cores."""
+    cores = sorted(topology.cores, key=lambda core: (core.package, core.numa_node, core.index))
+    levels = (
+        ("numa", tuple(core.numa_node for core in cores)),
+        ("socket", tuple(core.package for core in cores)),
+    )
+    divisions: list[tuple[str, tuple[int, ...]]] = []
+    for name, groups in levels:
+        if len(set(groups)) > 1 and all(groups != other for _, other in divisions):
+            divisions.append((name, groups))
+    return MachineSpec(slots=(len(cores),), inside=tuple(divisions))

@@ -1,7 +1,7 @@
-"""A tree of switches as Slurm has it: `topology.conf`, or what `scontrol show topology` prints.
+"""Tree of switches in Slurm's format: `topology.conf`, or the output of `scontrol show topology`.
 
-A switch names its nodes or the switches under it; blocks (Slurm's topology/block) are switches without one
-above them. A switch's link up carries as much as its nodes do: Slurm does not say more.
+A switch lists its nodes or the switches below it; blocks (Slurm's topology/block) are switches at the top.
+The uplink of a switch is assumed to be as fast as its nodes together: Slurm has no speeds.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mpiric.mapping.networks._adaptive import with_group_links
+from mpiric.mapping.networks._links import with_group_links
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.network import RoutedNetwork, routed
@@ -29,48 +29,48 @@ class _Switch:
 
 
 def is_slurm_topology(text: str) -> bool:
-    """Whether a text is made of Slurm's lines about switches or blocks."""
+    """Check whether a text has lines of Slurm about switches or blocks."""
     return re.search(r"^\s*(SwitchName|BlockName)=", text, re.MULTILINE) is not None
 
 
 def parse_slurm_topology(text: str, name: str) -> RoutedNetwork:
-    """The switches as a network. Raises MpiricError for lines that contradict each other."""
-    found: dict[str, _Switch] = {}
+    """Return the switches as a network. Raises MpiricError for lines that contradict each other."""
+    switches: dict[str, _Switch] = {}
     for line in text.splitlines():
-        words = {key.lower(): value for key, value in _PAIR.findall(line.partition("#")[0])}
-        switch = words.get("switchname", words.get("blockname", ""))
+        fields = {key.lower(): value for key, value in _PAIR.findall(line.partition("#")[0])}
+        switch = fields.get("switchname", fields.get("blockname", ""))
         if not switch:
             continue
-        named = hosts_of(words["nodes"]) if words.get("nodes", "(null)") != "(null)" else ()
-        under = hosts_of(words["switches"]) if words.get("switches", "(null)") != "(null)" else ()
-        if switch in found:
-            raise MpiricError(f"{name}: the switch {switch} stands there twice", hint="correct the file")
-        # scontrol prints all nodes below a switch, its direct ones only where it has no switches.
-        found[switch] = _Switch(() if under else named, under)
-    return network_of_switches({key: (each.nodes, each.switches) for key, each in found.items()}, name)
+        nodes = hosts_of(fields["nodes"]) if fields.get("nodes", "(null)") != "(null)" else ()
+        below = hosts_of(fields["switches"]) if fields.get("switches", "(null)") != "(null)" else ()
+        if switch in switches:
+            raise MpiricError(f"{name}: the switch {switch} is defined twice", hint="correct the file")
+        # For a switch with switches below it, scontrol prints the nodes of those switches.
+        switches[switch] = _Switch(() if below else nodes, below)
+    return network_of_switches({key: (entry.nodes, entry.switches) for key, entry in switches.items()}, name)
 
 
 def network_of_switches(
     switches: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]], name: str
 ) -> RoutedNetwork:
-    """Switch → nodes and switches under it."""
+    """Build the network from the nodes and switches below each switch."""
     if not switches:
-        raise MpiricError(f"{name}: no switch in it", hint="SwitchName=s1 Nodes=n[1-16]")
+        raise MpiricError(f"{name}: it has no switches", hint="SwitchName=s1 Nodes=n[1-16]")
     above = _parents(switches, name)
-    chains: dict[str, tuple[str, ...]] = {}  # of each node, the switches above it, innermost first
+    chains: dict[str, tuple[str, ...]] = {}  # node → switches above it, innermost first
     for switch, (nodes, _) in switches.items():
         chain = _chain(switch, above, name)
         for node in nodes:
             if node in chains:
                 raise MpiricError(
-                    f"{name}: the node {node} is under {chains[node][0]} and under {switch}",
+                    f"{name}: the node {node} is below {chains[node][0]} and below {switch}",
                     hint="a node has one switch",
                 )
             chains[node] = chain
     if not chains:
-        raise MpiricError(f"{name}: no switch has nodes", hint="SwitchName=s1 Nodes=n[1-16]")
+        raise MpiricError(f"{name}: its switches have no nodes", hint="SwitchName=s1 Nodes=n[1-16]")
     depth = max(len(chain) for chain in chains.values())
-    # A node with fewer switches above it than others is under its own last ones several times.
+    # The first switch of a node that has fewer switches above it than others is repeated.
     padded = {node: (chain[0],) * (depth - len(chain)) + chain for node, chain in chains.items()}
     order = sorted(padded, key=lambda node: tuple(reversed(padded[node])))
     groups = [_numbered([padded[node][level:] for node in order]) for level in range(depth)]
@@ -85,11 +85,11 @@ def _parents(switches: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]], na
         for child in under:
             if child not in switches:
                 raise MpiricError(
-                    f"{name}: {switch} names {child}, which is no switch", hint="correct the file"
+                    f"{name}: {switch} lists {child}, which is not a switch", hint="correct the file"
                 )
             if child in above:
                 raise MpiricError(
-                    f"{name}: the switch {child} is under {above[child]} and under {switch}",
+                    f"{name}: the switch {child} is below {above[child]} and below {switch}",
                     hint="only trees of switches can be mapped",
                 )
             above[child] = switch
@@ -101,7 +101,7 @@ def _chain(switch: str, above: Mapping[str, str], name: str) -> tuple[str, ...]:
     while chain[-1] in above:
         chain.append(above[chain[-1]])
         if len(chain) > _DEEPEST:
-            raise MpiricError(f"{name}: the switch {switch} is above itself", hint="correct the file")
+            raise MpiricError(f"{name}: the switch {switch} is below itself", hint="correct the file")
     return tuple(chain)
 
 

@@ -1,14 +1,14 @@
-"""A machine written by hand, in YAML: nodes, what is inside them, the network, distances and costs.
+"""Description of a machine in YAML: nodes, their inside, the network, distances and costs.
 
-nodes: "n[1-16]"               # or {n1: 8, n2: 4}: slots of each
-slots: 8                       # of each node
+nodes: "n[1-16]"               # or nodes with their slots: {n1: 8, n2: 4}
+slots: 8                       # slots per node
 inside: {numa: 4, socket: 8}   # slots of a group, innermost first
 network: torus:4x4             # or fat-tree:…, dragonfly:…, dragonfly+:…
-switches: {s1: "n[1-8]", s2: "n[9-16]", top: "s[1-2]"}   # in place of a network
-at: {n1: [0, 0], n2: [0, 1]}   # places of nodes: coordinates of a torus, else numbers of nodes
+switches: {s1: "n[1-8]", s2: "n[9-16]", top: "s[1-2]"}   # instead of a network
+at: {n1: [0, 0], n2: [0, 1]}   # positions of nodes: coordinates in a torus, else node numbers
 distances: {node: 1, network: 10}
 costs: {network: {latency_us: 1.5, bandwidth_MBps: 12000}}
-nics: 2                        # of a node
+nics: 2                        # NICs per node
 """
 
 import math
@@ -28,7 +28,7 @@ from mpiric.model.network import RoutedNetwork
 
 _KEYS = ("nodes", "slots", "inside", "network", "switches", "at", "distances", "costs", "nics")
 _MOST_SLOTS = 2**16
-# What PyYAML raises, also for words that are not of the type that a tag (`!!int`) says.
+# Exceptions of PyYAML, including those for values that do not match a tag such as `!!int`.
 _UNREADABLE = (
     yaml.YAMLError,
     ValueError,
@@ -41,7 +41,7 @@ _UNREADABLE = (
 
 
 def parse_machine_yaml(text: str, name: str) -> MachineSpec:
-    """Read a description. Raises MpiricError that names the key that is wrong."""
+    """Parse a description. Raises MpiricError that names the wrong key."""
     try:
         loaded = yaml.safe_load(text)  # type: ignore[no-untyped-call]
     except _UNREADABLE as error:
@@ -51,7 +51,9 @@ def parse_machine_yaml(text: str, name: str) -> MachineSpec:
         raise MpiricError(f"{name}: not a description of a machine", hint=f"keys: {', '.join(_KEYS)}")
     unknown = [str(key) for key in loaded if key not in _KEYS]
     if unknown:
-        raise MpiricError(f"{name}: {unknown[0]!r} is no key of a machine", hint=f"keys: {', '.join(_KEYS)}")
+        raise MpiricError(
+            f"{name}: {unknown[0]!r} is not a key of a machine", hint=f"keys: {', '.join(_KEYS)}"
+        )
     reader = _Reader(name, loaded)
     hosts, slots = reader.nodes()
     network = reader.network()
@@ -65,43 +67,43 @@ def parse_machine_yaml(text: str, name: str) -> MachineSpec:
             level: reader.number(value, "distances") for level, value in reader.table("distances").items()
         },
         costs={level: reader.cost(level, value) for level, value in reader.table("costs").items()},
-        costs_source=f"as {name} has them" if "costs" in loaded else "",
+        costs_source=f"from {name}" if "costs" in loaded else "",
         nics=reader.count(loaded.get("nics", 1), "nics"),
     )
 
 
 class _Reader:
-    """Values of one file; what is wrong with them names the key."""
+    """Values of one file; errors name the key."""
 
     def __init__(self, name: str, loaded: Mapping[Any, Any]) -> None:
         self._name, self._loaded = name, loaded
 
-    def _refuse(self, key: str, what: str) -> NoReturn:
-        raise MpiricError(f"{self._name}: {key}: {what}", hint="see docs/guides/rank-order.md")
+    def _refuse(self, key: str, problem: str) -> NoReturn:
+        raise MpiricError(f"{self._name}: {key}: {problem}", hint="see docs/guides/rank-order.md")
 
     def table(self, key: str) -> dict[str, Any]:
         value = self._loaded.get(key, {})
         if not isinstance(value, Mapping):
             self._refuse(key, "not a table")
-        return {str(inner): each for inner, each in value.items()}
+        return {str(inner): entry for inner, entry in value.items()}
 
     def count(self, value: Any, key: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _MOST_SLOTS:
-            self._refuse(key, f"{value!r} is no number of them")
+            self._refuse(key, f"must be an integer from 1 to {_MOST_SLOTS}, not {value!r}")
         return value
 
     def number(self, value: Any, key: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            self._refuse(key, f"{value!r} is no number from 0 on")
+            self._refuse(key, f"must be a number of at least 0, not {value!r}")
         return float(value)
 
     def nodes(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
         value = self._loaded.get("nodes", "")
         slots = self._loaded.get("slots")
         if isinstance(value, Mapping):
-            named = [(hosts_of(str(hosts)), self.count(each, "nodes")) for hosts, each in value.items()]
+            named = [(hosts_of(str(hosts)), self.count(count, "nodes")) for hosts, count in value.items()]
             return tuple(h for hosts, _ in named for h in hosts), tuple(
-                each for hosts, each in named for _ in hosts
+                count for hosts, count in named for _ in hosts
             )
         hosts = hosts_of(value) if isinstance(value, str) and value else ()
         if not isinstance(value, str):
@@ -109,40 +111,42 @@ class _Reader:
         return hosts, () if slots is None else (self.count(slots, "slots"),)
 
     def inside(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        levels = [(level, self.count(each, "inside")) for level, each in self.table("inside").items()]
+        levels = [(level, self.count(width, "inside")) for level, width in self.table("inside").items()]
         for (inner, few), (outer, many) in pairwise(levels):
             if many % few:
-                self._refuse("inside", f"{outer} has {many} slots, which is no multiple of those of {inner}")
+                self._refuse(
+                    "inside", f"{outer} has {many} slots, not a multiple of the {few} slots of {inner}"
+                )
         slots = self.nodes()[1]
         places = max(slots, default=levels[-1][1] if levels else 0)
-        return tuple((level, tuple((np.arange(places) // each).tolist())) for level, each in levels)
+        return tuple((level, tuple((np.arange(places) // width).tolist())) for level, width in levels)
 
     def network(self) -> RoutedNetwork | None:
         described, switches = self._loaded.get("network"), self.table("switches")
         if described is not None and switches:
-            self._refuse("network", "there are switches as well; one of both")
+            self._refuse("network", "`network` and `switches` exclude each other")
         if switches:
             return self._switches(switches)
         if described is not None and not isinstance(described, str):
-            self._refuse("network", f"{described!r} is none, such as torus:4x4")
+            self._refuse("network", f"{described!r} is not a network such as torus:4x4")
         return parse_network(described) if described else None
 
     def _switches(self, table: Mapping[str, Any]) -> RoutedNetwork:
-        under: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        below: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         for switch, value in table.items():
             if not isinstance(value, str):
-                self._refuse("switches", f"{switch} is not followed by a list such as n[1-4]")
+                self._refuse("switches", f"{switch} needs a list such as n[1-4]")
             names = hosts_of(value)
-            under[switch] = (
-                tuple(each for each in names if each not in table),
-                tuple(each for each in names if each in table),
+            below[switch] = (
+                tuple(child for child in names if child not in table),
+                tuple(child for child in names if child in table),
             )
-        return network_of_switches(under, self._name)
+        return network_of_switches(below, self._name)
 
     def positions(self, network: RoutedNetwork | None) -> dict[str, int]:
         table = self.table("at")
         if table and network is None:
-            self._refuse("at", "there is no network")
+            self._refuse("at", "positions need a network")
         return {host: self._position(host, value, network) for host, value in table.items()}
 
     def _position(self, host: str, value: Any, network: RoutedNetwork | None) -> int:
@@ -150,17 +154,17 @@ class _Reader:
         values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         limits = extents if len(values) > 1 or len(extents) == 1 else (network.nodes if network else 0,)
         fits = len(values) == len(limits) and all(
-            isinstance(each, int) and not isinstance(each, bool) and 0 <= each < limit
-            for each, limit in zip(values, limits, strict=False)
+            isinstance(index, int) and not isinstance(index, bool) and 0 <= index < limit
+            for index, limit in zip(values, limits, strict=False)
         )
         if not fits:
-            self._refuse("at", f"{host} is at {value!r}, which is outside of the network")
+            self._refuse("at", f"{host} has the position {value!r}, which is outside the network")
         return int(np.ravel_multi_index(tuple(values), tuple(limits)))
 
     def cost(self, level: str, value: Any) -> LevelCost:
         if not isinstance(value, Mapping) or set(value) != {"latency_us", "bandwidth_MBps"}:
-            self._refuse("costs", f"{level} is not followed by latency_us and bandwidth_MBps")
+            self._refuse("costs", f"{level} needs latency_us and bandwidth_MBps")
         bandwidth = self.number(value["bandwidth_MBps"], "costs")
         if not bandwidth:
-            self._refuse("costs", f"{level} has no bandwidth")
+            self._refuse("costs", f"the bandwidth of {level} must be positive")
         return LevelCost(self.number(value["latency_us"], "costs"), bandwidth)

@@ -1,13 +1,13 @@
-"""Dragonfly (Kim, Dally, Scott, Abts 2008): routers joined all to all in groups, groups joined all to all.
+"""Dragonfly (Kim, Dally, Scott, Abts 2008): routers fully connected in groups, groups fully connected.
 
-``dragonfly:NODESxROUTERSxGROUPS``: nodes of a router, routers of a group, groups. Between two groups there
-are as many global links as a balanced network has (a router has as many as it has nodes), counted as one.
-Routing is minimal: a local, a global, a local link.
+``dragonfly:NODESxROUTERSxGROUPS``: nodes per router, routers per group, groups. A router has as many global
+links as nodes (balanced); the global links between two groups count as one. Routing is minimal: local link,
+global link, local link.
 """
 
 import numpy as np
 
-from mpiric.mapping.networks._global_links import GlobalLinks
+from mpiric.mapping.networks._links import GlobalLinks
 from mpiric.model.errors import MpiricError
 from mpiric.model.network import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers
@@ -16,7 +16,7 @@ KIND = "dragonfly"
 
 
 def described(counts: tuple[int, ...]) -> RoutedNetwork:
-    """A dragonfly with a balanced share of global links."""
+    """Build a dragonfly with a balanced number of global links."""
     if len(counts) != 3:
         raise MpiricError("a dragonfly has three numbers", hint="--network dragonfly:4x8x9")
     width, routers, groups = counts
@@ -24,9 +24,9 @@ def described(counts: tuple[int, ...]) -> RoutedNetwork:
     links = GlobalLinks(groups * routers * routers, groups, width * routers)
 
     def gateway(group: Numbers, towards: Numbers) -> Numbers:
-        """The router of a group that the link to another group is at."""
-        found: Numbers = group * routers + (towards - group - 1) % groups % routers
-        return found
+        """Return the router of a group that has the link to another group."""
+        router: Numbers = group * routers + (towards - group - 1) % groups % routers
+        return router
 
     def local_links(at: Numbers, to: Numbers, which: Numbers) -> tuple[Numbers, Numbers]:
         moves = at != to

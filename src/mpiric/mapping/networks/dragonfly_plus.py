@@ -1,13 +1,12 @@
-"""Dragonfly+ (Shpiner et al. 2017): groups of leaf and spine switches, joined by their spines all to all.
+"""Dragonfly+ (Shpiner et al. 2017): groups of leaf and spine switches, fully connected by their spines.
 
-``dragonfly+:NODESxLEAVESxGROUPS``: nodes of a leaf, leaves of a group, groups; a group has a spine for each
-node of a leaf. The links between two groups are counted as one. Routing is minimal; the target's number
-chooses the spine.
+``dragonfly+:NODESxLEAVESxGROUPS``: nodes per leaf, leaves per group, groups; a group has one spine per node
+of a leaf. The links between two groups count as one. Routing is minimal; the target selects the spine.
 """
 
 import numpy as np
 
-from mpiric.mapping.networks._global_links import GlobalLinks
+from mpiric.mapping.networks._links import GlobalLinks
 from mpiric.model.errors import MpiricError
 from mpiric.model.network import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers
@@ -16,11 +15,11 @@ KIND = "dragonfly+"
 
 
 def described(counts: tuple[int, ...]) -> RoutedNetwork:
-    """A dragonfly+ with as many links out of a group as it has nodes."""
+    """Build a dragonfly+ in which a group has as many outgoing links as nodes."""
     if len(counts) != 3:
         raise MpiricError("a dragonfly+ has three numbers", hint="--network dragonfly+:16x16x5")
     width, leaves, groups = counts
-    number = np.arange(width * leaves * groups)
+    nodes = np.arange(width * leaves * groups)
     up = leaves * groups * width
     links = GlobalLinks(2 * up, groups, width * leaves)
 
@@ -39,13 +38,13 @@ def described(counts: tuple[int, ...]) -> RoutedNetwork:
     def link_name(link: int) -> str:
         if link >= links.first:
             return links.name(link)
-        which, rest = divmod(link, up)
-        return f"link {rest % width} {'down to' if which else 'up from'} leaf {rest // width}"
+        which, number = divmod(link, up)
+        return f"link {number % width} {'down to' if which else 'up from'} leaf {number // width}"
 
     return RoutedNetwork(
         KIND,
         ("leaf", "group", "network"),
-        (number // width, number // (width * leaves)),
+        (nodes // width, nodes // (width * leaves)),
         (2.0, 4.0, 5.0),
         links.speeds,
         link_name,

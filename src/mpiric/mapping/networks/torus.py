@@ -1,6 +1,6 @@
-"""Torus: nodes on a grid whose opposite sides are joined. ``torus:8x8x4``; node numbers are row-major.
+"""Torus: a grid with periodic boundaries. ``torus:8x8x4``; node numbers are row-major.
 
-Routing goes along one dimension after the other, the shorter way round (upwards where both are equal).
+Routing follows one dimension after the other in the shorter direction (upwards if both are equal).
 """
 
 import numpy as np
@@ -14,21 +14,21 @@ _MOST_DIMENSIONS = 8
 
 
 def described(counts: tuple[int, ...]) -> RoutedNetwork:
-    """A torus of these extents."""
+    """Build a torus of these extents."""
     if len(counts) > _MOST_DIMENSIONS:
         raise MpiricError(
-            f"a torus of {len(counts)} dimensions", hint=f"up to {_MOST_DIMENSIONS} can be described"
+            f"a torus has {len(counts)} dimensions", hint=f"up to {_MOST_DIMENSIONS} are supported"
         )
     extents = np.array(counts)
     strides = np.concatenate((np.cumprod(extents[::-1])[::-1][1:], [1]))
     nodes = int(extents.prod())
 
     def steps(one: Numbers, other: Numbers, dimension: int) -> Numbers:
-        """Steps up, negative for down."""
+        """Return the number of steps, negative for steps down."""
         extent = extents[dimension]
         up = (other // strides[dimension] - one // strides[dimension]) % extent
-        found: Numbers = np.where(2 * up > extent, up - extent, up)
-        return found
+        signed: Numbers = np.where(2 * up > extent, up - extent, up)
+        return signed
 
     def distance(one: Numbers, other: Numbers) -> Weights:
         return sum(
@@ -37,18 +37,18 @@ def described(counts: tuple[int, ...]) -> RoutedNetwork:
         )
 
     def route(one: Numbers, other: Numbers) -> Routed:
-        """Link 2 d leaves a node upwards in dimension d, 2 d + 1 downwards."""
+        """Number links: 2 d leaves a node upwards in dimension d, 2 d + 1 downwards."""
         parts = []
         at = one.copy()
         for d in range(len(counts)):
-            left = steps(at, other, d)
-            for _ in range(int(np.abs(left).max(initial=0))):
-                moving = np.flatnonzero(left)
-                sign = np.sign(left[moving])
+            remaining = steps(at, other, d)
+            for _ in range(int(np.abs(remaining).max(initial=0))):
+                moving = np.flatnonzero(remaining)
+                sign = np.sign(remaining[moving])
                 parts.append((moving, at[moving] * 2 * len(counts) + 2 * d + (sign < 0)))
                 place = at[moving] // strides[d] % extents[d]
                 at[moving] += ((place + sign) % extents[d] - place) * strides[d]
-                left[moving] -= sign
+                remaining[moving] -= sign
         return routed(*parts)
 
     def link_name(link: int) -> str:

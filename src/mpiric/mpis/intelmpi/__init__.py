@@ -13,9 +13,9 @@ from mpiric.mpis.intelmpi.spelling import SPELLERS
 from mpiric.mpis.intelmpi.tuning_files import FILES, export
 from mpiric.mpis.mpich import WHEEL as MPICH_WHEEL
 
-# The wheel requires a `libfabric` that PyPI does not have, and opens whatever `libfabric.so.1` the loader
-# finds. Debian's is preferred (its tcp;ofi_rxm is chosen by itself, the one of the MPICH wheel falls to
-# `sockets`); without one, lib/ links to the copy kept where Intel's own installer keeps it.
+# The wheel requires a `libfabric` that PyPI does not have, and loads any `libfabric.so.1` that the loader
+# finds. Debian's is preferred (it selects tcp;ofi_rxm; the one of the MPICH wheel falls back to `sockets`);
+# without one, lib/ links to the copy in the directory that Intel's installer uses.
 _PACKAGE = MpiPackage(
     "intelmpi",
     (
@@ -40,27 +40,27 @@ _PACKAGE = MpiPackage(
 
 
 def _recognise(text: str) -> str | None:
-    """``Intel(R) MPI Library 2021.19.0 for Linux* OS``; older ones say ``2019 Update 9``."""
+    """Parse ``Intel(R) MPI Library 2021.19.0 for Linux* OS``; old versions print ``2019 Update 9``."""
     match = re.search(r"Intel\(R\) MPI Library (?:Version )?(\d[\w.]*(?: Update \d+)?)", text)
     return _dotted(match[1]) if match else None
 
 
 def _recognise_launcher(text: str) -> str | None:
-    """``Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 20260929``."""
+    """Parse ``Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 20260929``."""
     match = re.search(r"Intel\(R\) MPI Library for Linux\*? OS, Version (\d[\w. ]*?)(?: Build|$|\n)", text)
     return _dotted(match[1]) if match else None
 
 
 def _dotted(version: str) -> str:
-    """Updates of the older releases as a second number."""
+    """Write updates of old releases as a second number."""
     return version.strip().replace(" Update ", ".")
 
 
 def _surroundings(installation: Installation) -> Surroundings:
-    """I_MPI_ROOT, its directories, and a libfabric that is really there.
+    """Set I_MPI_ROOT, its directories, and an existing libfabric.
 
-    Intel's own packages bring one below ``opt/mpi/libfabric``; the wheel of PyPI does not. Without
-    any, ranks abort in MPI_Init even on one node.
+    Intel's packages have one below ``opt/mpi/libfabric``; the PyPI wheel has none. Without it, ranks abort in
+    MPI_Init even on one node.
     """
     environment = {"I_MPI_ROOT": installation.prefix}
     path = [installation.library_dir]
@@ -81,7 +81,7 @@ def _capabilities(_version: str, _transports: tuple[str, ...]) -> Capabilities:
         single_copy=("cma", "none"),
         memory_copies=("avx512", "avx2", "sse"),
         only_over_libfabric=True,
-        own_providers=("mlx",),  # over UCX
+        own_providers=("mlx",),  # provider on top of UCX
         provider_variables=("I_MPI_OFI_PROVIDER", "FI_PROVIDER"),
         tcp_only={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "{interface}"},
         collectives=CollectiveComponents(on_node=("messages", "shared-memory")),
@@ -94,7 +94,7 @@ IMPLEMENTATION = Implementation(
     title="Intel MPI",
     family=AbiFamily.MPICH,
     libraries=("libmpi.so.12",),
-    # Those that call GNU's compilers come first: Intel's own need not be installed beside the library.
+    # Wrappers of GNU compilers come first: Intel's compilers need not be installed.
     compilers={
         "c": ("mpicc", "mpigcc", "mpiicx", "mpiicc"),
         "cxx": ("mpigxx", "mpicxx", "mpiicpx", "mpiicpc"),
@@ -102,7 +102,7 @@ IMPLEMENTATION = Implementation(
     },
     recognise=_recognise,
     dialect=lambda _version: "intelmpi",
-    transports=lambda _version_text, _information: ("ofi", "shm"),  # since 2019 always these two
+    transports=lambda _version_text, _information: ("ofi", "shm"),  # always, since 2019
     capabilities=_capabilities,
     spellers=lambda _version: SPELLERS,
     surroundings=_surroundings,

@@ -1,8 +1,8 @@
-"""Intel MPI: ``I_MPI_DEBUG=5`` prints the provider and, newer ones, the interface each rank is pinned to."""
+"""Transports of Intel MPI: ``I_MPI_DEBUG=5`` prints the provider, and in new versions the interfaces."""
 
 import re
 
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
 ASK = {"I_MPI_DEBUG": "5"}
 
@@ -14,7 +14,7 @@ _FORCED = re.compile(r"MPI startup\(\): (I_MPI_(?:FABRICS|OFI_PROVIDER|SHM)=\S+)
 
 
 def recognise_connections(text: str) -> TransportReport:
-    """The provider between nodes, and its interface."""
+    """Return the provider between nodes, and its interface."""
     provider = _PROVIDER.search(text)
     if not provider:
         return TransportReport()
@@ -23,9 +23,9 @@ def recognise_connections(text: str) -> TransportReport:
     why = [f"set by {setting}" for setting in dict.fromkeys(_FORCED.findall(text))]
     if version:
         why.append(f"libfabric {version[1]} offers {provider[1]} first")
-    paths = {PairClass.OTHER_NODE: Path(provider[1], pinned)}
+    paths = {PairClass.OTHER_NODE: TransportPath(provider[1], pinned)}
     if _SHM.search(text):
-        paths |= {c: Path("shared memory") for c in (PairClass.SAME_NUMA, PairClass.SAME_NODE)}
+        paths |= {c: TransportPath("shared memory") for c in (PairClass.SAME_NUMA, PairClass.SAME_NODE)}
     return TransportReport(
         "fabrics shm:ofi" if len(paths) > 1 else "fabrics ofi", paths, tuple(why), provider[1]
     )

@@ -11,7 +11,7 @@ from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 
-_CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
+_CELLS_BYTES = 64 << 20  # limit of shared memory for cells per node
 _CELL_NUMBERS = ("I_MPI_SHM_CELL_FWD_NUM", "I_MPI_SHM_CELL_BWD_NUM")
 _WAITING = {
     "spin": {"I_MPI_WAIT_MODE": "0", "I_MPI_THREAD_YIELD": "0"},
@@ -36,7 +36,7 @@ def _node_transport(value: str, situation: Situation) -> Spelling | None:
 
 
 def _eager_node(value: str, situation: Situation) -> Spelling:
-    """A message that fits a cell goes in one piece; cells in both directions, fewer when they are large."""
+    """Set the cell size of both directions; there are fewer cells if they are large."""
     size = parse_bytes(value)
     ranks = max(1, len(situation.observation.ranks) or situation.job.ranks or 1)
     count = str(max(4, min(32, _CELLS_BYTES // ranks // (2 * size))))
@@ -45,12 +45,12 @@ def _eager_node(value: str, situation: Situation) -> Spelling:
 
 
 def _ofi_provider(value: str, _situation: Situation) -> Spelling:
-    """Intel's own variable wins over libfabric's, and takes the name without layers."""
+    """Set Intel's variable, which precedes libfabric's and takes the provider name without layers."""
     return Spelling(environment={"I_MPI_OFI_PROVIDER": value}, unset=("FI_PROVIDER",))
 
 
 def _hints(value: str, situation: Situation) -> Spelling | None:
-    """Ranks that write for themselves do so by the driver for the file system: that for NFS loses data."""
+    """Use the native file-system driver if ranks write independently: the NFS driver loses data."""
     spelling = _all_hints(value, situation)
     alone = any(rule.each_alone for rule in parse_hints(value))
     if spelling is None or not alone or _DRIVERS in {**situation.inherited, **situation.job.environment}:

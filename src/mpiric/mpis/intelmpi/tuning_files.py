@@ -1,14 +1,12 @@
-"""Intel MPI: `I_MPI_ADJUST_<collective>="preset:sizes;…"`.
+"""Tuning variables of Intel MPI: `I_MPI_ADJUST_<collective>="preset:sizes;…"`.
 
-Syntax: Developer Reference for Linux, "I_MPI_ADJUST Family Environment Variables"; both ends of a range are
-in it, and preset 0 is the library's own choice, on AMD processors not always the one it makes without the
-variable. What 2021.19 does beyond the manual, seen by the rounding of its sums: sizes that no range names do
-not get the library's choice, so every list here covers all sizes; and ranges of ranks (`@`) make it take one
-preset for all, so there is a file for each number of ranks instead.
-Parameters have variables of their own, without sizes; they hold for preset 0 as well where that takes the
-same algorithm.
-Seen by the functions it calls: the size of a reduce_scatter is that of all blocks together, of an allgather
-or alltoall that of one.
+Syntax: Developer Reference for Linux, "I_MPI_ADJUST Family Environment Variables". Both ends of a range are
+included; preset 0 is the library's choice, which on AMD processors can differ from the choice without the
+variable. Behaviour of 2021.19 beyond the manual, observed by the rounding of its sums: sizes outside all
+ranges do not get the library's choice, so every list covers all sizes; ranges of ranks (`@`) make it use one
+preset for all, so there is a file per number of ranks. Parameters have variables of their own, without sizes;
+they also affect preset 0 if it uses the same algorithm. The size of a reduce_scatter is the total of all
+blocks, the size of an allgather or alltoall is one block (observed by the called functions).
 """
 
 from collections import defaultdict
@@ -27,27 +25,29 @@ _COLLECTIVES = (
 
 
 def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
-    """Variables where the policy is about one number of ranks, and always a file to be sourced for each."""
-    left: list[str] = []
+    """Return a shell file per number of ranks, and variables if the policy covers one such number."""
+    omitted: list[str] = []
     by_ranks: dict[Span, dict[str, str]] = defaultdict(dict)
     for collective in _COLLECTIVES:
-        found, missed = boxes(policy, collective, by_node=False)
-        left += missed
-        if collective in _SUMMED and any(box.ranks.low != box.ranks.high for box in found):
-            left.append(f"{collective}: choices for several numbers of ranks at once")
-            found = tuple(box for box in found if box.ranks.low == box.ranks.high)
-        for box in found:
+        selected, left_out = boxes(policy, collective, by_node=False)
+        omitted += left_out
+        if collective in _SUMMED and any(box.ranks.low != box.ranks.high for box in selected):
+            omitted.append(f"{collective}: choices for several numbers of ranks at once")
+            selected = tuple(box for box in selected if box.ranks.low == box.ranks.high)
+        for box in selected:
             variables = by_ranks[box.ranks]
             variables[f"I_MPI_ADJUST_{collective.upper()}"] = _presets(
                 box, box.ranks.low if collective in _SUMMED else 1
             )
-            parameters, missed = _parameters(collective, box)
+            parameters, left_out = _parameters(collective, box)
             variables.update(parameters)
-            left += missed
-    left += not_expressed(policy, _COLLECTIVES)
-    files = {f"intelmpi-{_words(ranks)}-ranks.sh": _shell(lines) for ranks, lines in sorted(by_ranks.items())}
+            omitted += left_out
+    omitted += not_expressed(policy, _COLLECTIVES)
+    files = {
+        f"intelmpi-{_file_part(ranks)}-ranks.sh": _shell(lines) for ranks, lines in sorted(by_ranks.items())
+    }
     only = next(iter(by_ranks.values())) if len(by_ranks) == 1 else {}
-    return Exported(files, only, by_ranks=by_ranks, left_out=tuple(dict.fromkeys(left)))
+    return Exported(files, only, by_ranks=by_ranks, left_out=tuple(dict.fromkeys(omitted)))
 
 
 def _presets(box: Box, factor: int) -> str:
@@ -60,22 +60,22 @@ def _presets(box: Box, factor: int) -> str:
 
 
 def _parameters(collective: str, box: Box) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Variables of the parameters. They hold for all sizes: what differs between these is left out."""
-    wanted: dict[str, set[str | None]] = defaultdict(set)
+    """Return variables of the parameters, except parameters that differ by size."""
+    values_of: dict[str, set[str | None]] = defaultdict(set)
     sentences: dict[str, str] = {}
     for piece in box.pieces:
         for parameter in piece.candidate.parameters if piece.candidate else ():
-            wanted[parameter.environment].add(dict(piece.parameters).get(parameter.key))
+            values_of[parameter.environment].add(dict(piece.parameters).get(parameter.key))
             assert piece.candidate is not None
             sentences[parameter.environment] = (
                 f"{collective}: {parameter.key} of {piece.candidate.name} by size"
             )
-    alike = {name: value for name, (value, *others) in wanted.items() if value and not others}
-    differing = tuple(sentences[name] for name, values in wanted.items() if len(values) > 1)
+    alike = {name: value for name, (value, *more) in values_of.items() if value and not more}
+    differing = tuple(sentences[name] for name, values in values_of.items() if len(values) > 1)
     return alike, differing
 
 
-def _words(ranks: Span) -> str:
+def _file_part(ranks: Span) -> str:
     if ranks.low == ranks.high:
         return str(ranks.low)
     return f"{ranks.low}-to-{ranks.high}" if ranks.high is not None else f"{ranks.low}-and-more"

@@ -1,4 +1,4 @@
-"""MPICH, of which several vendors' libraries are derivatives; see https://www.mpich.org."""
+"""MPICH, the base of several vendors' libraries; see https://www.mpich.org."""
 
 import re
 
@@ -13,13 +13,13 @@ from mpiric.mpis.mpich.tuning_files import EMBEDDED_DEFAULTS, FILES, export
 
 
 def _recognise(text: str) -> str | None:
-    """``MPICH Version:  4.0.2`` heads the text of MPICH itself."""
+    """Parse ``MPICH Version:  4.0.2``, the first line of MPICH itself."""
     match = re.match(r"\s*MPICH Version:\s*(\S+)", text)
     return match[1] if match and "CRAY MPICH" not in text else None
 
 
 def _transports(version_text: str, _information: str) -> tuple[str, ...]:
-    """``MPICH Device: ch4:ucx ofi`` or ``ch3:nemesis``, with ``shm`` on the node for both."""
+    """Parse ``MPICH Device: ch4:ucx ofi`` or ``ch3:nemesis``; both have ``shm`` on a node."""
     match = re.search(r"MPICH Device:\s*(.+)", version_text)
     if not match:
         return ()
@@ -44,7 +44,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
         has_single_copy_threshold=number >= 5,
         cells_per_rank=_ch4.CELLS,
         kernel_copy_from_bytes=8 << 10 if number >= 5 else 0,
-        eager_cuts_only=number >= 5,  # larger ones are copied by the kernel, as a whole
+        eager_cuts_only=number >= 5,  # the kernel copies larger messages in one piece
         sizes_in_force={"eager-node": 8 << 10, "single-copy-threshold": 8 << 10} if number >= 5 else {},
         node_buffers=str(_ch4.CELLS),
         node_buffers_variable=_ch4.NODE_BUFFERS,

@@ -1,8 +1,8 @@
-"""MPICH and its derivatives: ``MPIR_CVAR_DEBUG_SUMMARY`` prints what the network module was set up with."""
+"""Transports of MPICH and derivatives: ``MPIR_CVAR_DEBUG_SUMMARY`` prints the network module."""
 
 import re
 
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
 ASK = {"MPIR_CVAR_DEBUG_SUMMARY": "1"}
 
@@ -13,27 +13,24 @@ _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
 def recognise_connections(text: str) -> TransportReport:
-    """The network module, and with libfabric its provider and those that came off worse."""
-    shared = {pair_class: Path("shared memory") for pair_class in _NODE}
+    """Return the network module, with libfabric also its provider and the rejected ones."""
+    shared = {pair_class: TransportPath("shared memory") for pair_class in _NODE}
     if _UCX in text:
         return TransportReport("ch4, netmod ucx", shared)
     provider = _PROVIDER.search(text)
     if not provider:
         return TransportReport()
-    found: dict[str, str] = {}
+    ratings: dict[str, str] = {}
     for name, score, preference in _CANDIDATE.findall(text):
-        found[name] = max(found.get(name, ""), f"score {score}, preference {preference}")
-    why = (
-        [f"MPICH rates libfabric's providers: {'; '.join(f'{n} {s}' for n, s in found.items())}"]
-        if found
-        else []
-    )
-    own = found.get(provider[1])
-    if own:
-        why.append(f"{provider[1]} is taken: {own}")
+        ratings[name] = max(ratings.get(name, ""), f"score {score}, preference {preference}")
+    why = []
+    if ratings:
+        why.append(f"MPICH rates libfabric's providers: {'; '.join(f'{n} {s}' for n, s in ratings.items())}")
+    if provider[1] in ratings:
+        why.append(f"{provider[1]} is selected: {ratings[provider[1]]}")
     return TransportReport(
         "ch4, netmod ofi",
-        {**shared, PairClass.OTHER_NODE: Path(provider[1])},
+        {**shared, PairClass.OTHER_NODE: TransportPath(provider[1])},
         tuple(why),
         provider[1],
     )

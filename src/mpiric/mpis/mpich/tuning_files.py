@@ -1,16 +1,15 @@
-"""MPICH: decision trees for `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` and its CH4 form.
+"""Decision trees of MPICH: `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` and its CH4 variant.
 
-A tree given in a file stands in place of the one built into the library, for all collectives. The built-in
-trees are kept as text in the library itself: they are read from there (`Defaults`) and the policy's choices
-are grafted in: what the policy does not cover goes on as before. The CH4 tree decides whether the node is
-treated apart from the network; choices among the algorithms below it need the flat composition. A third
-tree, of algorithms through shared memory, is left as it is: its one algorithm a collective is what CH4's own
-choice already leads to.
+A tree in a file replaces the built-in tree for all collectives. The built-in trees are stored as text in the
+library; they are read from it (`Defaults`), and the choices of the policy are inserted, so that everything
+else is unchanged. The CH4 tree decides whether nodes are treated separately from the network; choices among
+the algorithms below it need the flat composition. A third tree, of shared-memory algorithms, is not changed:
+CH4's choice already leads to its single algorithm per collective.
 
 Semantics: src/mpi/coll/src/csel.c, coll_algorithms.txt (restrictions) and cvars.txt (defaults of parameters)
-of MPICH 5.0. How many requests a scattered alltoall has under way is no parameter there. A node is a list of
-conditions, evaluated in order; one whose branch comes to no end is an error, so every graft ends in what was
-there.
+of MPICH 5.0. The number of concurrent requests of a scattered alltoall is not a parameter there. A node is a
+list of conditions evaluated in order; a branch without a result is an error, so every insertion ends in the
+previous tree.
 """
 
 import json
@@ -26,7 +25,7 @@ from mpiric.mpis._implementation import Defaults, Exported
 
 Tree = dict[str, Any]
 
-EMBEDDED_DEFAULTS = b'{"collective='  # with which the trees begin that the library has built in
+EMBEDDED_DEFAULTS = b'{"collective='  # first bytes of the built-in trees
 _GENERIC, _CH4 = "mpich-coll.json", "mpich-coll-ch4.json"
 FILES = (_GENERIC, _CH4)
 _TREES = "mpis/mpich/trees"
@@ -40,19 +39,19 @@ _LARGEST = 2**31 - 1
 
 
 def export(policy: Policy, defaults: Defaults) -> Exported:
-    """The two trees. Raises MismatchError when the library's own ones are not what this file knows."""
+    """Return the two trees. Raises MismatchError if the library's built-in trees are not supported."""
     generic, ch4 = _default_trees(defaults)
     facts = packaged_table(_TREES)
-    left, grafted = [*not_expressed(policy, facts)], False
+    omitted, grafted = [*not_expressed(policy, facts)], False
     for collective in sorted({line.collective for line in policy.lines} & facts.keys()):
-        found, missed = boxes(policy, collective, by_node=True)
-        left += [*missed, *_not_in_trees(collective, found)]
-        for box in one_by_one(found) if facts[collective].get("summed") else found:
+        selected, left_out = boxes(policy, collective, by_node=True)
+        omitted += [*left_out, *_not_in_trees(collective, selected)]
+        for box in one_by_one(selected) if facts[collective].get("summed") else selected:
             grafted = _graft(generic, collective, box, flat=False) or grafted
             if "flat" in facts[collective]:
                 _graft(ch4, collective, box, flat=True)
     if not grafted:
-        return Exported(left_out=tuple(dict.fromkeys(left)))
+        return Exported(left_out=tuple(dict.fromkeys(omitted)))
     return Exported(
         files={_GENERIC: json.dumps(generic, indent=1) + "\n", _CH4: json.dumps(ch4, indent=1) + "\n"},
         variables={},
@@ -60,7 +59,7 @@ def export(policy: Policy, defaults: Defaults) -> Exported:
             "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": _GENERIC,
             "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE": _CH4,
         },
-        left_out=tuple(dict.fromkeys(left)),
+        left_out=tuple(dict.fromkeys(omitted)),
     )
 
 
@@ -68,9 +67,9 @@ def _has_no_name(candidate: LibraryAlgorithm) -> bool:
     return "POSIX" in candidate.variable or candidate.name == "nb"
 
 
-def _not_in_trees(collective: str, found: tuple[Box, ...]) -> Iterator[str]:
-    """Algorithms that these trees cannot name, and parameters that they have no room for."""
-    pieces = (piece for box in found for piece in box.pieces)
+def _not_in_trees(collective: str, selected: tuple[Box, ...]) -> Iterator[str]:
+    """Yield sentences about algorithms and parameters that these trees cannot express."""
+    pieces = (piece for box in selected for piece in box.pieces)
     for candidate, parameters in dict.fromkeys((piece.candidate, piece.parameters) for piece in pieces):
         if candidate and _has_no_name(candidate):
             yield f"{collective}: library:{candidate.name} has no name in MPICH's files"
@@ -87,16 +86,13 @@ def _default_trees(defaults: Defaults) -> tuple[Tree, Tree]:
         return json.loads(generic), json.loads(ch4)
     except ValueError:
         raise MismatchError(
-            "this MPICH has no decision trees built in that could be added to",
+            "this MPICH has no built-in decision trees that can be extended",
             hint="4.0 and later, built with CH4, have them; use the policy with `mpiric run --policy`",
         ) from None
 
 
 def _graft(tree: Tree, collective: str, box: Box, *, flat: bool) -> bool:
-    """Put the choices of one box in front of what serves the collective between ranks of one communicator.
-
-    Return whether there was anything to put there.
-    """
+    """Insert the choices of a box before the current ones; return False if there are none."""
     holder = tree.get(f"collective={collective}")
     has_choice = any(piece.candidate and not _has_no_name(piece.candidate) for piece in box.pieces)
     if not isinstance(holder, dict) or "comm_type=intra" not in holder or not has_choice:
@@ -108,22 +104,22 @@ def _graft(tree: Tree, collective: str, box: Box, *, flat: bool) -> bool:
     return True
 
 
-def _within(what: str, span: Span, inside: Tree, outside: Tree) -> Tree:
-    """``inside`` for numbers in the span. Only ``<=``: csel.c reads ``<`` as ``<=`` in one of two places."""
-    low = {f"{what}<={span.low - 1}": outside} if span.low > 1 else {}
-    high = {f"{what}<={span.high}": inside, f"{what}=any": outside}
-    return {**low, **high} if span.high is not None else {**low, f"{what}=any": inside} if low else inside
+def _within(quantity: str, span: Span, inside: Tree, outside: Tree) -> Tree:
+    """Return ``inside`` for values in the span. Uses ``<=`` only: csel.c reads some ``<`` as ``<=``."""
+    low = {f"{quantity}<={span.low - 1}": outside} if span.low > 1 else {}
+    high = {f"{quantity}<={span.high}": inside, f"{quantity}=any": outside}
+    return {**low, **high} if span.high is not None else {**low, f"{quantity}=any": inside} if low else inside
 
 
 def _by_size(collective: str, box: Box, before: Tree, *, flat: bool) -> Tree:
     facts = packaged_table(_TREES)[collective]
-    word, factor = facts["size"], box.ranks.low if facts.get("summed") else 1
-    if not word:
+    quantity, factor = facts["size"], box.ranks.low if facts.get("summed") else 1
+    if not quantity:
         return _choice(collective, box.pieces[0], before, flat=flat)
     tree: Tree = {}
     for piece in box.pieces:
         last = piece.end is None or (piece.end * factor - 1) > _LARGEST
-        key = f"{word}=any" if last else f"{word}<={(piece.end or 0) * factor - 1}"
+        key = f"{quantity}=any" if last else f"{quantity}<={(piece.end or 0) * factor - 1}"
         tree[key] = _choice(collective, piece, before, flat=flat)
         if last:
             break
@@ -139,15 +135,15 @@ def _choice(collective: str, piece: Piece, before: Tree, *, flat: bool) -> Tree:
     if candidate is None or _has_no_name(candidate):
         return before
     facts = packaged_table(_TREES)[collective]
-    own = facts.get("algorithms", {}).get(candidate.name, {})
+    traits = facts.get("algorithms", {}).get(candidate.name, {})
     if flat:
         chosen: Tree = {f"composition={facts['flat']}": {}}
     else:
         name = f"MPIR_{collective.capitalize()}_intra_{candidate.name}"
-        given = {_KEYS[key]: value for key, value in piece.parameters if key in _KEYS}
-        values = {**own.get("parameters", {}), **given}
+        values_of_policy = {_KEYS[key]: value for key, value in piece.parameters if key in _KEYS}
+        values = {**traits.get("parameters", {}), **values_of_policy}
         chosen = {f"algorithm={name}": {f"{key}={value}": {} for key, value in values.items()}}
-    for need in reversed(own.get("needs", ())):
+    for need in reversed(traits.get("needs", ())):
         chosen = _guarded(need, chosen, before)
     return _guarded("is_commutative=yes", chosen, before) if facts.get("reducing") else chosen
 
@@ -155,5 +151,5 @@ def _choice(collective: str, piece: Piece, before: Tree, *, flat: bool) -> Tree:
 def _guarded(need: str, chosen: Tree, before: Tree) -> Tree:
     if need == "count>=pow2":
         return {"count<pow2": before, "count=any": chosen}
-    word, _, value = need.partition("=")
-    return {need: chosen, f"{word}=no" if value == "yes" else f"{word}=any": before}
+    quantity, _, value = need.partition("=")
+    return {need: chosen, f"{quantity}=no" if value == "yes" else f"{quantity}=any": before}

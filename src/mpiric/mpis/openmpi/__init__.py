@@ -1,4 +1,4 @@
-"""Open MPI; see https://www.open-mpi.org. Version 5 replaced its run-time system by PRRTE."""
+"""Open MPI; see https://www.open-mpi.org. Version 5 replaced its run-time system with PRRTE."""
 
 import re
 
@@ -12,7 +12,7 @@ from mpiric.mpis.openmpi.spelling import SPELLERS
 from mpiric.mpis.openmpi.tuning_files import FILES, export
 
 _COMPONENT = re.compile(r"^mca:(btl|mtl|pml|smsc):(\w+):", re.MULTILINE)
-_NO_TRANSPORT = {"self", "monitoring", "cm", "ob1", "v", "bfo"}  # built on the others
+_NO_TRANSPORT = {"self", "monitoring", "cm", "ob1", "v", "bfo"}  # layers on top of the others
 _REMOVED_IN = {"openib": 5, "vader": 6, "mxm": 4, "psm": 5}  # component → first version without it
 
 
@@ -23,21 +23,21 @@ _recognise_launcher = version_by(r"\((?:OpenRTE|Open MPI)\) v?(\d[\w.]*)")
 
 
 def _transports(_version_text: str, information: str) -> tuple[str, ...]:
-    """Components for transfer, matching, point-to-point messages and single copies, by ``ompi_info``."""
+    """Return the components for transfer, matching, messages and single copies listed by ``ompi_info``."""
     names = {name for _, name in _COMPONENT.findall(information)} - _NO_TRANSPORT
     return tuple(sorted(names))
 
 
 def _configured_prefix(information: str) -> str:
-    """``path:prefix:/opt/openmpi``."""
+    """Parse ``path:prefix:/opt/openmpi``."""
     match = re.search(r"^path:prefix:(.*)$", information, re.MULTILINE)
     return match[1].strip() if match else ""
 
 
 def _surroundings(installation: Installation) -> Surroundings:
-    """The library's directory, and OPAL_PREFIX where it was moved after it was built.
+    """Set the library's directory, and OPAL_PREFIX for an installation that was moved after its build.
 
-    A moved Open MPI looks for help texts, MCA defaults and daemons below the prefix compiled in.
+    A moved Open MPI searches help texts, MCA defaults and daemons below the prefix compiled in.
     """
     moved = installation.configured_prefix not in {"", installation.prefix}
     return Surroundings(
@@ -84,7 +84,7 @@ def _capabilities(version: str, transports: tuple[str, ...]) -> Capabilities:
             everywhere=("tuned",) if number >= 5 else (),
             plugins={"without-hcoll": "libhcoll."},
         ),
-        # Version 4 lets algorithms be chosen while it runs only where this was set before.
+        # Version 4 allows a choice of algorithms at run time only if this was set at start.
         needed_to_switch_algorithms={"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"} if number == 4 else {},
         mpi_io="ompio",
         io_implementations=("ompio", "romio"),

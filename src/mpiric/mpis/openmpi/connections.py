@@ -1,13 +1,13 @@
-"""Open MPI: ``hook_comm_method`` prints a table of connections, the frameworks print how they were selected.
+"""Transports of Open MPI: ``hook_comm_method`` prints a table, and frameworks their selection.
 
-The table names, for pairs on one host and on two, the point-to-point component and what it uses: a BTL, an
+The table lists, for pairs on one host and on two, the point-to-point component and what it uses: a BTL, an
 MTL, or (from UCX 1.14 on) UCX's transports and devices.
 """
 
 import re
 from collections.abc import Mapping
 
-from mpiric.model.fabric import PairClass, Path, TransportReport
+from mpiric.model.fabric import PairClass, TransportPath, TransportReport
 
 ASK = {
     "OMPI_MCA_hook_comm_method_display": "mpi_init",
@@ -31,7 +31,7 @@ _NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 
 def recognise_connections(text: str) -> TransportReport:
-    """Transports by the table and the frameworks."""
+    """Return the transports according to the table and the frameworks."""
     summary, selected = _SUMMARY.search(text), _SELECTED.search(text)
     if not summary and not selected:
         return TransportReport()
@@ -43,16 +43,16 @@ def recognise_connections(text: str) -> TransportReport:
     if len(interfaces) > 1:
         speeds = ", ".join(f"{name} {bandwidth} Mbit/s" for name, (bandwidth, _) in interfaces.items())
         why.append(f"btl tcp stripes over every interface by its nominal speed: {speeds}")
-        least = min(interfaces, key=lambda name: interfaces[name][1])
-        others = {name: latency for name, (_, latency) in interfaces.items() if name != least}
-        if interfaces[least][1] < min(others.values()):
-            slower = ", ".join(f"{name} {latency}" for name, latency in others.items())
+        fastest = min(interfaces, key=lambda name: interfaces[name][1])
+        slower_ones = {name: latency for name, (_, latency) in interfaces.items() if name != fastest}
+        if interfaces[fastest][1] < min(slower_ones.values()):
+            slower = ", ".join(f"{name} {latency}" for name, latency in slower_ones.items())
             why.append(
-                f"small messages go over {least}: its latency is set to {interfaces[least][1]} ({slower})"
+                f"small messages go over {fastest}: its latency is set to {interfaces[fastest][1]} ({slower})"
             )
     pml = selected[1] if selected else ""
     layer = f"pml {pml}" if pml else ""
-    paths: dict[PairClass, Path] = {}
+    paths: dict[PairClass, TransportPath] = {}
     if summary:
         layer = layer or f"{summary[1]} {'ucx' if 'ucx=' in summary[0] else ''}".strip()
         for pair_class in _NODE:
@@ -61,31 +61,31 @@ def recognise_connections(text: str) -> TransportReport:
     mtl = _MTL.search(text)
     if pml == "cm" and mtl:
         layer += f", mtl {mtl[1]}"
-        paths.setdefault(PairClass.OTHER_NODE, Path(mtl[1]))
+        paths.setdefault(PairClass.OTHER_NODE, TransportPath(mtl[1]))
     if pml == "ob1":
-        paths[PairClass.SELF] = Path("self")
+        paths[PairClass.SELF] = TransportPath("self")
     return TransportReport(
         layer, {k: p for k, p in paths.items() if p.transport}, tuple(why), _provider(text)
     )
 
 
-def _path(words: str, interfaces: Mapping[str, object]) -> Path:
-    """``all connections are tcp`` or ``… are ucx=tcp;eth0,tcp;fast0``; several kinds are listed as given."""
-    connection = words.removeprefix("all connections are ").strip()
+def _path(text: str, interfaces: Mapping[str, object]) -> TransportPath:
+    """Parse ``all connections are tcp`` or ``… are ucx=tcp;eth0,tcp;fast0``; mixtures are kept as printed."""
+    connection = text.removeprefix("all connections are ").strip()
     if connection.startswith("ucx="):
         lanes = [lane.partition(";") for lane in connection.removeprefix("ucx=").split(",")]
         devices = tuple(dict.fromkeys(device for _, _, device in lanes if device not in ("", "memory")))
-        return Path(", ".join(dict.fromkeys(name for name, _, _ in lanes)), devices)
+        return TransportPath(", ".join(dict.fromkeys(name for name, _, _ in lanes)), devices)
     if connection in ("", "none", "n/a"):
-        return Path()
-    return Path(connection, tuple(interfaces) if connection == "tcp" else ())
+        return TransportPath()
+    return TransportPath(connection, tuple(interfaces) if connection == "tcp" else ())
 
 
 def _interfaces(text: str) -> dict[str, tuple[int, int]]:
-    """Interfaces of the first process that reports them, with nominal speeds and latencies."""
+    """Return the interfaces of the first process that reports them, with nominal speeds and latencies."""
     return {name: (int(speed), int(latency)) for name, speed, latency in _TCP_INTERFACE.findall(text)}
 
 
 def _provider(text: str) -> str:
-    found = _PROVIDER.search(text)
-    return next((part for part in found.groups() if part), "") if found else ""
+    match = _PROVIDER.search(text)
+    return next((part for part in match.groups() if part), "") if match else ""

@@ -1,12 +1,12 @@
-"""Open MPI: the rules file of `coll_tuned`, classic and as JSON, and the file of `coll_han`.
+"""Rules files of Open MPI: `coll_tuned`, classic and as JSON, and `coll_han`.
 
 Formats: ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, docs/tuning-apps/coll-tuned.rst and
-ompi/mca/coll/han/coll_han_dynamic_file.h of Open MPI; the JSON is read from version 6 on, the classic file
-(numbers only) by all. Algorithm 0 is the fixed decision.
+ompi/mca/coll/han/coll_han_dynamic_file.h of Open MPI. JSON is read from version 6 on, the classic file
+(numbers only) by all versions. Algorithm 0 is the fixed decision.
 
-From version 5 on `han` serves some collectives between nodes. Its own rules hand over to `tuned` exactly the
-sizes for which the policy has a choice; all else is served by the component that serves it without the files.
-A higher priority of `tuned` would change every collective.
+From version 5 on, `han` serves some collectives between nodes. Its rules pass exactly the sizes for which the
+policy has a choice to `tuned`; all other sizes are served as without the files. A higher priority of `tuned`
+would change every collective.
 """
 
 import json
@@ -19,32 +19,32 @@ from mpiric.mpis._boxes import Box, Piece, boxes, not_expressed, one_by_one
 from mpiric.mpis._implementation import Defaults, Exported
 
 _CLASSIC, _JSON, _HAN = "coll_tuned.rules", "coll_tuned.json", "coll_han.rules"
-_GLOBAL = "global_communicator"  # the level of `han` at which it may hand a call over
+_GLOBAL = "global_communicator"  # level of `han` that can pass a call to `tuned`
 FILES = (_CLASSIC, _JSON, _HAN)
 _FIXED = "0"
 
 _COLLECTIVES = "mpis/openmpi/collectives"
 _FANOUT, _SEGMENT, _REQUESTS = "fanout", "segment", "requests"
-_FANOUTS = "4"  # of the algorithms by themselves; in a rule 0 is 1
+_FANOUTS = "4"  # default of the algorithms; 0 in a rule means 1
 
 
 def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
-    """The rules file, and the variables that have it read."""
+    """Return the rules files, and the variables that activate them."""
     tables: dict[str, tuple[Box, ...]] = {}
-    left: list[str] = []
+    omitted: list[str] = []
     facts = packaged_table(_COLLECTIVES)
     for collective, traits in facts.items():
-        selected, missed = boxes(policy, collective, by_node=False)
-        left += missed
+        selected, left_out = boxes(policy, collective, by_node=False)
+        omitted += left_out
         if traits.get("sizeless") and any(len(box.pieces) > 1 for box in selected):
-            left.append(f"{collective}: choices by size, which the ranks of Open MPI may not agree on")
+            omitted.append(f"{collective}: choices by size, on which the ranks of Open MPI may disagree")
             selected = tuple(box for box in selected if len(box.pieces) == 1)
-        left += _lost(policy, collective, selected)
+        omitted += _unsupported_parameters(policy, collective, selected)
         if selected:
             tables[collective] = one_by_one(selected) if _is_summed(collective) else selected
-    left += not_expressed(policy, facts)
+    omitted += not_expressed(policy, facts)
     if not tables:
-        return Exported(left_out=tuple(dict.fromkeys(left)))
+        return Exported(left_out=tuple(dict.fromkeys(omitted)))
     version = version_numbers(policy.version)
     name = _JSON if version >= (6,) else _CLASSIC
     files = {name: _json(tables) if version >= (6,) else _classic(tables, second=version >= (5,))}
@@ -54,7 +54,7 @@ def export(policy: Policy, _defaults: Defaults = ()) -> Exported:
         files[_HAN] = _hand_over(between_nodes)
         variables["OMPI_MCA_coll_han_use_dynamic_file_rules"] = "1"
         by_file["OMPI_MCA_coll_han_dynamic_rules_filename"] = _HAN
-    return Exported(files, variables, by_file, left_out=tuple(dict.fromkeys(left)))
+    return Exported(files, variables, by_file, left_out=tuple(dict.fromkeys(omitted)))
 
 
 def _is_summed(collective: str) -> bool:
@@ -62,15 +62,15 @@ def _is_summed(collective: str) -> bool:
 
 
 def _is_served_by_han(collective: str, version: tuple[int, ...]) -> bool:
-    """Return whether `han` comes before `tuned` for this collective between nodes."""
+    """Check whether `han` precedes `tuned` for this collective between nodes."""
     since = packaged_table(_COLLECTIVES)[collective].get("han")
     return since is not None and version >= (since,)
 
 
 def _hand_over(tables: dict[str, tuple[Box, ...]]) -> str:
-    """Rules of `han` by which `tuned` serves the sizes with a choice.
+    """Return rules of `han` that pass the sizes with a choice to `tuned`.
 
-    Its sizes refer to one block where sizes of `tuned` refer to all blocks together, as in an allgather.
+    Sizes of `han` are one block where sizes of `tuned` are the total of all blocks, as in an allgather.
     """
     lines = [f"{len(tables)} # collectives"]
     for collective, selected in tables.items():
@@ -90,8 +90,8 @@ def _hand_over(tables: dict[str, tuple[Box, ...]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lost(policy: Policy, collective: str, selected: tuple[Box, ...]) -> list[str]:
-    """Parameters that a rule has no room for."""
+def _unsupported_parameters(policy: Policy, collective: str, selected: tuple[Box, ...]) -> list[str]:
+    """Return sentences about parameters that a rule cannot express."""
     expressed = (
         (_FANOUT, _SEGMENT) if version_numbers(policy.version) < (5,) else (_FANOUT, _SEGMENT, _REQUESTS)
     )
@@ -104,21 +104,17 @@ def _lost(policy: Policy, collective: str, selected: tuple[Box, ...]) -> list[st
     ]
 
 
-def _given(piece: Piece) -> dict[str, str]:
-    """Parameters of a rule that are not 0."""
+def _parameters(piece: Piece) -> dict[str, str]:
+    """Return the parameters of a rule that are not 0."""
     assert piece.candidate is not None
-    known = (
-        {_FANOUT: _FANOUTS}
-        if any(parameter.key == _FANOUT for parameter in piece.candidate.parameters)
-        else {}
-    )
-    return {**known, **dict(piece.parameters)}
+    has_fanout = any(parameter.key == _FANOUT for parameter in piece.candidate.parameters)
+    return {**({_FANOUT: _FANOUTS} if has_fanout else {}), **dict(piece.parameters)}
 
 
 def _classic(tables: dict[str, tuple[Box, ...]], *, second: bool) -> str:
-    """Communicator sizes ascend; each holds until the next, so that a fixed one ends every stretch.
+    """Write the classic format: communicator sizes hold until the next, so a fixed rule ends every range.
 
-    The second version of the format, read from Open MPI 5 on, adds the number of requests to a rule.
+    Version 2 of the format, read from Open MPI 5 on, adds the number of requests to a rule.
     """
     lines = [*(["rule-file-version-2"] * second), f"{len(tables)} # collectives"]
     for collective, selected in tables.items():
@@ -149,12 +145,16 @@ def _closed(selected: tuple[Box, ...]) -> list[tuple[int, Box | None]]:
 
 
 def _rule(collective: str, piece: Piece, ranks: int) -> tuple[object, ...]:
-    """Least size, algorithm, fan-out, segment size, requests."""
+    """Return smallest size, algorithm, fan-out, segment size, requests."""
     start = piece.start * (ranks if _is_summed(collective) else 1)
     if piece.candidate is None:
         return (start, *_DEFAULT)
-    given = _given(piece)
-    return (start, piece.candidate.value, *(given.get(key, "0") for key in (_FANOUT, _SEGMENT, _REQUESTS)))
+    parameters = _parameters(piece)
+    return (
+        start,
+        piece.candidate.value,
+        *(parameters.get(key, "0") for key in (_FANOUT, _SEGMENT, _REQUESTS)),
+    )
 
 
 def _json(tables: dict[str, tuple[Box, ...]]) -> str:
@@ -182,8 +182,8 @@ def _json_rule(piece: Piece, factor: int) -> dict[str, Any]:
     rule: dict[str, Any] = {"msg_size_min": piece.start * factor}
     rule["msg_size_max"] = "Inf" if piece.end is None else piece.end * factor - 1
     rule["alg"] = piece.candidate.name
-    given = _given(piece)
+    parameters = _parameters(piece)
     for key, field in ((_FANOUT, "faninout"), (_SEGMENT, "seg_size"), (_REQUESTS, "reqs")):
-        if key in given:
-            rule[field] = int(given[key])
+        if key in parameters:
+            rule[field] = int(parameters[key])
     return rule

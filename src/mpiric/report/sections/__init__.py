@@ -1,7 +1,7 @@
-"""Sections of the report on a record, one per file: what its template in `templates/profile/` is given.
+"""Sections of the report on a record, one per file, each with a template in `templates/profile/`.
 
-A section is a module with ``TITLE`` and ``view(profile)``; its name is its anchor in the page, which has
-them in `ORDER`.
+A section is a module with ``TITLE`` and ``view(profile)``, the values of its template. Its name is its
+anchor in the page; `ORDER` is the order of the sections.
 """
 
 ORDER = (

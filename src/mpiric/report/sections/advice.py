@@ -1,15 +1,14 @@
-"""What to do, each with its evidence and the command that applies it."""
+"""Advice with its evidence and the command that applies it."""
 
 from typing import Any
 
 from mpiric.model.profile import Profile
-from mpiric.report._amounts import expectation
-from mpiric.report._causes import effects_in_words
+from mpiric.report._amounts import effects_in_words, expectation
 
 TITLE = "What to do"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Advice, and for each in words what it would bring and what brings it about."""
+    """Return each advice with the wording of its expected gain and its causes."""
     effects = effects_in_words(profile.advice)
-    return {"advice": [(each, expectation(each), effects.get(each.finding.id)) for each in profile.advice]}
+    return {"advice": [(item, expectation(item), effects.get(item.finding.id)) for item in profile.advice]}

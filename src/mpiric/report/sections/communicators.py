@@ -1,15 +1,15 @@
-"""Communicators, and the collectives on each of them."""
+"""Communicators and their collectives."""
 
 from typing import Any
 
 from mpiric.model.profile import Profile
 
 TITLE = "Communicators and collectives"
-_MOST = 100  # rows; the rest is in report.json
+_MOST = 100  # number of rows; report.json has all
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """The most expensive communicators and collectives."""
+    """Return the most expensive communicators and collectives."""
     return {
         "communicators": [(use, _listed(use.ranks)) for use in profile.communicators[:_MOST]],
         "collectives": profile.collectives[:_MOST],
@@ -18,12 +18,12 @@ def view(profile: Profile) -> dict[str, Any]:
 
 
 def _listed(ranks: tuple[int, ...]) -> str:
-    """``0–3, 8`` and so on, cut where it would get long."""
+    """Format ranks as ``0–3, 8``, at most six ranges."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and runs[-1][1] == rank - 1:
             runs[-1][1] = rank
         else:
             runs.append([rank, rank])
-    words = [str(first) if first == last else f"{first}–{last}" for first, last in runs]
-    return ", ".join(words[:6]) + (", …" if len(words) > 6 else "")
+    ranges = [str(first) if first == last else f"{first}–{last}" for first, last in runs]
+    return ", ".join(ranges[:6]) + (", …" if len(ranges) > 6 else "")

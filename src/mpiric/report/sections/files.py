@@ -9,7 +9,7 @@ _MOST = 50
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """The most expensive files, and the numbers over all of them."""
+    """Return the most expensive files, and totals over all files."""
     return {
         "files": profile.files[:_MOST],
         "left_out": max(0, len(profile.files) - _MOST),

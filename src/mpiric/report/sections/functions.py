@@ -1,4 +1,4 @@
-"""Time by function."""
+"""Time per function."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ TITLE = "MPI functions"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Every function, with its share of the time of all ranks; start-up lies outside that time."""
+    """Return every function with its share of the time of all ranks, which excludes start-up."""
     total_s = sum(rank.time_s for rank in profile.ranks)
     outside = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Finalize", "MPI_Session_finalize")
     return {

@@ -1,4 +1,4 @@
-"""Memory and what the kernel did."""
+"""Memory and activity of the kernel."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +11,14 @@ TITLE = "Memory and kernel"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Name, value and what it tells."""
+    """Return rows of name, value and explanation."""
     n = profile.numbers
     return {
         "rows": [
             *_counters(n),
             ("largest resident size of a rank", size(n["peak_bytes"]), "at its peak"),
             (
-                "memory of their own",
+                "private memory",
                 size(n["anonymous_bytes"]),
                 on_huge_pages(n) or "too little to ask for huge pages",
             ),
@@ -28,15 +28,15 @@ def view(profile: Profile) -> dict[str, Any]:
             (
                 "page faults",
                 f"{count(n['minor_faults_per_s'])} /s",
-                f"a rank; {count(n['major_faults'])} from disk",
+                f"per rank; {count(n['major_faults'])} from disk",
             ),
-            ("lost the CPU", f"{n['involuntary_per_s']:.3g} /s", "a rank: involuntary context switches"),
+            ("preempted", f"{n['involuntary_per_s']:.3g} /s", "per rank: involuntary context switches"),
         ]
     }
 
 
 def _counters(n: Mapping[str, float]) -> list[tuple[str, str, str]]:
-    """What hardware counters say; nothing where the machine has none or keeps them to itself."""
+    """Return the rows of hardware counters; none if they are not available."""
     if not n["instructions"]:
         return []
     return [

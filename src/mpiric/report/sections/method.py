@@ -1,4 +1,4 @@
-"""How the numbers are made, and what is missing."""
+"""Method of measurement and gaps of the record."""
 
 from typing import Any
 
@@ -8,5 +8,5 @@ TITLE = "How to read this"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """The notes of the record."""
+    """Return the notes of the record."""
     return {"notes": profile.notes, "method": profile.efficiencies.method}

@@ -1,4 +1,4 @@
-"""What another order of ranks would change, with pictures of both."""
+"""Effect of a better rank order, with pictures of both."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ TITLE = "Rank order"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Text and pictures of the order that was found; neither where none was sought."""
+    """Return text and pictures of the order; both empty if no order was searched for."""
     if profile.order is None:
         return {"text": "", "pictures": ()}
     order = profile.order

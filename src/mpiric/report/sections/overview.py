@@ -1,4 +1,4 @@
-"""Headline: how long, how much of it MPI, and the efficiencies that multiply to the whole."""
+"""Headline: run time, share of MPI, and the efficiencies as a product."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ _MEANING = {
     "parallel": "mean useful time of a rank over the run time: load balance × communication",
     "load_balance": "mean over longest useful time: is the work evenly spread?",
     "communication": "longest useful time over the run time: serialisation × transfer",
-    "serialisation": "what waiting for one another leaves",
-    "transfer": "what moving data leaves",
+    "serialisation": "share of time not lost by waiting for other ranks",
+    "transfer": "share of time not lost by data transfer",
 }
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Efficiencies with their meaning."""
+    """Return the efficiencies with their meaning."""
     return {
         "efficiencies": [
-            (name.replace("_", " "), getattr(profile.efficiencies, name), words)
-            for name, words in _MEANING.items()
+            (name.replace("_", " "), getattr(profile.efficiencies, name), meaning)
+            for name, meaning in _MEANING.items()
         ]
     }

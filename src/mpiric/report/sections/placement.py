@@ -1,4 +1,4 @@
-"""Where ranks really sat: nodes, their packages, NUMA nodes and cores, with the ranks on each."""
+"""Placement of the ranks: packages, NUMA nodes and cores of each node, with the ranks on them."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ _MOST_NODES, _MOST_RANKS = 64, 256
 
 @dataclass(frozen=True)
 class DrawnCore:
-    """One core in the picture: ranks bound to it, alone or with others, and those that only began there."""
+    """A core in the picture: ranks bound to it, and unbound ranks that started on it."""
 
     core: Core
     bound: tuple[int, ...]
-    began: tuple[int, ...]
+    started: tuple[int, ...]
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """A picture of each node whose cores are known; node → NUMA node → ranks for the others."""
+    """Return a picture of each node with known cores; for the other nodes NUMA node → ranks."""
     nodes: dict[str, list[RankUse]] = defaultdict(list)
     for use in profile.ranks:
         nodes[use.host].append(use)
@@ -43,21 +43,21 @@ def _domains(uses: Sequence[RankUse]) -> list[tuple[int, list[RankUse], int]]:
     domains: dict[int, list[RankUse]] = defaultdict(list)
     for use in uses:
         domains[use.numa_node].append(use)
-    return [(numa, found[:_MOST_RANKS], len(found)) for numa, found in sorted(domains.items())]
+    return [(numa, ranks[:_MOST_RANKS], len(ranks)) for numa, ranks in sorted(domains.items())]
 
 
 def _packages(uses: Sequence[RankUse], shape: NodeTopology | None) -> list[tuple[int, list[Any]]]:
-    """Package → NUMA node → seats; nothing for a node that cannot have this shape."""
+    """Return package → NUMA node → cores; nothing for a node that cannot have this topology."""
     if shape is None:
         return []
-    every = {pu for core in shape.cores for pu in core.pus}
+    all_pus = {pu for core in shape.cores for pu in core.pus}
     masks = {use.rank: set(parse_pu_list(use.affinity)) or {use.cpu} for use in uses}
-    if not every.issuperset(set().union({use.cpu for use in uses}, *masks.values())):
+    if not all_pus.issuperset(set().union({use.cpu for use in uses}, *masks.values())):
         return []
     seats: dict[int, dict[int, list[DrawnCore]]] = defaultdict(lambda: defaultdict(list))
     for core in shape.cores:
         pus = set(core.pus)
-        bound = tuple(rank for rank, mask in masks.items() if mask & pus and mask != every)
-        began = tuple(use.rank for use in uses if use.cpu in pus and masks[use.rank] == every)
-        seats[core.package][core.numa_node].append(DrawnCore(core, bound, began))
+        bound = tuple(rank for rank, mask in masks.items() if mask & pus and mask != all_pus)
+        started = tuple(use.rank for use in uses if use.cpu in pus and masks[use.rank] == all_pus)
+        seats[core.package][core.numa_node].append(DrawnCore(core, bound, started))
     return [(package, sorted(domains.items())) for package, domains in sorted(seats.items())]

@@ -1,4 +1,4 @@
-"""What each rank's time went into."""
+"""Time of each rank by activity."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _OUTLIERS = 8
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Bars for the chart; the busiest and the idlest ranks as a table."""
+    """Return bars for the chart, and the busiest and the idlest ranks for the table."""
     step = -(-len(profile.ranks) // _MOST_BARS) or 1
     groups = [profile.ranks[at : at + step] for at in range(0, len(profile.ranks), step)]
     ordered = sorted(profile.ranks, key=lambda use: -use.useful_s)
@@ -38,5 +38,5 @@ def _other(use: RankUse) -> float:
     return max(0.0, use.mpi_s - use.collective_s - use.point_to_point_s)
 
 
-def _mean(group: tuple[RankUse, ...], of: Any) -> float:
-    return float(sum(of(use) for use in group) / len(group))
+def _mean(group: tuple[RankUse, ...], value_of: Any) -> float:
+    return float(sum(value_of(use) for use in group) / len(group))

@@ -1,4 +1,4 @@
-"""Phases that the program named through MPI_Pcontrol, and what each rank spent in them."""
+"""Phases that the program named with MPI_Pcontrol, and the time of each rank in them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _MOST_BARS = 512
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Rows for the table; for the chart the time of each rank in each region, thinned out for many ranks."""
+    """Return rows for the table, and the time per rank and region (a sample of many ranks) for the chart."""
     names = [region.name for region in profile.regions[1:]]
     step = -(-len(profile.ranks) // _MOST_BARS) or 1
     some = profile.ranks[::step]

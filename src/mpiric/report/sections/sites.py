@@ -1,4 +1,4 @@
-"""Where in the program MPI is called from, when that was asked for."""
+"""Places in the program that call MPI, if they were recorded."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ _MOST = 40
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """The most expensive places."""
+    """Return the most expensive places."""
     return {"sites": profile.sites[:_MOST], "left_out": max(0, len(profile.sites) - _MOST)}

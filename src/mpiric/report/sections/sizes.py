@@ -1,4 +1,4 @@
-"""Calls, bytes and time by the bytes that one call moves."""
+"""Calls, bytes and time by the size of a call."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ TITLE = "Message sizes"
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Rows for the table, columns for the chart."""
+    """Return rows for the table and columns for the chart."""
     labels = [f"{size(use.low_bytes)} – {size(use.high_bytes + 1)}" for use in profile.sizes]
     total_s = sum(use.time_s for use in profile.sizes)
     return {

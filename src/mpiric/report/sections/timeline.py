@@ -1,4 +1,4 @@
-"""What the ranks did in the course of the run, and in which phase they were."""
+"""Activity and phase of the ranks in the course of the run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from mpiric.model.amount import seconds
 from mpiric.model.profile import Profile, TimelineRow
 
 TITLE = "The course of the run"
-_PARTS = 8  # rows of the table, for readers of paper
+_PARTS = 8  # number of rows of the table for print
 _ACTIVITIES: tuple[tuple[str, Callable[[TimelineRow], tuple[float, ...]]], ...] = (
     ("files", lambda row: row.files),
     ("point to point", lambda row: row.point_to_point),
@@ -17,12 +17,12 @@ _ACTIVITIES: tuple[tuple[str, Callable[[TimelineRow], tuple[float, ...]]], ...] 
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Shares of each span by rank for the picture, their means for the chart above it and for the table."""
+    """Return shares of each time span by rank for the picture, their means for the chart and the table."""
     rows, span_s = profile.timeline.rows, profile.timeline.span_s
     if not rows:
         return {"parts": [], "columns": [], "phases": []}
     columns = max(len(row.region) for row in rows)
-    mean = {name: _mean([of(row) for row in rows], columns) for name, of in _ACTIVITIES}
+    mean = {name: _mean([value_of(row) for row in rows], columns) for name, value_of in _ACTIVITIES}
     mean = {"useful": [max(0.0, 1.0 - sum(values)) for values in zip(*mean.values(), strict=True)]} | mean
     used = sorted({region for row in rows for region in row.region})
     return {
@@ -34,7 +34,7 @@ def view(profile: Profile) -> dict[str, Any]:
             "columns": columns,
             "mean": {name: _rounded(values) for name, values in mean.items()},
             "rows": [_label(row) for row in rows],
-            "shares": [[_rounded(of(row)) for _, of in _ACTIVITIES] for row in rows],
+            "shares": [[_rounded(value_of(row)) for _, value_of in _ACTIVITIES] for row in rows],
             "phases": [profile.regions[at].name for at in used],
             "phase": [[used.index(region) for region in row.region] for row in rows],
         },
@@ -42,7 +42,7 @@ def view(profile: Profile) -> dict[str, Any]:
 
 
 def _mean(rows: list[tuple[float, ...]], columns: int) -> list[float]:
-    """Over the rows that are that long: ranks that died have none."""
+    """Average the rows column by column; ranks that died have shorter rows."""
     means = []
     for at in range(columns):
         values = [row[at] for row in rows if at < len(row)]
@@ -51,7 +51,7 @@ def _mean(rows: list[tuple[float, ...]], columns: int) -> list[float]:
 
 
 def _parts(mean: dict[str, list[float]], columns: int, span_s: float) -> Any:
-    """The run cut in a few parts: from, to, share of each activity."""
+    """Yield start, end and shares of activities of equal parts of the run."""
     step = -(-columns // _PARTS)
     for begin in range(0, columns, step):
         end = min(columns, begin + step)

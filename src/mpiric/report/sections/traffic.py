@@ -1,4 +1,4 @@
-"""Who sends to whom: a matrix that stays zoomable because the page bins a sparse list as it is looked at."""
+"""Traffic between ranks as matrices; the page groups a sparse list into cells as the reader zooms."""
 
 import base64
 from array import array
@@ -8,13 +8,13 @@ from typing import Any
 
 from mpiric.model.profile import Message, Profile
 
-TITLE = "Who sends to whom"
-_MOST_ENTRIES = 500_000  # of one matrix in a page; above that neighbouring ranks are joined
+TITLE = "Traffic between ranks"
+_MOST_ENTRIES = 500_000  # limit of entries in a matrix; more are reduced by joining ranks
 _HEAVIEST = 12
 
 
 def view(profile: Profile) -> dict[str, Any]:
-    """Matrices for the page's script, and the heaviest pairs for print."""
+    """Return the matrices for the page's script, and the heaviest pairs for print."""
     matrices = {"p2p": (profile.p2p, profile.world_size), "nodes": (profile.node_traffic, len(profile.nodes))}
     if profile.one_sided:
         matrices["one_sided"] = (profile.one_sided, profile.world_size)
@@ -27,7 +27,7 @@ def view(profile: Profile) -> dict[str, Any]:
 
 
 def packed(messages: Sequence[Message], size: int) -> dict[str, Any]:
-    """Columns as base64 of little-endian arrays, ordered by source; ``per_entry`` ranks share a row."""
+    """Return columns as base64 of little-endian arrays by source; ``per_entry`` ranks share a row."""
     per_entry = 1
     while len(messages) > _MOST_ENTRIES:
         per_entry *= 2

@@ -83,8 +83,8 @@ class Slurm(BatchScheduler):
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """Several features are wanted at once; one thread of a core is asked for where it has several."""
-        own = {"features": directive_value(request.features.replace(",", "&"))}
-        return {**super().values(request), **own, "threads_per_core": request.threads_per_core > 1}
+        options = {"features": directive_value(request.features.replace(",", "&"))}
+        return {**super().values(request), **options, "threads_per_core": request.threads_per_core > 1}
 
     def launch(
         self,
@@ -94,7 +94,7 @@ class Slurm(BatchScheduler):
         dialect: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
         """Render srun, each rank on cores of its own."""
-        # srun refuses --hint beside --cpu-bind; this pair is what --hint=nomultithread stands for.
+        # srun refuses --hint together with --cpu-bind; --hint=nomultithread is equivalent to this pair.
         smt = (
             ["--threads-per-core=1", "--cpu-bind=threads"]
             if shape.threads_per_core > 1
@@ -200,7 +200,9 @@ class Slurm(BatchScheduler):
         patience = patience or Patience()
         names = [node.name for node in allocation.hosts]
         began, late = patience.clock(), 0
-        own = dict.fromkeys(name for name in host.environ if name.startswith(("SLURM_STEP", "SLURM_CPU")))
+        inherited = dict.fromkeys(
+            name for name in host.environ if name.startswith(("SLURM_STEP", "SLURM_CPU"))
+        )
         excluded = {*foreign_steps, f"{allocation.job}.{host.environ.get('SLURM_STEP_ID', '')}"}
         cancelled = ""
         inside = int(host.environ.get("SLURM_STEP_ID") or _FIRST_SPECIAL_STEP) < _FIRST_SPECIAL_STEP
@@ -212,7 +214,7 @@ class Slurm(BatchScheduler):
                 return RunFailure(down)
             step = host.run(
                 _empty_step(allocation.job, len(names), overlaps=inside),
-                environment=own,
+                environment=inherited,
                 timeout_s=_STEP_TIMEOUT_S,
             )
             late += step.status == TIMED_OUT
@@ -251,7 +253,7 @@ class Slurm(BatchScheduler):
         """Read sockets, cores and threads from sinfo."""
         done = host.run(_nodes_query("%P|%D|%X|%Y|%Z", partition), timeout_s=COMMAND_TIMEOUT_S)
         lines = [line.partition("|") for line in done.stdout.splitlines()]
-        chosen = [rest for name, _, rest in lines if partition or name.endswith("*")]
+        chosen = [limit for name, _, limit in lines if partition or name.endswith("*")]
         return output.node_shapes("\n".join(chosen))
 
     def node_types(self, host: Host, partition: str = "") -> Mapping[str, int]:

@@ -20,7 +20,7 @@ def recognise(environment: Mapping[str, str]) -> Allocation | None:
     hosts = hosts_of(names)
     cpus = _per_host(environment.get("SLURM_JOB_CPUS_PER_NODE", ""), len(hosts), "SLURM_JOB_CPUS_PER_NODE")
     per_rank = count_of(environment.get("SLURM_CPUS_PER_TASK", "")) or 1
-    # Within a step, the variable speaks of the step, which may be on fewer hosts than the job.
+    # In a step, the variable refers to the step, which may use fewer hosts than the job.
     in_step = "SLURM_STEP_ID" in environment and "SLURM_PROCID" in environment
     tasks = "" if in_step else environment.get("SLURM_TASKS_PER_NODE", "")
     slots = _per_host(tasks, len(hosts), "SLURM_TASKS_PER_NODE") or tuple(count // per_rank for count in cpus)
@@ -42,7 +42,7 @@ def _per_host(text: str, hosts: int, variable: str) -> tuple[int, ...]:
     counts = counts_of(text) if text else ()
     if counts and len(counts) != hosts:
         raise MpiricError(
-            f"{variable}={text} speaks of {len(counts)} hosts, the allocation has {hosts}",
+            f"{variable}={text} has {len(counts)} hosts, but the allocation has {hosts}",
             hint="were SLURM_* variables of another job exported? Unset them, or start from a new shell",
         )
     return counts

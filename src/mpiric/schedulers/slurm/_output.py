@@ -1,4 +1,4 @@
-"""Read what sbatch, squeue, scontrol and sinfo print. Pure: text → model.
+"""Parsers of the output of sbatch, squeue, scontrol and sinfo.
 
 Job states are those of squeue(1), "JOB STATE CODES".
 """
@@ -54,18 +54,18 @@ _BY_OPTIONS = ("More processors requested", "configuration is not available", "n
 
 def blame(stderr: str) -> str:
     """Find the line in which srun says that Slurm or a host failed, not the program; "" without one."""
-    found = ""
+    reason = ""
     for line in map(str.strip, stderr.splitlines()):
         if not line.startswith(("srun: ", "slurmstepd: ")):
             continue
         refused = _NO_STEP.search(line)
         if refused:
-            found = "" if any(text in refused[1] for text in _BY_OPTIONS) else found or line
+            reason = "" if any(text in refused[1] for text in _BY_OPTIONS) else reason or line
         elif _WAITS.search(line) or any(text in line for text in (*AWAY, *_FAILED)):
-            found = found or line
-        elif _STARTED in line and _WAITS.search(found):
-            found = ""  # it waited, and was started
-    return found
+            reason = reason or line
+        elif _STARTED in line and _WAITS.search(reason):
+            reason = ""  # the job waited, and was started
+    return reason
 
 
 def steps(stdout: str) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def steps(stdout: str) -> tuple[str, ...]:
 
 
 def unusable(stdout: str) -> tuple[str, ...]:
-    """Lines of ``sinfo --Node --format=%N|%T``: nodes that are down; ``*`` marks one that does not answer."""
+    """Parse ``sinfo --Node --format=%N|%T``: nodes that are down; ``*`` marks nodes that do not answer."""
     pairs = (line.strip().partition("|")[::2] for line in stdout.splitlines())
     return tuple(
         dict.fromkeys(name for name, word in pairs if word.startswith(("down", "fail")) or "*" in word)
@@ -84,8 +84,8 @@ def unusable(stdout: str) -> tuple[str, ...]:
 
 def unreachable(stderr: str, names: Sequence[str]) -> tuple[str, ...]:
     """Hosts that srun complains about: "Task launch … failed on node n3: …", "Node failure on n3"."""
-    said = " ".join(line for line in stderr.splitlines() if "on node" in line or "ode failure on" in line)
-    return tuple(name for name in names if search(rf"\b{escape(name)}\b", said))
+    messages = " ".join(line for line in stderr.splitlines() if "on node" in line or "ode failure on" in line)
+    return tuple(name for name in names if search(rf"\b{escape(name)}\b", messages))
 
 
 def _state(job: str, word: str, reason: str, hosts: str) -> BatchJob:
@@ -97,25 +97,25 @@ def _state(job: str, word: str, reason: str, hosts: str) -> BatchJob:
         stage = Stage.RUNNING
     elif word == "COMPLETING":
         stage = Stage.ENDING
-    known = hosts_of(hosts) if hosts and not hosts.startswith("(") else ()
+    hosts_of_job = hosts_of(hosts) if hosts and not hosts.startswith("(") else ()
     end = _ENDS.get(word) if stage is Stage.ENDED else None
-    return BatchJob(job, stage, word, end, "" if reason == "None" else reason, known)
+    return BatchJob(job, stage, word, end, "" if reason == "None" else reason, hosts_of_job)
 
 
 def marked(stdout: str, mark: str) -> str:
     """Lines of squeue in MARKED_FORMAT: the job or array with a comment."""
-    found = (line.partition("|") for line in stdout.splitlines())
-    return next((job.strip().partition("_")[0] for job, _, text in found if text.strip() == mark), "")
+    pairs = (line.partition("|") for line in stdout.splitlines())
+    return next((job.strip().partition("_")[0] for job, _, text in pairs if text.strip() == mark), "")
 
 
 def queue(stdout: str) -> dict[str, BatchJob]:
     """Lines of squeue in QUEUE_FORMAT."""
     jobs = {}
     for line in stdout.splitlines():
-        job, bar, rest = line.strip().partition("|")
-        if not bar or rest.count("|") < 2:
+        job, bar, fields = line.strip().partition("|")
+        if not bar or fields.count("|") < 2:
             continue
-        jobs[job] = _state(job, *rest.split("|", 2))
+        jobs[job] = _state(job, *fields.split("|", 2))
     return jobs
 
 
@@ -134,10 +134,10 @@ def job_details(stdout: str) -> BatchJob | None:
 
 
 def tested(status: int, stderr: str) -> ScriptCheck:
-    """What ``sbatch --test-only`` says, on stderr either way."""
+    """Parse the output of ``sbatch --test-only``, which is always on stderr."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    said = [line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines]
-    return ScriptCheck(status == 0, "; ".join(dict.fromkeys(said)))
+    messages = [line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines]
+    return ScriptCheck(status == 0, "; ".join(dict.fromkeys(messages)))
 
 
 def node_shapes(stdout: str) -> tuple[NodeShape, ...]:
@@ -162,9 +162,9 @@ def plugins(text: str) -> tuple[str, ...]:
 
 def features(stdout: str, partition: str) -> Mapping[str, int]:
     """Lines of ``sinfo --format=%P|%D|%b``: features of a partition's nodes → how many have them."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for name, count, text in (line.split("|") for line in stdout.splitlines() if line.count("|") == 2):
         if (partition or name.endswith("*")) and number_of(count.strip(), -1) >= 0:
             key = "" if text.strip() in ("(null)", "") else text.strip()
-            found[key] = found.get(key, 0) + number_of(count.strip())
-    return found
+            result[key] = result.get(key, 0) + number_of(count.strip())
+    return result

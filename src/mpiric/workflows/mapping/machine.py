@@ -9,11 +9,9 @@ import numpy as np
 from mpiric.host.files import text_of
 from mpiric.host.host import Host
 from mpiric.machine.topology import load_topology, topology_of
-from mpiric.mapping.hierarchy import parse_distances
-from mpiric.mapping.machines.assemble import assemble
+from mpiric.mapping.graph import parse_distances
+from mpiric.mapping.machines.assemble import assemble, joined_specs, node_shape
 from mpiric.mapping.machines.costs import measured_distances, with_fabric
-from mpiric.mapping.machines.join import joined_specs
-from mpiric.mapping.machines.node_shape import node_shape
 from mpiric.mapping.machines.switches import is_slurm_topology, parse_slurm_topology
 from mpiric.mapping.machines.yaml_file import parse_machine_yaml
 from mpiric.mapping.networks import parse_network

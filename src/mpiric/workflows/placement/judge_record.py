@@ -9,7 +9,7 @@ from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord, Record
 from mpiric.placement.verification import judge
 from mpiric.profile.ranks import fact
-from mpiric.profile.threads import threads_of
+from mpiric.profile.tables import threads_of
 from mpiric.workflows.placement.verify import node_of
 
 _FULL = 0.9  # of the memory there is

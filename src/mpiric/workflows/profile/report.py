@@ -17,7 +17,7 @@ from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.profile.tables import write_csv
-from mpiric.report.comparison_html import comparison_html
+from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.tuning.marks.choice import with_own_places

@@ -23,8 +23,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.profile.call_places import modules_of
-from mpiric.profile.pace import run_pace
+from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
 from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places, without_key

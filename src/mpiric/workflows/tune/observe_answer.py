@@ -14,7 +14,7 @@ from mpiric.model.run import Plan
 from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Split
 from mpiric.model.tuned import Tuned
-from mpiric.profile.run_times import run_times
+from mpiric.profile.efficiency import run_times
 from mpiric.profile.symptoms import symptom_changes
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for
 from mpiric.workflows.tune.answer_files import other_layouts

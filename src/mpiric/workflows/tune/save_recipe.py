@@ -16,7 +16,7 @@ from mpiric.model.situation import Situation
 from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Outcome, Trial
 from mpiric.model.tuned import KnobChange
-from mpiric.report.tuned_chain import chain
+from mpiric.report.tuned_shares import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name

@@ -6,7 +6,7 @@ import pytest
 
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice
-from mpiric.report._causes import effects_in_words
+from mpiric.report._amounts import effects_in_words
 from mpiric.workflows.profile.diagnosis import Diagnosis
 
 CROWDED = Finding("oversubscribed", "4 ranks share 2 CPUs", "", "")

@@ -22,7 +22,7 @@ def whole_runs(made):
 def test_a_whole_run_that_agrees_is_said_in_recipe_and_result(tune):  # noqa: F811
     tuned = tune(finish=True)
     assert tuned_json(tuned)["whole_check"] == "agrees"
-    assert looked_at(tuned).endswith("the whole run agrees with the original's.")
+    assert looked_at(tuned).endswith("a complete run agrees with the original.")
     assert [bool(trial.configuration) for trial in whole_runs(tune)] == [False, True]
     assert all(not trial.came_early and trial.wall_s > 2000 for trial in whole_runs(tune))
     recipe = read_recipe(Path(tuned.recipe), lambda *_: "")
@@ -37,7 +37,7 @@ def test_an_answer_that_ends_otherwise_differs_after_a_second_original(tune):  #
     assert tuned.whole.verdict is WholeVerdict.DIFFERS
     assert "-41" in tuned.whole.why
     assert len(whole_runs(tune)) == 3
-    assert "the whole run differs: " in looked_at(tuned)
+    assert "a complete run differs: " in looked_at(tuned)
 
 
 def test_an_answer_that_fails_behind_its_mark_differs(tune):  # noqa: F811

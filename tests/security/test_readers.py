@@ -354,3 +354,11 @@ def test_a_damaged_lock_is_nobodys(tmp_path, owner):
     text = json.dumps({"host": "n1", "pid": 1, "started": 1.0, **owner} if isinstance(owner, dict) else owner)
     (tmp_path / "lock").write_text(text)
     assert Lock.holder(tmp_path / "lock") == ""
+
+
+def test_a_special_file_is_not_left_out_of_a_pack_without_a_word(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    program = "/bin/true"
+    with pytest.raises(MpiricError, match="not a regular file"):
+        verb("pack", "--with", tmp_path / "fifo", "-o", tmp_path / "x.pack", "--", "mpirun", program)
+    assert not (tmp_path / "x.pack").exists()

@@ -5,9 +5,11 @@ import os
 
 import pytest
 
+from mpiric.host.installation.images import TAR, write_image
 from mpiric.host.secrets import MASK, hide, masked
 from mpiric.launchers import parse_command
 from mpiric.model.configuration import Configuration
+from mpiric.model.pack import Content, ContentKind
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.tuning.fingerprint import differences
 from mpiric.tuning.recipe import render_recipe
@@ -100,3 +102,14 @@ def test_the_object_that_history_prints_has_no_secret_of_an_older_store(run_mpir
         done = run_mpiric("history", "--store", str(tmp_path), *more, env={**os.environ, "COLUMNS": "250"})
         assert "./app" in done.stdout
         assert SECRET not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(0o644, 0o755), (0o640, 0o750), (0o600, 0o700)])
+def test_a_pack_is_no_more_readable_than_a_file_in_it(tmp_path, mode, expected):
+    contents = []
+    for name, each in (("program", 0o755), ("table", mode)):
+        (tmp_path / name).write_text(SECRET)
+        (tmp_path / name).chmod(each)
+        contents.append(Content(name, str(tmp_path / name), ContentKind.GIVEN))
+    write_image(iter(contents), tmp_path / "x.pack", TAR, lambda *_: b"")
+    assert (tmp_path / "x.pack").stat().st_mode & 0o777 == expected

@@ -33,8 +33,10 @@ def write_image(
 ) -> None:
     """Write what ``begin`` gives for the image's digest and unpacked size in bytes, and the image behind it.
 
-    Files are staged beside the target, by hard links where the file system allows that. Raises NoRoomError.
+    Files are staged beside the target, by hard links where the file system allows that. What is written is
+    not more readable than any file in it. Raises NoRoomError.
     """
+    contents = list(contents)
     with (
         writing(target, _ELSEWHERE),
         tempfile.TemporaryDirectory(prefix=".mpiric-pack-", dir=target.parent.absolute()) as work,
@@ -48,8 +50,18 @@ def write_image(
             with whole.open("wb") as file:
                 file.write(begin(digest[:16], unpacked_bytes))
                 shutil.copyfileobj(stream, file, 1 << 20)
-        whole.chmod(_PROGRAM_MODE)
+        whole.chmod(_mode(contents))
         whole.replace(target)
+
+
+def _mode(contents: Iterable[Content]) -> int:
+    """Mode of an image: its group and others may use it where they may read every file in it."""
+    mode = _PROGRAM_MODE
+    for content in contents:
+        if content.source:
+            source_mode = Path(content.source).stat().st_mode
+            mode &= ~sum(bits for bits in (0o070, 0o007) if not source_mode & bits & 0o444)
+    return mode
 
 
 def _stage(contents: Iterable[Content], root: Path) -> int:

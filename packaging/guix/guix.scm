@@ -12,8 +12,8 @@
 
 (package
   (name "mpiric")
-  (version "0.1.0")
-  (source (local-file "../../dist/mpiric-0.1.0.tar.gz"))
+  (version "0.2.0")
+  (source (local-file "../../dist/mpiric-0.2.0.tar.gz"))
   (build-system pyproject-build-system)
   (arguments
    (list #:tests? #f ; the source distribution has none

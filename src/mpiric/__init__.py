@@ -1,3 +1,3 @@
 """MPI, empirically: find, prove and save the fastest way to run an MPI program."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

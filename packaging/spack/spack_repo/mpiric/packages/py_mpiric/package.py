@@ -11,11 +11,11 @@ from spack.package import *
 class PyMpiric(PythonPackage):
     """MPI, empirically: makes any MPI program run at full speed on the cluster it lands on, and proves it."""
 
-    pypi = "mpiric/mpiric-0.1.0.tar.gz"
+    pypi = "mpiric/mpiric-0.2.0.tar.gz"
 
     license("BSD-3-Clause")
 
-    version("0.1.0")
+    version("0.2.0")
 
     # No MPI: mpiric finds those of the machine, and is built with the headers in its source.
     depends_on("c", type="build")

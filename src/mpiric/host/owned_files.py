@@ -8,9 +8,12 @@ use. New files are created exclusively. Errors of the system are raised.
 import errno
 import os
 import secrets
+import shutil
 import stat
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST = 1 << 20
@@ -58,21 +61,23 @@ def append(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
-def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
+def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
     """Write a file completely or not at all: a new file in the same directory, then renamed.
 
-    A link that another user put there is replaced. A device, and a link of the user's own or the system's
-    (``/dev/stdout``), is written to as a shell would.
+    ``data`` may be an open file, which is copied from its position on. A link that another user put there is
+    replaced. A device, and a link of the user's own or the system's (``/dev/stdout``), is written to as a
+    shell would.
     """
+    source = BytesIO(data) if isinstance(data, bytes) else data
     if not _may_be_replaced(path):
         with path.open("wb") as file:
-            file.write(data)
+            shutil.copyfileobj(source, file)
         return
     beside = path.with_name(f".mpiric-{secrets.token_hex(6)}")
     descriptor = open_new(beside, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            shutil.copyfileobj(source, file)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

@@ -71,7 +71,8 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
     try:
         kept = request.directory / INPUT
         if request.stdin:
-            write_whole(kept, Path(request.stdin).read_bytes(), 0o600)
+            with Path(request.stdin).open("rb") as file:
+                write_whole(kept, file, 0o600)
         submission = replace(submission, stdin=str(kept) if exists(kept) else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
         write_whole(request.directory / SCRIPT, script.encode(), 0o700)  # its arguments are private

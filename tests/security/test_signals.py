@@ -22,6 +22,14 @@ LEFT_BY_LIBRARIES = ("/dev/shm/mpich_shm_", "/tmp/hydra_hwloc_xmlfile_")  # wher
 VERBS = {"run": ("--no-recipe",), "profile": ("--quiet", "-o", "record")}
 
 
+@pytest.fixture(autouse=True)
+def hangup_is_not_ignored():
+    """Programs started under nohup inherit that SIGHUP is ignored, with and without mpiric."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def wait_for(condition, what):
     until = time.monotonic() + WAIT_S
     while not (value := condition()):

@@ -43,7 +43,7 @@ def _help_all_option() -> click.Option:
     def show(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001
         if value and not ctx.resilient_parsing:
             ctx.meta[_ALL] = True
-            click.echo(ctx.get_help())
+            print(ctx.get_help())
             ctx.exit()
 
     return click.Option(

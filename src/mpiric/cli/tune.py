@@ -58,7 +58,8 @@ from mpiric.workflows.tune.file_runs import check_io_budget
 from mpiric.workflows.tune.reference import check_reference
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.submitted import options_of_tune, tune_to_submit
-from mpiric.workflows.tune.tune import dry_run, tune
+from mpiric.workflows.tune.tune import dry_run as lines_of_dry_run
+from mpiric.workflows.tune.tune import tune
 
 _EPILOG = """\b
 Examples:
@@ -165,9 +166,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     ),
     click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes."),
     click.option(
-        "--allow-rounding",
-        is_flag=True,
-        help="Also try settings that may change the last digits of results.",
+        "--allow-rounding", is_flag=True, help="Also try settings that may change the last digits of results."
     ),
     click.option(
         "--allow-late",
@@ -280,7 +279,8 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     with piped_input(command_line) as stdin:
         request = _under(_request(command_line, stdin, options), options)
         if dry_run:
-            return _dry_run(request)
+            print("\n".join(lines_of_dry_run(request, LocalHost())))
+            return 0
         if options["submit"]:
             return _submitted(request)
         with Progress() as progress:
@@ -397,10 +397,3 @@ def _submitted(request: TuneRequest) -> int:
         go_on=sh_command([*again, "--", *request.argv]),
         afresh=False,
     )
-
-
-def _dry_run(request: TuneRequest) -> int:
-    """Print the command as it would be run and the knobs that might be set."""
-    for line in dry_run(request, LocalHost()):
-        print(line)
-    return 0

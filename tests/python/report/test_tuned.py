@@ -24,9 +24,7 @@ from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
 
 WINNER = Configuration((("binding", "core"),))
-EVIDENCE = Evidence(
-    WINNER, Verdict.FASTER, 1.5, 1.4, 1.6, ((1.5, 1.0),) * 9, 0.99, 0.01, "the interval is above 1.01"
-)
+EVIDENCE = Evidence(WINNER, Verdict.FASTER, 1.5, 1.4, 1.6, ((1.5, 1.0),) * 9, 0.99, 0.01, "above 1.01")
 FASTER = Tuned(
     job=situation().job,
     mpi=MPIS[1],

@@ -1,6 +1,7 @@
 """`mpiric tune` learns a program's collectives by itself, and what it keeps works with and without mpiric."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,9 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
         json.loads((store / f"{name}.policy.json").read_text())["keys"] for name in ("learned", "benchmark")
     )
     assert not [key for key in own if key["decided"]], "the run decided it by itself"
-    if not found:  # mpiric ranks no times of ranks that lost their CPUs
+    if not found and os.getloadavg()[0] > len(
+        os.sched_getaffinity(0)
+    ):  # ranks that lost their CPUs are not ranked
         pytest.skip("other processes took the CPUs during the benchmark")
     assert [(key["collective"], key["from"], key["decided"]) for key in found] == [("bcast", 1 << 16, True)]
     assert found[0]["candidate"] != "library"

@@ -16,7 +16,7 @@ from mpiric.cli._options import (
     command_line_or_none,
     mpi_option,
 )
-from mpiric.cli.profile import letter_console
+from mpiric.cli.profile import abi_option, json_of_run_option, letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.host.secrets import masked
@@ -61,11 +61,7 @@ Examples:
     "settings, machine, any.",
 )
 @mpi_option
-@click.option(
-    "--abi",
-    type=click.Choice([f.value for f in AbiFamily]),
-    help="ABI of the MPI library, where neither the launcher nor the executable shows it.",
-)
+@abi_option
 @click.option(
     "--darshan",
     "log",
@@ -73,12 +69,7 @@ Examples:
     help="Run nothing, and report what this log of Darshan shows (needs PyDarshan: mpiric[darshan]).",
 )
 @click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record in this directory.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print the result as one JSON object; the output of the program goes to stderr.",
-)
+@json_of_run_option
 @command_line_or_none
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Run CMD once and report what is wrong with how it runs.

@@ -41,6 +41,17 @@ Examples:
   mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
   mpiric report lj                                     the summary and the page again
 """
+abi_option = click.option(
+    "--abi",
+    type=click.Choice([family.value for family in AbiFamily]),
+    help="ABI of the MPI library, where neither the launcher nor the executable shows it.",
+)
+json_of_run_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as one JSON object; the output of the program goes to stderr.",
+)
 
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
@@ -66,11 +77,7 @@ Examples:
         "are followed by the name of the phase.",
     ),
     mpi_option,
-    click.option(
-        "--abi",
-        type=click.Choice([family.value for family in AbiFamily]),
-        help="ABI of the MPI library, where neither the launcher nor the executable shows it.",
-    ),
+    abi_option,
 )
 @option_group(BATCH_JOBS, submit_options)
 @option_group(
@@ -85,12 +92,7 @@ Examples:
         "profile in it is replaced. [default: a new directory in the current one]",
     ),
     click.option("--quiet", "-q", is_flag=True, help="Write the report and print nothing."),
-    click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print the result as one JSON object; the output of the program goes to stderr.",
-    ),
+    json_of_run_option,
     click.option("--dry-run", is_flag=True, help="Print the command as it would be run, and run nothing."),
 )
 @command_line

@@ -10,7 +10,7 @@ from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.improvement import expected_improvement
-from mpiric.tuning.search.space import Point
+from mpiric.tuning.search.space import Point, with_level
 
 _ALL = 1500  # spaces up to this size are looked at whole
 
@@ -65,7 +65,7 @@ def _candidates(evaluator: Evaluator, seed: int, step: int) -> list[Point]:
     found: dict[Point, None] = dict.fromkeys(best)
     for point in best[:4]:
         for index, choices in enumerate(levels):
-            found.update(dict.fromkeys((*point[:index], level, *point[index + 1 :]) for level in choices))
+            found.update(dict.fromkeys(with_level(point, index, level) for level in choices))
     for _ in range(300):
         parents = random.choice(best), random.choice(best)
         crossed = [random.choice(pair) for pair in zip(*parents, strict=True)]

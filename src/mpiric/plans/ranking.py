@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mpiric.plans.evaluator import Evaluator
 from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.space import Point
+from mpiric.tuning.search.space import Point, with_level
 
 WORTH = 0.005  # a setting must contribute half a percent to stay while the search goes on
 HEAVY_GAIN = 0.03  # a heavy setting, such as another MPI library, must contribute this much
@@ -88,7 +88,7 @@ def contributions(evaluator: Evaluator, point: Point) -> list[Estimate]:
     chosen = [index for index, level in enumerate(point) if level]
     if not chosen:
         return []
-    singles = [(*point[:index], 0, *point[index + 1 :]) for index in chosen]
+    singles = [with_level(point, index, 0) for index in chosen]
     means, covariance = evaluator.effects().predict([point, *singles])
     variances = covariance.diagonal()
     deviations = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5

@@ -5,19 +5,20 @@ from mpiric.model.trial import Outcome
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.space import Point
+from mpiric.tuning.search.space import Point, with_level
 
 _SHARE = 0.7  # of the runs; the rest looks for combinations
 _Level = tuple[int, int]  # index of a factor, and one of its levels
 _FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
 
 
-def screen(evaluator: Evaluator, runs: int) -> Plan[None]:
-    """Try each level once while its share of ``runs`` lasts, best first by promise.
+def screen(evaluator: Evaluator) -> Plan[None]:
+    """Try each level once while its share of the runs that are left lasts, best first by promise.
 
     What promises nothing comes after all that does, and ends when several in a row brought nothing. Heavy
     settings come last.
     """
+    runs = evaluator.runs_left()
     last = len(evaluator.trials) + max(1, int(runs * _SHARE)) if runs > 5 else len(evaluator.trials) + runs
     likely, unlikely, heavy = _levels(evaluator)
     for factor, level in likely:
@@ -46,12 +47,12 @@ def _try(evaluator: Evaluator, factor: int, level: int) -> Plan[None]:
         if evaluator.points
         else evaluator.original
     )
-    point = _with(base, factor, level)
+    point = with_level(base, factor, level)
     if point == base or not evaluator.may_work(point):
         return
     trial = yield from evaluator.run(point)
     if trial.outcome is not Outcome.OK and any(base) and point in evaluator.failed:
-        yield from _blame(evaluator, _with(evaluator.original, factor, level))
+        yield from _blame(evaluator, with_level(evaluator.original, factor, level))
 
 
 def _levels(evaluator: Evaluator) -> tuple[list[_Level], list[_Level], list[_Level]]:
@@ -75,7 +76,3 @@ def _blame(evaluator: Evaluator, alone: Point) -> Plan[None]:
     """Find out whether a setting fails by itself or only together with the others."""
     if evaluator.may_work(alone) and alone not in evaluator.points and evaluator.runs_left() >= 10:
         yield from evaluator.run(alone)
-
-
-def _with(point: Point, factor: int, level: int) -> Point:
-    return (*point[:factor], level, *point[factor + 1 :])

@@ -74,7 +74,7 @@ def search(
         if evaluator.space.factors:
             if any(last) and evaluator.may_work(last) and not evaluator.runs_of(last):
                 yield from evaluator.run(last)
-            yield from screen(evaluator, evaluator.runs_left())
+            yield from screen(evaluator)
             yield from explore(evaluator, effort, effect, seed)
             yield from slim(evaluator, effort, effect)
     return _result(evaluator, effect)

@@ -11,8 +11,8 @@ from collections import Counter
 from mpiric.model.run import Plan
 from mpiric.plans.effort import Effort
 from mpiric.plans.evaluator import Evaluator
-from mpiric.plans.ranking import Estimate, contributions, rank, without_heavy
-from mpiric.tuning.search.space import Point
+from mpiric.plans.ranking import contributions, rank, without_heavy
+from mpiric.tuning.search.space import with_level
 
 _FAR = 6.0  # standard deviations from which one disturbed run cannot have made a setting look useful
 
@@ -24,11 +24,10 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
         return
     point, looks = ranked[0].point, Counter[int]()
     while sum(map(bool, point)) > 1:
-        estimates = [
-            each
-            for each in reversed(contributions(evaluator, point))
-            if evaluator.may_work(_without(point, each))
-        ]
+        without = {
+            each: with_level(point, each.factor, 0) for each in reversed(contributions(evaluator, point))
+        }
+        estimates = [each for each, smaller in without.items() if evaluator.may_work(smaller)]
         idle = next((each for each in estimates if each.mean < effect / 2), None)
         unsure = next(
             (
@@ -36,17 +35,17 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
                 for each in estimates
                 if looks[each.factor] < 2 * effort.looks
                 if not each.is_evident
-                or (each.mean < _FAR * each.deviation and not evaluator.runs_of(_without(point, each)))
+                or (each.mean < _FAR * each.deviation and not evaluator.runs_of(without[each]))
             ),
             None,
         )
         if idle is None and unsure is None:
             idle = next((each for each in estimates if each.is_doubtful), None)
         if idle is not None:
-            point = _without(point, idle)
+            point = without[idle]
         elif unsure is not None:
             looks[unsure.factor] += 1
-            yield from evaluator.run(min(_without(point, unsure), point, key=evaluator.runs_of))
+            yield from evaluator.run(min(without[unsure], point, key=evaluator.runs_of))
             if not evaluator.may_work(point):
                 return
         else:
@@ -54,7 +53,3 @@ def slim(evaluator: Evaluator, effort: Effort, effect: float) -> Plan[None]:
     if not evaluator.runs_of(point):
         yield from evaluator.run(point)
     evaluator.minimal = point if evaluator.may_work(point) else None
-
-
-def _without(point: Point, estimate: Estimate) -> Point:
-    return (*point[: estimate.factor], 0, *point[estimate.factor + 1 :])

@@ -36,6 +36,11 @@ class Dimension:
         return (self.try_first.index(value) if value in self.try_first else len(self.try_first), index)
 
 
+def with_level(point: Point, factor: int, level: int) -> Point:
+    """Return a point with another level of one factor, given by its index; level 0 takes the setting back."""
+    return (*point[:factor], level, *point[factor + 1 :])
+
+
 @dataclass(frozen=True)
 class SearchSpace:
     """Every knob that may be varied."""
@@ -70,8 +75,5 @@ class SearchSpace:
 
     def point(self, configuration: Configuration) -> Point | None:
         """The point of a configuration; None when it sets something the space does not hold."""
-        settings = configuration.as_dict()
-        known = {d.knob: d.values for d in self.factors}
-        if any(value not in known.get(knob, ()) for knob, value in settings.items()):
-            return None
-        return tuple(d.values.index(settings[d.knob]) + 1 if d.knob in settings else 0 for d in self.factors)
+        point = self.part(configuration)
+        return point if sum(map(bool, point)) == len(configuration.as_dict()) else None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mpiric.host.files import is_file
 from mpiric.model.configuration import Configuration
@@ -84,6 +84,18 @@ class TuneEvents:
     events: tuple[Mapping[str, object], ...] = ()  # every readable one, in order
     trials: tuple[Trial, ...] = ()
     damaged_lines: int = 0
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the tune came to its end."""
+        return any(event.get("event") == "finished" for event in self.events)
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """Result of the tune as `mpiric tune --json` prints it; empty for a tune that did not end."""
+        events = (event for event in reversed(self.events) if event.get("event") == "finished")
+        result = next(events, {}).get("result")
+        return result if isinstance(result, dict) else {}
 
     def trials_of(self, phase: Phase) -> tuple[Trial, ...]:
         """Trials of one phase, in the order they were made."""

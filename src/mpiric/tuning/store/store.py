@@ -201,16 +201,13 @@ def make_directory(path: Path) -> None:
 def _summary(path: Path) -> TuneSummary:
     log = read_log(path / EVENTS)
     command = log.meta.get("command", [])
-    finished = [event for event in log.events if event.get("event") == "finished"]
-    result = finished[-1].get("result") if finished else None
-    verdict = result.get("verdict") if isinstance(result, dict) else ""
     return TuneSummary(
         path=path,
         job=str(log.meta.get("job", "")),
         started_at=str(log.meta.get("at", "")),
         command=tuple(str(word) for word in command) if isinstance(command, list) else (),
-        finished=bool(finished),
-        undecided=verdict in {state.value for state in Verdict if state.is_open},
+        finished=log.is_finished,
+        undecided=log.result.get("verdict", "") in {state.value for state in Verdict if state.is_open},
         running=Lock.holder(path / "lock"),
         trials=len(log.trials),
         damaged_lines=log.damaged_lines,

@@ -214,6 +214,4 @@ def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[
 
 def result_of(directory: Path) -> Mapping[str, Any]:
     """The result that a tune recorded in its directory; empty for one that did not end."""
-    finished = [event for event in read_log(directory / EVENTS).events if event.get("event") == "finished"]
-    result = finished[-1].get("result") if finished else None
-    return result if isinstance(result, dict) else {}
+    return read_log(directory / EVENTS).result

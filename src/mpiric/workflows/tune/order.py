@@ -1,6 +1,6 @@
 """The order in which a tune tries its knobs: by what they can touch, and by what helped in this store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -40,11 +40,8 @@ def last_answer(request: TuneRequest, situation: Situation) -> Configuration:
     for summary in reversed(Store(request.store).tunes()):
         if summary.job != job or not summary.finished:
             continue
-        events = read_log(summary.path / EVENTS).events
-        result = next(
-            (event.get("result") for event in reversed(events) if event["event"] == "finished"), None
-        )
-        if not isinstance(result, dict) or result.get("mpi") != situation.mpi.label:
+        result = read_log(summary.path / EVENTS).result
+        if result.get("mpi") != situation.mpi.label:
             continue
         is_proved = result.get("verdict") == Verdict.FASTER.value
         return Configuration.of(result.get("configuration") or {}) if is_proved else Configuration()
@@ -73,20 +70,14 @@ def _past(request: TuneRequest, of_class: str) -> Iterator[PastTune]:
         return
     now = datetime.now(timezone.utc)
     for summary in [tune for tune in Store(request.store).tunes() if tune.finished][-_MOST_TUNES:]:
-        events = read_log(summary.path / EVENTS).events
-        spaces = [event for event in events if event["event"] == SPACE]
-        results = [event.get("result") for event in events if event["event"] == "finished"]
+        log = read_log(summary.path / EVENTS)
+        spaces = [event for event in log.events if event["event"] == SPACE]
         is_of_class = bool(spaces) and spaces[-1].get("class") == of_class
-        if (
-            is_of_class
-            and results
-            and isinstance(results[-1], dict)
-            and (began := moment(summary.started_at))
-        ):
-            yield _tune((now - began).total_seconds() / 86400, results[-1])
+        if is_of_class and log.result and (began := moment(summary.started_at)):
+            yield _tune((now - began).total_seconds() / 86400, log.result)
 
 
-def _tune(age_days: float, result: dict[str, Any]) -> PastTune:
+def _tune(age_days: float, result: Mapping[str, Any]) -> PastTune:
     changes = result.get("changes", ()) if result.get("verdict") == Verdict.FASTER.value else ()
     kept = frozenset(str(change["knob"]) for change in changes)
     tried = {*map(str, result.get("tried", ()))} - {*map(str, result.get("unjudged", ()))}

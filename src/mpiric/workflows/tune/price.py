@@ -16,8 +16,7 @@ _CONFIRMING = 4  # runs of the search on top of one of each value
 
 def core_hours(trials: Iterable[Trial], situation: Situation) -> float:
     """Return the core-hours of runs, each on the cores of the command as it is."""
-    cores = cores_used(render(Configuration(), situation), situation, ())
-    return sum(trial.wall_s for trial in trials) * cores / 3600
+    return sum(trial.wall_s for trial in trials) * _cores(situation) / 3600
 
 
 def expected_price(state: TuneState) -> str:
@@ -31,6 +30,9 @@ def expected_price(state: TuneState) -> str:
     runs = searched + 2 * state.request.rule.fewest_pairs()
     fit = state.budget.runs_that_fit(max(state.run_s, 1e-3))
     limited = " (the budget ends it there)" if fit < runs else ""
-    cores = cores_used(render(Configuration(), state.situation), state.situation, ())
-    hours = min(runs, fit) * state.run_s * cores / 3600
+    hours = min(runs, fit) * state.run_s * _cores(state.situation) / 3600
     return f"expected: about {min(runs, fit)} more runs, {hours:.2g} core-hours{limited}"
+
+
+def _cores(situation: Situation) -> int:
+    return cores_used(render(Configuration(), situation), situation, ())

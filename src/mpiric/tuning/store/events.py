@@ -87,7 +87,7 @@ class TuneEvents:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the tune came to its end."""
+        """Return whether the tune came to its end."""
         return any(event.get("event") == "finished" for event in self.events)
 
     @property

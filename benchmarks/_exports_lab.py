@@ -82,9 +82,13 @@ def of_rank_file(place: Place) -> dict[str, Any]:
         emitted = ("--emit", _FORMS[bed.mpi.implementation], "--out", file)
         hosts.execute(place.words("map", record, *emitted), environment)
         names = tuple(name for name in hosts.hosts for _ in range(hosts.ranks // hosts.nodes))
-        options = form(RankOrder(tuple(map(int, order.read_text().split())), names)).options
-        by_file = shlex.split(" ".join(options).replace("{file}", file))
-        start = line if bed.mpi.implementation == "openmpi" else [line[0], "-n", str(hosts.ranks)]
+        emission = form(RankOrder(tuple(map(int, order.read_text().split())), names))
+        by_file = shlex.split(" ".join(emission.options).replace("{file}", file))
+        start = [line[0], "-n", str(hosts.ranks)]
+        if bed.mpi.implementation == "openmpi":
+            start = list(line)
+            for option in set(emission.replaced) & set(line):
+                del start[start.index(option) : start.index(option) + 2]
         by_hand = [start[0], *by_file, *start[1:], *program]
         claimed = place.words("run", "--no-recipe", "--rank-order", str(order), "--", *line, *program)
         sides = {

@@ -217,7 +217,6 @@ def _write(mapped: Mapped, request: MapRequest, given: dict[str, Any]) -> None:
     else:
         emission = rank_order_forms()[given["emit"]](rank_order(request.machine, mapped.slots))
         text = emission.text
-        words = [f"{name}={value}" for name, value in emission.environment.items()] + list(emission.options)
-        say(f"give the launcher: {' '.join(word.replace('{file}', str(path)) for word in words)}")
+        say(f"give the launcher: {emission.usage(path)}")
     with writing(path, hint="name another file with --out"):
         write_whole(path, text.encode())

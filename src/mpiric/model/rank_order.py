@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,15 @@ class RankOrders:
 
 @dataclass(frozen=True)
 class RankOrderEmission:
-    """A rank order as one launcher takes it: the file, and how the launcher is told of it."""
+    """A rank order in the form of one launcher: content of its file, and what selects the file."""
 
     text: str
-    options: tuple[str, ...] = ()  # of the launcher; {file} stands for the file's path
+    options: tuple[str, ...] = ()  # options of the launcher; {file} is replaced by the path of the file
     environment: Mapping[str, str] = field(default_factory=dict)
+    replaced: tuple[str, ...] = ()  # options that contradict the file and must leave the launch line
+
+    def usage(self, file: Path | str) -> str:
+        """Return the variables and options that select the file, and the options that they replace."""
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        selected = " ".join((*variables, *self.options)).replace("{file}", str(file))
+        return f"{selected} (in place of {', '.join(self.replaced)})" if self.replaced else selected

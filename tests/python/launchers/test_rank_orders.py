@@ -32,6 +32,12 @@ def test_a_launcher_is_told_of_the_order_in_its_form(name):
     assert any("{file}" in word for word in words)
 
 
+def test_usage_names_the_options_that_contradict_the_file():
+    usage = rank_order_forms()["prrte"](ORDER).usage("/tmp/ranks")
+    assert usage == "--map-by rankfile:file=/tmp/ranks (in place of --map-by, --rank-by, --bind-to)"
+    assert "in place" not in rank_order_forms()["slurm"](ORDER).usage("/tmp/ranks")
+
+
 def test_cray_wants_the_rank_of_each_slot():
     order = RankOrder(slots=(2, 0, 1), hosts=("a", "a", "b"))
     assert rank_order_forms()["mpich-rank-order"](order).text.splitlines()[1] == "1,2,0"

@@ -16,4 +16,5 @@ def emit(order: RankOrder) -> RankOrderEmission:
     text = "".join(f"{host}:{count}\n" for host, count in Counter(order.hosts).items())
     runs = ((host, len(list(ranks))) for host, ranks in groupby(order.seats))
     rank_map = ",".join(f"({numbers[host]},1,{count})" for host, count in runs)
-    return RankOrderEmission(text, ("-machinefile", "{file}", "-rankmap", f"'{rank_map}'"))
+    options = ("-machinefile", "{file}", "-rankmap", f"'{rank_map}'")
+    return RankOrderEmission(text, options, replaced=("-hosts", "-f"))  # Hydra refuses a second list of hosts

@@ -2,6 +2,9 @@
 
 from mpiric.model.rank_order import RankOrder, RankOrderEmission
 
+# The file decides mapping and binding. PRRTE refuses a second --map-by and, on several hosts, --bind-to none.
+REPLACED = ("--map-by", "--rank-by", "--bind-to")
+
 
 def rankfile(order: RankOrder) -> str:
     """Return one line per rank; cores are counted from 0 on each host, as Open MPI does."""
@@ -12,4 +15,4 @@ def rankfile(order: RankOrder) -> str:
 
 def emit(order: RankOrder) -> RankOrderEmission:
     """Write the rankfile, for -rf."""
-    return RankOrderEmission(rankfile(order), ("-rf", "{file}"))
+    return RankOrderEmission(rankfile(order), ("-rf", "{file}"), replaced=REPLACED)

@@ -55,8 +55,7 @@ def export_order(configuration: Configuration, situation: Situation, directory: 
     path = directory / "orders" / f"{form}.txt"
     emission = rank_order_forms()[form](RankOrder(slots, hosts))
     write_whole(path, emission.text)
-    words = [f"{name}={value}" for name, value in emission.environment.items()] + list(emission.options)
-    return [f"the order without mpiric: {' '.join(word.replace('{file}', str(path)) for word in words)}"]
+    return [f"the order without mpiric: {emission.usage(path)}"]
 
 
 # Of each dialect, the form that its launcher reads.

@@ -8,6 +8,8 @@ PYTEST  := .venv/bin/python -m pytest
 WORKERS := $(shell expr 2 '*' $(JOBS)) --dist loadgroup
 STEP    := tools/step
 export ARCHS JOBS PYTHON
+# Without cached bytecode each of the thousands of processes that tests start compiles mpiric anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs changes examples bench demo clean
@@ -46,7 +48,7 @@ format: setup     ## write Python and C++ as `make check` wants it
 	@$(STEP) "formats" tools/check/reformat
 
 test-fast: setup  ## unit tests of Python and C++ only
-	@$(PYTEST) -n $(WORKERS) -m "not slow" tests/python tests/runtime tests/mapper --ignore tests/python/benchmarks
+	@$(PYTEST) -n $(JOBS) -m "not slow" tests/python tests/runtime tests/mapper --ignore tests/python/benchmarks
 
 test: setup check ## setup, check, and every test but the long ones
 	@$(PYTEST) -n $(WORKERS)

@@ -43,13 +43,13 @@ class Lab:
         log: TuneLog,
         judge: Judge,
         failure_cause: FailureCause | None = None,
-        block: str = "",
     ) -> None:
         self.judge = judge
         self.probes: dict[Phase, Probe] = {}  # how runs of a phase are measured; absent: as whole runs
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
-        self._failure_cause, self._block = failure_cause or LocalMachine(), block
+        self._failure_cause = failure_cause or LocalMachine()
+        self.block = ""  # of runs on the same nodes, where several jobs make runs at a time
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._excuses_left = _MOST_EXCUSES
@@ -118,7 +118,7 @@ class Lab:
             number=self.count,
             pair=run.pair,
             replicate=run.replicate,
-            block=self._block,
+            block=self.block,
         )
         situation, expected = run.situation or self.situation, self.judge.expectation
         limit_s, stem = run.limit_s, self._outputs / str(trial.number)

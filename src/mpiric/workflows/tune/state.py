@@ -26,7 +26,7 @@ from mpiric.workflows.tune.request import TuneRequest
 class TuneState:
     """What is known and what is left; each step reads what the steps before it have filled in.
 
-    Observing fills in ``situation`` and ``originals``, learning replaces the situation's tuner, the search
+    Observing fills in ``situation`` to ``marks_why``, learning replaces the situation's tuner, the search
     fills in ``space`` to ``rejected``, the proof ``evidence``. An interruption leaves the rest empty.
     """
 
@@ -36,9 +36,9 @@ class TuneState:
     copies: WorkingCopies
     budget: Budget
     narrator: Narrator
-    originals: tuple[Trial, ...]  # runs of the command as it is, recorded ones among them
-    run_s: float  # of a run of it, with all that surrounds the run
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
+    originals: tuple[Trial, ...] = ()  # runs of the command as it is, recorded ones among them
+    run_s: float = 0.0  # of a run of it, with all that surrounds the run
     recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left
     answered: Recorded | None = None  # what a recorded run of the answer has left
     marks: FoundMarks | None = None  # at which runs end; None: they are whole

@@ -22,7 +22,6 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.tuned import Tuned
 from mpiric.schedulers import installed_batch_scheduler
-from mpiric.tuning.blocks import left_of
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
@@ -92,13 +91,12 @@ def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Ho
     situation = with_learned(state.situation, array_round.submission, host)
     situation = with_planned_orders(situation, array_round.submission, host)
     state.lab.judge.limit_memory(situation)
-    left = left_of(array_round.block(element), state.log.read().trials)
-    drive(_each_once(left, situation), state.lab.measure, state.report)
+    drive(_runs_of(array_round.block(element), situation), state.lab.measure, state.report, state.logged)
     array_round.finish(element)
 
 
-def _each_once(runs: Iterable[Run], situation: Situation) -> Plan[None]:
-    for run in runs:
+def _runs_of(block: Iterable[Run], situation: Situation) -> Plan[None]:
+    for run in block:
         yield replace(run, situation=situation)
 
 

@@ -15,7 +15,7 @@ from mpiric.host.processes.execution import Runner
 from mpiric.lab.disputes import remove_rejected, withdraw_rejections
 from mpiric.lab.failure_cause import failure_cause_of
 from mpiric.lab.judge import OUTPUTS, Judge
-from mpiric.lab.lab import Lab
+from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime
 from mpiric.lab.recording import RECORDS, keep_small
 from mpiric.model.configuration import Configuration
@@ -81,7 +81,9 @@ def open_tune(
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         lab = Lab(runner, copies, log, judge, failure_cause_of(host))
         lab.after_ended_run = after_ended_run
-        yield TuneState(request, log, lab, copies, budget, narrator, earlier=log.read().trials)
+        earlier = log.read().trials
+        logged = LoggedTrials(trial for trial in earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
+        yield TuneState(request, log, lab, copies, budget, narrator, earlier, logged)
         keep_small(log.path / RECORDS)
         remove_rejected(log.path / OUTPUTS)
 

@@ -32,7 +32,7 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
         open_log(request, parsed.job) as log,
         open_tune(request, parsed, log, host, narrator, runner or Runner()) as state,
     ):
-        drive(answer(state, parsed, host), state.lab.measure, state.report)
+        drive(answer(state, parsed, host), state.lab.measure, state.report, state.logged)
         return write_results(state, host, state.budget.elapsed_s)
 
 

@@ -13,7 +13,6 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
-from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
 from mpiric.model.run import Plan
@@ -26,13 +25,12 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.trials.behaviour import observed_behaviour
-from mpiric.workflows.trials.expected import expected_ranks, observation_of, situation_of
+from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
 from mpiric.workflows.trials.recorded_runs import not_recorded, record_original
 
-_UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
@@ -72,7 +70,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     MpiricError when the budget is over before its first run is.
     """
     allowed, records, wishes = how.allowed, how.records, how.wishes
-    lab.situation = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
+    lab.situation = known_situation(parsed, host, allowed)
     runs = OriginalRuns(parsed.job.argv, how.budget)
     ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if wishes is not None:

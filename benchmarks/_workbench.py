@@ -11,7 +11,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.host.isolation.working_copies import CopyPolicy, WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.judge import Judge
-from mpiric.lab.lab import Lab
+from mpiric.lab.lab import Lab, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.narrator import Silence
 from mpiric.model.run import Run
@@ -51,6 +51,7 @@ def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
         runner = stack.enter_context(Runner())
         copies = stack.enter_context(WorkingCopies(work, tune.path, CopyPolicy()))
         lab = Lab(runner, copies, tune, Judge(Objective()))
-        observed = observe(lab, parsed, host, Silence(), Observing(Allowed(), compare=True))
+        plan = observe(lab, parsed, host, Silence(), Observing(Allowed(), compare=True))
+        observed = drive(plan, lab.measure)
         lab.judge.limit_memory(observed.situation)
         yield Workbench(lab, observed.situation, observed.originals)

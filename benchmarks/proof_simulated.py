@@ -8,7 +8,6 @@ answer is proved with the share of each setting, beside those of a proof of the 
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
-from itertools import count
 from statistics import fmean, median
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.support.noise import NOISES, SimulatedProgram
 
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
-from mpiric.lab.lab import drive
+from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.plans.prove import Standing, prove
@@ -162,8 +161,7 @@ def _smallest(
         lambda configuration: tuple((knob,) for knob, _ in configuration.items),
         StoppingRule(),
         Budget(),
-        rounds=count(),
-        recorded=lambda _: (),
+        round_of=LoggedTrials().round_of,
         say=lambda _: None,
         seed=seed,
         stops=stops,

@@ -11,7 +11,6 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from math import inf
 from statistics import mean, median
 from typing import Any
@@ -20,7 +19,7 @@ from tests.support.landscapes import SHAPES, Landscape, landscape
 
 from benchmarks._report import Result, options, run, tell
 from benchmarks._search_trail import right_after
-from mpiric.lab.lab import drive
+from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
@@ -186,8 +185,7 @@ def _proved(
         units_of=lambda answer: tuple((knob,) for knob, _ in answer.items) if effort.proves_shares else (),
         rule=StoppingRule(),
         budget=budget,
-        rounds=count(),
-        recorded=lambda _: (),
+        round_of=LoggedTrials().round_of,
         say=lambda _: None,
         doubtful=found.doubtful,
         evident=found.evident,

@@ -1,5 +1,6 @@
 """What holds for the repository as a whole."""
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -24,6 +25,25 @@ def test_no_hand_written_source_is_longer_than_the_ceiling():
         if (count := path.read_text().count("\n")) > CEILING
     }
     assert long == {}
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        *("lab", "plans", "tuning"),
+        *(f"workflows/{verb}" for verb in ("trials", "tune", "run", "history", "sweep", "profile")),
+    ],
+)
+def test_a_function_on_the_way_of_a_run_has_at_most_six_parameters(room):
+    allowed = {"execute"}  # the signature of a runner, which its keeper's messages follow
+    long = []
+    for path in sorted((ROOT / "src/mpiric" / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name not in allowed:
+                given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                if sum(each.arg not in ("self", "cls") for each in given) > 6:
+                    long.append(f"{path.relative_to(ROOT)}: {node.name}")
+    assert long == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

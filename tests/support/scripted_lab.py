@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any
 
-from mpiric.lab.lab import drive
+from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Trial
@@ -30,16 +30,17 @@ def search(
     space: SearchSpace,
     script: Script,
     budget: Budget,
-    seen: Iterable[Trial] = (),
+    logged: Iterable[Trial] = (),
     *,
     seed: int = 0,
     effort: Effort = NORMAL,
     effect: float = 0.01,
     **options: Any,
 ) -> SearchResult:
-    """A search whose runs a script answers; ``options`` are of the evaluator."""
-    evaluator = Evaluator(space, budget, seen, **options)
-    return drive(search_plan(evaluator, effort, seed, effect), answering(script))
+    """A search whose runs are ``logged`` or answered by a script; ``options`` are of the evaluator."""
+    evaluator = Evaluator(space, budget, **options)
+    plan = search_plan(evaluator, effort, seed, effect)
+    return drive(plan, answering(script), logged=LoggedTrials(logged))
 
 
 def run_points(evaluator: Evaluator, script: Script, points: Iterable[Point]) -> None:
@@ -54,7 +55,10 @@ def prove(
     units: Sequence[tuple[str, ...]] = (),
     rule: StoppingRule | None = None,
     errors: Errors | None = None,
+    logged: Iterable[Trial] = (),
     **options: Any,
 ) -> Proof:
-    """A proof whose runs a script answers; ``options`` are of its `Standing`."""
-    return drive(prove_plan(Standing(answer, units, rule or StoppingRule(), errors, **options)), measure)
+    """A proof whose runs are ``logged`` or answered by a script; ``options`` are of its `Standing`."""
+    earlier = LoggedTrials(logged)
+    standing = Standing(answer, units, rule or StoppingRule(), errors, round_of=earlier.round_of, **options)
+    return drive(prove_plan(standing), measure, logged=earlier)

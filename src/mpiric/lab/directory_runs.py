@@ -56,6 +56,31 @@ class DirectorySource(Protocol):
         ...
 
 
+class _Unwatched(TrialDirectory):
+    """A directory of which nobody looks at what a run wrote."""
+
+    def written(self) -> dict[str, Path]:
+        """Return nothing."""
+        return {}
+
+
+class UsersDirectory:
+    """The user's own directory for every run; what runs write there is not looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def fresh(self) -> TrialDirectory:
+        """Return the directory as it is."""
+        return _Unwatched(self._path, {})
+
+    def copy_instead(self) -> None:
+        """Do nothing: there are no mounts."""
+
+    def renew(self) -> None:
+        """Do nothing."""
+
+
 class DirectoryRuns:
     """Executes launches and keeps what one run's directory means for the next."""
 

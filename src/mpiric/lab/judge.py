@@ -28,7 +28,7 @@ from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.marks.forecast import forecast_s
-from mpiric.tuning.objective import Objective, value_of
+from mpiric.tuning.objective import Objective, Place, value_of
 
 OUTPUTS = "outputs"  # directory of a tune that holds what its runs printed
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
@@ -161,15 +161,13 @@ class Judge:
             raise MpiricError("left nothing from which its time can be told")
         if self.at_mark is not None and self.objective.pattern:
             self.at_mark.cut(Path(trial.stdout))
-        return value_of(
-            self.objective,
-            time_s,
-            cores_used(launch, situation, trial.ranks),
-            Path(trial.stdout),
+        place = Place(
             directory.path if directory else Path(situation.job.working_directory),
             situation.job.environment,
             directory.entering if directory else None,
         )
+        cores = cores_used(launch, situation, trial.ranks)
+        return value_of(self.objective, time_s, cores, Path(trial.stdout), place)
 
     def _time_s(self, trial: Trial) -> float | None:
         """The time that counts; None when the run's marks do not tell it."""

@@ -1,10 +1,12 @@
 """Lab: makes runs of one job, one at a time, and has each judged before its time counts."""
 
 import time
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
+from itertools import count
 from math import inf
 from pathlib import Path
 from statistics import mean
@@ -43,13 +45,13 @@ class Lab:
         log: TuneLog,
         judge: Judge,
         failure_cause: FailureCause | None = None,
-        block: str = "",
     ) -> None:
         self.judge = judge
         self.probes: dict[Phase, Probe] = {}  # how runs of a phase are measured; absent: as whole runs
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
-        self._failure_cause, self._block = failure_cause or LocalMachine(), block
+        self._failure_cause = failure_cause or LocalMachine()
+        self.block = ""  # of runs on the same nodes, where several jobs make runs at a time
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._excuses_left = _MOST_EXCUSES
@@ -104,7 +106,7 @@ class Lab:
         trial = self._weighed(trial, failed)
         if trial.number in self.judge.disputes.runs and self.judge.expectation:
             trial = self._doubted(trial)
-        return replace(trial, reruns=self.count - before - 1)
+        return replace(trial, runs=self.count - before)
 
     def _attempt(self, run: Run) -> Trial | None:
         """Make one run and log it; return None if it is void because a host or the scheduler failed."""
@@ -118,7 +120,7 @@ class Lab:
             number=self.count,
             pair=run.pair,
             replicate=run.replicate,
-            block=self._block,
+            block=self.block,
         )
         situation, expected = run.situation or self.situation, self.judge.expectation
         limit_s, stem = run.limit_s, self._outputs / str(trial.number)
@@ -185,7 +187,7 @@ class Lab:
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         is_of_use = trial.outcome is Outcome.OK or trial.at_least is not None
-        is_kept = run.phase is Phase.FINISH or (run.phase in _LEARNED_FROM and not run.configuration)
+        is_kept = probe.keeps_output or run.phase is Phase.FINISH or keeps_copies
         if is_of_use and not is_kept:
             Path(trial.stdout).unlink(missing_ok=True)
             Path(trial.stderr).unlink(missing_ok=True)
@@ -284,23 +286,73 @@ def on_filled_memory(situation: Situation) -> Situation:
     return replace(situation, job=replace(situation.job, environment=filled))
 
 
+class LoggedTrials:
+    """Trials that an earlier session has logged; each answers one run of a plan that asks for it again.
+
+    Half a pair of a proof answers none: the machine may have become faster meanwhile.
+    """
+
+    def __init__(self, trials: Iterable[Trial] = ()) -> None:
+        known = [trial for trial in trials if trial.outcome is not Outcome.INTERRUPTED]
+        pairs = Counter((trial.pair, trial.replicate) for trial in known)
+        runs = Counter(trial.pair for trial in known)
+        compared = {trial.pair for trial in known if not trial.configuration or runs[trial.pair] == 1}
+        self._trials: dict[tuple[Phase, Configuration, int, int], list[Trial]] = defaultdict(list)
+        rounds: dict[Configuration, dict[int, None]] = defaultdict(dict)
+        for trial in known:
+            key = trial.phase, trial.configuration, trial.pair, trial.replicate
+            if trial.phase is Phase.PROOF:
+                is_half = trial.replicate >= 0 and pairs[trial.pair, trial.replicate] == 1
+                if is_half and trial.pair in compared and trial.outcome is Outcome.OK:
+                    continue
+                self._trials[key].clear()  # it was half of a pair
+                if trial.configuration and trial.replicate >= 0:
+                    rounds[trial.configuration][trial.pair] = None
+            self._trials[key].append(trial)
+        self._rounds = {answer: iter(numbers) for answer, numbers in rounds.items()}
+        self._fresh_rounds = count(1 + max((trial.pair for trial in known), default=-1))
+        self.passed_s = 0.0  # wall time of the trials taken
+
+    def take(self, run: Run) -> Trial | None:
+        """Return the trial of a run and forget it; None if there is none."""
+        trials = self._trials.get((run.phase, run.configuration, run.pair, run.replicate))
+        if not trials:
+            return None
+        trial = trials.pop(0)
+        self.passed_s += trial.wall_s
+        return trial
+
+    def round_of(self, answer: Configuration) -> int:
+        """Return the number of the next round of an answer's proof: a logged one, else a fresh one."""
+        logged = next(self._rounds.get(answer, iter(())), None)
+        return next(self._fresh_rounds) if logged is None else logged
+
+
 def drive(
-    plan: Plan[Result], measure: Callable[[Run], Trial], report: Callable[[Trial], None] = lambda _: None
+    plan: Plan[Result],
+    measure: Callable[[Run], Trial],
+    report: Callable[[Trial], None] = lambda _: None,
+    logged: LoggedTrials | None = None,
 ) -> Result:
-    """Make the runs that a plan asks for, and return its result; ``report`` sees each trial.
+    """Make the runs that a plan asks for, and return its result; ``report`` sees each trial that is made.
+
+    Trials that are ``logged`` are sent instead of making the run again: this resumes a plan.
 
     An interruption, or the error of a run that could not be made, is thrown into the plan, which may return
     what it has until then.
     """
+    logged = logged or LoggedTrials()
     try:
         run = next(plan)
         while True:
-            try:
-                trial = measure(run)
-            except (KeyboardInterrupt, MpiricError, OSError) as error:
-                run = plan.throw(error)
-                continue
-            report(trial)
+            trial = logged.take(run)
+            if trial is None:
+                try:
+                    trial = measure(run)
+                except (KeyboardInterrupt, MpiricError, OSError) as error:
+                    run = plan.throw(error)
+                    continue
+                report(trial)
             run = plan.send(trial)
     except StopIteration as end:
         result: Result = end.value

@@ -32,6 +32,7 @@ class Probe:
     """A run of which nothing but its own time is read: what the other probes change is overridden."""
 
     early_end: "EarlyEnd | None" = None  # when the run may end before the program does; None: it is whole
+    keeps_output: bool = False  # whether what the run printed is read later
     was_stopped: bool = False  # whether it was too slow to be worth its end
 
     def begin(self, stem: Path, is_too_slow: IsTooSlow | None = None) -> "Probe":  # noqa: ARG002

@@ -78,4 +78,4 @@ class Trial:
     ranks: tuple[RankSeen, ...] = field(default=(), compare=False, repr=False)  # as seen from outside
     marks: RunMarks | None = field(default=None, compare=False, repr=False)
     took_s: float = field(default=0.0, compare=False)  # with all that surrounds it; 0: unknown
-    reruns: int = field(default=0, compare=False)  # further runs before it could be judged
+    runs: int = field(default=1, compare=False)  # made until it could be judged

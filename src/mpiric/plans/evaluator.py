@@ -30,16 +30,13 @@ class OutOfBudgetError(Exception):
 class Evaluator:
     """Asks for runs and keeps them all, in order; ``objective_is_time`` allows to stop a slow run early.
 
-    ``seen`` are logged trials: those of phase OBSERVE inform from the start, those of phase SEARCH are taken
-    instead of running again when the search comes to the same configuration (as runs, not as time). Runs that
-    are ``known`` were made ahead of the search, many at a time: all of them inform from the start, and answer
-    once when such a run is asked for; they cost nothing. ``feasible`` tells without a run what cannot even be
-    written down.
+    Runs that are ``known`` inform from the start. Those of phase SEARCH were made ahead of the search, many
+    at a time, and answer once when such a run is asked for, at no cost. ``feasible`` tells without a run
+    what cannot even be written down.
     """
 
     space: SearchSpace
     budget: Budget
-    seen: Iterable[Trial] = ()
     known: Sequence[Trial] = ()
     objective_is_time: bool = True
     feasible: Callable[[Configuration], bool] = lambda _: True
@@ -58,15 +55,9 @@ class Evaluator:
     _fitted: int = 0
     _seen_corrected: int = 0
     _around_s: list[float] = field(default_factory=list)  # each run: its directory, and its files
-    _recorded: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
     _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
-        for trial in self.seen:
-            if trial.phase is Phase.OBSERVE:
-                self._enter(trial)
-            elif trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
-                self._recorded[trial.configuration].append(trial)
         self.take(self.known)
         for trial in self.known:
             if trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
@@ -124,25 +115,22 @@ class Evaluator:
         configuration = self.space.configuration(point)
         if self._answers[configuration]:
             return self._answers[configuration].pop(0)
-        recorded = self._recorded[configuration]
-        if self.budget.remaining_runs == 0 or (not recorded and not self.budget.fits(max(self.run_s, 1e-3))):
+        if not self.budget.fits(max(self.run_s, 1e-3)):
             raise OutOfBudgetError
-        if recorded:
-            trial = recorded.pop(0)
-        else:
-            begun_s, limit_s = self.budget.elapsed_s, self._limit_s(point)
-            trial = yield Run(
-                configuration,
-                Phase.SEARCH,
-                limit_s=limit_s if isfinite(limit_s) else None,
-                stop_at=self.stop_at() if configuration else None,
-            )
-            self.made.append(trial)
-            self.budget.spend(trial.reruns)
-            self._around_s.append(max(0.0, self.budget.elapsed_s - begun_s - trial.wall_s))
+        begun_s, limit_s = self.budget.elapsed_s, self._limit_s(point)
+        trial = yield Run(
+            configuration,
+            Phase.SEARCH,
+            limit_s=limit_s if isfinite(limit_s) else None,
+            stop_at=self.stop_at() if configuration else None,
+        )
+        self.made.append(trial)
+        self.budget.spend(trial.runs)
+        around_s = self.budget.elapsed_s - begun_s - trial.wall_s
+        if around_s >= 0:  # else it was made before
+            self._around_s.append(around_s)
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        self.budget.spend()
         self._correct()
         self._enter(trial)
         return trial

@@ -23,7 +23,7 @@ Where the objective is a time, the second run of a pair is stopped at twice the 
 known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known`).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -75,11 +75,10 @@ class Proof:
 class Standing:
     """A proof: what it is asked to show, and all that its rounds have shown so far.
 
-    ``recorded`` are trials of this answer's rounds from before an interruption: what is complete of them
-    counts. ``rounds`` numbers the fresh ones. A budget ends the proof between two rounds. ``has_room``: once
-    the answer is proved, its units leave as much of the budget as that took, for the proof of a smaller one,
-    should one follow. ``compares``: whether the answer is compared with the baseline at all, or a few rounds
-    only tell which units the smaller answer has.
+    ``round_of`` numbers the rounds of an answer. A budget ends the proof between two rounds. ``has_room``:
+    once the answer is proved, its units leave as much of the budget as that took, for the proof of a smaller
+    one, should one follow. ``compares``: whether the answer is compared with the baseline at all, or a few
+    rounds only tell which units the smaller answer has.
     """
 
     answer: Configuration
@@ -90,8 +89,7 @@ class Standing:
     budget: Budget = field(default_factory=Budget)
     cost_s: float = 0.0  # of a run, as far as known
     limit_s: float | None = None  # of each run
-    recorded: Iterable[Trial] = ()
-    rounds: Iterator[int] | None = None
+    round_of: Callable[[Configuration], int] = field(default_factory=lambda: _numbered())
     stops: bool = False  # whether the objective is a time: the second run of a pair may be stopped
     blocks: Blocks = field(default_factory=dict)  # of the units in larger answers
     has_room: bool = True
@@ -190,17 +188,6 @@ class Standing:
             return 2 * units
         return max(FEWEST_REPLICATES, units) if units else 1
 
-    def take_over(self, recorded: Iterable[Trial]) -> int:
-        """Enter rounds of an interrupted proof; the number of the last one, -1 for none."""
-        by_round: dict[int, dict[_Run, Trial]] = {}
-        for trial in recorded:
-            if trial.pair >= 0 and trial.outcome is not Outcome.INTERRUPTED:
-                by_round.setdefault(trial.pair, {})[trial.configuration, trial.replicate] = trial
-        for number in sorted(by_round):
-            self._enter(by_round[number])
-        self._judge()
-        return max(by_round, default=-1)
-
     def enter(self, trials: Mapping[_Run, Trial]) -> None:
         """Add a round, and see what it decides."""
         self._enter(trials)
@@ -277,6 +264,11 @@ class Standing:
         )
 
 
+def _numbered() -> Callable[[Configuration], int]:
+    numbers = count()
+    return lambda _: next(numbers)
+
+
 def prove(standing: Standing) -> Plan[Proof]:
     """Compare an answer with the baseline, and with itself without each of several units.
 
@@ -284,26 +276,23 @@ def prove(standing: Standing) -> Plan[Proof]:
     then rejected. Raises ProgramFailedError when the baseline keeps failing.
     """
     answer, budget, cost_s, run_s = standing.answer, standing.budget, standing.cost_s, 0.0
-    last = standing.take_over(standing.recorded)
-    rounds = standing.rounds or count(last + 1)
     while not standing.is_over:
         planned = standing.next_round(partial(_fits, budget, cost_s))
         if planned is None:
             standing.run_out()
             break
-        begun_s, number = budget.elapsed_s, next(rounds)
+        begun_s, number = budget.elapsed_s, standing.round_of(answer)
         Random(f"mpiric proof {standing.seed} {number}").shuffle(planned)  # noqa: S311
         trials: dict[_Run, Trial] = {}
         for configuration, replicate in planned:
             stop_at = _stop_at(configuration, replicate, trials, standing.slowest) if standing.stops else None
             trial = yield Run(configuration, Phase.PROOF, number, standing.limit_s, replicate, stop_at)
-            budget.spend(trial.reruns)
+            budget.spend(trial.runs)
             trials[configuration, replicate] = trial
             if trial.outcome is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
             if configuration == answer and replicate != WITHOUT and _bounds(trial) is None:
                 break
-        budget.spend(len(trials))
         around_s = _around_s(budget.elapsed_s - begun_s, trials.values())
         cost_s = ROOM * mean(trial.wall_s for trial in trials.values()) + around_s
         if (ORIGINAL, 0) in trials:

@@ -24,13 +24,12 @@ them that looked most useful comes back, once, and that proof and what follows h
 that was kept for it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.run import Plan
-from mpiric.model.trial import Trial
 from mpiric.plans.prove import (
     FEWEST_REPLICATES,
     LOOK_LEAVES,
@@ -55,8 +54,7 @@ class ProofPlan:
     units_of: Callable[[Configuration], tuple[Unit, ...]]
     rule: StoppingRule
     budget: Budget
-    rounds: Iterator[int]  # numbers of fresh rounds
-    recorded: Callable[[Configuration], Iterable[Trial]]  # trials of an answer's rounds
+    round_of: Callable[[Configuration], int]  # number of the next round of an answer
     say: Callable[[str], None]
     seed: int = 0
     stops: bool = False  # whether the second run of a pair may be stopped
@@ -132,12 +130,9 @@ class SmallestAnswer:
         Nothing is claimed before that, so that it takes nothing of the error.
         """
         plan, answer = self.plan, self._within_room()
-        recorded = list(plan.recorded(answer))
         units = plan.units_of(answer)
         unsure = [unit for unit in units if not set(unit) <= set(plan.evident)]
-        is_proof_begun = any(not trial.configuration for trial in recorded)
-        looks = not _has_room(plan, len(units)) and _can_look(plan, len(units), len(unsure))
-        if is_proof_begun or not (recorded or looks):
+        if _has_room(plan, len(units)) or not _can_look(plan, len(units), len(unsure)):
             return answer
         plan.say("few runs are left: looking first at what settings are worth")
         proof = yield from prove(
@@ -149,8 +144,7 @@ class SmallestAnswer:
                 seed=plan.seed,
                 budget=plan.budget,
                 limit_s=plan.limit_s,
-                recorded=recorded,
-                rounds=plan.rounds,
+                round_of=plan.round_of,
                 compares=False,
                 stops=plan.stops,
                 slowest=plan.slowest,
@@ -163,18 +157,12 @@ class SmallestAnswer:
         return self._smaller(answer, missing, "shown")
 
     def _within_room(self) -> Configuration:
-        """The answer, or where there is no room for it the answer without what the search does not see help.
-
-        What an interrupted proof has begun with stays.
-        """
+        """The answer; where there is no room for it, without what the search does not see help."""
         plan, units = self.plan, self.plan.units_of(self.first)
-        if any(True for _ in plan.recorded(self.first)):
+        if _has_room(plan, len(units)):
             return self.first
         doubtful = [unit for unit in units if set(unit) <= set(plan.doubtful)]
         doubtful.sort(key=lambda unit: max(map(plan.doubtful.index, unit)))
-        smaller = _less(self.first, doubtful[: len(units) - 1])
-        if _has_room(plan, len(units)) and not any(True for _ in plan.recorded(smaller)):
-            return self.first
         return self._smaller(self.first, doubtful[: len(units) - 1], "seen")
 
     def _smaller(self, answer: Configuration, missing: Sequence[Unit], how: str) -> Configuration:
@@ -207,8 +195,7 @@ class SmallestAnswer:
             seed=plan.seed,
             budget=plan.budget,
             cost_s=ROOM * _pair_s(plan) / 2,
-            recorded=plan.recorded(answer),
-            rounds=plan.rounds,
+            round_of=plan.round_of,
             stops=plan.stops,
             limit_s=plan.limit_s,
             blocks=self.blocks,
@@ -231,12 +218,11 @@ class SmallestAnswer:
         return Errors(spare.main, errors.unit) if self.left else errors
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
-        """Whether it never failed, and its fewest pairs fit into the budget or are on record already."""
+        """Whether it never failed, and its fewest pairs fit into the budget."""
         if self.plan.is_rejected(answer):
             return False
         error = self._errors(self.units).main
-        fits = self.plan.budget.fits(last.run_s, 2 * self.plan.rule.fewest_pairs(error))
-        return fits or any(True for _ in self.plan.recorded(answer))
+        return self.plan.budget.fits(last.run_s, 2 * self.plan.rule.fewest_pairs(error))
 
 
 def _has_room(plan: ProofPlan, units: int) -> bool:

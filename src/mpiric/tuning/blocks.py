@@ -4,7 +4,6 @@ A block's runs follow one another on the same nodes, after a few of the original
 another hour may be slower as a whole; `levelled` takes that out as far as it is more than noise.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -27,26 +26,6 @@ def deal(runs: Sequence[Run], most: int, fewest_runs: int = 1) -> tuple[tuple[Ru
 
 def _unit(at: int, run: Run) -> tuple[str, int]:
     return ("pair", run.pair) if run.pair >= 0 else ("run", at)
-
-
-def left_of(block: Iterable[Run], made: Iterable[Trial]) -> tuple[Run, ...]:
-    """Runs of a block that are still to be made after an interruption: of a proof's round all, or none."""
-    done = [trial for trial in made if trial.outcome is not Outcome.INTERRUPTED]
-    singles = Counter((trial.configuration, trial.phase) for trial in done if trial.pair < 0)
-    paired = {(trial.configuration, trial.pair, trial.replicate) for trial in done if trial.pair >= 0}
-    block = tuple(block)
-    begun = {run.pair for run in block if (run.configuration, run.pair, run.replicate) not in paired}
-    left = []
-    for run in block:
-        key = (run.configuration, run.phase)
-        if run.pair >= 0:
-            if run.pair in begun:
-                left.append(run)
-        elif singles[key]:
-            singles[key] -= 1
-        else:
-            left.append(run)
-    return tuple(left)
 
 
 def levelled(trials: Sequence[Trial]) -> tuple[Trial, ...]:

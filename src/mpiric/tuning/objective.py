@@ -50,24 +50,24 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
     )
 
 
-def value_of(
-    objective: Objective,
-    time_s: float,
-    cores: int,
-    stdout: Path,
-    directory: Path,
-    environment: Mapping[str, str],
-    enter: Callable[[], None] | None = None,
-) -> float:
+@dataclass(frozen=True)
+class Place:
+    """Where a run was; ``enter`` brings a child process into a directory that is not simply there."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    enter: Callable[[], None] | None = None
+
+
+def value_of(objective: Objective, time_s: float, cores: int, stdout: Path, place: Place) -> float:
     """The value of one trial, to be made small. Raises MpiricError when the trial shows none.
 
     ``time_s`` is the time that counts: of the whole run, of its main part, or from one mark to the next.
-    ``enter`` brings a child into ``directory`` where that is not simply there.
     """
     if objective.pattern:
         value = _captured(objective.pattern, stdout)
     elif objective.command:
-        value = _answered(objective.command, directory, stdout, environment, enter)
+        value = _answered(objective.command, stdout, place)
     else:
         return time_s * cores / 3600.0 if objective.text == "core-hours" else time_s
     if value <= 0:
@@ -91,20 +91,14 @@ def _captured(pattern: str, stdout: Path) -> float:
     return _number(words or "", f"the output has no number that matches {pattern!r}")
 
 
-def _answered(
-    command: str,
-    directory: Path,
-    stdout: Path,
-    environment: Mapping[str, str],
-    enter: Callable[[], None] | None,
-) -> float:
+def _answered(command: str, stdout: Path, place: Place) -> float:
     try:
         done = run_in_shell(
             command,
-            directory=directory,
-            environment={**environment, "MPIRIC_STDOUT": str(stdout)},
+            directory=place.directory,
+            environment={**place.environment, "MPIRIC_STDOUT": str(stdout)},
             limit_s=_COMMAND_LIMIT_S,
-            enter=enter,
+            enter=place.enter,
         )
     except CommandLate:
         raise MpiricError(

@@ -6,7 +6,7 @@ import pytest
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.tuning.blocks import deal, left_of, levelled
+from mpiric.tuning.blocks import deal, levelled
 
 A, B = Configuration.of({"a": "1"}), Configuration.of({"b": "1"})
 ORIGINAL = Configuration()
@@ -43,19 +43,6 @@ def test_a_pair_of_a_proof_stays_in_one_block():
     assert sum(map(len, blocks)) == 10
     for block in blocks:
         assert all(sum(run.pair == each.pair for each in block) == 2 for run in block)
-
-
-def test_runs_made_before_an_interruption_are_not_made_again():
-    block = [search(A), search(B), search(A)]
-    assert left_of(block, [trial(A, 1.0)]) == (search(B), search(A))
-    assert left_of(block, [trial(A, 1.0, outcome=Outcome.INTERRUPTED)]) == tuple(block)
-    assert left_of(block, [trial(A, 1.0), trial(B, 1.0), trial(A, 1.0)]) == ()
-
-
-def test_half_a_pair_is_made_again_as_a_whole():
-    half = [trial(ORIGINAL, 1.0, phase=Phase.PROOF, pair=0)]
-    assert left_of(pair(0), half) == tuple(pair(0))
-    assert left_of(pair(0), [*half, trial(A, 1.0, phase=Phase.PROOF, pair=0)]) == ()
 
 
 def made(random, noise, nodes, blocks=8):

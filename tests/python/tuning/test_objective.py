@@ -3,15 +3,14 @@ from pathlib import Path
 import pytest
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.objective import parse_objective, shown, value_of
+from mpiric.tuning.objective import Place, parse_objective, shown, value_of
 
 
 def value(text: str, printed: str, tmp_path: Path, *, maximise: bool = False) -> float:
     output = tmp_path / "stdout"
     output.write_text(printed)
-    return value_of(
-        parse_objective(text, maximise=maximise), 3.0, 4, output, tmp_path, {"PATH": "/usr/bin:/bin"}
-    )
+    place = Place(tmp_path, {"PATH": "/usr/bin:/bin"})
+    return value_of(parse_objective(text, maximise=maximise), 3.0, 4, output, place)
 
 
 def test_wall_time_is_the_objective_itself(tmp_path: Path) -> None:

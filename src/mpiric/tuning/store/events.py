@@ -23,7 +23,7 @@ _LEFT_OUT = (
     "written_bytes",
     "ended_unix_s",
 )  # where they are as ever
-_NOT_LOGGED = ("ranks", "marks", "took_s", "reruns")
+_NOT_LOGGED = ("ranks", "marks", "took_s", "runs")
 _OPTIONAL: Mapping[str, object] = {
     name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
 }

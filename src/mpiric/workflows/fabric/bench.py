@@ -1,124 +1,98 @@
 """Runs of the native probe, or of the command itself, and what they print of transports and times."""
 
-import random
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from mpiric import mpis
 from mpiric.fabric import library_output
 from mpiric.fabric.probe import damaged, read_probe
-from mpiric.host.files import exists
 from mpiric.host.host import Host
-from mpiric.host.processes.execution import Runner
+from mpiric.host.installation.native import native_part
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.execution import Execution
 from mpiric.model.fabric import Route, TransportReport
-from mpiric.model.launch import Launch
+from mpiric.model.job import Segment
+from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome
-from mpiric.workflows.fabric.probe import render_command, render_probe
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.model.spelling import Spelling
+from mpiric.model.trial import Outcome, Phase
+from mpiric.workflows.launch.interchange import ready_to_serve
+from mpiric.workflows.trials.users_lab import PrintingRun, printed
 
+_SIZES_BYTES = (8, 1024, 65536, 1048576)
 _PROBE_LIMIT_S = 90.0
 _LINES = 3  # of a failure that are reported
 
 
-class FabricBench:
-    """Runs launches of one situation; nothing of their output reaches the terminal."""
+def run_command(situation: Situation, limit_s: float) -> Plan[tuple[TransportReport, Situation]]:
+    """Run the command as it is, its libraries reporting; it is ended after the limit.
 
-    def __init__(
-        self, runner: Runner, directory: Path, host: Host, after_ended_run: Callable[[], None]
-    ) -> None:
-        self._runner, self._directory, self._host = runner, directory, host
-        self._after_ended_run = after_ended_run
-
-    def run_command(
-        self, situation: Situation, directory: str, limit_s: float
-    ) -> tuple[TransportReport, Situation]:
-        """Run the command as it is, its libraries reporting; it is ended after the limit.
-
-        The situation then has the ranks of that run.
-        """
-        launch = render_command(situation, _reporting(situation))
-        execution, text = self._run(launch, situation, directory, limit_s)
-        if execution.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
-            raise ProgramFailedError(
-                f"the command {execution.reason} as it stands: {_end(text)}",
-                hint="make it run by itself first",
-            )
-        if execution.ranks:
-            count = max(len(execution.ranks), len(situation.observation.ranks))
-            ranks = (execution.ranks * count)[:count]  # those on other nodes are alike
-            situation = replace(situation, observation=replace(situation.observation, ranks=ranks))
-        return _read(text, situation), situation
-
-    def probe(self, configuration: Configuration, situation: Situation) -> Route:
-        """One run of the probe in the program's place."""
-        return self._probe(configuration, situation, {})[0]
-
-    def probe_reporting(
-        self, configuration: Configuration, situation: Situation
-    ) -> tuple[Route, TransportReport]:
-        """One run of the probe in the program's place, its libraries reporting."""
-        route, text = self._probe(configuration, situation, _reporting(situation))
-        return route, _read(text, situation)
-
-    def interleaved(
-        self, configurations: Sequence[Configuration], situation: Situation, rounds: int, seed: int
-    ) -> Iterator[tuple[Route, ...]]:
-        """Rounds of probes in random order; what fails once is tried again in the next round."""
-        order = random.Random(seed)  # noqa: S311 an order, not a secret
-        for _ in range(rounds):
-            shuffled = list(configurations)
-            order.shuffle(shuffled)
-            result = {configuration: self.probe(configuration, situation) for configuration in shuffled}
-            yield tuple(result[configuration] for configuration in configurations)
-
-    def _probe(
-        self, configuration: Configuration, situation: Situation, variables: Mapping[str, str]
-    ) -> tuple[Route, str]:
-        try:
-            launch = render_probe(configuration, situation, self._host, variables)
-        except MpiricError as error:
-            return Route(configuration, refused=error.message), ""
-        execution, text = self._run(launch, situation, situation.job.working_directory, _PROBE_LIMIT_S)
-        probe = read_probe(text)
-        if execution.outcome is not Outcome.OK or not probe.points:
-            reason = execution.reason or "the probe printed nothing"
-            return Route(configuration, refused=f"{reason}: {_end(text)}"), text
-        if damaged(text):
-            return Route(configuration, refused="messages came back damaged"), text
-        return Route(configuration, (probe,)), text
-
-    def _run(
-        self, launch: Launch, situation: Situation, directory: str, limit_s: float
-    ) -> tuple[Execution, str]:
-        """Run and read all that was printed. Raises KeyboardInterrupt when the user stops it."""
-        out, err = self._directory / "stdout", self._directory / "stderr"
-        execution = self._runner.execute(
-            launch, situation.job.environment, directory, out, err, limit_s, observe=True
+    The situation then has the ranks of that run.
+    """
+    trial = yield _run(Configuration(), situation, Spelling(environment=_reporting(situation)), limit_s)
+    text = printed(trial)
+    if trial.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
+        raise ProgramFailedError(
+            f"the command {trial.reason} as it stands: {_end(text)}", hint="make it run by itself first"
         )
-        if execution.outcome is not Outcome.OK:
-            self._after_ended_run()
-        if execution.outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
-        texts = [path.read_text(errors="replace") if exists(path) else "" for path in (err, out)]
-        return execution, "\n".join(texts)
+    if trial.ranks:
+        count = max(len(trial.ranks), len(situation.observation.ranks))
+        ranks = (trial.ranks * count)[:count]  # those on other nodes are alike
+        situation = replace(situation, observation=replace(situation.observation, ranks=ranks))
+    return _read(text, situation), situation
 
 
-@contextmanager
-def fabric_bench(situation: Situation, host: Host) -> Iterator[FabricBench]:
-    """A bench with a directory of its own; that and what ended runs leave on the nodes are removed."""
-    with (
-        tempfile.TemporaryDirectory(prefix="mpiric-") as directory,
-        cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run,
-        Runner() as runner,
-    ):
-        yield FabricBench(runner, Path(directory), host, after_ended_run)
+def probe_route(
+    configuration: Configuration, situation: Situation, host: Host, *, reports: bool = False
+) -> Plan[tuple[Route, TransportReport]]:
+    """Run the probe in the program's place; with ``reports`` its libraries report what they use."""
+    try:
+        run = _probe_run(configuration, situation, host, _reporting(situation) if reports else {})
+    except MpiricError as error:
+        return Route(configuration, refused=error.message), _read("", situation)
+    trial = yield run
+    text = printed(trial)
+    probe, report = read_probe(text), _read(text, situation)
+    if trial.outcome is Outcome.OK and probe.points and not damaged(text):
+        return Route(configuration, (probe,)), report
+    if trial.outcome is Outcome.OK and probe.points:
+        reason = "messages came back damaged"
+    else:
+        reason = trial.reason or "the probe printed nothing"
+        reason += f": {_end(text)}" if text else ""
+    return Route(configuration, refused=reason), report
+
+
+def _probe_run(
+    configuration: Configuration, situation: Situation, host: Host, variables: Mapping[str, str]
+) -> Run:
+    """Put the probe where the user's program is. Raises MpiricError where it cannot be put there."""
+    job, mpi = situation.job, situation.mpi
+    if job.container is not None:
+        raise MpiricError(
+            f"the probe is not inside the container {job.container.image}",
+            hint="give a program outside of containers, under the same launcher and MPI library",
+        )
+    program = native_part("probe-mpi", mpi.abi_families[0])
+    elf = host.elf(program)
+    needed = frozenset(name for name in (elf.needed if elf else ()) if name.startswith("libmpi"))
+    served = ready_to_serve((mpi,), needed, mpi, host)[0]
+    argv = (program, "fabric", *map(str, _SIZES_BYTES))
+    segments = tuple(Segment(segment.options, argv) for segment in job.segments)
+    in_place = replace(situation, job=replace(job, segments=segments, stdin=""))
+    around = Spelling(environment=variables, library_path=served.library_path)
+    return _run(configuration, in_place, around, _PROBE_LIMIT_S)
+
+
+def _run(configuration: Configuration, situation: Situation, around: Spelling, limit_s: float) -> Run:
+    return Run(
+        configuration,
+        Phase.OBSERVE,
+        limit_s=limit_s,
+        observe=True,
+        probe=PrintingRun(around),
+        situation=situation,
+    )
 
 
 def _reporting(situation: Situation) -> dict[str, str]:

@@ -1,23 +1,35 @@
 """Which transport a command really uses, what else there is, which is faster, and what selects it."""
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mpiric import knobs, mpis
 from mpiric.fabric.carriers import varying
 from mpiric.fabric.pairs import disturbed_times, pair_reports, warnings_of
+from mpiric.fabric.verdict import best_route, gain_of
 from mpiric.host.host import Host
+from mpiric.lab.lab import drive
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.fabric import Fabric
-from mpiric.model.situation import Allowed
-from mpiric.workflows.fabric.bench import fabric_bench
-from mpiric.workflows.fabric.comparison import compare_with_default, measure_routes
+from mpiric.model.fabric import Fabric, PairClass, Probe, Route, TransportReport
+from mpiric.model.run import Plan
+from mpiric.model.situation import Allowed, Situation
+from mpiric.workflows.fabric.bench import probe_route, run_command
 from mpiric.workflows.fabric.history import fabric_baseline
+from mpiric.workflows.fabric.routes import network_routes, node_routes
 from mpiric.workflows.launch.container_findings import container_findings
-from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
+from mpiric.workflows.trials.users_lab import users_lab
+
+# Gains from which a route is taken to the comparison; on a node noise of neighbours is larger.
+_WORTH_IT = {PairClass.OTHER_NODE: 1.05, PairClass.SAME_NUMA: 1.15, PairClass.SAME_NODE: 1.15}
+_PROVED = 1.03  # and must keep in each of its rounds
+_ON_NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -33,27 +45,33 @@ class FabricRequest:
     keep: int = 1  # runs of the library's own choice that are kept, for comparisons on another day
 
 
-def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> Fabric:
+def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:
     """Run the command once with its libraries reporting, then the probe over every transport and network."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     situation = expected_situation(parsed, host, Allowed())
-    with fabric_bench(situation, host) as bench:
-        command, limit_s = " ".join(request.argv[:4]), request.limit_s
-        say(f"running {command} … for at most {limit_s:g} s, its libraries reporting their transports")
-        report, situation = bench.run_command(situation, request.working_directory, limit_s)
-        default, of_probe = bench.probe_reporting(Configuration(), situation)
-        if default.refused:
-            raise MpiricError(f"messages cannot be measured: {default.refused}")
-        report = report.completed_by(of_probe)
-        situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
-        routes, reports = measure_routes(bench, situation, report, default, say)
-        chosen, gains, again = compare_with_default(
-            bench, situation, routes, request.rounds, request.seed, say
-        )
-        if request.keep > 1:
-            say(f"{request.keep - 1} more runs as it is, to be kept")
-        more = [bench.probe(Configuration(), situation) for _ in range(request.keep - 1)]
-        probes = [probe for route in (default, *more) for probe in route.probes]
+    with users_lab(situation, host) as lab:
+        return drive(_examined(request, parsed, situation, host, say), lab.measure)
+
+
+def _examined(
+    request: FabricRequest, parsed: ParsedJob, situation: Situation, host: Host, say: Say
+) -> Plan[Fabric]:
+    command, limit_s = " ".join(request.argv[:4]), request.limit_s
+    say(f"running {command} … for at most {limit_s:g} s, its libraries reporting their transports")
+    report, situation = yield from run_command(situation, limit_s)
+    default, of_probe = yield from probe_route(Configuration(), situation, host, reports=True)
+    if default.refused:
+        raise MpiricError(f"messages cannot be measured: {default.refused}")
+    report = report.completed_by(of_probe)
+    situation = replace(situation, nodes=len(set(default.probes[0].hosts)) or situation.nodes)
+    routes, reports = yield from _measure_routes(situation, host, report, default, say)
+    chosen, gains, again = yield from _compare_with_default(situation, host, routes, request, say)
+    if request.keep > 1:
+        say(f"{request.keep - 1} more runs as it is, to be kept")
+    probes = [*default.probes]
+    for _ in range(request.keep - 1):
+        route, _ = yield from probe_route(Configuration(), situation, host)
+        probes += route.probes
     pairs = pair_reports(situation.machine.nics, report, routes, reports)
     return Fabric(
         library=situation.mpi.label,
@@ -76,3 +94,55 @@ def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> F
         baseline_us=fabric_baseline(probes),
         copy_mb_s=max((probe.copy_mb_s for route in routes for probe in route.probes), default=0.0),
     )
+
+
+def _measure_routes(
+    situation: Situation, host: Host, report: TransportReport, default: Route, say: Say
+) -> Plan[tuple[tuple[Route, ...], dict[Configuration, TransportReport]]]:
+    """Measure each choice of transport and network that can be written, behind the library's own."""
+    on_node = tuple(c for c in _ON_NODE if c in default.probes[0].points)
+    plan: list[tuple[Configuration, tuple[PairClass, ...]]]
+    plan = [(each, (PairClass.OTHER_NODE,)) for each in network_routes(situation, report)]
+    plan += [(each, on_node) for each in node_routes(situation) if on_node]
+    routes, reports = [default], {Configuration(): report}
+    for configuration, pair_classes in plan:
+        say(f"measuring {configuration}")
+        route, reports[configuration] = yield from probe_route(configuration, situation, host, reports=True)
+        routes.append(replace(route, pair_classes=pair_classes))
+    return tuple(routes), reports
+
+
+def _compare_with_default(
+    situation: Situation, host: Host, routes: Sequence[Route], request: FabricRequest, say: Say
+) -> Plan[tuple[Configuration, tuple[float, ...], list[Probe]]]:
+    """Compare the best routes for network and node together with the library's own in fresh runs.
+
+    Rounds are in random order, and a run that fails is made again in the next round. Where the routes do not
+    hold together, the one for the network alone is compared. The last are the library's own runs.
+    """
+    again: list[Probe] = []
+    found: dict[Configuration, tuple[PairClass, ...]] = {}
+    for pair_classes in dict.fromkeys(route.pair_classes for route in routes if route.pair_classes):
+        alike = [route for route in routes if route.is_default or route.pair_classes == pair_classes]
+        if best := best_route(alike, pair_classes, _WORTH_IT[pair_classes[0]]):
+            found[best.configuration] = pair_classes
+    for wanted in dict.fromkeys((tuple(found), tuple(found)[:1])):
+        if not wanted:
+            break
+        whole = Configuration.of({name: value for each in wanted for name, value in each.items})
+        say(f"comparing {whole} with the library's own choice, {request.rounds} rounds")
+        order = random.Random(request.seed)  # noqa: S311 an order, not a secret
+        gains: list[list[float]] = []
+        for _ in range(request.rounds):
+            both = [Configuration(), whole]
+            order.shuffle(both)
+            measured: dict[Configuration, Route] = {}
+            for configuration in both:
+                measured[configuration], _ = yield from probe_route(configuration, situation, host)
+            own, other = measured[Configuration()].probes, measured[whole].probes
+            if own:
+                again += own
+                gains.append([gain_of(own, other, found[each]) for each in wanted])
+        if gains and min(map(min, gains)) > _PROVED:
+            return whole, tuple(of_round[0] for of_round in gains), again
+    return Configuration(), (), again

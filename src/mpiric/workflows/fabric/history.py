@@ -7,15 +7,17 @@ from pathlib import Path
 from mpiric.fabric.verdict import typical_us
 from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass, Probe
 from mpiric.model.json_text import parse_json
 from mpiric.model.situation import Allowed
 from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
-from mpiric.workflows.fabric.bench import fabric_bench
+from mpiric.workflows.fabric.bench import probe_route
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
+from mpiric.workflows.trials.users_lab import users_lab
 
 _HINT = "keep one: mpiric fabric --keep 6 --json -- CMD > FILE"
 
@@ -46,10 +48,10 @@ def against_fabric(
     parsed = parse_job(argv, host, working_directory, dict(host.environ))
     situation = expected_situation(parsed, host, Allowed())
     probes: list[Probe] = []
-    with fabric_bench(situation, host) as bench:
+    with users_lab(situation, host) as lab:
         for number in range(runs):
             say(f"measuring again, {number + 1} of {runs}")
-            route = bench.probe(Configuration(), situation)
+            route, _ = drive(probe_route(Configuration(), situation, host), lab.measure)
             if route.refused:
                 raise MpiricError(f"messages cannot be measured: {route.refused}")
             probes += route.probes

@@ -5,12 +5,14 @@ from dataclasses import replace
 from mpiric import knobs
 from mpiric.fabric.carriers import carriers
 from mpiric.host.host import Host
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.fabric import Moved, PairClass
 from mpiric.model.knob import Skip
 from mpiric.model.narrator import Narrator
 from mpiric.model.situation import Situation
-from mpiric.workflows.fabric.bench import fabric_bench
+from mpiric.workflows.fabric.bench import probe_route
+from mpiric.workflows.trials.users_lab import users_lab
 
 
 def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situation:
@@ -20,8 +22,9 @@ def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situa
     """
     if isinstance(knobs.consider(knobs.all_knobs()["network-interface"], situation), Skip):
         return situation
-    with fabric_bench(situation, host) as bench:
-        route, report = bench.probe_reporting(Configuration(), situation)
+    with users_lab(situation, host) as lab:
+        plan = probe_route(Configuration(), situation, host, reports=True)
+        route, report = drive(plan, lab.measure)
     if route.refused:
         narrator.say(f"networks are not measured: {route.refused}")
         return situation

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
+from mpiric.model.run import Plan
 from mpiric.plans.in_turn import in_turn
 from mpiric.schedulers import NO_JOB, job_around
 from mpiric.tuning.marks.window import MarkWindow
@@ -89,13 +91,14 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         narrator.phase(f"Again, to compare with {baseline.name}")
         records = record.path / RECORDS if baseline.marks else None
         how = Observing(records=records, wishes=_wishes(baseline))
-        observed = observe(lab, parsed, host, narrator, how)
-        lab.situation = observed.situation
-        now = drive(
-            in_turn(dict.fromkeys((Configuration(), baseline.configuration)), max(runs, 9)),
-            lab.measure,
-            lambda trial: narrator.trial(trial, None, float("inf")),
-        )
+
+        def observed_in_turn() -> Plan[dict[Configuration, list[float]]]:
+            observed = yield from observe(lab, parsed, host, narrator, how)
+            lab.situation = observed.situation
+            configurations = dict.fromkeys((Configuration(), baseline.configuration))
+            return (yield from in_turn(configurations, max(runs, 9)))
+
+        now = drive(observed_in_turn(), lab.measure, lambda trial: narrator.trial(trial, None, inf))
         record.append("finished", {"result": {}})
     rule = (request.confidence, request.minimum_effect)
     return DayComparison(

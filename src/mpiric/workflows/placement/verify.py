@@ -1,29 +1,32 @@
 """Run a command for a while and compare where its threads and memory are with a plan, and with good sense."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.host.files import exists
 from mpiric.host.host import Host
-from mpiric.host.processes.execution import Runner
+from mpiric.host.processes.early_end import EarlyEnd
+from mpiric.lab.probes import Probe
 from mpiric.machine.running_ranks import see_jobs
+from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.finding import Finding
-from mpiric.model.launch import Launch
 from mpiric.model.machine import Machine
 from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen
-from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Outcome
+from mpiric.model.run import Run
+from mpiric.model.situation import EVERYTHING
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.placement import plan
 from mpiric.placement.memory_checks import touched_by_one
 from mpiric.placement.verification import Node, judge
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.trials.expected import known_situation
+from mpiric.workflows.trials.users_lab import users_lab
 
 _LAST_LINES = 5
+_EVERY_S = 0.1  # between two looks
 
 Look = tuple[ProcessSeen, ...]
 
@@ -35,6 +38,24 @@ class Checked:
     processes: tuple[ProcessSeen, ...]
     findings: tuple[Finding, ...]
     plan: Plan | None = None
+
+
+@dataclass(frozen=True)
+class LookingRun(Probe):
+    """A run whose ranks on this node are looked at until it ends."""
+
+    host: Host
+    looks: list[Look] = field(default_factory=list)
+    keeps_output = True
+
+    @property
+    def early_end(self) -> EarlyEnd:  # type: ignore[override]
+        """The moment at which a run may end: never, each question is a look."""
+        return EarlyEnd(self._look, every_s=_EVERY_S)
+
+    def _look(self) -> bool:
+        self.looks.append(see_jobs(self.host))
+        return False
 
 
 def verify(
@@ -54,24 +75,17 @@ def verify(
     planned = (
         plan(machine.topology, request, machine.usable_pus, machine.limits.cgroup_cpus) if request else None
     )
-    looks: list[Look] = []
-
-    def look(_: tuple[RankSeen, ...]) -> None:
-        looks.append(see_jobs(host))
-
-    launch = Launch(tuple(argv), working_directory)
+    probe = LookingRun(host)
     say(f"watching {' '.join(argv[:4])} … for at most {limit_s:g} s")
-    with (
-        tempfile.TemporaryDirectory(prefix="mpiric-") as place,
-        cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
-        Runner() as runner,
-    ):
-        out, err = Path(place, "stdout"), Path(place, "stderr")
-        done = runner.execute(launch, host.environ, working_directory, out, err, limit_s, on_sample=look)
-        if done.outcome is not Outcome.OK:
-            after_ended_run()
-        last = "\n".join(err.read_text(errors="replace").splitlines()[-_LAST_LINES:]) if exists(err) else ""
-    seen, others = _best_look(looks)
+    with users_lab(known_situation(parsed, host, EVERYTHING), host) as lab:
+        try:
+            done = lab.measure(Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, probe=probe))
+        except KeyboardInterrupt:  # what was seen until then is judged
+            done = Trial(Configuration(), Phase.OBSERVE, Outcome.INTERRUPTED, 0.0)
+        errors = Path(done.stderr or os.devnull)
+        text = errors.read_text(errors="replace") if exists(errors) else ""
+    last = "\n".join(text.splitlines()[-_LAST_LINES:])
+    seen, others = _best_look(probe.looks)
     if not seen:
         if done.outcome in (Outcome.FAILED, Outcome.REFUSED):
             raise ProgramFailedError(

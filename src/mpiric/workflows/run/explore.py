@@ -8,7 +8,6 @@ from pathlib import Path
 from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
-from mpiric.lab.judge import written_by_originals
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, after_run
@@ -84,7 +83,7 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
         return None
     if turn is None:
         return None
-    return _run(turn, directory, applied, probe, prepared, host, say)
+    return _run(turn, directory, probe, prepared, host, say)
 
 
 @dataclass(frozen=True)
@@ -141,24 +140,14 @@ def _after_the_end(now: Explored, say: Say) -> _Turn | None:
 
 
 def _run(
-    turn: _Turn,
-    directory: Path,
-    applied: AppliedRecipe,
-    probe: BetweenMarkers,
-    prepared: PreparedRun,
-    host: Host,
-    say: Say,
+    turn: _Turn, directory: Path, probe: BetweenMarkers, prepared: PreparedRun, host: Host, say: Say
 ) -> int:
+    applied = prepared.applied
+    assert applied is not None
     configuration = prepared.configuration if turn.side is Side.RECIPE else Configuration()
     marks = Path(turn.job.directory) if turn.job else directory / secrets.token_hex(6)
     watched = run_watched(
-        configuration,
-        applied.situation,
-        prepared.environment,
-        probe if turn.job else None,
-        marks,
-        host,
-        written_by_originals(applied.path.parent),
+        configuration, applied, prepared.environment, probe if turn.job else None, marks, host
     )
     with after_run(watched.trial.exit_status):
         if turn.side is Side.RECIPE and is_first_whole_run(prepared):

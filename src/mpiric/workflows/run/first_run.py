@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.lab.judge import written_by_originals
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
@@ -37,10 +36,7 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
     say("its first whole run: exit status, NaN in the output and the pace of later steps are looked at")
     directory = (store or default_store()).absolute() / _DIRECTORY / secrets.token_hex(6)
     probe = probe_of(applied.recipe, applied.situation, host)
-    written = written_by_originals(applied.path.parent)
-    watched = run_watched(
-        prepared.configuration, applied.situation, prepared.environment, probe, directory, host, written
-    )
+    watched = run_watched(prepared.configuration, applied, prepared.environment, probe, directory, host)
     with after_run(watched.trial.exit_status):
         note_whole_run(applied, watched, say)
     return watched.trial.exit_status

@@ -2,13 +2,14 @@
 
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
 from mpiric.host.processes.overhearing import Overhearing
 from mpiric.lab.foreground import Foreground
+from mpiric.lab.judge import written_by_originals
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
@@ -21,6 +22,7 @@ from mpiric.tuning.equivalence.not_a_number import NanWatch, first_nan_of
 from mpiric.tuning.marks.later_pace import UNREACHED
 from mpiric.tuning.store.store import make_directory
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
+from mpiric.workflows.run.run import AppliedRecipe
 from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
 
@@ -46,18 +48,18 @@ def probe_of(recipe: Recipe, situation: Situation, host: Host) -> BetweenMarkers
 
 def run_watched(
     configuration: Configuration,
-    situation: Situation,
+    applied: AppliedRecipe,
     environment: Mapping[str, str],
     probe: BetweenMarkers | None,
     directory: Path,
     host: Host,
-    written: Iterable[str] = (),
 ) -> WatchedRun:
     """Run it to its end in the foreground; its ranks write their marks into ``directory``, which then goes.
 
     A directory that cannot be made means a run without marks. A NaN is looked for in what it prints, and in
     files that it is known to write.
     """
+    situation, written = applied.situation, written_by_originals(applied.path.parent)
     if probe is not None:
         try:
             make_directory(directory)

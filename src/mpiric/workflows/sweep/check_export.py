@@ -15,6 +15,7 @@ from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
 from mpiric.model.errors import MismatchError
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Policy, Span
+from mpiric.model.run import Plan
 from mpiric.tuning.policy.disturbed import without_disturbed
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import SweepPoint
@@ -46,7 +47,7 @@ class ExportCheck:
 
 def check_export(
     plan: SweepPlan, learned: LearnedPolicy, log: Log, host: Host, say: Callable[[str], None]
-) -> ExportCheck:
+) -> Plan[ExportCheck]:
     """Measure the export of a policy, and take out what is slower than the library by itself."""
     policy, withdrawn = of_library(learned), list[str]()
     for _ in range(_MOST_ROUNDS):
@@ -60,7 +61,8 @@ def check_export(
         for ranks, environment in settings.items():
             size = f", {ranks.low} ranks" if ranks.low == ranks.high else ""
             say(f"measuring the exported choices without mpiric{size}")
-            for point, (baseline, exported) in _measured(plan, policy, log, host, ranks, environment).items():
+            both = yield from _measured(plan, policy, log, ranks, environment)
+            for point, (baseline, exported) in both.items():
                 gains[point] = baseline.median_s / exported.median_s
                 if exported.low_s > baseline.high_s and exported.median_s > baseline.median_s * (1 + NOISE):
                     slower[point] = gains[point]
@@ -91,8 +93,8 @@ def _points(plan: SweepPlan, policy: Policy, log: Log, ranks: Span) -> Iterator[
 
 
 def _measured(
-    plan: SweepPlan, policy: Policy, log: Log, host: Host, ranks: Span, environment: Mapping[str, str]
-) -> dict[SweepPoint, tuple[Measured, Measured]]:
+    plan: SweepPlan, policy: Policy, log: Log, ranks: Span, environment: Mapping[str, str]
+) -> Plan[dict[SweepPoint, tuple[Measured, Measured]]]:
     """Times without the export and with it, of the points where both can be ranked."""
     points = list(_points(plan, policy, log, ranks))
     if not points:
@@ -103,7 +105,7 @@ def _measured(
     }
     for is_exported in _TURNS:
         limit_s = Costs(plan, log.measured).patience_s(points)
-        answer = ask(plan, host, points, limit_s, environment if is_exported else {})
+        answer = yield from ask(plan, points, limit_s, environment if is_exported else {})
         for point, times in answer.found:
             sides[is_exported][point].append(times)
     baseline, exported = (

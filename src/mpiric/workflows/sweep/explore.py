@@ -8,8 +8,10 @@ from math import inf
 
 from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.host import Host
+from mpiric.lab.lab import drive
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.policy import LIBRARY, Measured
+from mpiric.model.run import Plan
 from mpiric.tuning.policy.disturbed import disturbed_points, without_disturbed
 from mpiric.tuning.policy.merge import averaged
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, next_points, winners
@@ -18,6 +20,7 @@ from mpiric.workflows.sweep.launch import Answer, ask, check_launching, launches
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.probe import LaunchFailedError
+from mpiric.workflows.trials.users_lab import users_lab
 
 _TURNS = 2  # of confirming each gain
 _EXPLORING = 0.6  # of a budget, the rest is for confirming
@@ -40,26 +43,30 @@ def measure(plan: SweepPlan, host: Host, log: Log, say: Say, tell: Say) -> Effor
 
     ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
     """
-    effort, budget_s = Effort(), plan.request.budget_s
-    begun = time.monotonic()
-    try:
-        explore(plan, host, log, say, effort, inf if budget_s is None else _EXPLORING * budget_s, tell)
-        left_s = inf if budget_s is None else budget_s - (time.monotonic() - begun)
-        confirm(plan, host, log, say, effort, left_s)
-    except KeyboardInterrupt:
-        tell("interrupted: writing what was measured; go on with --resume")
+    effort = Effort()
+    with users_lab(plan.situation, host) as lab:
+        try:
+            drive(_measured(plan, log, effort, say, tell), lab.measure)
+        except KeyboardInterrupt:
+            tell("interrupted: writing what was measured; go on with --resume")
     return effort
+
+
+def _measured(plan: SweepPlan, log: Log, effort: Effort, say: Say, tell: Say) -> Plan[None]:
+    begun, budget_s = time.monotonic(), plan.request.budget_s
+    yield from explore(plan, log, say, effort, inf if budget_s is None else _EXPLORING * budget_s, tell)
+    left_s = inf if budget_s is None else budget_s - (time.monotonic() - begun)
+    yield from confirm(plan, log, say, effort, left_s)
 
 
 def explore(
     plan: SweepPlan,
-    host: Host,
     log: Log,
     say: Say,
     effort: Effort,
     limit_s: float = inf,
     tell: Say | None = None,
-) -> None:
+) -> Plan[None]:
     """Measure until nothing more is worth it or the time is up."""
     end = time.monotonic() + limit_s
 
@@ -80,7 +87,7 @@ def explore(
             if left_s <= 0:
                 break
             say(f"{len(log.measured)} of at most {plan.points} points; {len(points)} in this launch")
-            _launch(plan, host, log, effort, points, left_s, keep)
+            yield from _launch(plan, log, effort, points, left_s, keep)
 
     again = [point for point in disturbed_points(log.measured, tick_s()) if point not in log.repeated]
     if len(again) > _MOST_REPEATED * len(log.measured):
@@ -90,10 +97,10 @@ def explore(
         if left_s <= 0:
             break
         say(f"measuring {len(again)} points again that were disturbed")
-        _launch(plan, host, log, effort, points, left_s, keep)
+        yield from _launch(plan, log, effort, points, left_s, keep)
 
 
-def confirm(plan: SweepPlan, host: Host, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> None:
+def confirm(plan: SweepPlan, log: Log, say: Say, effort: Effort, limit_s: float = inf) -> Plan[None]:
     """Measure what seems to beat the library once more, in turns with the library, until the limit."""
     end = time.monotonic() + limit_s
     wanted = [point for point in winners(without_disturbed(log.measured, tick_s())) if point not in log.fresh]
@@ -111,7 +118,7 @@ def confirm(plan: SweepPlan, host: Host, log: Log, say: Say, effort: Effort, lim
             if left_s <= 0:
                 break
             say(f"confirming gains, {len(wanted)} points, turn {turn + 1} of {_TURNS}")
-            _launch(plan, host, log, effort, points, left_s, keep)
+            yield from _launch(plan, log, effort, points, left_s, keep)
     for point, several in found.items():
         log.add_fresh(point, averaged(point.candidate, several))
 
@@ -125,26 +132,25 @@ def _left(plan: SweepPlan, log: Log) -> dict[Subject, list[str]]:
 
 def _launch(
     plan: SweepPlan,
-    host: Host,
     log: Log,
     effort: Effort,
     points: Sequence[SweepPoint],
     left_s: float,
     keep: Callable[[SweepPoint, Measured], None],
-) -> None:
+) -> Plan[None]:
     """Keep what comes of these points; who fails is given up. Raises MpiricError where the library does."""
     pending = [point for point in points if not log.is_excluded(point)]
     if not pending:
         return
     effort.launches += 1
     patience_s = Costs(plan, log.measured).patience_s(pending)
-    answer = ask(plan, host, pending, min(patience_s, left_s + _GRACE_S))
+    answer = yield from ask(plan, pending, min(patience_s, left_s + _GRACE_S))
     for point, times in answer.found:
         keep(point, times)
     cut_short = isinstance(answer.failure, LaunchFailedError) and answer.failure.timed_out
     if not (cut_short and left_s + _GRACE_S < patience_s):
         for point, why in _failures(answer, pending):
-            _exclude(plan, host, log, point, why, answer)
+            yield from _exclude(plan, log, point, why, answer)
 
 
 def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[SweepPoint, str]]:
@@ -161,12 +167,12 @@ def _failures(answer: Answer, points: Sequence[SweepPoint]) -> Iterator[tuple[Sw
     yield from ((point, f"failed at the end: {output}") for point in points)
 
 
-def _exclude(plan: SweepPlan, host: Host, log: Log, point: SweepPoint, why: str, answer: Answer) -> None:
+def _exclude(plan: SweepPlan, log: Log, point: SweepPoint, why: str, answer: Answer) -> Plan[None]:
     """A candidate that cannot run; the library's own must."""
     if log.is_excluded(point):
         return
     if point.candidate == LIBRARY:
         raise answer.failure or ProgramFailedError(f"{point.subject.collective} of the library itself {why}")
     if answer.failure is not None:
-        check_launching(plan, host)
+        yield from check_launching(plan)
     log.exclude(point.subject.collective, point.candidate, why)

@@ -6,15 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from mpiric.algorithms.library import algorithms_of, version_numbers
-from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.json_text import read_fields
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY, Line, Measured, Named, Policy
+from mpiric.model.run import Plan
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.sampling import SweepPoint
-from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.policies.files import lay_out
 from mpiric.workflows.policies.tuner import strictly, tuner_for
 from mpiric.workflows.sweep.estimate import Costs
@@ -71,11 +70,10 @@ def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPo
 
 def ask(
     plan: SweepPlan,
-    host: Host,
     points: Sequence[SweepPoint],
     limit_s: float,
     environment: Mapping[str, str] | None = None,
-) -> Answer:
+) -> Plan[Answer]:
     """Measure points of one candidate a collective, or of the choices that an ``environment`` makes."""
     request, mpi = plan.request, plan.mpi
     by_word = {
@@ -85,15 +83,14 @@ def ask(
     program = (native_part(PROBE, mpi.abi_families[0]), str(request.seconds), *by_word)
     (segment,) = plan.job.segments
     job = replace(plan.job, segments=(replace(segment, program=program),))
+    situation = replace(plan.situation, job=job)
     answer = Answer()
     setting = _setting(plan, points) if environment is None else Spelling(environment=environment)
-    with cleaned_nodes(job, len(set(plan.nodes)), host) as after_ended_run:
-        try:
-            rows = run_launch(request, job, host, mpi, setting, limit_s)
-        except ProgramFailedError as error:
-            after_ended_run()
-            answer.failure = error
-            rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
+    try:
+        rows = yield from run_launch(request, situation, setting, limit_s)
+    except ProgramFailedError as error:
+        answer.failure = error
+        rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
     for row in rows:
         fields = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
         point = by_word.get(":".join(fields))
@@ -107,11 +104,11 @@ def ask(
     return answer
 
 
-def check_launching(plan: SweepPlan, host: Host) -> None:
+def check_launching(plan: SweepPlan) -> Plan[None]:
     """Raises MpiricError where nothing runs any more: no candidate is to blame then."""
     request = plan.request
     try:
-        run_launch(request, plan.job, host, plan.mpi, Spelling(), request.patience_s(0))
+        yield from run_launch(request, plan.situation, Spelling(), request.patience_s(0))
     except ProgramFailedError as error:
         raise MpiricError(
             f"the launch line does not work any more: {error.message}",

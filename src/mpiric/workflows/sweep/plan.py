@@ -8,10 +8,12 @@ from mpiric.algorithms.library import algorithms_of, version_numbers
 from mpiric.algorithms.own import own_algorithms
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.lab.lab import drive
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import LIBRARY
+from mpiric.model.situation import EVERYTHING, Observation, Situation
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.launch.parse_job import parse_job
@@ -20,6 +22,8 @@ from mpiric.workflows.sweep.grid import calls_of, grid_sizes
 from mpiric.workflows.sweep.probe import IDENTITY, run_launch
 from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, SweepRequest
 from mpiric.workflows.sweep.shapes import shape_in, shapes_of
+from mpiric.workflows.trials.expected import situation_of
+from mpiric.workflows.trials.users_lab import users_lab
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,21 @@ class SweepPlan:
     """The plan of a sweep, before anything was measured."""
 
     request: SweepRequest
-    job: Job  # of the first launch; in the others another program stands there
-    mpi: MpiLibrary
+    situation: Situation  # of the first launch; the others start other programs
     nodes: tuple[int, ...]  # node of each rank of the world
     sizes: Mapping[Subject, tuple[int, ...]]  # ascending
     candidates: Mapping[Subject, tuple[str, ...]]
     stride: int = STRIDE
+
+    @property
+    def job(self) -> Job:
+        """The first launch."""
+        return self.situation.job
+
+    @property
+    def mpi(self) -> MpiLibrary:
+        """The library whose collectives are measured."""
+        return self.situation.mpi
 
     @property
     def points(self) -> int:
@@ -53,8 +66,8 @@ def prepare(request: SweepRequest, host: Host) -> SweepPlan:
             f"{request.argv[0]} does not say which MPI library it starts",
             hint="use that library's own mpiexec, with its path where several are installed",
         )
-    job = _job(request, host, mpi)
-    nodes = _nodes(request, job, host, mpi)
+    situation = _first_launch(request, host, mpi)
+    nodes = _nodes(request, situation, host)
     used = calls_of(request.record) if request.record else None
     if used and not request.ranks:  # communicators as large as the program's
         request = replace(request, ranks=tuple(sorted({ranks for _, ranks in used}, reverse=True)))
@@ -63,30 +76,30 @@ def prepare(request: SweepRequest, host: Host) -> SweepPlan:
         for collective in sorted(request.collectives)
         for shape in shapes_of(request, nodes)
     }
-    return _planned(request, job, mpi, nodes, wanted)
+    return _planned(request, situation, nodes, wanted)
 
 
 def prepare_calls(
     request: SweepRequest, mpi: MpiLibrary, calls: Mapping[Subject, Collection[int]], host: Host
 ) -> SweepPlan:
     """A sweep of these calls alone, each at its sizes, where the probe makes such communicators."""
-    job = _job(request, host, mpi)
-    nodes = _nodes(request, job, host, mpi)
+    situation = _first_launch(request, host, mpi)
+    nodes = _nodes(request, situation, host)
     wanted = {
         subject: sizes
         for subject, sizes in calls.items()
         if subject.shape == shape_in(nodes, subject.shape.ranks, subject.shape.ranks_per_node)
     }
-    return replace(_planned(request, job, mpi, nodes, wanted), stride=1)
+    return replace(_planned(request, situation, nodes, wanted), stride=1)
 
 
 def _planned(
     request: SweepRequest,
-    job: Job,
-    mpi: MpiLibrary,
+    situation: Situation,
     nodes: tuple[int, ...],
     wanted: Mapping[Subject, Collection[int]],
 ) -> SweepPlan:
+    mpi = situation.mpi
     sizes = {subject: grid for subject, given in wanted.items() if (grid := grid_sizes(subject, given))}
     candidates = {
         subject: names for subject in sizes if len(names := _names(mpi, subject.collective, request)) > 1
@@ -98,7 +111,7 @@ def _planned(
             f"{mpi.label} algorithms of them to choose from",
         )
     kept = {subject: sizes[subject] for subject in candidates}
-    return SweepPlan(request, job, mpi, nodes, kept, candidates)
+    return SweepPlan(request, replace(situation, nodes=len(set(nodes))), nodes, kept, candidates)
 
 
 def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str, ...]:
@@ -121,13 +134,16 @@ def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str
     return tuple(names)
 
 
-def _job(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Job:
+def _first_launch(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Situation:
+    """The launch line with a program that says where each rank is."""
     program = (native_part(IDENTITY, mpi.abi_families[0]), "identity")
-    return parse_job((*request.argv, *program), host, request.working_directory, request.environment).job
+    parsed = parse_job((*request.argv, *program), host, request.working_directory, request.environment)
+    return situation_of(parsed, mpi, Observation(0.0), EVERYTHING, host)
 
 
-def _nodes(request: SweepRequest, job: Job, host: Host, mpi: MpiLibrary) -> tuple[int, ...]:
-    rows = run_launch(request, job, host, mpi, Spelling(), request.patience_s(0))
+def _nodes(request: SweepRequest, situation: Situation, host: Host) -> tuple[int, ...]:
+    with users_lab(situation, host) as lab:
+        rows = drive(run_launch(request, situation, Spelling(), request.patience_s(0)), lab.measure)
     hosts = [str(row.get("host", "")) for row in rows]
     numbering = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
     return tuple(numbering[name] for name in hosts)

@@ -1,18 +1,21 @@
 """One launch of a probe in the place of the program, and the rows that it prints."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mpiric import launchers
-from mpiric.host.host import HERE, TIMED_OUT, Host
+from mpiric.host.files import exists
+from mpiric.lab.render import render
+from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NoRoomError, ProgramFailedError
-from mpiric.model.job import Job
 from mpiric.model.json_text import json_lines
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.run import Plan, Run
+from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
+from mpiric.model.trial import Outcome, Phase
 from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.trials.users_lab import PrintingRun
 
 PROBE, IDENTITY = "probe-collectives", "probe-mpi"
 _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
@@ -22,42 +25,39 @@ class LaunchFailedError(ProgramFailedError):
     """A launch came to no good end; what it had printed by then counts."""
 
     def __init__(
-        self, message: str, rows: tuple[dict[str, Any], ...] = (), status: int = 1, output: str = ""
+        self,
+        message: str,
+        rows: tuple[dict[str, Any], ...] = (),
+        output: str = "",
+        *,
+        timed_out: bool = False,
     ) -> None:
         super().__init__(message)
-        self.rows, self.output = rows, output
-        self.timed_out = status == TIMED_OUT
+        self.rows, self.output, self.timed_out = rows, output, timed_out
 
 
 def run_launch(
-    request: SweepRequest,
-    job: Job,
-    host: Host,
-    mpi: MpiLibrary,
-    setting: Spelling,
-    limit_s: float,
-) -> list[dict[str, Any]]:
-    """One launch; the JSON lines that it printed. Raises LaunchFailedError."""
+    request: SweepRequest, situation: Situation, setting: Spelling, limit_s: float
+) -> Plan[list[dict[str, Any]]]:
+    """Make one launch and return the JSON lines that it printed. Raises LaunchFailedError."""
+    mpi = situation.mpi
     path = (*_under_name(request.directory, mpi), *mpi.library_path)
-    spelling = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
-    launch = launchers.render(job, [("sweep", "on", spelling)])
-    whole: dict[str, str | None] = dict.fromkeys(launch.unset)
-    done = host.run(
-        launch.argv,
-        environment={**request.environment, **whole, **launch.environment},
-        timeout_s=limit_s,
-        working_directory=HERE,
+    around = replace(setting, environment={**mpi.environment, **setting.environment}, library_path=path)
+    trial = yield Run(
+        Configuration(), Phase.OBSERVE, limit_s=limit_s, probe=PrintingRun(around), situation=situation
     )
-    rows = tuple(_rows(done.stdout))
-    if done.status != 0:
-        output = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise LaunchFailedError(f"{launch.shell_line()[:300]} failed: {output}", rows, done.status, output)
+    out, err = (
+        Path(name).read_text(errors="replace") if name and exists(name) else ""
+        for name in (trial.stdout, trial.stderr)
+    )
+    rows = tuple(json_lines(out))  # whole lines alone: a launch that was ended may leave a part of one
+    if trial.outcome is not Outcome.OK:
+        output = " ".join((err or out or trial.reason).split())[-300:]
+        line = render(Configuration(), situation, around).shell_line()[:300]
+        raise LaunchFailedError(
+            f"{line} failed: {output}", rows, output, timed_out=trial.outcome is Outcome.TIMED_OUT
+        )
     return list(rows)
-
-
-def _rows(stdout: str) -> Iterator[dict[str, Any]]:
-    """Whole lines alone: a launch that was ended may leave a part of one."""
-    return json_lines(stdout)
 
 
 def _under_name(directory: Path, mpi: MpiLibrary) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
+from mpiric.lab.lab import drive
 from mpiric.model.policy import LearnedPolicy, Policy
 from mpiric.tuning.policy import write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
@@ -23,6 +24,7 @@ from mpiric.workflows.sweep.launch import where
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.shapes import shape_of
+from mpiric.workflows.trials.users_lab import users_lab
 
 SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
 
@@ -72,7 +74,8 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
         machine={"launch": " ".join(masked(request.argv))},
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
     )
-    exported = check_export(plan, learned, log, host, say)
+    with users_lab(plan.situation, host) as lab:
+        exported = drive(check_export(plan, learned, log, host, say), lab.measure)
     sentences = export_policy(learned, request.directory, host, exported.policy)
     sentences += [exported.refused] if exported.refused else []
     sentences += [f"left to the library: {sentence}" for sentence in exported.withdrawn]

@@ -37,6 +37,8 @@ _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or besi
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NCPUS"),
 )
 
+_UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
+
 
 def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
     """The situation as far as it shows without running anything: what the executable is linked to.
@@ -46,6 +48,11 @@ def expected_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situa
     observation = observation_of(expected_ranks(parsed, host), parsed, host)
     mpi = resolve_mpi(parsed, observation, host) if parsed.mpi else mpi_of_program(parsed, host)
     return situation_of(serving(parsed, mpi, observation, host), mpi, observation, allowed, host)
+
+
+def known_situation(parsed: ParsedJob, host: Host, allowed: Allowed) -> Situation:
+    """The situation of a command whose MPI library may only show in a run."""
+    return situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
 
 
 def expected_ranks(parsed: ParsedJob, host: Host) -> tuple[RankSeen, ...]:

@@ -19,7 +19,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair, RunMarks
 from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace
-from mpiric.model.run import Run
+from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.budget import Budget
@@ -63,7 +63,7 @@ def find_marks(
     records: Path | None,
     wishes: MarkWishes,
     budget: Budget | None = None,
-) -> FoundMarks:
+) -> Plan[FoundMarks]:
     """Find the marks of a program, at which the lab's runs end from now on. Raises NoMarksError.
 
     Those that are not fixed are looked for in a run that is recorded into ``records``. Runs that are not
@@ -80,7 +80,7 @@ def find_marks(
         pair, window, why = wishes.fixed
     else:
         assert records is not None
-        learned = learn_marks(lab, host, narrator, records, wishes)
+        learned = yield from learn_marks(lab, host, records, wishes)
         pair, window, why = learned.pair, learned.window, learned.why
         recorded, why_unrecorded = learned.recorded, learned.why_unrecorded
         whole_marks = learned.whole_marks
@@ -88,7 +88,7 @@ def find_marks(
     chosen = wishes.fixed is not None or (wishes.named is not None and wishes.named.numbers is not None)
     for _ in range(2):
         lab.probes = {Phase.OBSERVE: between(pair, library, ends=True)}
-        originals = _originals(lab, narrator, window, has_room)
+        originals = yield from _originals(window, has_room)
         left = [trial.marks for trial in originals if trial.marks is not None]
         if different := disagreement([crossings(marks, pair) for marks in left]):
             hint = repeatable_hint(program_name(lab.situation.job))
@@ -120,15 +120,12 @@ def _library(pair: MarkPair, situation: Situation, host: Host) -> str:
         raise NoMarksError(error.message) from error
 
 
-def _originals(
-    lab: Lab, narrator: Narrator, window: MarkWindow, has_room: Callable[[float], bool]
-) -> list[Trial]:
+def _originals(window: MarkWindow, has_room: Callable[[float], bool]) -> Plan[list[Trial]]:
     """Run the original to the mark a few times. Raises NoMarksError when a run does not end there."""
     originals: list[Trial] = []
     for _ in range(_ORIGINALS):
         limit_s = _PATIENCE * window.last_s + _SLACK_S
-        trial = lab.measure(Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True))
-        narrator.trial(trial, None, float("inf"))
+        trial = yield Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True)
         if trial.outcome is not Outcome.OK:
             raise NoMarksError(f"a run that was to end at the mark {trial.reason or 'failed'}")
         if why_not := _not_there(trial):

@@ -7,7 +7,6 @@ counted by what it prints. Where the user has named a mark it is that one or non
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -19,9 +18,8 @@ from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.marks import MarkPair
-from mpiric.model.narrator import Narrator
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
-from mpiric.model.run import Run
+from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
@@ -99,7 +97,7 @@ class _Found:
     too_steep: MarkKey | None = None  # refused, as its steps grow or shrink too much
 
 
-def learn_marks(lab: Lab, host: Host, narrator: Narrator, records: Path, wishes: MarkWishes) -> LearnedMarks:
+def learn_marks(lab: Lab, host: Host, records: Path, wishes: MarkWishes) -> Plan[LearnedMarks]:
     """Run the original until marks are found in it, for no longer than the budget. Raises NoMarksError."""
     directory = records / f"steps-{lab.count + 1}"
     try:
@@ -117,8 +115,7 @@ def learn_marks(lab: Lab, host: Host, narrator: Narrator, records: Path, wishes:
     else:
         recorder = recorder_for(lab.situation, host)
         run = recorded_run(Configuration(), recorder, directory, early_end=early_end)
-    trial = lab.measure(run)
-    narrator.trial(trial, None, inf)
+    trial = yield run
     if trial.outcome is not Outcome.OK:
         raise NoMarksError(f"a run of it {trial.reason or 'failed'}")
     recorded, why = None, unloadable

@@ -13,9 +13,9 @@ from mpiric.lab.render import render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
-from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.narrator import Narrator
 from mpiric.model.rank_choice import is_mpi_library
+from mpiric.model.run import Plan
 from mpiric.model.situation import EVERYTHING, Allowed, Observation, RankSeen, Situation
 from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
@@ -25,13 +25,12 @@ from mpiric.workflows.launch.parse_job import (
     serving,
 )
 from mpiric.workflows.trials.behaviour import observed_behaviour
-from mpiric.workflows.trials.expected import expected_ranks, observation_of, situation_of
+from mpiric.workflows.trials.expected import expected_ranks, known_situation, observation_of, situation_of
 from mpiric.workflows.trials.find_marks import FoundMarks, find_marks
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
 from mpiric.workflows.trials.recorded_runs import not_recorded, record_original
 
-_UNKNOWN = MpiLibrary("unknown", "", (), "", "", "", "", "", "")
 _WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
 _MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
@@ -62,7 +61,7 @@ class Observing:
     budget: Budget | None = None  # runs to the end are made for as long as it lasts; None: without limit
 
 
-def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Observing) -> Observed:
+def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Observing) -> Plan[Observed]:
     """Run the original two or three times and learn from it what every other run is held against.
 
     It runs untouched first, then with the recording runtime in its ranks, where it can be recorded.
@@ -71,11 +70,11 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     MpiricError when the budget is over before its first run is.
     """
     allowed, records, wishes = how.allowed, how.records, how.wishes
-    lab.situation = situation_of(parsed, parsed.mpi or _UNKNOWN, Observation(0.0), allowed, host)
-    runs = OriginalRuns(lab, narrator, parsed.job.argv, how.budget)
+    lab.situation = known_situation(parsed, host, allowed)
+    runs = OriginalRuns(parsed.job.argv, how.budget)
     ranks = parsed.job.ranks or 1 if parsed.nodes == 1 else 1
     if wishes is not None:
-        runs.untouched(after(wishes.long_s))
+        yield from runs.untouched(after(wishes.long_s))
         is_local = (
             parsed.nodes == 1
             and bool(parsed.job.launcher_words)
@@ -83,15 +82,15 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
         )
         for times in _LATER_LOOKS:
             if not runs.whole and is_local and not _are_up(runs.seen[-1].ranks, ranks, host):
-                runs.untouched(after(times * wishes.long_s))
+                yield from runs.untouched(after(times * wishes.long_s))
     else:
-        runs.to_the_end()
+        yield from runs.to_the_end()
     required = wishes is not None and wishes.required
     is_long = not runs.whole or required
     if wishes is not None and len(runs.seen) > 1:  # a later look may have seen the whole of a long run
         is_long = is_long or runs.wall_s > wishes.long_s
     if not is_long and len(runs.seen[0].ranks) < ranks and runs.that_fit(2):
-        runs.untouched()  # a short run may end before all its ranks are seen
+        yield from runs.untouched()  # a short run may end before all its ranks are seen
     observation = _seen(runs, parsed, host)
     mpi = resolve_mpi(parsed, observation, host)
     parsed = serving(parsed, mpi, observation, host)
@@ -99,7 +98,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
     marks_why = ""
     if is_long and wishes is not None and (records is not None or wishes.fixed):
         try:
-            found = find_marks(lab, host, narrator, records, wishes, how.budget)
+            found = yield from find_marks(lab, host, narrator, records, wishes, how.budget)
             return _at_marks(found, lab, wishes, compare=how.compare)
         except NoMarksError as error:
             marks_why = error.message + (_MPMD if parsed.job.is_of_several_programs else "")
@@ -109,8 +108,8 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
             runs.add(error.whole)
             narrator.say(f"no marks, so that runs are whole: {marks_why}")
             if not runs.whole:
-                runs.to_the_end(marks_why)
-    _run_whole(runs, host, records)
+                yield from runs.to_the_end(marks_why)
+    yield from _run_whole(runs, lab, host, records)
     situation = replace(situation, observation=_seen(runs, parsed, host))
     notes = runs.recorded.notes
     if records is not None and _makes_no_mpi_call(runs, situation.observation, records):
@@ -137,18 +136,18 @@ def _are_up(observed: tuple[RankSeen, ...], ranks: int, host: Host) -> bool:
     return sum(rank.rank is not None and is_up(rank) for rank in observed) >= ranks
 
 
-def _run_whole(runs: OriginalRuns, host: Host, records: Path | None) -> None:
+def _run_whole(runs: OriginalRuns, lab: Lab, host: Host, records: Path | None) -> Plan[None]:
     """Make the runs to their end that the budget allows: untouched, recorded, and again if disturbed."""
     wanted = 2 if runs.whole[0].wall_s > _LONG_S else 3
     if runs.that_fit(wanted) and not runs.has_whole_untouched:
-        runs.untouched()
+        yield from runs.untouched()
     if records is not None:
-        runs.add(record_original(runs.lab, host, runs.narrator, records, runs.that_fit(wanted)))
+        runs.add((yield from record_original(lab, host, records, runs.that_fit(wanted))))
     while runs.that_fit(wanted):
-        runs.untouched()
+        yield from runs.untouched()
     for _ in range(DISTURBED_RUNS):
         if runs.is_disturbed and runs.that_fit(len(runs.whole) + 1):
-            runs.untouched()
+            yield from runs.untouched()
 
 
 def _makes_no_mpi_call(runs: OriginalRuns, observation: Observation, records: Path) -> bool:

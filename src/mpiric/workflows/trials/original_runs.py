@@ -7,12 +7,10 @@ from statistics import median_low
 
 from mpiric.host.processes.early_end import EarlyEnd, after
 from mpiric.host.secrets import masked
-from mpiric.lab.lab import Lab
 from mpiric.lab.probes import WholeRun
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.narrator import Narrator
-from mpiric.model.run import Run
+from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.workflows.trials.recorded_runs import Recordings
@@ -33,8 +31,6 @@ DISTURBED_RUNS = 2  # more of them, where one was disturbed
 class OriginalRuns:
     """The runs so far; without a ``budget`` there is room for any."""
 
-    lab: Lab
-    narrator: Narrator
     argv: tuple[str, ...]
     budget: Budget | None
     seen: list[Trial] = field(default_factory=list)  # untouched ones, whole or ended early
@@ -89,7 +85,7 @@ class OriginalRuns:
             (*mine.trials, *more.trials), (*mine.recorded, *more.recorded), (*mine.notes, *more.notes)
         )
 
-    def untouched(self, early_end: EarlyEnd | None = None) -> Trial:
+    def untouched(self, early_end: EarlyEnd | None = None) -> Plan[Trial]:
         """Make a run that is not recorded; repeat a run that fails after others have worked.
 
         Raises ProgramFailedError, with the program's last words, when it does not work as it stands.
@@ -98,10 +94,7 @@ class OriginalRuns:
         limit_s = None if longest_s is None else _PATIENCE * longest_s + _SLACK_S
         probe = WholeRun(early_end=early_end) if early_end else None
         for failures in range(1, _MOST_FAILURES + 1):
-            trial = self.lab.measure(
-                Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True, probe=probe)
-            )
-            self.narrator.trial(trial, None, inf)
+            trial = yield Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, observe=True, probe=probe)
             if trial.outcome is Outcome.OK:
                 break
             if limit_s is None or failures == _MOST_FAILURES:
@@ -109,14 +102,16 @@ class OriginalRuns:
         self.seen.append(trial)
         return trial
 
-    def to_the_end(self, marks_why: str = "") -> None:
+    def to_the_end(self, marks_why: str = "") -> Plan[None]:
         """Make one for as long as the budget lasts. Raises MpiricError when it is over before the run is.
 
         ``marks_why`` says why runs cannot end at a mark.
         """
         left_s = inf if self.budget is None else self.budget.remaining_s
-        if left_s > 0 and not self.untouched(None if left_s == inf else after(left_s)).came_early:
-            return
+        if left_s > 0:
+            trial = yield from self.untouched(None if left_s == inf else after(left_s))
+            if not trial.came_early:
+                return
         assert self.budget is not None
         why = f", and runs cannot end at a mark: {marks_why}" if marks_why else ""
         raise MpiricError(

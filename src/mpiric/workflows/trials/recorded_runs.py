@@ -18,9 +18,8 @@ from mpiric.lab.probes import WholeRun
 from mpiric.lab.recording import Recorded, Recorder, read_recorded, recorder_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.narrator import Narrator
 from mpiric.model.quoting import sh_command
-from mpiric.model.run import Run
+from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Observation, Situation
 from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
@@ -97,7 +96,7 @@ class Recordings:
     notes: tuple[str, ...] = ()
 
 
-def record_original(lab: Lab, host: Host, narrator: Narrator, records: Path, runs: int) -> Recordings:
+def record_original(lab: Lab, host: Host, records: Path, runs: int) -> Plan[Recordings]:
     """Run the original ``runs`` times recorded, each into a directory of its own in ``records``.
 
     The first run that leaves no record, or fails, is the last one: whether the program or the recording
@@ -111,8 +110,7 @@ def record_original(lab: Lab, host: Host, narrator: Narrator, records: Path, run
         recorder = recorder_for(lab.situation, host)
         for _ in range(runs):
             directory = records / f"original-{lab.count + 1}"
-            trial = lab.measure(recorded_run(Configuration(), recorder, directory, limit_s))
-            narrator.trial(trial, None, float("inf"))
+            trial = yield recorded_run(Configuration(), recorder, directory, limit_s)
             if trial.outcome is Outcome.OK:
                 made.append(trial)
             recorded.append(recorded_by(trial, lab, directory))

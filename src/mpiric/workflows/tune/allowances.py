@@ -21,23 +21,21 @@ def search_budget(
     best_s: Callable[[], float],
     rule: StoppingRule,
     *,
-    keeps: Callable[[], bool] = lambda: True,
     explores: Callable[[], bool] = lambda: False,
-    replayed_runs: int | None = None,
+    keeps: Callable[[], bool] | None = None,
 ) -> Budget:
     """What the search may spend, so that a proof still fits.
 
     A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
-    Nothing is kept for a proof while ``keeps()`` is false, and less where no proof fits while ``explores()``,
-    as knobs are left to try. A search that goes on after it was ended, with
-    ``replayed_runs`` on record, may spend all runs that are left.
+    Less is kept where no proof fits while ``explores()``, as knobs are left to try. A search that goes on
+    after it was ended may spend all runs that are left, and keeps time for a proof only while ``keeps()``.
     """
     pairs = rule.fewest_pairs() * _PROOF_SLACK
     proof_runs = int(2 * pairs * _PROOFS * _WITHOUT_UNITS)
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
 
     def proof_s() -> float:
-        if not keeps():
+        if keeps is not None and not keeps():
             return 0.0
         pair_s = run_s + min(run_s, best_s())
         if rule.fewest_pairs() * pair_s > left_s and explores():  # some pairs show what is likely
@@ -45,11 +43,8 @@ def search_budget(
         needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
         return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
-    if left_runs is not None:
-        is_first = replayed_runs is None
-        left_runs = (
-            max(left_runs // 2, left_runs - proof_runs) if is_first else left_runs + (replayed_runs or 0)
-        )
+    if left_runs is not None and keeps is None:
+        left_runs = max(left_runs // 2, left_runs - proof_runs)
     return Budget(
         None if budget.seconds is None else left_s,
         left_runs,

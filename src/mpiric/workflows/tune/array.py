@@ -5,6 +5,7 @@ runs, wherever it is. The log of the tune takes in what the blocks have measured
 are then gone through with all that is known, and what they ask for beyond it is the next round.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,9 +18,10 @@ from mpiric.lab.recording import RECORDS, read_recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.quoting import sh_command
+from mpiric.model.run import Plan, Run
+from mpiric.model.situation import Situation
 from mpiric.model.tuned import Tuned
 from mpiric.schedulers import installed_batch_scheduler
-from mpiric.tuning.blocks import left_of
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
@@ -38,7 +40,7 @@ from mpiric.workflows.tune.observe_answer import observe_answer
 from mpiric.workflows.tune.plan_round import budget_left, plan_round, spent_s
 from mpiric.workflows.tune.rank_orders import find_rank_orders, with_planned_orders
 from mpiric.workflows.tune.request import TuneRequest
-from mpiric.workflows.tune.start import observed_tune
+from mpiric.workflows.tune.start import observe_command, open_tune
 from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.write_results import write_results
 
@@ -74,7 +76,9 @@ def _work(
         block = f"{array_round.number}-{'after' if element is None else element}.{begun}"
         # What the command does is found out once.
         earlier = read_log(array_round.submission / EVENTS) if array_round.number else None
-        with observed_tune(request, parsed, log, host, narrator, Runner(), block, known=earlier) as state:
+        with open_tune(request, parsed, log, host, narrator, Runner()) as state:
+            state.lab.block = block
+            drive(observe_command(state, parsed, host, earlier), state.lab.measure, state.report)
             if element is not None:
                 _run_block(state, array_round, element, host)
             if element is None or array_round.is_complete:
@@ -87,10 +91,13 @@ def _run_block(state: TuneState, array_round: ArrayRound, element: int, host: Ho
     situation = with_learned(state.situation, array_round.submission, host)
     situation = with_planned_orders(situation, array_round.submission, host)
     state.lab.judge.limit_memory(situation)
-    for run in left_of(array_round.block(element), state.log.read().trials):
-        trial = state.lab.measure(replace(run, situation=situation))
-        state.narrator.trial(trial, None, float("inf"))
+    drive(_runs_of(array_round.block(element), situation), state.lab.measure, state.report, state.logged)
     array_round.finish(element)
+
+
+def _runs_of(block: Iterable[Run], situation: Situation) -> Plan[None]:
+    for run in block:
+        yield replace(run, situation=situation)
 
 
 def _go_on(state: TuneState, array_round: ArrayRound, element: int | None, host: Host) -> Tuned | None:

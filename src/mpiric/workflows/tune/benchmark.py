@@ -17,6 +17,7 @@ from mpiric.host.facts.time_slices import tick_s
 from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
+from mpiric.lab.lab import drive
 from mpiric.lab.other_program import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
@@ -34,6 +35,7 @@ from mpiric.workflows.sweep.explore import Effort, confirm, explore
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan, prepare_calls
 from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.trials.users_lab import users_lab
 from mpiric.workflows.tune.undecided import by_promise, kind_of, that_matter, undecided
 
 _EXPLORING = 0.6  # of the time, the rest is for confirming
@@ -111,7 +113,8 @@ def benchmark(
     plan = prepare_calls(request, situation.mpi, _sizes(keys), host)
     log = Log(directory / LOG, plan, resume=True)
     before = time.monotonic()
-    explore(_with_library_alone(plan), host, log, _silently, effort)
+    with users_lab(plan.situation, host) as lab:
+        drive(explore(_with_library_alone(plan), log, _silently, effort), lab.measure)
     if effort.launches:
         request = replace(request, limit_s=_START_S + _PATIENCE * (time.monotonic() - before))
     keys = that_matter(keys, _own_s(log), situation.observation.wall_s)
@@ -128,8 +131,10 @@ def benchmark(
             sizes={subject: _at(plan, subject, sizes) for subject, sizes in kinds.items()},
             candidates={subject: by_promise(subject, plan.candidates[subject], keys) for subject in kinds},
         )
-        explore(plan, host, log, _silently, effort, _EXPLORING * left_s)
-        confirm(plan, host, log, _silently, effort, seconds - (time.monotonic() - begun))
+        with users_lab(plan.situation, host) as lab:
+            drive(explore(plan, log, _silently, effort, _EXPLORING * left_s), lab.measure)
+            left_s = seconds - (time.monotonic() - begun)
+            drive(confirm(plan, log, _silently, effort, left_s), lab.measure)
     found = replace(
         learned,
         keys=tuple(_decided_by(log, plan, keys)),

@@ -38,14 +38,13 @@ def learn_collectives(state: TuneState, host: Host) -> Plan[None]:
         return
     learned = learned_file(state.log.path)
     state.narrator.phase("Learning its collectives")
-    if not is_file(learned):  # an interrupted tune may have learned already
-        settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
-        learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
-        online = Configuration.of({_COLLECTIVES: "online"})
-        yield Run(online, Phase.SEARCH, limit_s=_PATIENCE * wall_s + 10.0, situation=learning)
-        state.budget.spend(1)
-        if state.marks is not None and not is_file(learned):
-            state.note("nothing was learned of its collectives before the mark")
+    settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
+    learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
+    online = Configuration.of({_COLLECTIVES: "online"})
+    yield Run(online, Phase.SEARCH, limit_s=_PATIENCE * wall_s + 10.0, situation=learning)
+    state.budget.spend(1)
+    if state.marks is not None and not is_file(learned):
+        state.note("nothing was learned of its collectives before the mark")
     job_s = request.spread.each_s if request.spread else inf
     seconds = benchmark_s(state.budget, max(wall_s, state.run_s), request.rule, job_s)
     if note := benchmark_remaining(state.log, situation, seconds, host, state.narrator):

@@ -6,12 +6,11 @@ from statistics import median
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.run import Plan
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Outcome, Phase
 from mpiric.plans.effort import EFFORTS
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import HEAVY_GAIN
 from mpiric.plans.search import SearchResult, search
-from mpiric.tuning.budget import Budget
 from mpiric.tuning.objective import TIMES
 from mpiric.workflows.trials.findings import findings_of
 from mpiric.workflows.tune.allowances import proof_shortfall, search_budget
@@ -42,23 +41,6 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     last = state.space.part(last_answer(request, situation))
     is_between_marks = request.objective.text in TIMES and state.marks is not None
 
-    def search_with(allowance: Budget) -> Plan[SearchResult]:
-        evaluator = Evaluator(
-            state.space,
-            allowance,
-            seen=() if state.known else [*state.originals, *state.earlier, *state.searched],
-            known=state.known,
-            objective_is_time=request.objective.text in TIMES and state.marks is None,
-            feasible=lambda configuration: is_worth_a_run(configuration, situation),
-            expected_s=state.run_s,
-            corrected=() if state.is_planned else state.lab.corrected,
-            made=state.searched,
-            stop_at=lambda: _too_slow(state) if is_between_marks else None,
-        )
-        # Runs of one round of an array take the time of one run, so that more of them are worth it.
-        effort = EFFORTS["thorough"] if state.known else request.effort
-        return search(evaluator, effort, request.seed, request.rule.minimum_effect, last)
-
     shared = partial(
         search_budget,
         budget,
@@ -67,14 +49,27 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         request.rule,
         explores=lambda: bool(not_reached(state)),
     )
-    allowance = shared()
-    result = yield from search_with(allowance)
-    budget.spend(runs := allowance.runs_done)
+    observed = (trial for trial in (*state.originals, *state.earlier) if trial.phase is Phase.OBSERVE)
+    evaluator = Evaluator(
+        state.space,
+        shared(),
+        known=state.known or tuple(observed),
+        objective_is_time=request.objective.text in TIMES and state.marks is None,
+        feasible=lambda configuration: is_worth_a_run(configuration, situation),
+        expected_s=state.run_s,
+        corrected=() if state.is_planned else state.lab.corrected,
+        made=state.searched,
+        stop_at=lambda: _too_slow(state) if is_between_marks else None,
+    )
+    # Runs of one round of an array take the time of one run, so that more of them are worth it.
+    effort = EFFORTS["thorough"] if state.known else request.effort
+    result = yield from search(evaluator, effort, request.seed, request.rule.minimum_effect, last)
+    budget.spend(evaluator.budget.runs_done)
     if not result.candidates and not state.known and not_reached(state):
         # There is nothing to prove yet: the budget of the proof goes to configurations not yet tried.
-        allowance = shared(keeps=partial(_is_ahead, state), replayed_runs=runs)
-        result = yield from search_with(allowance)
-        budget.spend(max(0, allowance.runs_done - runs))
+        evaluator.budget = shared(keeps=partial(_is_ahead, state))
+        result = yield from search(evaluator, effort, request.seed, request.rule.minimum_effect, last)
+        budget.spend(evaluator.budget.runs_done)
     state.rejected.update(result.rejected)
     _note(result, state)
     if result.candidates and state.shortfall:  # what one of them takes is known now

@@ -3,7 +3,7 @@
 from functools import partial
 from math import ceil
 
-from mpiric.lab.lab import drive
+from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.batch import Spread
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
@@ -44,8 +44,14 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     lookahead = Lookahead(made, capacity, state.request.seed)
     state.is_planned, state.known = True, lookahead.known
     left_runs = budget.runs if array_round.number < _MOST_ROUNDS else 0
-    for_proof = Budget(budget.seconds, left_runs, clock=lookahead.clock)
-    for_search = for_proof if searches else Budget(budget.seconds, 0, clock=lookahead.clock)
+    proved = [trial for trial in made if trial.phase is Phase.PROOF]
+    state.logged = LoggedTrials(proved)
+    # What the proof decides by the budget that is left must not change from round to round: its runs in
+    # earlier rounds are spent again.
+    proof_s = (budget.seconds or 0.0) + sum(trial.wall_s for trial in proved)
+    proof_runs = None if left_runs is None else left_runs + len(proved)
+    for_proof = Budget(proof_s, proof_runs, clock=lambda: lookahead.clock() + state.logged.passed_s)
+    for_search = Budget(budget.seconds, left_runs if searches else 0, clock=lookahead.clock)
     predict = partial(lookahead.predict, situation=state.situation)
     try:
         if chosen is None:
@@ -57,7 +63,7 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
             look_at_knobs(state)
         if not lookahead.planned:
             state.budget, state.narrator = for_proof, Silence()
-            drive(prove_best(state, chosen), predict, state.report)
+            drive(prove_best(state, chosen), predict, state.report, state.logged)
     except RoundFull:
         pass
     return deal(lookahead.planned, spread.jobs, fewest) if lookahead.planned else ()

@@ -1,7 +1,6 @@
 """The proof of a tune: the best candidate against the original, and what each of its settings is worth."""
 
 from dataclasses import replace
-from itertools import count
 
 from mpiric import knobs
 from mpiric.lab.render import can_be_written
@@ -24,8 +23,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         lambda answer: units_of(answer, state.situation) if effort.proves_shares else (),
         state.request.rule,
         state.budget,
-        rounds=count(1 + max((trial.pair for trial in state.earlier_proofs), default=-1)),
-        recorded=state.recorded_rounds,
+        round_of=state.logged.round_of,
         say=state.narrator.phase,
         is_rejected=lambda answer: answer in state.rejected,
         seed=state.request.seed,

@@ -1,9 +1,9 @@
-"""A tune's first runs: its log opened, the command run as it is."""
+"""Start of a tune: its log and its lab, then the runs of the command as it is."""
 
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,10 +15,15 @@ from mpiric.host.processes.execution import Runner
 from mpiric.lab.disputes import remove_rejected, withdraw_rejections
 from mpiric.lab.failure_cause import failure_cause_of
 from mpiric.lab.judge import OUTPUTS, Judge
-from mpiric.lab.lab import Lab
+from mpiric.lab.lab import Lab, LoggedTrials
+from mpiric.lab.probes import BetweenMarkers, FileTime
 from mpiric.lab.recording import RECORDS, keep_small
+from mpiric.model.configuration import Configuration
+from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Job
 from mpiric.model.narrator import Narrator
+from mpiric.model.run import Plan, Run
+from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import TuneEvents
 from mpiric.tuning.store.store import Store, TuneLog
@@ -28,12 +33,16 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.trials.kept_marks import keep_marks, keep_objectives
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.trials.observe import Observing, observe
+from mpiric.workflows.trials.original_runs import program_failed
+from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_marks
 from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 from mpiric.workflows.trials.try_layouts import layout_refusal
-from mpiric.workflows.tune.arm import arm
 from mpiric.workflows.tune.mark_course import never_stopped, why_whole, wishes_of, wishes_of_round
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.state import TuneState
+
+_ORIGINALS = 2  # runs of the command for an objective that is a part of a run
+_COMPARED = (Phase.OBSERVE, Phase.SEARCH, Phase.PROOF)
 
 
 def open_log(request: TuneRequest, job: Job) -> TuneLog:
@@ -53,85 +62,106 @@ def open_log(request: TuneRequest, job: Job) -> TuneLog:
 
 
 @contextmanager
-def observed_tune(
-    request: TuneRequest,
-    parsed: ParsedJob,
-    log: TuneLog,
-    host: Host,
-    narrator: Narrator,
-    runner: Runner,
-    block: str = "",
-    *,
-    known: TuneEvents | None = None,
+def open_tune(
+    request: TuneRequest, parsed: ParsedJob, log: TuneLog, host: Host, narrator: Narrator, runner: Runner
 ) -> Iterator[TuneState]:
-    """Run the command as it is, and be ready to run it otherwise; trials are of ``block``.
-
-    What another job has found out about the command is ``known``: it is not recorded again.
-    """
+    """Prepare the lab of a tune; at the end, remove what no later tune reads."""
     spent_s = 0.0 if request.begun_s is None else max(0.0, time.monotonic() - request.begun_s)
     budget = Budget(request.budget_s, request.max_runs, runner.clock, spent_s=spent_s)
     if request.ignore_lines:
         withdraw_rejections(log)
-    earlier = log.read().trials
-    whole = why_whole(request)
-    wishes = (
-        None
-        if whole
-        else wishes_of(request, log.read())
-        if known is None
-        else wishes_of_round(request, known)
-    )
     policy = copy_policy(parsed, host, runner, in_place=request.in_place)
     with (
         runner,
         WorkingCopies(Path(request.working_directory), log.path, policy) as copies,
-        ExitStack() as stack,
+        cleaned_nodes(parsed.job, parsed.nodes, host) as after_ended_run,
     ):
         copies.depend_on(inputs_seen(parsed.job))
         ignored = re.compile(request.ignore_lines) if request.ignore_lines else None
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
-        lab = Lab(runner, copies, log, judge, failure_cause_of(host), block)
-        lab.after_ended_run = stack.enter_context(cleaned_nodes(parsed.job, parsed.nodes, host))
-        narrator.phase("As it is")
-        how = Observing(
-            request.allowed,
-            compare=request.compare_output,
-            records=log.path / RECORDS if known is None else None,
-            wishes=wishes,
-            budget=None if never_stopped(request) else budget,
-        )
-        observed = observe(lab, parsed, host, narrator, how)
-        copies.depend_on(inputs_seen(parsed.job, observed.recorded))
-        try_layout = cache(partial(layout_refusal, observed.situation, host, in_place=request.in_place))
-        defaults = cache(partial(mpis.defaults_of, host, observed.situation.mpi))
-        lab.situation = replace(observed.situation, try_layout=try_layout, read_library_defaults=defaults)
-        lab.judge.until_safe = request.objective.text == "io"
-        armed = () if observed.notes or observed.marks else arm(request, lab, host, narrator)
-        originals = (*observed.originals, *armed)
-        if observed.marks:
-            keep_marks(
-                log,
-                observed.marks.pair,
-                observed.marks.window,
-                observed.marks.why,
-                observed.marks.whole_marks,
-            )
-            keep_objectives(log, observed.originals)
-        budget.spend(lab.count - len(earlier) if observed.marks else len(originals))
-        yield TuneState(
-            request,
-            log,
-            lab,
-            copies,
-            budget,
-            narrator,
-            originals,
-            run_s=observed.situation.observation.wall_s,
-            earlier=earlier,
-            recorded=observed.recorded,
-            notes=[*observed.notes],
-            marks=observed.marks,
-            marks_why=whole or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget",
-        )
+        lab = Lab(runner, copies, log, judge, failure_cause_of(host))
+        lab.after_ended_run = after_ended_run
+        earlier = log.read().trials
+        logged = LoggedTrials(trial for trial in earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
+        yield TuneState(request, log, lab, copies, budget, narrator, earlier, logged)
         keep_small(log.path / RECORDS)
         remove_rejected(log.path / OUTPUTS)
+
+
+def observe_command(
+    state: TuneState, parsed: ParsedJob, host: Host, known: TuneEvents | None = None
+) -> Plan[None]:
+    """Run the command as it is and fill in the facts that the runs show.
+
+    ``known`` are the events of another job, which has recorded the command already.
+    """
+    request, log, lab = state.request, state.log, state.lab
+    whole = why_whole(request)
+    if whole:
+        wishes = None
+    elif known is None:
+        wishes = wishes_of(request, log.read())
+    else:
+        wishes = wishes_of_round(request, known)
+    state.narrator.phase("As it is")
+    how = Observing(
+        request.allowed,
+        compare=request.compare_output,
+        records=log.path / RECORDS if known is None else None,
+        wishes=wishes,
+        budget=None if never_stopped(request) else state.budget,
+    )
+    observed = yield from observe(lab, parsed, host, state.narrator, how)
+    state.copies.depend_on(inputs_seen(parsed.job, observed.recorded))
+    try_layout = cache(partial(layout_refusal, observed.situation, host, in_place=request.in_place))
+    defaults = cache(partial(mpis.defaults_of, host, observed.situation.mpi))
+    lab.situation = replace(observed.situation, try_layout=try_layout, read_library_defaults=defaults)
+    lab.judge.until_safe = request.objective.text == "io"
+    state.originals = observed.originals
+    if not observed.notes and not observed.marks:
+        state.originals += yield from _measure_parts(request, lab, host)
+    if observed.marks:
+        marks = observed.marks
+        keep_marks(log, marks.pair, marks.window, marks.why, marks.whole_marks)
+        keep_objectives(log, observed.originals)
+    state.budget.spend(lab.count - len(state.earlier) if observed.marks else len(state.originals))
+    state.run_s = observed.situation.observation.wall_s
+    state.recorded, state.notes = observed.recorded, [*observed.notes]
+    state.marks = observed.marks
+    state.marks_why = whole or observed.marks_why or f"{WHOLE_RUNS} whole runs fit into the budget"
+
+
+def _measure_parts(request: TuneRequest, lab: Lab, host: Host) -> Plan[tuple[Trial, ...]]:
+    """Have the lab tell parts of a run apart: start-up and main part, or the time in calls on files.
+
+    Runs of the proof are measured so where the runtime can be loaded, and all runs if the objective is such a
+    part. Returns the runs of the command that the objective needs. Raises MpiricError where it cannot be had.
+    """
+    if request.objective.text == "io":
+        lab.probes = dict.fromkeys(_COMPARED, FileTime(recorder_for(lab.situation, host)))
+    else:
+        try:
+            library = runtime_with_marks(lab.situation, host)
+        except MpiricError as error:
+            if request.objective.text != "main":
+                return ()
+            raise MpiricError(
+                f"the time between MPI_Init and MPI_Finalize cannot be taken: {error.message}",
+                hint="leave out --objective main",
+            ) from error
+        if request.objective.text != "main":
+            lab.probes = {Phase.PROOF: BetweenMarkers(library=library)}
+            return ()
+        lab.probes = dict.fromkeys(_COMPARED, BetweenMarkers(library=library))
+    originals = []
+    for _ in range(_ORIGINALS):
+        trial = yield Run(Configuration(), Phase.OBSERVE)
+        if trial.outcome is not Outcome.OK:
+            raise program_failed(request.argv, trial)
+        if trial.objective is None:
+            raise ProgramFailedError(
+                f"a run left no time for the objective {request.objective.text}",
+                hint=f"does the program call MPI_Finalize? leave out --objective {request.objective.text}",
+            )
+        originals.append(trial)
+    return tuple(originals)

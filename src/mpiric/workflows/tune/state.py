@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from mpiric.host.isolation.working_copies import WorkingCopies
-from mpiric.lab.lab import Lab
+from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.recording import Recorded
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
@@ -26,7 +26,7 @@ from mpiric.workflows.tune.request import TuneRequest
 class TuneState:
     """What is known and what is left; each step reads what the steps before it have filled in.
 
-    Observing fills in ``situation`` and ``originals``, learning replaces the situation's tuner, the search
+    Observing fills in ``situation`` to ``marks_why``, learning replaces the situation's tuner, the search
     fills in ``space`` to ``rejected``, the proof ``evidence``. An interruption leaves the rest empty.
     """
 
@@ -36,9 +36,10 @@ class TuneState:
     copies: WorkingCopies
     budget: Budget
     narrator: Narrator
-    originals: tuple[Trial, ...]  # runs of the command as it is, recorded ones among them
-    run_s: float  # of a run of it, with all that surrounds the run
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
+    logged: LoggedTrials = field(default_factory=LoggedTrials)  # those that answer runs of search and proof
+    originals: tuple[Trial, ...] = ()  # runs of the command as it is, recorded ones among them
+    run_s: float = 0.0  # of a run of it, with all that surrounds the run
     recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left
     answered: Recorded | None = None  # what a recorded run of the answer has left
     marks: FoundMarks | None = None  # at which runs end; None: they are whole
@@ -81,18 +82,3 @@ class TuneState:
         """The quickest run of the search that counts, with what surrounds it; else infinite."""
         ended = (trial for trial in self.searched if trial.outcome is Outcome.OK)
         return min((trial.took_s or trial.safe_s or trial.wall_s for trial in ended), default=inf)
-
-    @property
-    def earlier_proofs(self) -> tuple[Trial, ...]:
-        """Runs of proofs from before an interruption."""
-        return tuple(
-            trial
-            for trial in self.earlier
-            if trial.phase is Phase.PROOF and trial.outcome is not Outcome.INTERRUPTED
-        )
-
-    def recorded_rounds(self, answer: Configuration) -> tuple[Trial, ...]:
-        """Runs of the rounds that were made to prove this answer."""
-        proof = self.earlier_proofs
-        rounds = {trial.pair for trial in proof if trial.configuration == answer and trial.replicate >= 0}
-        return tuple(trial for trial in proof if trial.pair in rounds)

@@ -9,7 +9,7 @@ from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan
 from mpiric.model.tuned import Tuned
 from mpiric.workflows.fabric.networks import with_networks
-from mpiric.workflows.launch.parse_job import parse_job
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives
 from mpiric.workflows.tune.find_candidates import find_candidates
@@ -19,7 +19,7 @@ from mpiric.workflows.tune.prove_best import prove_best
 from mpiric.workflows.tune.rank_orders import find_rank_orders
 from mpiric.workflows.tune.request import TuneRequest
 from mpiric.workflows.tune.space import check_names, requested_space
-from mpiric.workflows.tune.start import observed_tune, open_log
+from mpiric.workflows.tune.start import observe_command, open_log, open_tune
 from mpiric.workflows.tune.state import TuneState
 from mpiric.workflows.tune.write_results import write_results
 
@@ -30,26 +30,27 @@ def tune(request: TuneRequest, host: Host, narrator: Narrator, runner: Runner | 
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     with (
         open_log(request, parsed.job) as log,
-        observed_tune(request, parsed, log, host, narrator, runner or Runner()) as state,
+        open_tune(request, parsed, log, host, narrator, runner or Runner()) as state,
     ):
-        state.situation = with_networks(state.situation, host, narrator)
-        if state.marks is None:  # else runs before the marks were known were longer than any to come
-            state.run_s = state.lab.run_s or state.run_s
-        try:
-            drive(answer(state, host), state.lab.measure, state.report)
-        except KeyboardInterrupt:
-            state.interrupted = True
+        drive(answer(state, parsed, host), state.lab.measure, state.report, state.logged)
         return write_results(state, host, state.budget.elapsed_s)
 
 
-def answer(state: TuneState, host: Host) -> Plan[None]:
-    """Search for something faster than the observed command, prove it, and see what it has changed."""
-    find_rank_orders(state, host)
-    yield from learn_collectives(state, host)
-    candidates = yield from find_candidates(state)
-    yield from prove_best(state, candidates)
-    yield from observe_answer(state, host)
-    yield from finish(state)
+def answer(state: TuneState, parsed: ParsedJob, host: Host) -> Plan[None]:
+    """Observe a command, search for something faster, prove it, and see what it has changed."""
+    yield from observe_command(state, parsed, host)
+    try:
+        state.situation = with_networks(state.situation, host, state.narrator)
+        if state.marks is None:  # else runs before the marks were known were longer than any to come
+            state.run_s = state.lab.run_s or state.run_s
+        find_rank_orders(state, host)
+        yield from learn_collectives(state, host)
+        candidates = yield from find_candidates(state)
+        yield from prove_best(state, candidates)
+        yield from observe_answer(state, host)
+        yield from finish(state)
+    except KeyboardInterrupt:
+        state.interrupted = True
 
 
 def dry_run(request: TuneRequest, host: Host) -> list[str]:

@@ -227,9 +227,9 @@ def _best_so_far(state: TuneState, evidence: Evidence | None) -> BestSoFar | Non
         )
     candidates = list(state.candidates.values())
     if state.interrupted:
-        candidates = list(
-            best_so_far(state.space, [*state.originals, *state.earlier, *state.searched]).candidates
-        )
+        trials = (*state.originals, *state.earlier, *state.searched)
+        once = {(trial.block, trial.number): trial for trial in trials}
+        candidates = list(best_so_far(state.space, once.values()).candidates)
     best = next(
         (candidate for candidate in candidates if candidate.configuration not in state.rejected), None
     )

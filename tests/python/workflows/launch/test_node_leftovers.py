@@ -6,16 +6,18 @@ import pytest
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.host.host import Completed
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.execution import Execution
 from mpiric.model.policy import Shape
 from mpiric.model.trial import Outcome
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
-from mpiric.workflows.fabric import bench
+from mpiric.workflows.fabric.bench import probe_route
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 from mpiric.workflows.sweep.launch import ask
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.request import SweepRequest
+from mpiric.workflows.trials import users_lab
 
 
 @dataclass
@@ -65,20 +67,23 @@ def is_cleaner(argv: tuple[str, ...]) -> bool:
     return any("remove_recent" in word for word in argv)
 
 
-@pytest.mark.parametrize(("status", "cleaned"), [(0, 0), (1, 1), (124, 1)])
-def test_a_sweep_cleans_after_a_launch_that_failed(tmp_path, status: int, cleaned: int):
-    subject, library = Subject("bcast", Shape(4, 2, 2)), BY_LABEL["mpich-5.0.2"]
-    request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, tmp_path)
-    job, host = situation(library, ranks=4).job, Recorder(status=status)
-    plan = SweepPlan(request, job, library, (0, 0, 1, 1), {subject: (8,)}, {subject: ()})
-    ask(plan, host, [SweepPoint(subject, 8, "library")], 5.0, {})
-    assert [is_cleaner(argv) for argv in host.launched].count(True) == cleaned
+OUTCOMES = [(Outcome.OK, 0), (Outcome.TIMED_OUT, 1), (Outcome.FAILED, 1)]
 
 
-@pytest.mark.parametrize(
-    ("outcome", "cleaned"), [(Outcome.OK, 0), (Outcome.TIMED_OUT, 1), (Outcome.FAILED, 1)]
-)
-def test_fabric_cleans_after_a_probe_that_did_not_end(monkeypatch, outcome: Outcome, cleaned: int):
+def fabric_probe(case, host, _directory):
+    return probe_route(Configuration(), case, host)
+
+
+def sweep_launch(case, _host, directory):
+    subject = Subject("bcast", Shape(4, 2, 2))
+    request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
+    plan = SweepPlan(request, case, (0, 0, 1, 1), {subject: (8,)}, {subject: ()})
+    return ask(plan, [SweepPoint(subject, 8, "library")], 5.0, {})
+
+
+@pytest.mark.parametrize("plan", [fabric_probe, sweep_launch])
+@pytest.mark.parametrize(("outcome", "cleaned"), OUTCOMES)
+def test_nodes_are_cleaned_after_a_run_that_did_not_end(monkeypatch, tmp_path, plan, outcome, cleaned):
     class Runner:
         def __enter__(self):
             return self
@@ -89,8 +94,8 @@ def test_fabric_cleans_after_a_probe_that_did_not_end(monkeypatch, outcome: Outc
         def execute(self, *_, **__):
             return Execution(outcome, 1.0, 0)
 
-    monkeypatch.setattr(bench, "Runner", Runner)
+    monkeypatch.setattr(users_lab, "Runner", Runner)
     host, case = Recorder(), situation(BY_LABEL["mpich-5.0.2"], ranks=4, nodes=2)
-    with bench.fabric_bench(case, host) as fabric:
-        fabric.probe(Configuration(), case)
+    with users_lab.users_lab(case, host) as lab:
+        drive(plan(case, host, tmp_path), lab.measure)
     assert [is_cleaner(argv) for argv in host.launched].count(True) == cleaned

@@ -7,7 +7,9 @@ import pytest
 from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.lab.lab import drive
 from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
+from mpiric.model.run import Plan
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.sweep import check_export
@@ -44,8 +46,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     request = SweepRequest(("mpirun", "-n", "4"), "/", {}, tmp_path)
     plan = SweepPlan(
         request,
-        situation(mpi).job,
-        mpi,
+        situation(mpi),
         (0, 0, 1, 1),
         dict.fromkeys(CHOSEN, SIZES),
         dict.fromkeys(CHOSEN, ()),
@@ -58,11 +59,11 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def run(policy: LearnedPolicy, times):
         def ask(
             _plan: object,
-            _host: object,
             points: Sequence[SweepPoint],
             _limit_s: float,
             environment: Mapping[str, str],
-        ) -> Answer:
+        ) -> Plan[Answer]:
+            yield from ()
             measurements = [
                 (p, measured("library", times(p.subject.collective, p.size, bool(environment))))
                 for p in points
@@ -70,7 +71,8 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             return Answer(measurements)
 
         monkeypatch.setattr(check_export, "ask", ask)
-        return check_export.check_export(plan, policy, log, LocalHost(), lambda _: None)
+        plan_of_check = check_export.check_export(plan, policy, log, LocalHost(), lambda _: None)
+        return drive(plan_of_check, lambda _: pytest.fail("a run"))
 
     return run
 

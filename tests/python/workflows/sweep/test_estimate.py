@@ -22,9 +22,7 @@ def prepared(**of: object) -> SweepPlan:
     request = SweepRequest(("mpiexec", "-n", "8"), "/", {}, Path("/nowhere"))
     nodes = (0, 0, 1, 1, 2, 2, 3, 3)
     sizes = {BCAST: SIZES}
-    return replace(
-        SweepPlan(request, situation(mpi).job, mpi, nodes, sizes, {BCAST: (LIBRARY, "library:ring")}), **of
-    )
+    return replace(SweepPlan(request, situation(mpi), nodes, sizes, {BCAST: (LIBRARY, "library:ring")}), **of)
 
 
 def own(call_s: float, size: int) -> tuple[SweepPoint, Measured]:

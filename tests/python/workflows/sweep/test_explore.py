@@ -8,8 +8,11 @@ import pytest
 from tests.support.situations import MPIS, situation
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.lab.lab import drive
 from mpiric.model.errors import MpiricError, NoRoomError, ProgramFailedError
 from mpiric.model.policy import Measured, Shape
+from mpiric.model.run import Plan, Run
+from mpiric.model.trial import Trial
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import launch as sweep_launch
@@ -25,18 +28,26 @@ from mpiric.workflows.sweep.request import SweepRequest
 FOUR = Shape(4, 2, 2)
 BCAST, REDUCE = Subject("bcast", FOUR), Subject("reduce", FOUR)
 NAMES = {BCAST: ("library", "library:ring"), REDUCE: ("library", "library:tree")}
-HUNG = LaunchFailedError("mpiexec failed: no answer", (), 124, "no answer within 9 s")
+HUNG = LaunchFailedError("mpiexec failed: no answer", (), "no answer within 9 s", timed_out=True)
 
 
 def prepared(directory: Path, **of: object) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
     sizes = {BCAST: (8, 64), REDUCE: (8, 64)}
-    return replace(SweepPlan(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
+    return replace(SweepPlan(request, situation(mpi), (0, 0, 1, 1), sizes, NAMES), **of)
 
 
 def silent(_: str) -> None:
     pass
+
+
+def no_run(run: Run) -> Trial:
+    raise AssertionError(run)
+
+
+def explored(plan: SweepPlan, log: Log) -> None:
+    drive(explore(plan, log, silent, Effort()), no_run)
 
 
 @dataclass
@@ -51,7 +62,8 @@ class Launches:
     limits: list[float] = field(default_factory=list)
     works: bool = True
 
-    def ask(self, _prepared: object, _host: object, points: Sequence[SweepPoint], limit_s: float) -> Answer:
+    def ask(self, _prepared: object, points: Sequence[SweepPoint], limit_s: float) -> Plan[Answer]:
+        yield from ()
         self.seen.append(list(points))
         self.limits.append(limit_s)
         answer = Answer()
@@ -67,7 +79,8 @@ class Launches:
             answer.found.append((point, Measured(point.candidate, 9, at, at, at)))
         return answer
 
-    def check(self, *_: object) -> None:
+    def check(self, *_: object) -> Plan[None]:
+        yield from ()
         if not self.works:
             raise MpiricError("the launch line does not work any more")
 
@@ -89,7 +102,7 @@ def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_
 ) -> None:
     stands.bad = ("bcast library:ring",)
     log = log_of(tmp_path)
-    explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    explored(prepared(tmp_path), log)
     assert log.excluded == {
         "bcast library:ring": "failed at 64 bytes on 4 ranks on 2 nodes: no answer within 9 s"
     }
@@ -126,9 +139,9 @@ def test_a_sweep_that_goes_on_does_not_try_again_what_was_excluded(stands: Launc
 
 def test_a_candidate_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Launches, tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    explored(prepared(tmp_path), log)
     stands.bad = ("reduce library:tree",)
-    sweep_explore.confirm(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    drive(sweep_explore.confirm(prepared(tmp_path), log, silent, Effort()), no_run)
     assert list(log.excluded) == ["reduce library:tree"]
     assert {point.candidate for point in log.fresh if point.subject == REDUCE} == {"library"}
     assert {point.candidate for point in log.fresh if point.subject == BCAST} == {"library", "library:ring"}
@@ -137,7 +150,7 @@ def test_a_candidate_that_hangs_while_it_is_confirmed_is_not_chosen(stands: Laun
 def test_wrong_results_are_excluded(stands: Launches, tmp_path: Path) -> None:
     stands.wrong = ("reduce library:tree",)
     log = log_of(tmp_path)
-    explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+    explored(prepared(tmp_path), log)
     assert log.excluded == {"reduce library:tree": "the result was wrong on 2 ranks"}
 
 
@@ -145,14 +158,14 @@ def test_nobody_is_excluded_when_nothing_runs_any_more(stands: Launches, tmp_pat
     stands.bad, stands.works = ("bcast library:ring",), False
     log = log_of(tmp_path)
     with pytest.raises(MpiricError, match="does not work any more"):
-        explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+        explored(prepared(tmp_path), log)
     assert log_of(tmp_path, resume=True).excluded == {}
 
 
 def test_the_library_that_fails_by_itself_ends_the_sweep(stands: Launches, tmp_path: Path) -> None:
     stands.bad = ("bcast library",)
     with pytest.raises(ProgramFailedError):
-        explore(prepared(tmp_path), LocalHost(), log_of(tmp_path), silent, Effort())
+        explored(prepared(tmp_path), log_of(tmp_path))
 
 
 def test_a_full_disk_is_no_fault_of_a_candidate(
@@ -160,12 +173,13 @@ def test_a_full_disk_is_no_fault_of_a_candidate(
 ) -> None:
     log = log_of(tmp_path)
 
-    def full(*_: object) -> Answer:
+    def full(*_: object) -> Plan[Answer]:
+        yield from ()
         raise NoRoomError("cannot write the policy")
 
     monkeypatch.setattr(sweep_explore, "ask", full)
     with pytest.raises(NoRoomError):
-        explore(prepared(tmp_path), LocalHost(), log, silent, Effort())
+        explored(prepared(tmp_path), log)
     assert log_of(tmp_path, resume=True).excluded == {}
 
 
@@ -204,15 +218,16 @@ def test_a_launch_says_what_came_before_its_end(tmp_path: Path, monkeypatch: pyt
     row = {"collective": "bcast", "ranks": 4, "per_node": 2, "bytes": 8, "calls": 9}
     times = {"median_s": 2e-6, "low_s": 1e-6, "high_s": 3e-6}
 
-    def ends(*_: object) -> list[dict[str, object]]:
+    def ends(*_: object) -> Plan[list[dict[str, object]]]:
+        yield from ()
         rows = ({**row, **times, "wrong": 0}, {**row, **times, "bytes": 64, "wrong": 3})
-        raise LaunchFailedError("killed", rows, 9, "killed")
+        raise LaunchFailedError("killed", rows, "killed")
 
     monkeypatch.setattr(sweep_launch, "run_launch", ends)
     monkeypatch.setattr(sweep_launch, "native_part", lambda name, _: name)
     first, second = (SweepPoint(BCAST, size, "library:binomial") for size in (8, 64))
     third = SweepPoint(REDUCE, 8, "library:binomial")
-    answer = sweep_launch.ask(prepared(tmp_path), LocalHost(), [first, second, third], 9)
+    answer = drive(sweep_launch.ask(prepared(tmp_path), [first, second, third], 9), no_run)
     assert answer.found == [(first, Measured("library:binomial", 9, 2e-6, 1e-6, 3e-6))]
     assert list(answer.wrong) == [second]
     assert [answer.is_missing(point) for point in (first, second, third)] == [False, False, True]

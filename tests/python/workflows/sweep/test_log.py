@@ -20,7 +20,7 @@ def prepared(directory: Path, ranks: int = 4) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", str(ranks)), "/", {}, directory)
     return SweepPlan(
-        request, situation(mpi).job, mpi, (0, 0, 1, 1)[:ranks], {SUBJECT: (8, 64)}, {SUBJECT: ("library",)}
+        request, situation(mpi), (0, 0, 1, 1)[:ranks], {SUBJECT: (8, 64)}, {SUBJECT: ("library",)}
     )
 
 

@@ -11,6 +11,7 @@ from tests.support.situations import MPIS, situation
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NoRoomError
 from mpiric.model.policy import COLLECTIVES, LearnedKey, LearnedPolicy, Measured, Shape
+from mpiric.model.run import Plan
 from mpiric.tuning.policy import read_learned
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.tuning.store.lock import Lock
@@ -36,7 +37,7 @@ def prepared(directory: Path, **of: object) -> SweepPlan:
     mpi = next(library for library in MPIS if library.label == "mpich-5.0.2")
     request = SweepRequest(("mpiexec", "-n", "4"), "/", {}, directory)
     sizes = {BCAST: (8, 64), REDUCE: (8, 64)}
-    return replace(SweepPlan(request, situation(mpi).job, mpi, (0, 0, 1, 1), sizes, NAMES), **of)
+    return replace(SweepPlan(request, situation(mpi), (0, 0, 1, 1), sizes, NAMES), **of)
 
 
 def times(point: SweepPoint) -> Measured:
@@ -48,12 +49,14 @@ def silent(_: str) -> None:
     pass
 
 
-def answers(_prepared: object, _host: object, points: Sequence[SweepPoint], _limit_s: float) -> Answer:
+def answers(_prepared: object, points: Sequence[SweepPoint], _limit_s: float) -> Plan[Answer]:
+    yield from ()
     return Answer([(point, times(point)) for point in points])
 
 
 def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_path: Path, monkeypatch) -> None:
-    def interrupted(*_: object) -> int:
+    def interrupted(*_: object) -> Plan[None]:
+        yield from ()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sweep_explore, "ask", answers)

@@ -13,9 +13,10 @@ from mpiric import launchers
 from mpiric.host.facts.local import LocalHost
 from mpiric.lab.other_program import line_without_program
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.job import Job, Segment
+from mpiric.model.job import Segment
 from mpiric.model.narrator import Silence
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
+from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation, Tuner
 from mpiric.model.spelling import Spelling
 from mpiric.tuning.policy import condense, read_learned, write_learned
@@ -115,13 +116,12 @@ class Probe:
     def __call__(
         self,
         request: sweep_plan.SweepRequest,
-        job: Job,
-        host: object,
-        mpi: object,
+        launched: Situation,
         setting: Spelling,
         limit_s: float,
-    ) -> list[dict[str, str]]:
-        program = job.program
+    ) -> Plan[list[dict[str, str]]]:
+        yield from ()
+        program = launched.job.program
         if program[1] == "identity":
             return [{"host": name} for name in ("n1", "n1", "n2", "n2")]
         self.calls += 1
@@ -147,9 +147,8 @@ class Probe:
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     stands = Probe()
-    monkeypatch.setattr(
-        sweep_plan, "_job", lambda *_: replace(here().job, segments=(Segment((), ("p", "identity")),))
-    )
+    job = replace(here().job, segments=(Segment((), ("p", "identity")),))
+    monkeypatch.setattr(sweep_plan, "_first_launch", lambda *_: replace(here(), job=job))
     for module in (sweep_launch, sweep_plan):
         monkeypatch.setattr(module, "run_launch", stands)
         monkeypatch.setattr(module, "native_part", lambda name, _: name)

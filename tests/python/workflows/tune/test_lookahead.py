@@ -124,7 +124,7 @@ def proof(cluster, candidate, capacity, units=()):
             lambda run: plan.predict(run, None),
             candidate,
             units,
-            recorded=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
+            logged=[trial for trial in cluster.trials if trial.phase is Phase.PROOF],
         )
     return plan.planned, proved
 

@@ -12,9 +12,10 @@ _MISSING = " => not found"
 def missing_libraries(launch: Launch, job: Job, host: Host) -> tuple[str, ...]:
     """Return the libraries that the dynamic linker does not find in the ranks of a launch on this node.
 
-    Nothing is checked where a launch starts several programs or an image.
+    Nothing is checked where a launch starts several programs or an image, or may have to wait for a job.
     """
-    if len(job.segments) != 1 or job.container is not None or not job.launcher_words or launch.prepare:
+    is_here = bool(job.launcher_words) and not job.launcher.serves_every_library  # srun may ask for nodes
+    if len(job.segments) != 1 or job.container is not None or not is_here or launch.prepare:
         return ()
     program = job.segments[0].program
     at = len(launch.argv) - len(program)

@@ -40,7 +40,13 @@ def test_ranks_that_find_all_libraries_pass():
 
 
 @pytest.mark.parametrize(
-    "command", ["./app", "mpirun -n 1 ./app : -n 1 ./app", "mpirun -n 2 apptainer exec image.sif ./app"]
+    "command",
+    [
+        "./app",
+        "mpirun -n 1 ./app : -n 1 ./app",
+        "mpirun -n 2 apptainer exec image.sif ./app",
+        "srun -n 2 ./app",
+    ],
 )
 def test_nothing_is_checked_without_a_launcher_of_one_program(command):
     assert missing(command) == ()

@@ -89,6 +89,18 @@ SOURCES: Mapping[str, Source] = {
             "cp test/amg {out}",
         ),
     ),
+    "HPL": Source(
+        "icl-utk-edu/hpl",
+        (
+            "{cc} -O3 -w -Iinclude -DAdd_ -DF77_INTEGER=int -DStringSunStyle $(find src testing -name '*.c') "
+            "-o {out} -lblas -lm",
+        ),
+    ),
+    "OSU allreduce": Source(
+        "forresti/osu-micro-benchmarks",
+        ("{cc} -O3 -w osu_allreduce.c osu_coll.c -o {out} -lm",),
+        "mpi/collective",
+    ),
     "miniMD": Source(
         "Mantevo/miniMD",
         (

@@ -36,6 +36,11 @@ _PARTS = {"main": "main_s", "io": "io_s"}  # objective → what of a run's split
 _CHECK_LIMIT_S = 600
 _KEPT_BYTES = 512 << 20  # of an original's output files
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
+_PLACING = ("binding", "threads-per-rank", "mapping", "mpi", "omp-places", "omp-bind", "ranks-per-node")
+_ON_PLACEMENT = (  # lines of a program on its own threads; OpenMP runtimes write OMP_…
+    *("hread affinity", "hread pinning", "inning threads", "CPU affinity", "cpu affinity", "core binding"),
+    *("bound to core", "bound to CPU"),
+)
 _MEMORY_FACTOR, _MEMORY_SLACK_BYTES = 1.5, 256 << 20  # what a knob may cost in memory before it is refused
 
 
@@ -304,9 +309,11 @@ def _rearranges(values: Mapping[str, str]) -> bool:
 
 
 def set_by(launch: Launch) -> tuple[str, ...]:
-    """Environment variables that a launch sets, wherever it writes them."""
+    """Return names of variables that a launch sets, and words of lines that report a placement it sets."""
     named = {*launch.environment, *launch.unset, *(setting.name for setting in launch.settings)}
-    return tuple(sorted(name for name in named if _VARIABLE.fullmatch(name)))
+    variables = sorted(name for name in named if _VARIABLE.fullmatch(name))
+    places = any(setting.knob in _PLACING for setting in launch.settings)
+    return (*variables, *(_ON_PLACEMENT if places else ()))
 
 
 def memory_limit(machine_bytes: int, original_bytes: int, ranks: int) -> int:

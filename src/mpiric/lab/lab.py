@@ -151,6 +151,7 @@ class Lab:
             rss_peak_bytes=execution.rss_peak_bytes,
             split=probe.split(marks, execution),
             came_early=execution.came_early,
+            disturbed=execution.disturbed,
             ranks=execution.ranks,
             marks=marks,
         )

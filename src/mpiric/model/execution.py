@@ -33,3 +33,4 @@ class Execution:
     stuck: tuple[str, ...] = ()  # names of processes that not even SIGKILL could end
     started_ns: int = 0  # CLOCK_MONOTONIC of this host just before the fork
     came_early: bool = False  # it ended where all was known that it was run for
+    disturbed: bool = False  # other processes of this node took CPUs from it

@@ -74,6 +74,7 @@ class Trial:
     safe_s: float | None = None  # from its start until all that it wrote was on the servers; None: not looked
     written_bytes: int = 0  # in files that it made or changed
     came_early: bool = False  # it was ended before its program was done, all being known by then
+    disturbed: bool = False  # other processes took CPUs from it
     # Known to the process that made it, and not logged:
     ranks: tuple[RankSeen, ...] = field(default=(), compare=False, repr=False)  # as seen from outside
     marks: RunMarks | None = field(default=None, compare=False, repr=False)

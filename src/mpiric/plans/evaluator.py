@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf, isfinite, log
 from statistics import median
@@ -54,6 +55,8 @@ class Evaluator:
     _fit: Effects | None = None
     _fitted: int = 0
     _seen_corrected: int = 0
+    _runs: int = 0
+    _disturbed_runs: int = 0
     _around_s: list[float] = field(default_factory=list)  # each run: its directory, and its files
     _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
@@ -111,10 +114,34 @@ class Evaluator:
         return 0 if point in self.stopped else self.points.count(point)
 
     def run(self, point: Point) -> Plan[Trial]:
-        """Run a point once more. Raises OutOfBudgetError; a KeyboardInterrupt passes through."""
+        """Run a point once more. Raises OutOfBudgetError; a KeyboardInterrupt passes through.
+
+        A run that others disturbed is made again, once, unless the machine is disturbed all the time.
+        """
         configuration = self.space.configuration(point)
         if self._answers[configuration]:
             return self._answers[configuration].pop(0)
+        trial = yield from self._made(point, configuration)
+        if self._is_to_repeat(trial):
+            with suppress(OutOfBudgetError):
+                trial = yield from self._made(point, configuration)
+        self._correct()
+        self._enter(trial)
+        return trial
+
+    def _is_to_repeat(self, trial: Trial) -> bool:
+        """Return whether a run seems slow because other processes took its CPUs, and not as a rule."""
+        self._disturbed_runs += trial.disturbed
+        self._runs += 1
+        if not trial.disturbed or 2 * self._disturbed_runs > self._runs:
+            return False
+        if trial.outcome is not Outcome.OK:
+            return self._was_slow(trial)
+        best = min(self.logs, default=-inf)
+        return trial.objective is not None and trial.objective > 0 and log(trial.objective) > best
+
+    def _made(self, point: Point, configuration: Configuration) -> Plan[Trial]:
+        """Measure a configuration once. Raises OutOfBudgetError."""
         if not self.budget.fits(max(self.run_s, 1e-3)):
             raise OutOfBudgetError
         begun_s, limit_s = self.budget.elapsed_s, self._limit_s(point)
@@ -131,8 +158,6 @@ class Evaluator:
             self._around_s.append(around_s)
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        self._correct()
-        self._enter(trial)
         return trial
 
     def _correct(self) -> None:

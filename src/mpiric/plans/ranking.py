@@ -11,9 +11,8 @@ HEAVY_GAIN = 0.03  # a heavy setting, such as another MPI library, must contribu
 SHOWN = 0.01  # and this to be proved and kept
 SURE = 0.8  # standard deviations of the model's doubt, about 4 chances in 5
 _EVIDENT = 2.33  # the same, 99 chances in 100
-
-
 _MOST_LOST = 0.015  # by the estimate, however doubtful, for the sake of fewer settings
+_MOST_LOST_SHARE = 0.1  # the same, of the whole gain
 
 
 @dataclass(frozen=True)
@@ -105,14 +104,15 @@ def slimmest(evaluator: Evaluator, best: Point) -> Point:
     ]
     if not parts:
         return best
-    means, covariance = evaluator.effects().predict([best, *parts])
+    means, covariance = evaluator.effects().predict([best, *parts, evaluator.original])
     variances = covariance.diagonal()
-    doubts = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
-    losses = means[1:] - means[0]
+    doubts = (variances[1:-1] + variances[0] - 2 * covariance[0, 1:-1]).clip(min=0.0) ** 0.5
+    losses = means[1:-1] - means[0]
+    most_lost = max(_MOST_LOST, _MOST_LOST_SHARE * float(means[-1] - means[0]))
     equal = [
         (sum(map(bool, point)), float(loss), point)
         for point, loss, doubt in zip(parts, losses, doubts, strict=True)
-        if loss - SURE * doubt <= SHOWN and loss <= _MOST_LOST
+        if loss - SURE * doubt <= SHOWN and loss <= most_lost
     ]
     return min(equal)[2] if equal else best
 

@@ -14,6 +14,8 @@ from mpiric.model.conditions import Condition, parse_condition, quote
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 
+_START_UP = "start_up_share"  # the one share that refers to the run with MPI_Init and MPI_Finalize
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -67,12 +69,16 @@ def advise(profile: Profile) -> tuple[Advice, ...]:
 
 
 def advise_on(numbers: Mapping[str, float], command: str) -> tuple[Advice, ...]:
-    """Return the advice of the rules whose numbers are all known, in the same order."""
+    """Return the advice of the rules whose numbers are all known, in the same order.
+
+    Gains are shares of the whole run, and most numbers shares of the time between MPI_Init and MPI_Finalize.
+    """
+    inside = 1.0 - numbers.get(_START_UP, 0.0)
     pieces = [
         Advice(
             Finding(rule.id, *(quote(text, numbers) for text in (rule.says, rule.evidence, rule.fix))),
-            min(1.0, numbers.get(rule.gain, 0.0)) if rule.gain else 0.0,
-            _expected(rule, numbers),
+            min(1.0, numbers.get(rule.gain, 0.0)) * (1.0 if rule.gain == _START_UP else inside),
+            _expected(rule, numbers, inside),
             quote(rule.basis, numbers),
             rule.knobs,
             _commands(rule, command or "CMD"),
@@ -84,12 +90,12 @@ def advise_on(numbers: Mapping[str, float], command: str) -> tuple[Advice, ...]:
     return causes_first(pieces, {rule.id: rule.effect_of for rule in rules()})
 
 
-def _expected(rule: Rule, numbers: Mapping[str, float]) -> float | None:
+def _expected(rule: Rule, numbers: Mapping[str, float], inside: float) -> float | None:
     """Return the expected gain, at most its upper bound."""
     if not rule.expected:
         return None
     bound = numbers.get(rule.gain, 0.0) if rule.gain else 1.0
-    return max(0.0, min(1.0, bound, numbers.get(rule.expected, 0.0)))
+    return inside * max(0.0, min(1.0, bound, numbers.get(rule.expected, 0.0)))
 
 
 def _commands(rule: Rule, command: str) -> tuple[str, ...]:

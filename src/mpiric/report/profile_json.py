@@ -15,6 +15,7 @@ def profile_json(profile: Profile) -> dict[str, Any]:
         "library": dict(profile.library),
         "ranks": profile.world_size,
         "wall_s": profile.wall_s,
+        "run_s": profile.wall_s + profile.numbers.get("start_up_s", 0.0),
         "mpi_share": profile.mpi_share,
         "efficiencies": asdict(profile.efficiencies),
         "functions": [asdict(use) for use in profile.functions],

@@ -59,16 +59,28 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
 
 def _headline(profile: Profile) -> Text:
     nodes = f" on {len(profile.nodes)} nodes" if len(profile.nodes) > 1 else ""
-    text = Text(f"{profile.world_size} ranks{nodes}, {seconds(profile.wall_s)}", style="bold")
-    if profile.numbers.get("start_up_share", 0.0) >= _START_UP:
-        text.append(f" + {seconds(profile.numbers['start_up_s'])} in MPI_Init and MPI_Finalize")
+    start_up_s = profile.numbers.get("start_up_s", 0.0)
+    whole_s = seconds(profile.wall_s + start_up_s)
+    text = Text(f"{profile.world_size} ranks{nodes}, {whole_s}", style="bold")
+    if start_up_share(profile) >= _START_UP:
+        text.append(f", {seconds(start_up_s)} of it in MPI_Init and MPI_Finalize")
     text.append(f"   MPI {share(profile.mpi_share)}", style=_style(1.0 - profile.mpi_share))
     return text.append(f"   {library(profile)}", style="dim")
+
+
+def start_up_share(profile: Profile) -> float:
+    """Return the share of MPI_Init and MPI_Finalize in the time of the run with both of them."""
+    return profile.numbers.get("start_up_share", 0.0)
 
 
 def diagnosis(profile: Profile) -> str:
     """Return one sentence: healthy, or the main problem (a cause, not its effects)."""
     e = profile.efficiencies
+    if (start_up := start_up_share(profile)) >= max(1.0 - _HEALTHY, (1.0 - start_up) * (1.0 - e.parallel)):
+        return (
+            f"Starting and ending MPI takes {share(start_up)} of the run; in the rest, the ranks spend "
+            f"{share(e.parallel)} of their time on useful work."
+        )
     if e.parallel >= _HEALTHY:
         return f"Healthy: the ranks spend {share(e.parallel)} of their time on useful work."
     causes = {cause for advice in profile.advice for cause in advice.effect_of}
@@ -82,18 +94,20 @@ def _style(goodness: float) -> str:
 
 
 def _time_bar(profile: Profile) -> Text:
-    """Draw the time of all ranks as one bar."""
+    """Draw the time of all ranks, with the start and end of MPI, as one bar."""
     total_s = sum(rank.time_s for rank in profile.ranks) or 1.0
     between = min(1.0, sum(rank.point_to_point_s * rank.threads for rank in profile.ranks) / total_s)
     collective = min(1.0, sum(rank.collective_s * rank.threads for rank in profile.ranks) / total_s)
     files = min(profile.numbers["io_share"], 1.0 - profile.mpi_share)
     other = max(0.0, profile.mpi_share - between - collective)
+    start_up = start_up_share(profile)
     parts = {
-        "work": (max(0.0, 1.0 - profile.mpi_share - files), "green"),
-        "files": (files, "magenta"),
-        "point to point": (between, "yellow"),
-        "collectives": (collective, "red"),
-        "other MPI": (other, "bright_black"),
+        "MPI_Init and MPI_Finalize": (start_up, "cyan"),
+        "work": ((1.0 - start_up) * max(0.0, 1.0 - profile.mpi_share - files), "green"),
+        "files": ((1.0 - start_up) * files, "magenta"),
+        "point to point": ((1.0 - start_up) * between, "yellow"),
+        "collectives": ((1.0 - start_up) * collective, "red"),
+        "other MPI": ((1.0 - start_up) * other, "bright_black"),
     }
     bar, legend, filled = Text("time        "), Text("            "), 0.0
     for name, (part, colour) in parts.items():

@@ -1,6 +1,7 @@
 """Trials whose outcome is corrected after the evaluator has used them."""
 
 from dataclasses import replace
+from math import exp
 
 import pytest
 from tests.support.scripted_lab import run_points
@@ -40,3 +41,52 @@ def test_a_rejection_that_is_withdrawn_excludes_nothing_any_more(outcome: Outcom
     corrected.append(replace(corrected[-1], outcome=Outcome.INTERRUPTED, objective=None))
     assert evaluator.rejected() == ()
     assert evaluator.may_work(both)
+
+
+def disturbed_runs(disturbed: set[int], points: int) -> list[Trial]:
+    """Runs that a search makes of the original, three times, and a setting, where some runs are disturbed."""
+    made: list[Trial] = []
+
+    def measure(configuration: Configuration, _: float) -> Trial:
+        number = 1 + len(made)
+        slow = number in disturbed
+        made.append(
+            Trial(
+                configuration,
+                Phase.SEARCH,
+                Outcome.OK,
+                *((3.0, 3.0) if slow else (1.0, 1.0)),
+                number=number,
+                disturbed=slow,
+            )
+        )
+        return made[-1]
+
+    evaluator = Evaluator(SPACE, Budget())
+    bound = SPACE.point(BOUND)
+    assert bound is not None
+    run_points(evaluator, measure, [*[evaluator.original] * 3, *[bound] * points])
+    return [trial for trial in made if trial.configuration]
+
+
+def test_a_disturbed_run_of_a_setting_is_made_again_once() -> None:
+    assert [trial.disturbed for trial in disturbed_runs({4}, 1)] == [True, False]
+    assert [trial.disturbed for trial in disturbed_runs({4, 5}, 1)] == [True, True]
+
+
+def test_nothing_is_made_again_where_most_runs_are_disturbed() -> None:
+    assert [trial.disturbed for trial in disturbed_runs({1, 2, 3, 4}, 1)] == [True]
+
+
+def test_a_disturbed_run_that_was_repeated_does_not_count() -> None:
+    evaluator = Evaluator(SPACE, Budget())
+    bound = SPACE.point(BOUND)
+    assert bound is not None
+    trials = iter([(1.0, False), (1.0, False), (3.0, True), (0.8, False)])
+
+    def measure(configuration: Configuration, _: float) -> Trial:
+        wall_s, disturbed = next(trials)
+        return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s, disturbed=disturbed)
+
+    run_points(evaluator, measure, [evaluator.original, evaluator.original, bound])
+    assert [round(exp(value), 3) for value in evaluator.logs] == [1.0, 1.0, 0.8]

@@ -91,6 +91,26 @@ def test_an_effect_is_said_to_be_one_and_the_summary_begins_with_its_cause():
     assert ["more-ranks-than-cpus"] in [found["effect_of"] for found in profile_json(profile)["findings"]]
 
 
+def started(init_s: float):
+    ranks = (rank(number, 1.0, cell("MPI_Init", 1, 0, init_s)) for number in range(2))
+    return analyse(record(*ranks), "mpirun -n 2 ./app")
+
+
+def test_the_time_of_the_run_includes_its_start_and_end():
+    text = summary(started(3.0), width=200)
+    assert "2 ranks, 4 s, 3 s of it in MPI_Init and MPI_Finalize" in text
+    assert "MPI_Init and MPI_Finalize 75 %" in text
+    assert "Starting and ending MPI takes 75 % of the run" in text
+    assert profile_json(started(3.0))["run_s"] == pytest.approx(4.0)
+    assert "in MPI_Init and MPI_Finalize <strong>75 %" in profile_html(started(3.0), "1")
+
+
+def test_a_short_start_is_not_mentioned():
+    text = summary(started(0.01), width=200)
+    assert "Healthy" in text
+    assert "of it in MPI_Init" not in text
+
+
 def test_a_command_is_not_broken_into_lines():
     command = "mpirun -n 64 " + "/a/long/path/of/a/program " * 6
     profile = analyse(record(rank(0, 10.0, cell("MPI_Allreduce", 4, 32, 9.0)), rank(1, 10.0)), command)

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +20,7 @@ from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
 from mpiric.host.processes.keeper import EARLY, MARK
 from mpiric.host.processes.keeper_messages import Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
+from mpiric.host.processes.other_load import LoadWatch
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
@@ -114,7 +115,7 @@ class Runner:
         root = mount.root if mount is not None else ""
         if mount is not None:
             request["mount"] = asdict(mount)
-        begun = time.monotonic()
+        begun, load = time.monotonic(), LoadWatch()
         leftovers = Leftovers(request["environment"])
         try:
             answer = self._ask(request, on_sample, early_end, root)
@@ -127,6 +128,7 @@ class Runner:
             return refused(answer)
         came_early = answer["ended"] == EARLY or (early_end is not None and early_end.has_come())
         execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early, root=root)
+        execution = replace(execution, disturbed=load.is_disturbed(execution.usage))
         if execution.outcome is not Outcome.INTERRUPTED:
             written = mount.upper if mount else str(directory)
             check_room(execution, (written, str(Path(stdout_path).parent), str(Path(stderr_path).parent)))

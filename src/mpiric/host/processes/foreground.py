@@ -93,9 +93,9 @@ def run_in_foreground(
             overhearing.begin()
             until = None if limit_s is None else begun + limit_s
             was_asked_to_end = _wait(process, until, witness)
+        elapsed_s = time.monotonic() - begun  # a launcher may take seconds to end its ranks at the limit
         was_ended = process.returncode is None
         status = _end(process, mark) if was_ended else process.returncode
-        elapsed_s = time.monotonic() - begun
         overhearing.end()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)

@@ -30,6 +30,7 @@ _MOST_VALUES = 20_000  # kept of one column; beyond, sums stand for them
 _MOST_KEPT = 2_000_000  # values kept of one output in all
 _SEPARATORS = re.compile(r"(?<=,)|(?<=;)|\s+")
 _WORDS_OF_A_PART = 200  # words per part of a line that is too long for one part
+_CALLS = re.compile(r"\b(?:n?calls?|counts?)\b", re.IGNORECASE)
 _OTHERS = "(other lines)"
 _MASK = (1 << 64) - 1  # hashes hold within this process only, and so do digests
 
@@ -86,6 +87,7 @@ class ShapeDigest:
     columns: list[Column] = field(default_factory=list)
     first_line: int = 0
     timings: bool = False  # came in a table whose header names times or rates
+    calls: bool = False  # the same, and the header names calls: whole numbers may count these
 
 
 @dataclass
@@ -109,7 +111,8 @@ def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDi
 
     Lines in which ``ignored`` matches are left out.
     """
-    result, kept, in_table = OutputDigest(contents=contents_hash(source)), 0, False
+    result, kept = OutputDigest(contents=contents_hash(source)), 0
+    in_table = counts_calls = False
     for number, text in lines_of(source):
         result.lines = number
         if not text.strip() or (ignored is not None and ignored.search(text)):
@@ -124,8 +127,11 @@ def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDi
             columns = [Column(is_time=time, is_path=path) for time, path in kinds]
             entry = ShapeDigest(columns=columns if shape != _OTHERS else [Column()], first_line=number)
             result.shapes[shape] = entry
-        in_table = is_timing_header(shape) or (in_table and is_row_or_rule(shape))
+        is_header = is_timing_header(shape)
+        counts_calls = (in_table and counts_calls) or (is_header and _CALLS.search(shape) is not None)
+        in_table = is_header or (in_table and is_row_or_rule(shape))
         entry.timings = entry.timings or in_table
+        entry.calls = entry.calls or (in_table and counts_calls)
         entry.count += 1
         kept += len(values)
         for column, value in zip(entry.columns, values, strict=True):

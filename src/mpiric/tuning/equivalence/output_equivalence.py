@@ -25,6 +25,7 @@ from mpiric.tuning.equivalence.output_digest import (
 )
 
 _FEW_DIGITS = 4  # a value of a timing table with no more digits may be equal by chance
+_FRACTIONS = 2  # of a row of a table of times, from which on its whole numbers are no results
 _ALARM = (
     "error",
     "fail",
@@ -67,6 +68,7 @@ class _ExpectedShape:
     high: int
     columns: tuple[_ExpectedColumn, ...]
     varies: bool = False  # values other than times vary
+    only_measured: bool = False  # all its values are measurements: lines of it may come and go
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,15 @@ class Expectation:
             return None
         found = digest(output, self.ignored)
         new: list[tuple[int, str]] = []
+        measured: set[int] = set()
         wrong: list[tuple[str, int]] = []
         for shape, entry in found.shapes.items():
             if _names_one(names, shape):
                 continue
             expected = self.shapes.get(shape)
-            if expected is None:
+            if expected is None and _is_measurement(shape, entry):
+                measured.add(entry.first_line)
+            elif expected is None:
                 new.extend([(entry.first_line, shape)] * entry.count)
             elif (column := _wrong_column(expected, entry, rounding, tolerance)) is not None:
                 wrong.append((shape, column))
@@ -110,7 +115,7 @@ class Expectation:
             return min(
                 (self._name_value(output, shape, column) for shape, column in wrong), key=lambda d: d.line
             )
-        return self._new_lines(new) or self._counts(found, names)
+        return self._new_lines(_without_remarks(new, measured)) or self._counts(found, names)
 
     def most_naming(self, settings: Collection[str]) -> int:
         """How many lines of an original name one of these variables, at most."""
@@ -157,7 +162,7 @@ class Expectation:
         return last or Disagreement(f"'{output_lines.show(shape)}' holds other values", place=place)
 
     def _new_lines(self, new: list[tuple[int, str]]) -> Disagreement | None:
-        alarming = [entry for entry in new if any(word in entry[1].lower() for word in _ALARM)]
+        alarming = [entry for entry in new if _alarms(entry[1])]
         if not alarming and len(new) <= self.new_shapes_allowed:
             return None
         number, shape = min(alarming or new)
@@ -166,7 +171,7 @@ class Expectation:
 
     def _counts(self, found: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
         for shape, expected in self.shapes.items():
-            if _names_one(settings, shape):
+            if expected.only_measured or _names_one(settings, shape):
                 continue
             count = found.shapes[shape].count if shape in found.shapes else 0
             if expected.low == expected.high != count:
@@ -220,31 +225,76 @@ def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
     varying = sum(not equal and fraction for equal, fraction in zip(same, broken, strict=True))
     among_varying = output_lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
     timing_table = among_varying or any(entry.timings for entry in there)
-    looks, unit = output_lines.timing_columns(name), output_lines.unit_columns(name)
-    times = output_lines.time_columns(name)
-    measured = [
-        runs[0].is_time
-        if i < len(times) and times[i]
-        else i < len(looks) and ((looks[i] and broken[i]) or unit[i])
-        for i, runs in enumerate(columns)
-    ]
+    measured = _measured(name, [runs[0] for runs in columns])
+    if timing_table:
+        few = [
+            part and output_lines.digits(text) <= _FEW_DIGITS
+            for part, text in zip(broken, examples, strict=True)
+        ]
+        counts_calls = any(entry.calls for entry in there)
+        is_timer = counts_calls and _is_timer(
+            broken, few
+        )  # whole numbers in its row are counts of calls, ranks and threads
+        measured = [known or short or is_timer for known, short in zip(measured, few, strict=True)]
     return _ExpectedShape(
         min(counts),
         max(counts),
         tuple(
             _ExpectedColumn(
-                compared=same[i]
-                and not measured[i]
-                and not (timing_table and broken[i] and output_lines.digits(examples[i]) <= _FEW_DIGITS),
+                compared=same[i] and not measured[i],
                 values=runs[0],
                 may_be_special=any(column.specials for column in runs),
             )
             for i, runs in enumerate(columns)
         ),
+        only_measured=bool(measured) and all(measured) and not _alarms(name),
         varies=steady
         and not timing_table
         and any(b and not s and not m for b, s, m in zip(broken, same, measured, strict=True)),
     )
+
+
+def _measured(name: str, columns: Sequence[Column]) -> list[bool]:
+    """Return, for each column of a shape, whether its values look like times, rates or shares."""
+    looks, unit = output_lines.timing_columns(name), output_lines.unit_columns(name)
+    times = output_lines.time_columns(name)
+    return [
+        column.is_time
+        if i < len(times) and times[i]
+        else i < len(looks) and ((looks[i] and not output_lines.is_whole(column.example)) or unit[i])
+        for i, column in enumerate(columns)
+    ]
+
+
+def _is_timer(broken: Sequence[bool], few: Sequence[bool]) -> bool:
+    """Return whether the fractions in a row of a table of times are several, and all of them short."""
+    return sum(broken) >= _FRACTIONS and all(short for part, short in zip(broken, few, strict=True) if part)
+
+
+def _is_measurement(name: str, entry: ShapeDigest) -> bool:
+    """Return whether a line that no original prints holds nothing but measurements, and no alarm."""
+    if not entry.columns or _alarms(name) or any(column.specials for column in entry.columns):
+        return False
+    if all(_measured(name, entry.columns)):
+        return True
+    broken = [not output_lines.is_whole(column.example) for column in entry.columns]
+    few = [output_lines.digits(column.example) <= _FEW_DIGITS for column in entry.columns]
+    return entry.calls and output_lines.is_table_row(name) and _is_timer(broken, few)
+
+
+def _without_remarks(new: Sequence[tuple[int, str]], measured: set[int]) -> list[tuple[int, str]]:
+    """Return new lines (number, shape) without those in words alone that continue a measurement."""
+    others, remarks = [], set(measured)
+    for number, shape in sorted(new):
+        if number - 1 in remarks and not output_lines.timing_columns(shape) and not _alarms(shape):
+            remarks.add(number)
+        else:
+            others.append((number, shape))
+    return others
+
+
+def _alarms(name: str) -> bool:
+    return any(word in name.lower() for word in _ALARM)
 
 
 def _wrong_column(

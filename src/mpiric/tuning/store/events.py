@@ -22,6 +22,7 @@ _LEFT_OUT = (
     "safe_s",
     "written_bytes",
     "ended_unix_s",
+    "disturbed",
 )  # where they are as ever
 _NOT_LOGGED = ("ranks", "marks", "took_s", "runs")
 _OPTIONAL: Mapping[str, object] = {
@@ -211,6 +212,7 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         safe_s=None if document.get("safe_s") is None else _number(document["safe_s"]),
         written_bytes=int(_number(document.get("written_bytes", 0))),
         came_early=document.get("came_early") is True,
+        disturbed=document.get("disturbed") is True,
     )
 
 

@@ -99,10 +99,12 @@ def _announce(state: TuneState) -> None:
 
 def _note(result: SearchResult, state: TuneState) -> None:
     """Note disturbed runs, and a heavier setting that would gain too little."""
-    if result.disturbed_runs >= max(_DISTURBED, _DISTURBED_SHARE * result.runs):
+    runs = [*state.originals, *state.searched]
+    disturbed = max(result.disturbed_runs, sum(trial.disturbed for trial in runs))
+    if disturbed >= max(_DISTURBED, _DISTURBED_SHARE * len(runs)):
         state.note(
-            f"{result.disturbed_runs} of {result.runs} runs of the search were slowed by something else on "
-            "this machine: on a quiet one a tune takes fewer runs and sees smaller gains"
+            f"{disturbed} of {len(runs)} runs were slowed by other processes on this machine (`mpiric ps` "
+            "shows its own jobs): on a quiet one a tune takes fewer runs and sees smaller gains"
         )
     if result.left_out:
         heavier, ratio = result.left_out

@@ -20,6 +20,7 @@ from mpiric.report.tuned_shares import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
+from mpiric.workflows.launch.load_check import missing_libraries
 from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.run.collectives import RunRequest
@@ -52,8 +53,14 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
     )
     path = state.log.path / file_name(recipe.name)
     write_recipe(path, recipe)
+    run = RunRequest(request.argv, request.working_directory, request.environment, recipe=path)
     try:
-        prepare(RunRequest(request.argv, request.working_directory, request.environment, recipe=path), host)
+        prepared = prepare(run, host)
+        if lost := [item for item in configuration.items if item not in prepared.configuration.items]:
+            raise MpiricError("; ".join(prepared.words) or f"it would leave out {Configuration(tuple(lost))}")
+        missing = missing_libraries(prepared.launch, situation.job, host) if situation.nodes == 1 else ()
+        if missing:
+            raise MpiricError(f"its ranks would not find {', '.join(missing)}")
     except MpiricError as error:
         path.unlink()
         state.note(f"no recipe is saved, as `mpiric run` could not apply it: {error.message}")

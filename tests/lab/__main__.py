@@ -30,7 +30,7 @@ def main(words: Sequence[str]) -> int:
         print(f"lab: {error.message}", file=sys.stderr)
         if error.hint:
             print(f"hint: {error.hint}", file=sys.stderr)
-        return 120
+        return 64
     return 0
 
 

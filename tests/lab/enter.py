@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         print(f"lab: {error.message}", file=sys.stderr)
         if error.hint:
             print(f"hint: {error.hint}", file=sys.stderr)
-        sys.exit(120)
+        sys.exit(64)
 
 
 def become(directory: Path, host: str, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:

@@ -84,3 +84,15 @@ def test_helpers_of_tests_live_in_support():
         and not path.name.startswith("test_")
     ]
     assert elsewhere == []
+
+
+def test_lines_of_the_documentation_fit_a_screen():
+    """Tables, code and links cannot be wrapped."""
+    pages = [ROOT / "README.md", ROOT / "docs/README.md", ROOT / "docs/concepts/design.md"]
+    long = []
+    for path in [*pages, *(ROOT / "docs/guides").glob("*.md")]:
+        text = re.sub(
+            r"^```.*?^```|`[^`\n]*`|\]\([^)]*\)", "", path.read_text(), flags=re.MULTILINE | re.DOTALL
+        )
+        long += [line for line in text.split("\n") if len(line) > 100 and not line.startswith(("|", "!"))]
+    assert long == []

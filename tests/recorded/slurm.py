@@ -11,8 +11,8 @@ import pytest
 from tests.recorded.world import World
 
 from mpiric.host.host import Completed
+from mpiric.model.errors import ExitCode
 
-GOES_ON = 75  # exit status of a job that has done its part
 _OPTION = re.compile(r"--([a-z-]+)=(.*)", re.DOTALL)
 
 
@@ -96,8 +96,8 @@ class Slurm:
             answer = self.world.mpiric(*words[entrance + 1 :])
         with (job.script.parent / "job.log").open("a") as log:
             log.write(answer.stderr)
-        job.state = "COMPLETED" if answer.status in (0, GOES_ON) else "FAILED"
-        if answer.status == GOES_ON or (answer.status and job.element):
+        job.state = "COMPLETED" if answer.status in (0, ExitCode.CONTINUES) else "FAILED"
+        if answer.status == ExitCode.CONTINUES or (answer.status and job.element):
             return
         (job.script.parent / "job.out").write_text(answer.stdout)
         (job.script.parent / "job.status").write_text(f"{answer.status}\n")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.model.errors import ExitCode
+
 _WAIT_S = 100
 _SIGNALS = (
     signal.SIGINT,
@@ -247,7 +249,7 @@ def test_a_pipe_to_write_into_is_refused_by_name(trials, tmp_path):
     _, error = process.communicate(timeout=_WAIT_S)
     os.close(reading)
     os.close(writing)
-    assert process.returncode == 120
+    assert process.returncode == ExitCode.USAGE
     assert f"/dev/fd/{writing}".encode() in error
 
 
@@ -256,7 +258,7 @@ def test_input_without_end_is_refused_by_its_size(trials, tmp_path):
         process = trials("cat", stdin=endless.stdout, env={"LIMIT_BYTES": str(1 << 20)})
         endless.stdout.close()
         _, error = process.communicate(timeout=_WAIT_S)
-    assert process.returncode == 120
+    assert process.returncode == ExitCode.USAGE
     assert b"more than 1 MiB" in error
     assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -266,7 +268,7 @@ def test_input_that_does_not_end_in_time_is_refused(trials, tmp_path):
     process.stdin.write(b"beginning")
     process.stdin.flush()
     error = process.stderr.read()
-    assert process.wait(_WAIT_S) == 120
+    assert process.wait(_WAIT_S) == ExitCode.USAGE
     assert b"did not end within 1 s" in error
 
 

@@ -16,6 +16,8 @@ from tests.lab.plan import Network, host_names
 from tests.lab.programs import mpi_environment, ranks_program, said
 from tests.support.slurm_lab import NEEDS, slurm_lab
 
+from mpiric.model.errors import ExitCode
+
 pytestmark = [
     pytest.mark.requires(*NEEDS),
     pytest.mark.requires("mpi:mpich", "libpmi2.so.0"),
@@ -174,7 +176,7 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
     assert "--ntasks=2 " in written.stdout
     assert "write srun --mpi=pmi2" in written.stderr
     refused = here.run(MPIRIC, "script", "--nodes", "4", "--", "srun", "-N", "2", here.program)
-    assert refused.returncode == 120
+    assert refused.returncode == ExitCode.USAGE
 
 
 def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):

@@ -11,6 +11,8 @@ from tests.lab import cluster
 from tests.lab.plan import Plan, host_names, networks
 from tests.lab.programs import mpi_environment, ranks_program
 
+from mpiric.model.errors import ExitCode
+
 MPIRIC = str(Path(sys.executable).parent / "mpiric")
 NAMES = ("mpich", "openmpi", "intelmpi")
 needs_lab = pytest.mark.requires("root", "netns", "ip", "tc", "gcc", *(f"mpi:{name}" for name in NAMES))
@@ -67,7 +69,7 @@ def test_ranks_on_one_node_are_seen_to_share_memory(name, run_mpiric, mpi_prefix
 def test_a_command_that_fails_is_told_with_its_words(run_mpiric, mpi_prefix):
     launcher = mpi_prefix("mpich") / "bin/mpiexec"
     done = run_mpiric("fabric", "--", launcher, "-n", 2, "sh", "-c", "echo no such luck; exit 3")
-    assert done.returncode == 123
+    assert done.returncode == ExitCode.PROGRAM_FAILED
     assert "no such luck" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.model.errors import ExitCode
+
 pytestmark = pytest.mark.requires("gcc")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -150,7 +152,7 @@ def test_an_error_is_the_compilers_own(tmp_path: Path, run_mpiric: Run) -> None:
 def test_a_compiler_that_is_not_there_is_named(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
     done = run_mpiric("cc", "nosuchcc", "-c", "a.c")
-    assert (done.returncode, "nosuchcc" in done.stderr) == (121, True)
+    assert (done.returncode, "nosuchcc" in done.stderr) == (ExitCode.NOT_FOUND, True)
 
 
 def test_streams_that_are_closed_do_no_harm(fat: Path, run_mpiric: Run) -> None:
@@ -324,4 +326,4 @@ def test_a_run_teaches_a_second_build(tmp_path: Path, run_mpiric: Run) -> None:
     built = json.loads(run_mpiric("build", *words, "--run", "./a", "--", "make").stdout)
     learned = {row["label"]: row for row in built["attempts"] if row["flag_set"] == "feedback"}
     assert learned["gcc feedback"]["agrees"]
-    assert run_mpiric("build", *words, "--", "make").returncode == 120
+    assert run_mpiric("build", *words, "--", "make").returncode == ExitCode.USAGE

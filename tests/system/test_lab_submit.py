@@ -17,6 +17,7 @@ from tests.support.slurm_lab import NEEDS
 
 from mpiric import knobs
 from mpiric.model.allocation import Stage
+from mpiric.model.errors import ExitCode
 from mpiric.schedulers import Patience, batch_scheduler
 
 QUEUE = batch_scheduler("slurm")
@@ -77,7 +78,7 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
 def test_a_command_that_does_not_work_says_so_where_it_was_submitted(login):
     session = login.start("tune", "--submit", "--store", str(login.store), "--", *SRUN, "false")
     session.communicate(timeout=PATIENCE_S)
-    assert session.returncode == 123
+    assert session.returncode == ExitCode.PROGRAM_FAILED
     assert (
         "no rank of the program was seen to load an MPI library" in login.said
         or "does not work" in login.said

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.model.errors import ExitCode
+
 PROGRAMS = Path(__file__).parent / "runtime_programs"
 
 pytestmark = pytest.mark.requires("debian-mpich")
@@ -115,7 +117,7 @@ def test_a_disk_that_can_only_be_read(verb, profiled, small_disk):
 @pytest.mark.parametrize("verb", ["profile", "doctor"])
 def test_a_name_that_can_never_be_written_is_refused_before_anything_runs(verb, profiled):
     done = profiled("/proc/p", verb=verb)
-    assert (done.returncode, done.stdout) == (124, "")
+    assert (done.returncode, done.stdout) == (ExitCode.NO_ROOM, "")
     assert "hint: name another directory with -o" in done.stderr
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.recipe_text import recipe_text
 
+from mpiric.model.errors import ExitCode
+
 HERE = Path(__file__).parent
 LIBRARY = "int twice(int x) { return 2 * x; }\n"
 PROGRAM = """
@@ -115,7 +117,7 @@ def test_a_target_that_is_too_old_names_the_symbol(run_mpiric, app):
     done = run_mpiric("pack", "--glibc", "2.17", "--", *line)
     if done.returncode == 0:
         pytest.skip("this machine's compiler makes programs for glibc 2.17")
-    assert done.returncode == 122
+    assert done.returncode == ExitCode.MISMATCH
     assert "and the target has 2.17" in done.stderr
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.machine import load_topology
+from mpiric.model.errors import ExitCode
 
 DATA = Path(__file__).parents[1] / "data"
 BETZY = DATA / "machines/betzy.xml"
@@ -95,7 +96,7 @@ def test_a_single_launcher_can_be_asked_for(run_mpiric):
 )
 def test_what_cannot_be_done_is_said_in_a_sentence_with_a_hint(run_mpiric, words, hint):
     done = run_mpiric("place", *words)
-    assert done.returncode == 120
+    assert done.returncode == ExitCode.USAGE
     assert "Traceback" not in done.stderr
     assert hint in done.stderr.splitlines()[-1]
 

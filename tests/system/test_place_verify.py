@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.support.spin import build_spin
 
+from mpiric.model.errors import ExitCode
+
 pytestmark = pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich", "several-cores")
 PATIENCE_S = 200  # of a watch, which ends with the program
 
@@ -26,7 +28,7 @@ def verify(run_mpiric):
         done = run_mpiric("place", "--verify", "--limit", PATIENCE_S, "--json", *words, env=env)
         answer = json.loads(done.stdout or "{}")
         assert answer, done.stderr
-        assert done.returncode == (122 if answer["findings"] else 0)
+        assert done.returncode == (ExitCode.MISPLACED if answer["findings"] else 0)
         ids = [finding["id"] for finding in answer["findings"]]
         return [each for each in ids if each != "jobs-overlap"]  # others may be bound on this machine
 
@@ -126,7 +128,7 @@ def test_memory_that_one_thread_touched_for_all_is_found(verify, tmp_path, way):
 
 def test_ps_says_when_a_process_is_not_there(run_mpiric):
     done = run_mpiric("ps", 2**22 + 1)
-    assert done.returncode == 121
+    assert done.returncode == ExitCode.NOT_FOUND
     assert "mpiric ps shows all jobs" in done.stderr
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.model.errors import ExitCode
 from mpiric.tuning.store.lock import Lock
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
@@ -74,7 +75,7 @@ def test_a_directory_that_another_profile_writes_to_is_left_alone(run_mpiric, tm
     (tmp_path / "p").mkdir()
     other = Lock.take(tmp_path / "p/.profiling")
     refused = run_mpiric(*profile)
-    assert (refused.returncode, refused.stdout) == (120, "")
+    assert (refused.returncode, refused.stdout) == (ExitCode.USAGE, "")
     assert "another mpiric works on" in refused.stderr
     other.release()
     done = run_mpiric(*profile)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.model.errors import ExitCode
 from mpiric.model.evidence import Verdict
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.mpis import find_mpis
@@ -217,7 +218,7 @@ def test_a_program_answers_the_same_under_each_mpi_of_its_family(stage: Stage, l
     program = stage.program
     done = stage.run(MPIRIC, "run", "--quiet", "--no-recipe", "--mpi", label, "--", *stage.argv)
     if label.startswith(program.refused or "\0"):
-        assert done.returncode == 122
+        assert done.returncode == ExitCode.MISMATCH
         assert re.search(
             rf"cannot run under {re.escape(label)}: the program needs lib\S*\.so\.\d+", done.stderr
         )
@@ -285,7 +286,7 @@ def test_a_launcher_of_another_family_is_refused_before_anything_runs(stage: Sta
     other = library("openmpi-4" if family_of(stage.program) is AbiFamily.MPICH else "mpich-5")
     for verb in ("run", "tune"):
         done = stage.run(MPIRIC, verb, "--", other.launcher, "-n", "2", "./program")
-        assert done.returncode == 122
+        assert done.returncode == ExitCode.MISMATCH
         assert "rank 0 of 1" in done.stderr
         assert "hint: start it with" in done.stderr
 
@@ -295,7 +296,7 @@ def test_a_launcher_of_another_family_is_refused_before_anything_runs(stage: Sta
 def test_ranks_that_load_another_family_behind_a_script_are_refused_once_seen(stage: Stage):
     launcher = library("mpich-5").launcher
     done = stage.run(MPIRIC, "tune", "--budget", "20s", "--", launcher, "-n", "2", "./rank.sh")
-    assert done.returncode == 122, done.stderr
+    assert done.returncode == ExitCode.MISMATCH, done.stderr
     assert "loads openmpi-4" in done.stderr
     assert "rank 0 of 1" in done.stderr
 

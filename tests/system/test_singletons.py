@@ -6,6 +6,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.stand_ins import stand_ins
+from mpiric.model.errors import ExitCode
 from mpiric.mpis import find_mpis
 
 pytestmark = pytest.mark.requires("debian-openmpi", "debian-mpich")
@@ -48,7 +49,7 @@ def test_a_launcher_of_another_mpi_starts_lone_ranks_and_mpiric_says_so(
 
     for verb in (("run", "--no-recipe"), ("fabric",)):
         done = run_mpiric(*verb, "--", *line)
-        assert done.returncode == 122, verb
+        assert done.returncode == ExitCode.MISMATCH, verb
         assert "each rank would run alone, as rank 0 of 1" in done.stderr
         assert f"of the {family} family" in done.stderr
         assert "hint: start it with " in done.stderr
@@ -86,5 +87,5 @@ def test_a_library_that_only_shows_in_the_run_is_told_too(program, run_mpiric, t
     (tmp_path / "size.c").write_text("#include <unistd.h>\n" + source)
     subprocess.run(["mpicc.mpich", "size.c", "-o", "size"], cwd=tmp_path, check=True, capture_output=True)
     done = run_mpiric("tune", "--max-runs", 4, "--", "mpirun.openmpi", "-n", 2, script)
-    assert done.returncode == 122
+    assert done.returncode == ExitCode.MISMATCH
     assert "each rank would run alone" in done.stderr

@@ -8,6 +8,7 @@ import pytest
 from tests.support.oversubscription import OVERSUBSCRIBED, WITHOUT_LIBFABRIC, yielding
 
 from mpiric.host.installation.native import native_part
+from mpiric.model.errors import ExitCode
 from mpiric.workflows.sweep.probe import _under_name
 from mpiric.workflows.sweep.request import COLLECTIVES
 
@@ -126,5 +127,5 @@ def test_a_small_sweep_writes_policy_and_export_and_goes_on_where_it_stopped(mpi
 
 def test_a_launch_line_that_names_no_library_is_refused(run_mpiric):
     done = run_mpiric("sweep", "--", "true")
-    assert done.returncode == 122
+    assert done.returncode == ExitCode.MISMATCH
     assert "hint:" in done.stderr

@@ -15,6 +15,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
+from mpiric.model.errors import ExitCode
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.recipe import Recipe
 from mpiric.mpis import find_mpis
@@ -137,7 +138,7 @@ def test_run_passes_the_exit_status_through(user: User):
 
 def test_a_program_that_fails_by_itself_is_reported_with_its_output(user: User):
     done = user.tune("exit", "3")
-    assert done.returncode == 123
+    assert done.returncode == ExitCode.PROGRAM_FAILED
     assert done.stdout == ""
     assert "does not work as it stands" in done.stderr
     assert "ending with 3" in done.stderr
@@ -208,7 +209,7 @@ def test_a_home_that_cannot_be_written_is_named_with_a_way_out(user: User, tmp_p
     names = [name for name in user.environment if not name.startswith("XDG_")]
     user.environment = {**{name: user.environment[name] for name in names}, "HOME": nowhere}
     done = user.tune("sleeps", "0.01")
-    assert done.returncode == 124
+    assert done.returncode == ExitCode.NO_ROOM
     assert nowhere in done.stderr
     assert "--store" in done.stderr
     assert user.run("run", "--", *user.line("exit", "5")).returncode == 5
@@ -224,7 +225,7 @@ def test_a_full_disk_ends_the_tune_with_a_clear_message(user: User, tmp_path: Pa
     done = subprocess.run(
         words, cwd=user.place, env=user.environment, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 124, done.stderr
+    assert done.returncode == ExitCode.NO_ROOM, done.stderr
     assert "hint:" in done.stderr
     assert "Traceback" not in done.stderr
     assert not user.strays()
@@ -277,7 +278,7 @@ def test_a_recipe_edited_or_made_for_something_else_is_refused(
 ):
     edit(recipe, before, after)
     done = applied(user, recipe)
-    assert done.returncode in {120, 122}
+    assert done.returncode in {ExitCode.USAGE, ExitCode.MISMATCH}
     assert done.stdout == ""
     assert str(recipe) in done.stderr
     assert word in done.stderr
@@ -289,7 +290,7 @@ def test_a_recipe_cut_off_anywhere_is_refused(user: User, recipe: Path):
     for kept in (0, len(text) // 3, len(text) // 2):
         recipe.write_text(text[:kept])
         done = applied(user, recipe)
-        assert done.returncode in {120, 122}
+        assert done.returncode in {ExitCode.USAGE, ExitCode.MISMATCH}
         assert str(recipe) in done.stderr
 
 

@@ -18,16 +18,6 @@ HEADER = """\
 
 Data goes to stdout, words to stderr. Every verb takes `--help`. `NO_COLOR` is honoured.
 """
-EXIT_CODES = {
-    ExitCode.USAGE: "the command line, or a file given by the user, cannot be used",
-    ExitCode.NOT_FOUND: "a program, library or file is missing",
-    ExitCode.MISMATCH: "launcher, library, recipe or machine do not belong together",
-    ExitCode.PROGRAM_FAILED: "the user's unchanged command does not work, so there is nothing to tune",
-    ExitCode.NO_ROOM: "disk, memory or permission",
-    ExitCode.SLOWER: "`history --against`: the program has become slower",
-    ExitCode.INTERNAL: "a defect in mpiric",
-    ExitCode.INTERRUPTED: "Ctrl-C, after the best so far was printed",
-}
 
 
 def option_groups(command: click.Command, ctx: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -73,9 +63,12 @@ def render() -> str:
         if command is not None:
             lines.extend(verb_lines(name, command, root))
     lines.append("## Exit statuses\n")
-    lines.append("`run` passes the program's own status through; from 120 up they are mpiric's.\n")
+    lines.append(
+        "`run`, `profile` and `doctor` pass the exit status of the program through.\n"
+        "Errors of mpiric have the codes of sysexits.h, and verdicts have 79 to 99.\n"
+    )
     lines.append("| status | means |\n|---|---|")
-    lines.extend(f"| {code.value} | {EXIT_CODES[code]} |" for code in sorted(ExitCode))
+    lines.extend(f"| {code.value} | {code.meaning} |" for code in sorted(ExitCode))
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 from tools.generate._target import ROOT, deliver
-from tools.generate.command_reference import EXIT_CODES, option_groups
+from tools.generate.command_reference import option_groups
 
 from mpiric import __version__
 from mpiric.cli._verbs import mpiric
@@ -66,9 +66,9 @@ def render() -> str:
     for name in mpiric.list_commands(root):
         if (command := mpiric.get_command(root, name)) is not None:
             lines.extend(verb_lines(name, command, root))
-    lines.append(".SH EXIT STATUS\nof the program itself with \\fBrun\\fP; from 120 up mpiric's own:")
+    lines.append(".SH EXIT STATUS\n\\fBrun\\fP passes the program's status through. The codes of mpiric:")
     lines.extend(
-        f".TP\n.B {code.value}\n{escaped(EXIT_CODES[code].replace('`', ''))}" for code in sorted(ExitCode)
+        f".TP\n.B {code.value}\n{escaped(code.meaning.replace('`', ''))}" for code in sorted(ExitCode)
     )
     return "\n".join([*lines, _FILES]) + "\n"
 

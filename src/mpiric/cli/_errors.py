@@ -51,7 +51,9 @@ def _explain(error: BaseException) -> int:
 
 
 def say(message: str, hint: str = "") -> None:
-    """Print a sentence of mpiric's own where it does not meet the program's output."""
+    """Print a sentence of mpiric's own where it does not meet the program's output, and log it."""
+    if logging := sys.modules.get("logging"):  # not imported here: this module starts for every compilation
+        logging.getLogger("mpiric.cli").info("%s", message, extra={"shown": True})
     print(f"mpiric: {message}", file=sys.stderr, flush=True)
     if hint:
         print(f"hint: {hint}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """Progress on stderr: one live line in a terminal, one line a happening elsewhere."""
 
+import logging
 from types import TracebackType
 
 from rich.console import Console
@@ -7,9 +8,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from mpiric.cli._logging import SHOWN
 from mpiric.cli._terminal import stderr_console
 from mpiric.model.finding import Finding
 from mpiric.model.trial import Outcome, Trial
+
+LOG = logging.getLogger(__package__)
 
 
 class Progress:
@@ -35,6 +39,7 @@ class Progress:
 
     def phase(self, title: str) -> None:
         """Show the part of the work that begins."""
+        LOG.info("%s", title, extra=SHOWN)
         self._console.print(Text(title, style="bold"))
 
     def say(self, text: str) -> None:
@@ -55,7 +60,8 @@ class Progress:
             self._line_of(Text(f"  run {self._runs}: {_summary(trial)}"))
 
     def _line_of(self, text: Text) -> None:
-        """Broken only where somebody looks at it: the log of a job keeps a happening on one line."""
+        """Break lines on a terminal only: the output of a job keeps each message on one line."""
+        LOG.info("%s", text.plain.strip(), extra=SHOWN)
         self._console.print(text, soft_wrap=not self._console.is_terminal)
 
     def _line(self, trial: Trial, remaining_s: float) -> Table:

@@ -12,6 +12,7 @@ from mpiric.host.files import exists
 from mpiric.model.errors import MpiricError
 
 _NOT_VERBS = {"__init__", "main"}
+_GLOBAL = ("-v", "-vv", "--verbose", "--log-file")  # options that stand before the verb
 SECTIONS = {
     "Tune": ("tune", "run", "history", "sweep"),
     "Understand": ("doctor", "profile", "report", "ps", "fabric"),
@@ -93,13 +94,32 @@ def _first_sentence(path: Path) -> str:
     is_flag=True,
     help="Show the version and exit; with --json, the native parts, too.",
 )
+@click.option(
+    "--verbose",
+    "-v",
+    count=True,
+    help="Log on stderr what mpiric does: commands, decisions, files. -vv adds details. Give it before the "
+    "command.",
+)
+@click.option(
+    "--log-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Append the detailed log to this file.",
+)
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 @click.pass_context
-def mpiric(context: click.Context, *, version: bool, as_json: bool) -> None:
+def mpiric(
+    context: click.Context, *, version: bool, verbose: int, log_file: Path | None, as_json: bool
+) -> None:
     """MPI, empirically: make an MPI program run at full speed on any machine, and prove it."""
     if version:
         _print_version(as_json=as_json)
         context.exit()
+    if verbose or log_file is not None:
+        from mpiric.cli._logging import configure
+
+        configure(verbose, log_file)
     if as_json:
         raise click.UsageError("--json belongs after the verb, or to --version")
     if context.invoked_subcommand is None:
@@ -135,7 +155,10 @@ def run() -> int:
         status = error.exit_code
     except click.UsageError as error:
         verb = error.ctx.command_path if error.ctx else "mpiric"
-        raise MpiricError(error.format_message().rstrip("."), hint=f"see '{verb} --help'") from None
+        hint = f"see '{verb} --help'"
+        if isinstance(error, click.NoSuchOption) and error.option_name in _GLOBAL and " " in verb:
+            hint = f"give it before the command: mpiric {error.option_name} {verb.removeprefix('mpiric ')}"
+        raise MpiricError(error.format_message().rstrip("."), hint=hint) from None
     except click.Abort:
         raise KeyboardInterrupt from None
     return status if isinstance(status, int) else 0

@@ -57,7 +57,7 @@ Examples:
     "--fail-on",
     default="",
     metavar="IDS",
-    help="Exit with status 125 when one of these findings is reported: names of findings, or run, placement, "
+    help="Exit with status 81 when one of these findings is reported: names of findings, or run, placement, "
     "settings, machine, any.",
 )
 @mpi_option
@@ -75,7 +75,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Run CMD once and report what is wrong with how it runs.
 
     Each finding has its evidence and its fix. The exit status is that of the program, 0 when it ran until the
-    limit, or 125 for --fail-on.
+    limit, or 81 for --fail-on.
     """
     if given["log"]:
         return _tell_of_log(given["log"], command_line, given)

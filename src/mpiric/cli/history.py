@@ -46,7 +46,7 @@ Examples:
   mpiric history --explore                                   what `mpiric run --explore` has shown
   mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
   mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
-  mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 125 when slower
+  mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 80 when slower
 """
 _JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another
 _WORDS = {
@@ -82,7 +82,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
     """List tunes, or compare CMD with an earlier run.
 
     With --against, CMD runs as it is and with the recipe of the baseline in turn, and both are compared with
-    the recorded runs. The exit status is 125 when CMD has become slower, and 0 otherwise.
+    the recorded runs. The exit status is 80 when CMD has become slower, and 0 otherwise.
     """
     refuse_unsubmitted(options)
     if options["explore"]:

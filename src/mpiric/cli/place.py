@@ -188,7 +188,7 @@ _KINDS = ("performance", "efficiency", "any")
 def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Plan the placement of ranks and threads for every launcher.
 
-    With --verify, CMD runs, and the exit status is 122 if its threads or memory are misplaced.
+    With --verify, CMD runs, and the exit status is 82 if its threads or memory are misplaced.
     """
     if given["verifies"] or command_line:
         return _verify(command_line, given)
@@ -311,4 +311,4 @@ def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:
         print_json(job_json(checked.processes, findings, checked.plan))
     else:
         print(verdict_text(checked.processes, findings))
-    return int(ExitCode.MISMATCH) if findings else 0
+    return int(ExitCode.MISPLACED) if findings else 0

@@ -20,6 +20,7 @@ from mpiric.cli._options import (
     mpi_option,
     store_option,
 )
+from mpiric.host.command_log import log_start
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
@@ -189,6 +190,7 @@ def _values(settings: tuple[str, ...], mpi_label: str) -> dict[str, str]:
 def _become(prepared: PreparedRun) -> int:
     """Replace this process by the launcher, so that signals, input and exit status are its own."""
     launch = prepared.launch
+    log_start(launch.argv, environment={**dict.fromkeys(launch.unset), **launch.environment})
     environment = {k: v for k, v in prepared.environment.items() if k not in launch.unset}
     environment.update(launch.environment)
     sys.stdout.flush()

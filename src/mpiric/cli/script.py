@@ -117,7 +117,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     """Write a job script that runs CMD, with explanations.
 
     CMD is a program or your own launch line. The installed scheduler checks whether it would accept the
-    script; the exit status is 0 only if it would.
+    script; the exit status is 84 if it would not.
     """
     written = script(_request(command_line, given), LocalHost())
     if given["output"] is not None:
@@ -184,7 +184,7 @@ def _verdict(written: Script, *, requested: bool) -> int:
         say(f"{written.scheduler} {takes}: {checked.words}")
     elif requested:
         say(f"not checked: there is no {written.scheduler} here that tests scripts")
-    return int(ExitCode.MISMATCH) if checked is not None and not checked.accepted else 0
+    return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0
 
 
 def _as_json(written: Script, path: Path | None) -> dict[str, Any]:

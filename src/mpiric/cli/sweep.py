@@ -28,10 +28,10 @@ from mpiric.cli._submitting import (
 from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.duration import parse_duration
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy
-from mpiric.schedulers import GOES_ON, element_of
+from mpiric.schedulers import element_of
 from mpiric.workflows.policies.files import SITE, site_directory
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.sweep.array import work
@@ -181,7 +181,7 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **option
         say = show if console.is_terminal else console.print
         swept = _swept(plan, options["round_number"], host, say, console.print)
     if swept is None:
-        return GOES_ON
+        return int(ExitCode.CONTINUES)
     if options["site"]:
         swept.words += for_site(swept.learned, swept.exported.policy, site, host)
     _tell(swept, plan, console, as_json=as_json)

@@ -46,7 +46,7 @@ from mpiric.model.tuned import Tuned
 from mpiric.plans.effort import EFFORTS
 from mpiric.report.tuned_json import tuned_json
 from mpiric.report.tuned_text import print_tuned
-from mpiric.schedulers import GOES_ON, element_of
+from mpiric.schedulers import element_of
 from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
@@ -286,7 +286,7 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
         with Progress() as progress:
             tuned = _tuned(request, options["round_number"], progress)
     if tuned is None:
-        return GOES_ON
+        return int(ExitCode.CONTINUES)
     if as_json:
         print_json(tuned_json(tuned))
     else:

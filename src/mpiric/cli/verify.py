@@ -105,7 +105,7 @@ def command(
         print_json({"executable": str(exe), "ranks": ranks, "all_green": green, "runs": rows})
     else:
         _print(cells)
-    return 0 if green else int(ExitCode.MISMATCH)
+    return 0 if green else int(ExitCode.DIFFERENT)
 
 
 def _own_options(words: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:

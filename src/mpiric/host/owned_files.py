@@ -6,6 +6,7 @@ use. New files are created exclusively. Errors of the system are raised.
 # ruff: noqa: PTH101
 
 import errno
+import logging
 import os
 import secrets
 import shutil
@@ -15,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+LOG = logging.getLogger("mpiric.host")
 _NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST = 1 << 20
 _PRIVATE = stat.S_IRWXU
@@ -32,6 +34,7 @@ def open_directory(path: str | os.PathLike[str], at: int | None = None) -> int:
 
 def open_new(path: str | os.PathLike[str], mode: int = 0o600, at: int | None = None) -> int:
     """Create a file for writing. Raises FileExistsError where the name is taken, by a link too."""
+    LOG.debug("create: %s", path)
     return os.open(path, os.O_WRONLY | _NEW, mode, dir_fd=at)
 
 
@@ -57,6 +60,7 @@ def read_own(path: str | os.PathLike[str], most_bytes: int = _LONGEST, at: int |
 
 def append(path: str | os.PathLike[str], text: str) -> None:
     """Append to a file of this user's own, made where there is none. Raises OSError."""
+    LOG.debug("append to: %s", path)
     with os.fdopen(open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "ab") as file:
         file.write(text.encode())
 
@@ -72,6 +76,7 @@ def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
     if not _may_be_replaced(path):
         with path.open("wb") as file:
             shutil.copyfileobj(source, file)
+        LOG.info("wrote: %s", path)
         return
     beside = path.with_name(f".mpiric-{secrets.token_hex(6)}")
     descriptor = open_new(beside, mode)
@@ -81,6 +86,7 @@ def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+        LOG.info("wrote: %s", path)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ and `shutil` together take longer than a compiler takes to start.
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, NoReturn, TypeVar
@@ -85,6 +86,7 @@ class Toolchain:
 
     def become(self, argv: Sequence[str]) -> NoReturn:
         """Replace this process by the tool: same standard streams, its own exit status."""
+        _log_start(argv)
         os.execvpe(argv[0], list(argv), dict(self.environ))  # noqa: S606
 
     def each(self, work: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
@@ -119,6 +121,7 @@ class _Running:
     """A tool at work. Its output goes to files without a name, so nothing has to be read while it runs."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], stdin: bytes | None) -> None:
+        _log_start(argv)
         self._out, self._err = _nameless_file(), _nameless_file()
         self._pid = 0
         program = which(argv[0], environ.get("PATH"))
@@ -156,6 +159,14 @@ class _Running:
         with suppress(ProcessLookupError, ChildProcessError):  # its end and ours may coincide
             os.kill(pid, signal.SIGTERM)
             os.waitpid(pid, 0)
+
+
+def _log_start(argv: Sequence[str]) -> None:
+    """Log a command, unless nothing is logged: importing `logging` takes longer than a compiler to start."""
+    if "logging" in sys.modules:
+        from mpiric.host.command_log import log_start
+
+        log_start(argv)
 
 
 def _nameless_file(contents: bytes = b"") -> int:

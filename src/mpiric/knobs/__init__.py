@@ -1,5 +1,6 @@
 """The knobs: one family a file, each with ``KNOBS``. What they mean; `mpis/` and `launchers/` spell them."""
 
+import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,6 +34,7 @@ __all__ = [
     "why_hints_not_set",
     "why_not_set",
 ]
+LOG = logging.getLogger(__package__)
 _MOST_SHOWN = 100  # characters of a value that is refused
 
 
@@ -74,6 +76,9 @@ def consider(knob: Knob, situation: Situation) -> Skip | Try:
     if knob.needs_mpi and not situation.observation.uses_mpi:
         return Skip("the program makes no MPI call")
     answer = knob.consider(situation)
+    if LOG.isEnabledFor(logging.DEBUG):
+        why = answer.reason if isinstance(answer, Skip) else f"{', '.join(answer.values)}: {answer.because}"
+        LOG.debug("knob %s: %s: %s", knob.name, "skip" if isinstance(answer, Skip) else "try", why)
     if isinstance(answer, Try) and not answer.values:
         return Skip("no other value is worth trying here")
     return scaled(knob, answer, situation) if isinstance(answer, Try) else answer

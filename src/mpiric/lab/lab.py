@@ -1,5 +1,6 @@
 """Lab: makes runs of one job, one at a time, and has each judged before its time counts."""
 
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -26,6 +27,7 @@ from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.store.events import AMENDED
 from mpiric.tuning.store.store import TuneLog
 
+LOG = logging.getLogger(__package__)
 _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the run
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the baseline
 _LOOKED_AT = (*_LEARNED_FROM, Phase.FINISH)  # whose ranks and step markers are returned
@@ -133,6 +135,7 @@ class Lab:
         except MpiricError as error:
             return self._noted(replace(trial, reason=error.message))
 
+        LOG.info("run %d (%s): %s", self.count, run.phase.value, run.configuration)
         begun = time.monotonic()
         early_end, environment = probe.early_end, situation.job.environment
         directory, execution = self.runs.execute(
@@ -253,6 +256,7 @@ class Lab:
     def _correct(self, trials: list[Trial]) -> None:
         """Log trials that turned out otherwise than they were logged."""
         for trial in trials:
+            LOG.info("run %d counts otherwise: %s: %s", trial.number, trial.outcome.value, trial.reason)
             amended = {"objective": trial.objective, "outcome": trial.outcome.value, "reason": trial.reason}
             self.log.append(AMENDED, {"number": trial.number, **amended})
         self.corrected += trials
@@ -266,6 +270,9 @@ class Lab:
         return next((cleared for cleared in self.corrected if cleared.number == trial.number), trial)
 
     def _noted(self, trial: Trial) -> Trial:
+        objective = "none" if trial.objective is None else f"{trial.objective:.4g}"
+        reason = f": {trial.reason}" if trial.reason else ""
+        LOG.info("run %d: %s, objective %s%s", trial.number, trial.outcome.value, objective, reason)
         self.log.append_trial(trial)
         return trial
 

@@ -1,7 +1,4 @@
-"""The one error every room raises towards the user, and the exit statuses of mpiric's own failures.
-
-Statuses below 120 belong to the user's program and are passed through.
-"""
+"""The errors that mpiric reports to its user, and its own exit codes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,17 +6,34 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit statuses of mpiric itself."""
+    """Exit codes of mpiric itself, each with its meaning.
 
-    USAGE = 120  # the command line or a file given by the user cannot be used
-    NOT_FOUND = 121  # a program, library or file is missing
-    MISMATCH = 122  # launcher, library, recipe or machine do not belong together
-    PROGRAM_FAILED = 123  # the user's unchanged command does not work, so there is nothing to tune
-    NO_ROOM = 124  # disk, memory or permission
-    SLOWER = 125  # `history --against`: the program has become slower
-    FOUND = 125  # `doctor --fail-on`: what was asked about is there
-    INTERRUPTED = 130  # Ctrl-C, after the best so far was printed
-    INTERNAL = 126  # a defect in mpiric
+    Errors have the codes of sysexits.h, verdicts 79 to 99. Codes from 124 up belong to timeout(1), the shell
+    and container engines.
+    """
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> "ExitCode":
+        """Make a member that carries its meaning."""
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+    USAGE = 64, "the command line, or a file given by the user, cannot be used"
+    PROGRAM_FAILED = 65, "the unchanged command of the user fails, so there is nothing to tune or measure"
+    NOT_FOUND = 69, "a program, library or file is missing"
+    INTERNAL = 70, "a defect in mpiric"
+    NO_ROOM = 71, "the system refuses disk space, memory, a process or a permission"
+    CONTINUES = 75, "inside a batch job: this job has done its part, and the next job goes on"
+    MISMATCH = 78, "launcher, library, recipe or machine do not belong together"
+    SLOWER = 80, "`history --against`: the program has become slower"
+    FOUND = 81, "`doctor --fail-on`: one of the findings is there"
+    MISPLACED = 82, "`place --verify`: threads or memory are misplaced"
+    DIFFERENT = 83, "`verify`: a variant fails or gives different results"
+    REJECTED = 84, "`script`: the scheduler would not accept the script"
+    INTERRUPTED = 130, "Ctrl-C; `tune` and `sweep` print the best result so far"
 
 
 class MpiricError(Exception):

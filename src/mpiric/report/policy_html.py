@@ -1,6 +1,6 @@
 """Learned policy as a self-contained page: gain over message size, and the times of every candidate."""
 
-from math import log2
+from math import ceil, log2
 
 from mpiric.model.policy import LearnedKey, LearnedPolicy
 from mpiric.report._pages import page
@@ -40,7 +40,7 @@ def _plot(keys: list[LearnedKey]) -> tuple[list[tuple[str, str]], float]:
     if not points:
         return [], 1.0
     last = max(1.0, *(at for at, _ in points))
-    top = min(2.0, max(1.05, *(ratio for _, ratio in points)))
+    top = ceil(10 * min(2.0, max(1.05, *(ratio for _, ratio in points)))) / 10
 
     def place(at: float, ratio: float) -> str:
         across = _LEFT + at / last * (_WIDTH - _LEFT - 10)

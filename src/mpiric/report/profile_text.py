@@ -12,6 +12,7 @@ from mpiric.model.amount import seconds, share, size
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 from mpiric.report._amounts import count, effects_in_words, expectation, library, on_huge_pages
+from mpiric.report.profile_html import charts_library
 
 _MOST_FUNCTIONS, _MOST_ADVICE = 5, 3
 _BAR, _TIME_BAR = 16, 40
@@ -55,6 +56,10 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
         yield Text(f"\ntune    {tune}", style="cyan", no_wrap=True, overflow="ignore")
     if report:
         yield Text(f"report  {report}", style="green", no_wrap=True, overflow="fold")
+        if not charts_library():
+            yield Text(
+                "  the page has tables and no charts: the chart library is not installed", style="yellow"
+            )
 
 
 def _headline(profile: Profile) -> Text:

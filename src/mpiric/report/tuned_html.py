@@ -1,7 +1,7 @@
 """Result of a tune as a self-contained HTML page without scripts, for screens and print."""
 
 from dataclasses import dataclass
-from math import log
+from math import ceil, floor, log, log10
 
 from mpiric.host.secrets import masked, masked_launch
 from mpiric.model.duration import show_duration
@@ -21,6 +21,8 @@ from mpiric.report.tuned_text import (
 )
 from mpiric.report.tuned_times import times_bars, times_rows
 
+_FEWEST_TICKS = 3  # of an axis; the most are twice as many
+_ROUNDING = 1e-9  # of a quotient that is a whole number
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
 
 
@@ -136,5 +138,25 @@ class _Scale:
         return round(_HEIGHT - _MARGIN - share * (_HEIGHT - 1.5 * _MARGIN), 1)
 
     def ticks(self, objective: str) -> tuple[tuple[float, str], ...]:
-        middle = (self._low * self._high) ** 0.5
-        return tuple((self.y(value), amount(value, objective)) for value in (self._low, middle, self._high))
+        return tuple(
+            (self.y(value), amount(value, objective)) for value in round_ticks(self._low, self._high)
+        )
+
+
+def round_ticks(low: float, high: float) -> tuple[float, ...]:
+    """Return three to six round numbers from ``low`` to ``high`` for a logarithmic axis."""
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    for digits in ((1,), (1, 2, 5)):
+        ticks = [digit * 10.0**power for power in decades for digit in digits]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if _FEWEST_TICKS <= len(ticks) <= 2 * _FEWEST_TICKS:
+            return tuple(ticks)
+    if len(ticks) > 2 * _FEWEST_TICKS:  # many decades
+        powers = [10.0**power for power in decades if low <= 10.0**power <= high]
+        return tuple(powers[:: ceil(len(powers) / (2 * _FEWEST_TICKS))])
+    powers = [10.0**power for power in reversed(range(decades[0] - 3, decades[-1] + 1))]
+    for step in (digit * power for power in powers for digit in (5, 4, 2, 1)):
+        numbers = range(ceil(low / step - _ROUNDING), floor(high / step + _ROUNDING) + 1)
+        if len(numbers) >= _FEWEST_TICKS:
+            return tuple(round(number * step, 12) for number in numbers)
+    return (low, high)

@@ -17,7 +17,6 @@ from mpiric.schedulers._request import JobRequest, SubmitSettings
 from mpiric.schedulers._script import ScriptOptions, script_lines, text_of
 from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
 from mpiric.schedulers._submission import (
-    GOES_ON,
     INPUT,
     LOG,
     NAME_VARIABLE,
@@ -36,7 +35,6 @@ from mpiric.schedulers._submission import (
 )
 
 __all__ = [
-    "GOES_ON",
     "INPUT",
     "LOG",
     "NAME_VARIABLE",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from mpiric.model.count import number_of
+from mpiric.model.errors import ExitCode
 from mpiric.model.job import Job, Meaning
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers._batch import BatchScheduler
@@ -18,7 +19,6 @@ SCRIPT, INPUT, OUTPUT, LOG, STATUS = "job.sh", "job.in", "job.out", "job.log", "
 NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belongs to
 _ROUND_VARIABLE = "MPIRIC_ROUND"  # set when a job is submitted: the round of an array it belongs to
 ROUNDS = "rounds"  # a directory for each array that a submission spreads its runs over
-GOES_ON = 75  # exit status of a job that has done its part of something (EX_TEMPFAIL of sysexits.h)
 _VERB_ARGUMENTS = 3  # python mpiric/__main__.py VERB
 # By a signal of the scheduler's (HUP, INT, KILL, USR2, TERM): not at the verb's end.
 _ENDED_BY_SIGNAL = "129|130|137|140|143"
@@ -60,7 +60,8 @@ def submission_script(scheduler: BatchScheduler, submission: Submission) -> str:
 def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
     """Return the script of the elements of an array and of the job after it.
 
-    A status other than ``GOES_ON`` is the status of the command; a job with it also writes the output.
+    A status other than ``ExitCode.CONTINUES`` is the status of the command; a job with it also writes the
+    output.
     """
     rounds = _quoted(submission, ROUNDS)
     output_file = f'{rounds}/"${_ROUND_VARIABLE}/${{element:-after}}.out"'
@@ -72,7 +73,7 @@ def round_script(scheduler: BatchScheduler, submission: Submission) -> str:
         f'{sh_command(verb)} --round "${_ROUND_VARIABLE}" {sh_command(other_arguments)} '
         f"< {_stdin(submission)} > {output_file}",
         "code=$?",
-        f'case $code in {GOES_ON}) exit 0 ;; {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
+        f'case $code in {ExitCode.CONTINUES:d}) exit 0 ;; {_ENDED_BY_SIGNAL}) exit "$code" ;; esac',
         '[ "$code" -ne 0 ] && [ -n "$element" ] && exit "$code"',  # one element's failure is not the end
         f"mv {output_file} {_quoted(submission, OUTPUT)}",
     ]

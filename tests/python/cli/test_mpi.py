@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiric.model.errors import ExitCode
 from mpiric.mpis import packages
 
 
@@ -29,7 +30,7 @@ def test_an_mpi_that_is_not_there_is_told_with_the_command_that_brings_it(run_mp
     done = run_mpiric("mpi", "prefix", "intelmpi", env={"MPIRIC_MPI_HOME": str(tmp_path)})
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1] == "hint: mpiric mpi install intelmpi"
-    assert done.returncode == 121
+    assert done.returncode == ExitCode.NOT_FOUND
 
 
 def test_an_unknown_mpi_cannot_be_installed(run_mpiric):
@@ -64,13 +65,13 @@ def test_a_full_disk_is_told_and_leaves_nothing_behind(environment, tmp_path):
     )
     assert "no room" in done.stderr
     assert done.stdout == ""
-    assert done.returncode == 124
+    assert done.returncode == ExitCode.NO_ROOM
 
 
 def test_a_home_that_cannot_be_written_is_told(run_mpiric, tmp_path):
     (tmp_path / "file").touch()
     done = run_mpiric("mpi", "install", "mpich", env={"MPIRIC_MPI_HOME": str(tmp_path / "file")})
-    assert done.returncode == 124
+    assert done.returncode == ExitCode.NO_ROOM
     assert "MPIRIC_MPI_HOME" in done.stderr
 
 

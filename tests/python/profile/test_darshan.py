@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.errors import MpiricError
+from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.storage import Stripes
 from mpiric.profile.advise import advise_on
 from mpiric.profile.darshan import read_log
@@ -44,7 +44,7 @@ def test_doctor_says_what_a_log_shows(run_mpiric):
     seen = [each["id"] for each in json.loads(done.stdout)["findings"]]
     assert seen == [each.finding.id for each in advise_on(read_log(BAD, LocalHost()).numbers, "")]
     assert "one-rank-writes" in seen
-    assert run_mpiric("doctor", "--darshan", BAD, "--fail-on", "one-rank-writes").returncode == 125
+    assert run_mpiric("doctor", "--darshan", BAD, "--fail-on", "one-rank-writes").returncode == ExitCode.FOUND
 
 
 def test_what_is_no_log_is_refused_in_a_sentence(tmp_path):
@@ -55,5 +55,5 @@ def test_what_is_no_log_is_refused_in_a_sentence(tmp_path):
 
 def test_doctor_without_a_command_or_a_log_says_so(run_mpiric):
     done = run_mpiric("doctor")
-    assert done.returncode == 120
+    assert done.returncode == ExitCode.USAGE
     assert "-- CMD" in done.stderr

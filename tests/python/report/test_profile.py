@@ -4,14 +4,13 @@ import html
 import io
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.support.browser import browse
 from tests.support.records import cell, file, rank, record, sent
 
 from mpiric.model.finding import Finding
@@ -28,12 +27,6 @@ from mpiric.report.sections import ORDER
 from mpiric.report.sections.traffic import packed
 
 ROOT = Path(__file__).parents[3]
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--v=0"),
-)
-
-
 LINE = Timeline(1.0, [0.1] * 10, [0.5] * 10, [0.0] * 10, [0.01] * 10, [0] * 10)
 
 
@@ -199,27 +192,6 @@ def test_a_matrix_too_large_for_a_page_joins_neighbouring_ranks(monkeypatch):
 def test_a_comparison_is_a_page_of_its_own():
     both = compare(("a", profile_of()), ("b", profile_of(8)))
     assert Page(comparison_html(both, "1")).sections == ["overview", "functions", "calls", "sizes", "advice"]
-
-
-def browse(page: str, tmp_path: Path, task: str = "--dump-dom", *flags: str) -> tuple[str, list[str]]:
-    """The page as the browser has it after its scripts ran, and what its console says."""
-    path = tmp_path / "report.html"
-    path.write_text(page, encoding="utf-8")
-    done = subprocess.run(
-        [
-            shutil.which("chromium"),
-            *FLAGS,
-            f"--user-data-dir={tmp_path}/browser",
-            "--virtual-time-budget=3000",
-            *flags,
-            task,
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 @pytest.mark.requires("chromium")

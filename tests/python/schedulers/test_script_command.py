@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from mpiric.model.batch import BatchLayout, NodeShape
+from mpiric.model.errors import ExitCode
 from mpiric.schedulers import LayoutRequest, batch_scheduler, plan_layout
 
 
@@ -53,29 +54,29 @@ def test_a_site_has_its_say_and_the_user_the_last_word(script, tmp_path):
 
 def test_without_a_cluster_and_a_shape_the_error_says_how_to_give_one(run_mpiric, tmp_path):
     done = run_mpiric("script", "--", "./app", env={"PATH": str(tmp_path)})
-    assert done.returncode == 120
+    assert done.returncode == ExitCode.USAGE
     assert "hint: give --node 2x64x2" in done.stderr
 
 
 @pytest.mark.parametrize("shape", ["2", "2x0", "ax2", "2x4x2x1"])
 def test_a_shape_that_cannot_be_read_is_an_error(run_mpiric, shape):
     done = run_mpiric("script", "--node", shape, "--", "./app")
-    assert (done.returncode, "--node takes" in done.stderr) == (120, True)
+    assert (done.returncode, "--node takes" in done.stderr) == (ExitCode.USAGE, True)
 
 
 def test_ranks_said_twice_and_differently_are_an_error(script):
     done = script("--ranks", "4", "--", "mpirun", "-n", "8", "./app")
-    assert (done.returncode, "contradict" in done.stderr) == (120, True)
+    assert (done.returncode, "contradict" in done.stderr) == (ExitCode.USAGE, True)
 
 
 def test_a_file_that_cannot_be_written_is_an_error(script):
     done = script("-o", "/nowhere/job.sh", "--", "./app")
-    assert (done.returncode, "/nowhere/job.sh" in done.stderr) == (124, True)
+    assert (done.returncode, "/nowhere/job.sh" in done.stderr) == (ExitCode.NO_ROOM, True)
 
 
 def test_an_option_in_place_of_the_program_is_told(script):
     done = script("--", "--nodes", "4")
-    assert done.returncode == 120
+    assert done.returncode == ExitCode.USAGE
     assert "'--nodes' is an option, not a program" in done.stderr
 
 
@@ -105,7 +106,7 @@ def test_the_sizes_of_a_launch_line_decide_those_of_the_job(script, line, layout
 )
 def test_a_size_said_twice_and_differently_is_an_error_that_names_both(script, option, line):
     done = script(option, "--", *line, "./app")
-    assert done.returncode == 120
+    assert done.returncode == ExitCode.USAGE
     assert f"{option.partition('=')[0]} 2 and the command's own 4" in done.stderr
 
 

@@ -6,6 +6,7 @@ import subprocess
 from hashlib import blake2b
 from pathlib import Path
 
+from mpiric.host.command_log import log_start
 from mpiric.host.user_directories import probe_environment
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -24,8 +25,10 @@ def contents_digest(path: Path) -> str:
     if program is None:
         return ""
     state = blake2b(digest_size=16)
+    command = [program, "-m", _EVERY_DIGIT, str(path.absolute())]
+    log_start(command)
     with subprocess.Popen(
-        [program, "-m", _EVERY_DIGIT, path.absolute()],
+        command,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=probe_environment(os.environ),

@@ -34,11 +34,13 @@ def export_xml(source: str, libraries: Sequence[str]) -> str | None:
     HwlocDiedError when it crashes over it.
     """
     # Imported here: the child that runs this file has no package.
+    from mpiric.host.command_log import log_start
     from mpiric.host.user_directories import has_relative_library_path, probe_environment
 
     if not source and not redirections(os.environ) and not has_relative_library_path(os.environ):
         return _export(source, libraries)
     command = [sys.executable, "-I", "-S", __file__, *libraries]
+    log_start(command)
     try:
         done = subprocess.run(
             command,

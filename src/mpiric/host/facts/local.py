@@ -5,10 +5,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 
 import psutil
 
+from mpiric.host.command_log import log_cached, log_end, log_start
 from mpiric.host.facts.answers import answer_key, keep, recall
 from mpiric.host.facts.elf import read_elf, read_exported_symbols, read_imported_symbols
 from mpiric.host.facts.hwloc import export_xml
@@ -40,6 +42,8 @@ class LocalHost:
         working_directory: str = "/",
     ) -> Completed:
         """Run a short command without input, in a session of its own so that a time-out ends all of it."""
+        log_start(argv, environment=environment)
+        begun_s = time.monotonic()
         try:
             process = subprocess.Popen(
                 list(argv),
@@ -53,14 +57,17 @@ class LocalHost:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # ValueError: a word or variable that holds a NUL
+            log_end(argv, error, 0.0)
             return Completed(127, "", str(error))
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
+            log_end(argv, "no answer", timeout_s)
             return Completed(TIMED_OUT, _end(process), f"no answer within {timeout_s:g} s")
         except BaseException:
             _end(process)
             raise
+        log_end(argv, process.returncode, time.monotonic() - begun_s)
         return Completed(process.returncode, stdout, stderr)
 
     def run_cached(
@@ -77,6 +84,7 @@ class LocalHost:
         key = answer_key(argv, environment or {}, files, os.environ, identity)
         kept = recall(key, os.environ) if key else None
         if kept is not None:
+            log_cached(argv)
             return kept
         answer = self.run(
             argv, environment=environment, timeout_s=timeout_s, working_directory=working_directory

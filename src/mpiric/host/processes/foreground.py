@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.host.command_log import log_end, log_start
 from mpiric.host.processes.overhearing import Overhearing
 from mpiric.host.processes.proc import read_bytes
 from mpiric.host.processes.strays import end_marked, mark_of
@@ -78,6 +79,9 @@ def run_in_foreground(
     unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     try:
         begun = time.monotonic()
+        log_start(
+            launch.argv, launch.working_directory, {**dict.fromkeys(launch.unset), **launch.environment}
+        )
         try:
             process = subprocess.Popen(
                 list(launch.argv),
@@ -96,6 +100,7 @@ def run_in_foreground(
         elapsed_s = time.monotonic() - begun  # a launcher may take seconds to end its ranks at the limit
         was_ended = process.returncode is None
         status = _end(process, mark) if was_ended else process.returncode
+        log_end(launch.argv, status, elapsed_s)
         overhearing.end()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)

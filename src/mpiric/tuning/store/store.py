@@ -7,6 +7,7 @@ never touches its neighbours. No database: files like these are safe on NFS and 
 
 import errno
 import json
+import logging
 import os
 import pwd
 import re
@@ -29,6 +30,7 @@ from mpiric.model.trial import Trial
 from mpiric.tuning.store.events import TuneEvents, read_log, trial_to_json
 from mpiric.tuning.store.lock import Lock
 
+LOG = logging.getLogger(__package__)
 EVENTS = "events.jsonl"
 _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -59,6 +61,7 @@ class TuneLog:
     """One tune open for writing; holds its lock until closed."""
 
     def __init__(self, path: Path, lock: Lock) -> None:
+        LOG.info("append to: %s", path / EVENTS)
         self.path = path.absolute()  # ranks in other directories write below it
         self._lock = lock
         try:

@@ -1,5 +1,6 @@
 """The user's command and this machine → Job, Machine and the MPI library that the launcher belongs to."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Observation
 from mpiric.model.translation import family_above
 from mpiric.workflows.launch.interchange import ready_to_serve
@@ -18,6 +20,8 @@ from mpiric.workflows.launch.missing_launcher import missing_launcher
 from mpiric.workflows.launch.nodes import node_count, with_host_files
 from mpiric.workflows.launch.singletons import singletons, start_alone
 from mpiric.workflows.launch.switchable import two_families
+
+LOG = logging.getLogger(__package__)
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,9 @@ def parse_job(
         if takes_another_mpi and not (belongs and _is_found(mpi, path, host)):
             mpi, others = replace(mpi, launcher="", abi_families=(program_abi,)), tuple(libraries)
     machine = read_machine(host, working_directory)
+    LOG.info("launcher: %s", sh_command(job.launcher_words[:1]) or "none: the command starts one process")
+    LOG.info("MPI library: %s", f"{mpi.label} ({mpi.library})" if mpi else "to be seen in a run")
+    LOG.debug("other MPI libraries: %s", ", ".join(library.label for library in others) or "none")
     return ParsedJob(job, machine, mpi, others, node_count(job, host))
 
 

@@ -9,7 +9,7 @@ say() { # sentence, hint: once a node, by its first rank
 
 stop() {
     say "$@"
-    exit 122
+    exit 78 # ExitCode.MISMATCH
 }
 
 close_descriptors() { # of launcher and locks, in a process that outlives the rank

@@ -1,5 +1,6 @@
 """The search of a tune: what was noticed, then configurations that seem faster."""
 
+import logging
 from collections import defaultdict
 from functools import partial
 from statistics import median
@@ -22,6 +23,7 @@ from mpiric.workflows.tune.price import expected_price
 from mpiric.workflows.tune.space import is_worth_a_run, withheld
 from mpiric.workflows.tune.state import TuneState
 
+LOG = logging.getLogger(__package__)
 _SLOW = 2.5  # times the best objective: a run between marks that is known to be slower is stopped
 _DISTURBED, _DISTURBED_SHARE = 2, 0.05  # disturbed runs and their share; the larger limit triggers a note
 _AHEAD = 0.95  # share of the original's objective; a lower one may be worth a proof
@@ -74,6 +76,12 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     _note(result, state)
     if result.candidates and state.shortfall:  # what one of them takes is known now
         state.shortfall = proof_shortfall(budget, state.run_s, request.rule, state.quickest_s)
+    for configuration, reason in result.rejected:
+        LOG.info("rejected: %s: %s", configuration, reason)
+    for candidate in result.candidates:
+        LOG.info("to be proved: %s: %.3f× by the search", candidate.configuration, candidate.expected_ratio)
+    if not result.candidates:
+        LOG.info("nothing to prove: no configuration seems faster than the original")
     state.candidates = {candidate.configuration: candidate for candidate in result.candidates}
     keep_candidates(state)
     return list(state.candidates)
@@ -146,5 +154,9 @@ def look_at_knobs(state: TuneState) -> None:
     advice = state.recorded[-1].profile.advice if state.recorded else ()
     cpus_taken = tuple(advised.finding for advised in advice if advised.finding.id == "cpus-taken")
     fill_in_space(state)
+    for dimension in state.space.dimensions:
+        LOG.info("knob %s: to be tried: %s", dimension.knob, ", ".join(dimension.values))
+    for knob in state.cannot_matter:
+        LOG.info("knob %s: not tried: %s", knob.knob, knob.why)
     state.findings = (*cpus_taken, *findings_of(state.situation, state.space))
     begin_file_runs(state)

@@ -1,5 +1,6 @@
 """The proof of a tune: the best candidate against the original, and what each of its settings is worth."""
 
+import logging
 from dataclasses import replace
 
 from mpiric import knobs
@@ -13,6 +14,7 @@ from mpiric.plans.search import ProofCandidate
 from mpiric.plans.smallest import ProofPlan, SmallestAnswer
 from mpiric.workflows.tune.state import TuneState
 
+LOG = logging.getLogger(__package__)
 _PATIENCE = 4.0  # a run of the proof may take this many times as long as the slowest original
 
 
@@ -48,6 +50,9 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
             raise
         state.evidence = (_with_estimates(found.proof.evidence, seen),)
         state.rejected.update(found.rejected)
+        proof = found.proof.evidence
+        interval = f"{proof.ratio:.3f}× [{proof.low:.3f}, {proof.high:.3f}]"
+        LOG.info("proof of %s: %s, %s: %s", candidate, proof.verdict.value, interval, proof.stopped_because)
         if not found.proof.rejected:
             if found.dropped:
                 state.note(f"not shown to contribute, and left out: {', '.join(found.dropped)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.model.errors import MismatchError
+from mpiric.model.errors import ExitCode, MismatchError
 from mpiric.model.pack import GlibcNeed, Pack, SettingsNeed, Start
 from mpiric.workflows.pack.glibc import check_glibc
 from mpiric.workflows.pack.starter import render_starter
@@ -47,12 +47,12 @@ def test_a_program_that_fits_is_started(check):
 
 def test_a_symbol_that_is_too_new_is_named_before_the_start(check):
     status, output = check(PACK)
-    assert status == 122
+    assert status == ExitCode.MISMATCH
     assert "lib/libfoo.so.1 needs glibc 2.99 for frobnicate, and this system has 2." in output
 
 
 def test_it_is_said_once_a_node(check):
-    assert check(PACK, MPI_LOCALRANKID="1") == (122, "")
+    assert check(PACK, MPI_LOCALRANKID="1") == (ExitCode.MISMATCH, "")
 
 
 def test_a_library_that_need_not_load_is_a_warning(check):
@@ -62,7 +62,7 @@ def test_a_library_that_need_not_load_is_a_warning(check):
 
 
 @pytest.mark.requires("libgcc_s.so.1")
-@pytest.mark.parametrize(("asked", "status"), [("GCC_3.0", 0), ("GCC_99.0", 122)])
+@pytest.mark.parametrize(("asked", "status"), [("GCC_3.0", 0), ("GCC_99.0", ExitCode.MISMATCH)])
 def test_the_sites_own_library_of_a_compiler_serves_where_it_has_what_is_asked(check, asked, status):
     need = replace(TOO_NEW, name="lib/libgcc_s.so.1", stand_in="libgcc_s.so.1")
     pack = replace(PACK, needs=(need,), of_compilers=(("libgcc_s.so.1", (asked,)),))
@@ -71,18 +71,19 @@ def test_the_sites_own_library_of_a_compiler_serves_where_it_has_what_is_asked(c
 
 def test_another_architecture_is_named(check):
     status, output = check(replace(PACK, processor="riscv64"))
-    assert (status, "holds a program for riscv64" in output) == (122, True)
+    assert (status, "holds a program for riscv64" in output) == (ExitCode.MISMATCH, True)
 
 
 def test_a_node_without_room_is_named(check, tmp_path):
     status, output = check(PACK, 1 << 60, MPIRIC_PACK="", MPIRIC_PACK_DIR=str(tmp_path))
-    assert (status, "no directory of this node can hold it: there are less than" in output) == (122, True)
+    assert status == ExitCode.MISMATCH
+    assert "no directory of this node can hold it: there are less than" in output
 
 
 def test_an_mpi_that_is_not_here_is_named(check):
     start = replace(PACK.start, mpi_names=("libmpi.so.99",))
     status, output = check(replace(PACK, needs=(), start=start))
-    assert (status, "needs libmpi.so.99 of the site" in output) == (122, True)
+    assert (status, "needs libmpi.so.99 of the site" in output) == (ExitCode.MISMATCH, True)
 
 
 def test_a_target_that_is_too_old_is_refused_when_packing():
@@ -124,7 +125,7 @@ def test_a_launcher_of_another_library_is_refused(start, tmp_path, library, laun
     (tmp_path / library).touch()
     pack = replace(PACK, needs=(), start=replace(PACK.start, command=("@/app",), mpi_names=(library,)))
     status, output = start(pack, LD_LIBRARY_PATH=str(tmp_path), **launcher)
-    assert (status, "it would run 2 times as a single rank" in output) == (122, True)
+    assert (status, "it would run 2 times as a single rank" in output) == (ExitCode.MISMATCH, True)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_a_directory_that_somebody_else_has_made_is_named(start, tmp_path):
     file.write_bytes(render_starter(pack, "tar", "0123", 1 << 60))
     environment = {"PATH": os.environ["PATH"], "MPIRIC_PACK_DIR": str(tmp_path)}
     done = subprocess.run(["bash", file], env=environment, capture_output=True, text=True)
-    assert done.returncode == 122
+    assert done.returncode == ExitCode.MISMATCH
     assert f"{directory} is a link" in done.stderr
 
 

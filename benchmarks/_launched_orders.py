@@ -199,8 +199,8 @@ class LaunchedOrders:
             launched,
             path,
             RankOrder(tuple(launched.slots[rank] for rank in taken), launched.hosts),
-            mapped.found.off_node / mapped.before.off_node,
-            mapped.found.hop_bytes / mapped.before.hop_bytes,
+            mapped.after.off_node / mapped.before.off_node,
+            mapped.after.hop_bytes / mapped.before.hop_bytes,
             1 - saved_s / elapsed_s,
         )
 

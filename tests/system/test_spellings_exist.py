@@ -57,7 +57,7 @@ def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Sit
 
 def words_of(knob: str, case: Situation) -> tuple[str, ...]:
     """All words of a knob, or what it would try: not every CPU can execute every routine for copying."""
-    words: tuple[str, ...] = getattr(all_knobs()[knob].domain, "words", ())
+    words: tuple[str, ...] = getattr(all_knobs()[knob].domain, "values", ())
     return words if words and knob != "memory-copy" else values(knob, case)
 
 

@@ -38,16 +38,16 @@ _MOST_SHOWN = 100  # characters of a value that is refused
 
 def switched(situation: Situation, values: Mapping[str, str]) -> Situation:
     """The situation all knobs but ``mpi`` are spelled in: under the MPI library that ``values`` chooses."""
-    library = next((other for other in situation.others if other.label == values.get("mpi")), None)
+    library = next((other for other in situation.other_libraries if other.label == values.get("mpi")), None)
     if library is None:
         return situation
-    others = (situation.mpi, *(other for other in situation.others if other is not library))
-    return replace(situation, mpi=library, others=others)
+    others = (situation.mpi, *(other for other in situation.other_libraries if other is not library))
+    return replace(situation, mpi=library, other_libraries=others)
 
 
 def is_binding_kept(label: str, situation: Situation) -> bool:
     """Return whether ranks under the library of a label are known to be bound as the command's own are."""
-    library = next((other for other in situation.others if other.label == label), situation.mpi)
+    library = next((other for other in situation.other_libraries if other.label == label), situation.mpi)
     options = [option.meaning for segment in situation.job.segments for option in segment.options]
     if Meaning.BINDING in options:  # translated
         return True

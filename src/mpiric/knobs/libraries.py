@@ -152,7 +152,7 @@ def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
 
     One that lacks a function which the program can call is left to the user, who may know that it does not.
     """
-    fitting = (library for library in situation.others if not mpi_mismatch(library, situation))
+    fitting = (library for library in situation.other_libraries if not mpi_mismatch(library, situation))
     other_libraries = (
         library for library in fitting if library.label != situation.mpi_in_force and not library.lacks
     )
@@ -234,7 +234,7 @@ def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
     """The binding that ranks had: libraries differ in theirs, and threads of a rank count the CPUs it has."""
     if value == _HOST or situation.cpus_per_node < 2 or situation.is_oversubscribed:
         return {}
-    command_library, *other_libraries = (situation.mpi, *situation.others)
+    command_library, *other_libraries = (situation.mpi, *situation.other_libraries)
     if command_library.label == value and other_libraries:  # situation under the other library already
         command_library, library = other_libraries[0], command_library
     else:
@@ -248,7 +248,7 @@ def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
 
 def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
     """Variables the user has set for another library (OPAL_PREFIX), which would lead this one astray."""
-    everyone = (situation.mpi, *situation.others)
+    everyone = (situation.mpi, *situation.other_libraries)
     names = {name for other in everyone for name in other.environment} - set(library.environment)
     return tuple(sorted(name for name in names if name in situation.job.environment))
 
@@ -257,7 +257,7 @@ def _set_mpi(value: str, situation: Situation) -> Spelling:
     """Launcher, dialect, library path and environment together; raises MismatchError with the reason."""
     if value == _HOST:
         return _set_host_mpi(situation)
-    library = next((other for other in situation.others if other.label == value), None)
+    library = next((other for other in situation.other_libraries if other.label == value), None)
     if library is None:
         known = ", ".join(other.label for other in _members(situation)) or "none"
         raise MismatchError(

@@ -135,12 +135,12 @@ def _consider_host_names(situation: Situation) -> Skip | Try:
     if reason := _on_one_node(situation):
         return Skip(reason)
     names = situation.host_names
-    if not names.others:
+    if not names.names_by_interface:
         return Skip("the command names no hosts, or they have no names on another network")
-    best = tuple(name for name in situation.observation.networks if name in names.others)
+    best = tuple(name for name in situation.observation.networks if name in names.names_by_interface)
     own = names.network or "a network unknown here"
     because = f"hosts are named on {own}: some libraries talk over the network of the names"
-    return Try(tuple(names.others)[:4], 0.3, because, best)
+    return Try(tuple(names.names_by_interface)[:4], 0.3, because, best)
 
 
 def _consider_provider(situation: Situation) -> Skip | Try:

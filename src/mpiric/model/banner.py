@@ -1,11 +1,11 @@
-"""Versions out of what launchers and libraries print of themselves."""
+"""Version numbers in the output of launchers and libraries."""
 
 import re
 from collections.abc import Callable
 
 
 def version_by(pattern: str) -> Callable[[str], str | None]:
-    """A recogniser that gives the first group of ``pattern``, or None when the text does not match."""
+    """Return a function that returns the first group of ``pattern`` in a text, or None without a match."""
     compiled = re.compile(pattern)
 
     def recognise(text: str) -> str | None:

@@ -1,15 +1,15 @@
-"""Comparison: two profiles side by side."""
+"""Comparison of two profiles."""
 
 from dataclasses import dataclass
 
 from mpiric.model.profile import Profile
 
-PER_STEP = "time per step"  # quantity: seconds from one call that counts the program's steps to the next
+PER_STEP = "time per step"  # quantity: seconds between two calls that count the program's steps
 
 
 @dataclass(frozen=True, slots=True)
 class QuantityChange:
-    """One quantity in both profiles."""
+    """Values of one quantity in two profiles."""
 
     name: str
     before: float
@@ -17,19 +17,19 @@ class QuantityChange:
 
     @property
     def ratio(self) -> float | None:
-        """The value after over the value before; None where there was nothing before."""
+        """Return the value after divided by the value before; None if the value before is 0."""
         return self.after / self.before if self.before else None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from the first profile to the second."""
+    """Differences between two profiles."""
 
     labels: tuple[str, str]
     profiles: tuple[Profile, Profile]
     headline: tuple[QuantityChange, ...]  # run time and efficiencies
-    functions: tuple[QuantityChange, ...]  # seconds a rank, the largest difference first
-    calls: tuple[QuantityChange, ...]  # functions that are called another number of times
-    sizes: tuple[QuantityChange, ...]  # bytes moved, by size
+    functions: tuple[QuantityChange, ...]  # seconds per rank, the largest difference first
+    calls: tuple[QuantityChange, ...]  # functions whose number of calls differs
+    sizes: tuple[QuantityChange, ...]  # bytes moved, by message size
     advice_gone: tuple[str, ...]
     advice_new: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""CoreSet: some cores of one node, and the domains they lie in."""
+"""Cores of one node, and the domains that contain them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -10,35 +10,35 @@ Cores = tuple[Core, ...]
 
 
 class Level(str, Enum):
-    """Domains of a node from the widest to the narrowest."""
+    """Kinds of domains of a node, from the widest to the narrowest."""
 
     SOCKET = "socket"
     NUMA = "numa"
-    CACHE = "cache"  # the outermost cache that several cores share
+    CACHE = "cache"  # outermost cache that several cores share
 
 
 @dataclass(frozen=True)
 class CoreSet:
-    """Cores in hwloc's order; only those that may be used."""
+    """Usable cores in hwloc's order."""
 
     topology: Topology
     cores: Cores
 
     def domains(self, level: Level) -> tuple["CoreSet", ...]:
-        """The cores by domain, domains in the order of their first core."""
+        """Split the cores by domain; domains in the order of their first core."""
         key = _keys(self.topology)[level]
-        found: dict[int, list[Core]] = {}
+        by_domain: dict[int, list[Core]] = {}
         for core in self.cores:
-            found.setdefault(key(core), []).append(core)
-        return tuple(replace(self, cores=tuple(cores)) for cores in found.values())
+            by_domain.setdefault(key(core), []).append(core)
+        return tuple(replace(self, cores=tuple(cores)) for cores in by_domain.values())
 
     def only(self, cores: Iterable[Core]) -> "CoreSet":
-        """The set restricted to some of its cores."""
-        kept = set(cores)
-        return replace(self, cores=tuple(core for core in self.cores if core in kept))
+        """Return the subset that contains only these cores."""
+        allowed = set(cores)
+        return replace(self, cores=tuple(core for core in self.cores if core in allowed))
 
     def packed(self, count: int, width: int) -> tuple[Cores, ...]:
-        """The cores of ``count`` ranks of ``width`` adjacent cores each, from the first core on."""
+        """Return the cores of ``count`` ranks, each with ``width`` adjacent cores, from the first core on."""
         return tuple(self.cores[rank * width : (rank + 1) * width] for rank in range(count))
 
 
@@ -52,11 +52,11 @@ def _keys(topology: Topology) -> dict[Level, Callable[[Core], int]]:
 
 
 def _shared_cache(topology: Topology) -> dict[int, int]:
-    """Core index → number of the outermost data cache that it shares with another core."""
+    """Return the number of the outermost data cache that a core shares with another core, by core index."""
     caches = sorted((c for c in topology.caches if c.kind != "instruction"), key=lambda cache: cache.level)
-    found: dict[int, int] = {}
+    cache_of_core: dict[int, int] = {}
     for number, cache in enumerate(caches):
         inside = [core.index for core in topology.cores if core.pus[0] in cache.pus]
         if len(inside) > 1:
-            found.update((index, number) for index in inside)
-    return found
+            cache_of_core.update((index, number) for index in inside)
+    return cache_of_core

@@ -1,4 +1,4 @@
-"""Durations as people write them."""
+"""Durations, as users write and read them."""
 
 import re
 
@@ -9,7 +9,7 @@ _LONGEST_S = 30 * 86400.0
 
 
 def parse_duration(text: str) -> float:
-    """``90s``, ``10m``, ``1h30m``, ``2.5h`` or a bare number of seconds → seconds. Raises MpiricError."""
+    """Return the seconds of ``90s``, ``10m``, ``1h30m``, ``2.5h`` or a plain number. Raises MpiricError."""
     compact = text.strip().lower()
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", compact, re.ASCII)
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", compact, re.ASCII):
@@ -24,12 +24,12 @@ def parse_duration(text: str) -> float:
 
 
 def show_duration(seconds: float) -> str:
-    """``0.31 s``, ``42 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    """Return a duration as text: ``0.31 s``, ``42 s``, ``3 min 5 s``, ``2 h 10 min``."""
     if seconds < 10:
         return f"{max(seconds, 0.0):.3g} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
-    return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min" + (f" {rounded % 60} s" if rounded % 60 else "")
+    return f"{rounded // 3600} h" + (f" {rounded % 3600 // 60} min" if rounded % 3600 // 60 else "")

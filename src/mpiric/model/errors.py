@@ -1,6 +1,6 @@
-"""The one error every room raises towards the user, and the exit statuses of mpiric's own failures.
+"""Errors that are shown to the user, and the exit statuses of mpiric.
 
-Statuses below 120 belong to the user's program and are passed through.
+Exit statuses below 120 are exit statuses of the user's program and are passed through.
 """
 
 from collections.abc import Iterator
@@ -9,21 +9,21 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit statuses of mpiric itself."""
+    """Exit statuses of mpiric."""
 
     USAGE = 120  # the command line or a file given by the user cannot be used
     NOT_FOUND = 121  # a program, library or file is missing
-    MISMATCH = 122  # launcher, library, recipe or machine do not belong together
+    MISMATCH = 122  # launcher, library, recipe or machine do not match
     PROGRAM_FAILED = 123  # the user's unchanged command does not work, so there is nothing to tune
-    NO_ROOM = 124  # disk, memory or permission
+    NO_ROOM = 124  # no disk space, memory or permission
     SLOWER = 125  # `history --against`: the program has become slower
-    FOUND = 125  # `doctor --fail-on`: what was asked about is there
-    INTERRUPTED = 130  # Ctrl-C, after the best so far was printed
+    FOUND = 125  # `doctor --fail-on`: the requested finding exists
+    INTERRUPTED = 130  # Ctrl-C, after the best result so far was printed
     INTERNAL = 126  # a defect in mpiric
 
 
 class MpiricError(Exception):
-    """An error of mpiric's own: one sentence that names what is wrong, and what to do about it."""
+    """Error for the user: a sentence that names the problem, and a hint how to solve it."""
 
     exit_code = ExitCode.USAGE
 
@@ -36,7 +36,7 @@ class MpiricError(Exception):
 
 
 class AfterRunError(Exception):
-    """Something of ours failed after the user's program had ended: its exit status is the one that counts."""
+    """An error of mpiric after the end of the user's program, whose exit status is returned."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -45,7 +45,7 @@ class AfterRunError(Exception):
 
 @contextmanager
 def after_run(status: int) -> Iterator[None]:
-    """Report what fails inside; the program's exit status stands."""
+    """Convert an exception into AfterRunError, so that the program's exit status is returned."""
     try:
         yield
     except Exception as error:
@@ -53,36 +53,36 @@ def after_run(status: int) -> Iterator[None]:
 
 
 class NotFoundError(MpiricError):
-    """Something the user named, or mpiric needs, is not there."""
+    """A program, library or file that the user named, or that mpiric needs, does not exist."""
 
     exit_code = ExitCode.NOT_FOUND
 
 
 class MismatchError(MpiricError):
-    """Two things that must belong together do not."""
+    """Two items that must match do not."""
 
     exit_code = ExitCode.MISMATCH
 
 
 class NoRuntimeError(MismatchError):
-    """What was asked for needs mpiric's runtime in the ranks, and it cannot be put there."""
+    """The request needs mpiric's runtime in the ranks, which cannot be loaded there."""
 
 
 class ProgramFailedError(MpiricError):
-    """The user's command fails as it stands."""
+    """The user's unchanged command fails."""
 
     exit_code = ExitCode.PROGRAM_FAILED
 
 
 class NoRoomError(MpiricError):
-    """The disk is full, or a directory cannot be written."""
+    """The disk is full, or a directory is not writable."""
 
     exit_code = ExitCode.NO_ROOM
 
 
 @contextmanager
 def writing(path: object, hint: str = "name another directory") -> Iterator[None]:
-    """Raise NoRoomError for what the system refuses inside, where ``path`` is written."""
+    """Convert an OSError of a write to ``path`` into NoRoomError."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One launch that was run, and what it used."""
+"""Result of one launch, with its resource usage."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from mpiric.model.trial import Outcome
 
 @dataclass(frozen=True)
 class Usage:
-    """What all processes of a launch used together, by getrusage; times in seconds."""
+    """Resource usage of all processes of a launch, measured by getrusage; times in seconds."""
 
     user_s: float = 0.0
     system_s: float = 0.0
@@ -20,16 +20,16 @@ class Usage:
 
 @dataclass(frozen=True)
 class Execution:
-    """One launch that has ended, with nothing of it left running on this node."""
+    """Launch that has ended; none of its processes is left on this node."""
 
-    outcome: Outcome  # OK, FAILED, TIMED_OUT, INTERRUPTED, or REFUSED when it could not be started
-    wall_s: float  # from just before fork to the end of the launcher
-    exit_status: int  # negative: ended by that signal
-    reason: str = ""  # one sentence unless the outcome is OK
+    outcome: Outcome  # OK, FAILED, TIMED_OUT, INTERRUPTED, or REFUSED if it could not be started
+    wall_s: float  # time from just before fork to the end of the launcher
+    exit_status: int  # negative: number of the signal that ended it
+    reason: str = ""  # a sentence unless the outcome is OK
     usage: Usage = Usage()
-    rss_peak_bytes: int = 0  # of the largest single process
-    ranks: tuple[RankSeen, ...] = ()  # when observed: one for each rank, in rank order
-    strays: tuple[str, ...] = ()  # names of processes that outlived the launcher and were ended
-    stuck: tuple[str, ...] = ()  # names of processes that not even SIGKILL could end
-    started_ns: int = 0  # CLOCK_MONOTONIC of this host just before the fork
-    came_early: bool = False  # it ended where all was known that it was run for
+    rss_peak_bytes: int = 0  # maximum over the processes
+    ranks: tuple[RankSeen, ...] = ()  # if observed: an entry for each rank, in rank order
+    strays: tuple[str, ...] = ()  # names of processes that outlived the launcher and were terminated
+    stuck: tuple[str, ...] = ()  # names of processes that SIGKILL could not end
+    started_ns: int = 0  # CLOCK_MONOTONIC of this host just before fork
+    came_early: bool = False  # ended early, because the required data was complete

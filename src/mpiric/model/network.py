@@ -1,4 +1,4 @@
-"""Networks: how nodes are joined, which links a message between two takes, and in which groups they lie."""
+"""Networks: connections between nodes, routes of messages, and groups of nodes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,34 +10,36 @@ from mpiric.model.rank_graph import Numbers, Weights
 
 @dataclass(frozen=True)
 class Routed:
-    """Links that messages take, flat: one of the messages and one of its links in each place."""
+    """Links that messages use: pairs of a message and one of its links, in two arrays of the same length."""
 
-    messages: Numbers  # position among the messages asked for
+    messages: Numbers  # position in the list of messages
     links: Numbers
 
 
 @dataclass(frozen=True)
 class RoutedNetwork:
-    """Nodes 0 … n-1 under switches; links carry traffic one way. A node's own link is not among them."""
+    """Network of the nodes 0 … n-1 and switches, and one-way links between switches."""
 
     kind: str  # "fat-tree", "dragonfly", "dragonfly+", "torus", "switches"
-    levels: tuple[str, ...]  # of groups of nodes, innermost first; the last is the whole network
-    groups: tuple[Numbers, ...]  # of each node, for each level but the last
-    hops: tuple[float, ...]  # links between two nodes whose innermost common group is of that level
-    link_speeds: Weights  # of each link, in those of a node's own
+    levels: tuple[str, ...]  # names of the group levels, innermost first; the last is the whole network
+    groups: tuple[Numbers, ...]  # group of each node, for each level except the last
+    hops: tuple[float, ...]  # number of links between nodes whose innermost common group is at level i
+    link_speeds: Weights  # speed of each link, relative to the link of a node
     link_name: Callable[[int], str]
-    route: Callable[[Numbers, Numbers], Routed]  # from nodes to nodes
-    distance: Callable[[Numbers, Numbers], Weights] | None = None  # where levels do not tell it: a torus
-    names: tuple[str, ...] = ()  # of the nodes, where they are known
-    extents: tuple[int, ...] = ()  # of a torus
+    route: Callable[[Numbers, Numbers], Routed]  # (source nodes, target nodes) → links
+    distance: Callable[[Numbers, Numbers], Weights] | None = (
+        None  # only if distances do not follow from the levels (torus)
+    )
+    names: tuple[str, ...] = ()  # names of the nodes, if known
+    extents: tuple[int, ...] = ()  # size of each dimension of a torus
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
+        """Return the number of nodes."""
         return len(self.names) or (len(self.groups[0]) if self.groups else int(np.prod(self.extents)))
 
     def link_loads(self, sources: Numbers, targets: Numbers, weights: Weights) -> Weights:
-        """What each link carries, over its speed, when node sends to node."""
+        """Return the traffic over each link divided by its speed, for messages between pairs of nodes."""
         routed = self.route(sources, targets)
         sums = np.bincount(routed.links, weights=weights[routed.messages], minlength=len(self.link_speeds))
         loads: Weights = sums / self.link_speeds
@@ -45,7 +47,7 @@ class RoutedNetwork:
 
 
 def routed(*parts: tuple[Numbers, Numbers]) -> Routed:
-    """Routes from parts of (messages, links)."""
+    """Return the routes from parts of (messages, links)."""
     none = np.zeros(0, dtype=np.int64)
     return Routed(
         np.concatenate([none, *(part[0] for part in parts)]),

@@ -1,29 +1,29 @@
-"""RecordedRun: what of a record counts beside the traffic of pairs when its ranks are mapped."""
+"""Input of a mapping from a record, apart from the traffic of pairs."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class CollectiveModel:
-    """Calls of one collective on communicators of one size, or why they were left out."""
+    """Calls of a collective on communicators of one size, or the reason why they were ignored."""
 
     collective: str
-    ranks: int  # of the communicator
+    ranks: int  # size of the communicator
     calls: int
-    algorithm: str  # "" when left out
-    source: str  # who says that this algorithm ran, or why the calls are left out
-    bytes: float  # sent between ranks in all
+    algorithm: str  # "" if the calls were ignored
+    source: str  # source of the algorithm's name, or reason why the calls were ignored
+    bytes: float  # total bytes sent between ranks
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """Times of a run, and how its collective calls became pairs."""
+    """Times of a run, and the algorithms by which its collective calls were converted to pairs."""
 
     wall_s: float
-    exchange_s: float  # in calls that exchange data, waiting included; mean of the ranks
-    exact_bytes: float  # of messages and one-sided transfers
+    exchange_s: float  # time in calls that exchange data, including waiting; mean of the ranks
+    exact_bytes: float  # bytes of messages and one-sided transfers
     collectives: tuple[CollectiveModel, ...]  # the heaviest first
 
     def predicted_s(self, time_gain: float) -> float:
-        """The run's time when exchanging takes that share less: at best, since some of it is waiting."""
+        """Return the run time if the exchange takes this share less; a lower bound, due to waiting times."""
         return self.wall_s - self.exchange_s * time_gain

@@ -1,4 +1,4 @@
-"""Forms of settings: variables that take a knob's value, a size in bytes, or a word for the value."""
+"""Spellings with environment variables whose value is the knob's value, its size in bytes, or a keyword."""
 
 from collections.abc import Mapping
 
@@ -7,20 +7,20 @@ from mpiric.model.spelling import Spelling
 
 
 def plain(*variables: str) -> Spell:
-    """Variables that take the knob's own value."""
+    """Return a spelling that sets variables to the knob's value."""
     return lambda value, _: Spelling(environment=dict.fromkeys(variables, value))
 
 
 def in_bytes(*variables: str) -> Spell:
-    """Variables that take a size as a number of bytes."""
+    """Return a spelling that sets variables to a number of bytes."""
     return lambda value, _: Spelling(environment=dict.fromkeys(variables, str(parse_bytes(value))))
 
 
 def by_value(settings: Mapping[str, Mapping[str, str]]) -> Spell:
-    """Variables of their own for each value; values that are not named have no setting."""
+    """Return a spelling with a set of variables for each value; values without an entry have no setting."""
     return lambda value, _: Spelling(environment=settings[value]) if value in settings else None
 
 
-def word(variable: str, words: Mapping[str, str]) -> Spell:
-    """A variable that takes a word for each value; values that are not named have no setting."""
-    return by_value({value: {variable: text} for value, text in words.items()})
+def word(variable: str, keywords: Mapping[str, str]) -> Spell:
+    """Return a spelling that sets a variable to a keyword for each value; others have no setting."""
+    return by_value({value: {variable: text} for value, text in keywords.items()})

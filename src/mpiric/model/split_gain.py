@@ -1,4 +1,4 @@
-"""Where a gain is: original and tuned, part by part."""
+"""Gain of each part of a run: start, main part and end."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from mpiric.model.trial import Split
 
 @dataclass(frozen=True)
 class PartRatio:
-    """Original ÷ tuned of one part of a run, with its 95 % interval, valid whenever the proof stopped."""
+    """Ratio original ÷ tuned of a part of a run, with a 95 % interval that is valid at any stopping time."""
 
     ratio: float
     low: float
@@ -16,10 +16,12 @@ class PartRatio:
 
 @dataclass(frozen=True)
 class SplitGain:
-    """Medians of the parts over the runs of a proof, and the ratios of those that its pairs compare."""
+    """Medians of the parts of the proof's runs, and the ratios of the parts that its pairs compare."""
 
     original: Split
     tuned: Split
     start: PartRatio
-    main: PartRatio  # of the time per mark, where marks count steps
-    longer: tuple[tuple[int, float], ...]  # times as long a main part → the gain of the whole then
+    main: PartRatio  # ratio of the time per mark, if marks count steps
+    longer: tuple[
+        tuple[int, float], ...
+    ]  # (factor, gain): gain of a run whose main part is longer by the factor

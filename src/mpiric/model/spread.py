@@ -1,7 +1,6 @@
-"""Files spread over subdirectories: `out/mpiric-spread/03/restart.17` in place of `out/restart.17`.
+"""Spread files: `out/mpiric-spread/03/restart.17` instead of `out/restart.17`.
 
-The runtime makes them so (`src/runtime/spread`); the directory of all subdirectories
-holds a manifest.
+The runtime creates the subdirectories (`src/runtime/spread`) and a manifest in their parent directory.
 """
 
 import re
@@ -14,25 +13,25 @@ from mpiric.model.file_rules import is_plain_pattern
 TOP = "mpiric-spread"
 MANIFEST = "manifest"
 MANIFEST_BEGINS = "mpiric spread "
-_MOST_SUBDIRECTORIES = 4096  # `most_subdirectories` of the runtime
+_MOST_SUBDIRECTORIES = 4096  # equal to `most_subdirectories` of the runtime
 _SUBDIRECTORY = re.compile(r"\d{2,4}")
 
 
 @dataclass(frozen=True)
 class SpreadRule:
-    """Files whose names fit a pattern, as in fnmatch(3), are spread over so many subdirectories."""
+    """Number of subdirectories for files whose names match a pattern, as in fnmatch(3)."""
 
     pattern: str
     subdirectories: int
 
 
 def parse_spread(text: str) -> tuple[SpreadRule, ...]:
-    """The rules of `restart.*:16;dump.*:4`. Raises ValueError for anything else."""
+    """Parse rules: `restart.*:16;dump.*:4`. Raises ValueError."""
     rules = []
     for part in text.split(";"):
         pattern, _, count = part.rpartition(":")
         if not is_plain_pattern(pattern) or not re.fullmatch(r"[1-9]\d{0,3}", count):
-            raise ValueError(f"no pattern with a number of subdirectories: {part!r}")
+            raise ValueError(f"expected PATTERN:SUBDIRECTORIES: {part!r}")
         if int(count) > _MOST_SUBDIRECTORIES:
             raise ValueError(f"more than {_MOST_SUBDIRECTORIES} subdirectories: {part!r}")
         rules.append(SpreadRule(pattern, int(count)))
@@ -40,22 +39,22 @@ def parse_spread(text: str) -> tuple[SpreadRule, ...]:
 
 
 def write_spread(rules: tuple[SpreadRule, ...]) -> str:
-    """The text that `parse_spread` reads."""
+    """Return the text that `parse_spread` reads."""
     return ";".join(f"{rule.pattern}:{rule.subdirectories}" for rule in rules)
 
 
 def own_place(path: str) -> str | None:
-    """`out/mpiric-spread/03/restart.17` → `out/restart.17`; None for a file that is not spread."""
+    """Return the original path: `out/mpiric-spread/03/restart.17` → `out/restart.17`; else None."""
     parts = PurePosixPath(path).parts
     if len(parts) < 3 or parts[-3] != TOP or not _SUBDIRECTORY.fullmatch(parts[-2]):
         return None
     return str(PurePosixPath(*parts[:-3], parts[-1]))
 
 
-def in_own_places(found: Mapping[str, Path]) -> dict[str, Path]:
-    """Files by the paths that the program named, manifests left out."""
+def in_own_places(files: Mapping[str, Path]) -> dict[str, Path]:
+    """Return files by the paths that the program used, without manifests."""
     return {
         own_place(name) or name: path
-        for name, path in found.items()
+        for name, path in files.items()
         if PurePosixPath(name).parts[-2:] != (TOP, MANIFEST)
     }

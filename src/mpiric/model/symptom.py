@@ -1,29 +1,31 @@
-"""What was noticed of the command as it is, and what became of it in a recorded run of the answer."""
+"""Symptoms of the original command, and their values in a recorded run of the tuned command."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class SymptomChange:
-    """One number that a setting is meant to move."""
+    """Change of a number that a setting should improve."""
 
     what: str  # "page faults a second and rank"
     before: float
     after: float
-    noticed: str  # the same in words: "232,000 page faults a second and rank"
+    noticed: str  # text with the value before: "232,000 page faults per second and rank"
     afterwards: str
-    moved: bool  # in the direction that is meant, by more than runs differ
-    is_cause: bool = False  # the program's own doing, which explains the others and is not meant to move
+    moved: bool  # improved by more than the variation between runs
+    is_cause: bool = (
+        False  # property of the program that explains other symptoms and is not expected to change
+    )
 
 
 @dataclass(frozen=True)
 class RunTimes:
-    """What one run's time went into, in seconds of the mean rank; together they are the whole run."""
+    """Distribution of one run's time, in seconds of the mean rank; the sum is the run time."""
 
-    start_s: float  # until MPI_Init; with the end where that is not known apart
+    start_s: float  # time until MPI_Init; includes the end if that is unknown
     computing_s: float
-    waiting_s: float  # for other ranks, in MPI
-    moving_s: float  # the rest of the time in MPI
-    kernel_s: float  # system time outside of MPI and files, at most
+    waiting_s: float  # waiting for other ranks in MPI
+    moving_s: float  # remaining time in MPI
+    kernel_s: float  # upper bound of the system time outside MPI and files
     files_s: float
-    end_s: float | None = None  # after MPI_Finalize
+    end_s: float | None = None  # time after MPI_Finalize

@@ -44,7 +44,7 @@ def grid_planes(graph: RankGraph, machine: MachineSlots, slots: Numbers, limit: 
 
 def busiest_links(mapped: Mapped, machine: MachineSlots) -> Iterator[tuple[str, float, float]]:
     """Yield name, bytes before and bytes after of the busiest links."""
-    before, after = mapped.before.link_loads, mapped.found.link_loads
+    before, after = mapped.before.link_loads, mapped.after.link_loads
     if before is None or after is None or machine.network is None:
         return
     for link in np.argsort(-np.maximum(before, after), kind="stable")[:_MOST_LINKS]:

@@ -26,14 +26,16 @@ def mapped_picture(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> s
 
 
 def _lines(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> Iterator[str]:
-    before, after = (matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.given, mapped.slots))
+    before, after = (
+        matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.slots_before, mapped.slots)
+    )
     largest = max(before.sums.max(initial=0), after.sums.max(initial=0))
     yield ""
     lines = ", lines between nodes" if before.borders else ""
     yield f"traffic between slots ({before.per_cell:.3g} per cell{lines})"
     yield from _side_by_side(_matrix(before, largest), _matrix(after, largest))
     planes = (
-        grid_planes(graph, machine, mapped.given, _GRID),
+        grid_planes(graph, machine, mapped.slots_before, _GRID),
         grid_planes(graph, machine, mapped.slots, _GRID),
     )
     for number, (plane_before, plane_after) in enumerate(zip(*planes, strict=True)):

@@ -20,7 +20,7 @@ _BAR, _LABEL, _ROW = 320, 260, 40
 
 def matrix_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
     """Draw both matrices as squares; dark cells have much traffic."""
-    both = [matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.given, mapped.slots)]
+    both = [matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.slots_before, mapped.slots)]
     largest = max(cells.sums.max(initial=0) for cells in both)
     drawn = [
         f'<g transform="translate({number * (_SIDE + _GAP)},0)">'
@@ -32,7 +32,9 @@ def matrix_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
 
 def grid_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
     """Draw the planes of the grid with the node of each rank as a colour; "" if ranks have no grid."""
-    planes = [grid_planes(graph, machine, slots, _GRID)[:_PLANES] for slots in (mapped.given, mapped.slots)]
+    planes = [
+        grid_planes(graph, machine, slots, _GRID)[:_PLANES] for slots in (mapped.slots_before, mapped.slots)
+    ]
     if not planes[0]:
         return ""
     drawn, rows, columns = [], *planes[0][0].shape

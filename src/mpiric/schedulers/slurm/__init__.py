@@ -238,7 +238,7 @@ class Slurm(BatchScheduler):
 
     def refusal(self, done: Completed) -> str:
         """Read why a command failed."""
-        return output.tested(done.status, done.stderr).words
+        return output.tested(done.status, done.stderr).message
 
     def check(self, host: Host, script: str) -> ScriptCheck | None:
         """Ask ``sbatch --test-only``."""

@@ -91,7 +91,7 @@ def _of_launcher(
             container,
             launcher=launcher,
             host=mpi.label,
-            program=parsed.job.program[len(container.words)],
+            program=parsed.job.program[len(container.argv)],
             inside=", ".join(inside.mpi_names),
             family=whose,
         )

@@ -72,7 +72,7 @@ def _program(job: Job, host: Host) -> Mapping[str, str]:
 
 def _own_words(job: Job) -> tuple[str, ...]:
     """The program's, without those of a container: a recipe of one fits the other."""
-    return job.program[len(job.container.words) :] if job.container else job.program
+    return job.program[len(job.container.argv) :] if job.container else job.program
 
 
 def _digest(job: Job, host: Host) -> str:

@@ -40,8 +40,8 @@ class Inside:
 
 def look_inside(job: Job, container: Container, host: Host) -> Inside:
     """Start a shell in the container as the job starts its program, two ranks of it."""
-    program = job.program[len(container.words) :]
-    argv = (*container.words, "sh", "-c", _QUESTION, "sh", *program[:1])
+    program = job.program[len(container.argv) :]
+    argv = (*container.argv, "sh", "-c", _QUESTION, "sh", *program[:1])
     launcher = (job.launcher_words[0], "-n", "2") if job.launcher_words else ()
     changes = {"OMPI_MCA_rmaps_base_oversubscribe": "1", **job.environment}
     answer = host.run((*launcher, *argv), environment=changes, timeout_s=_LIMIT_S, working_directory=HERE)

@@ -111,7 +111,7 @@ def _nowhere_to_bind_inside(container: Container, host: Host) -> str:
 
 def _answer(container: Container, question: Sequence[str], host: Host) -> Completed:
     """What a command prints inside; kept where the image is a file."""
-    argv = (*container.words, *question)
+    argv = (*container.argv, *question)
     if host.is_file(container.image):
         return host.run_cached(argv, (container.image,), timeout_s=_PATIENCE_S, working_directory=HERE)
     return host.run(argv, timeout_s=_PATIENCE_S, working_directory=HERE)

@@ -57,8 +57,8 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
     loads = np.bincount(slots, weights=graph.rank_weights, minlength=tree.slots)
     return Mapped(
         slots=slots,
-        given=given,
-        found=order_cost(request, slots),
+        slots_before=given,
+        after=order_cost(request, slots),
         before=before,
         goal=request.objective,
         algorithm=answer.algorithm,

@@ -38,7 +38,7 @@ def entry_of(job: Job, host: Host) -> PackEntry:
     """The program of a launch line. Raises MpiricError for what cannot go into a pack."""
     if job.container is not None:
         raise MismatchError(
-            f"{job.container.words[0]} runs the program out of an image already",
+            f"{job.container.argv[0]} runs the program out of an image already",
             hint="an image is carried as it is; pack what runs outside of one",
         )
     programs = {segment.program[0] for segment in job.segments}

@@ -100,7 +100,7 @@ def situation_of(
         job=parsed.job,
         mpi=mpi,
         observation=observation,
-        others=tuple(
+        other_libraries=tuple(
             other for other in parsed.others if (other.library, other.launcher) != (mpi.library, mpi.launcher)
         ),
         allowed=allowed,

@@ -11,7 +11,7 @@ from mpiric.host.files import is_directory
 from mpiric.host.isolation.working_copies import TrialDirectory
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
-from mpiric.host.processes.preparing import leads_out, make_ready
+from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.durability import cool, make_durable
 from mpiric.model.errors import MpiricError
 from mpiric.model.execution import Execution
@@ -106,7 +106,7 @@ class DirectoryRuns:
         """Why a launch cannot begin in its directory, "" when it can; inputs are cold then."""
         if launch.prepare and directory.mount is not None:
             return "the directory is laid over the user's, where no layout can be set"
-        if astray := leads_out(launch, directory.path):
+        if astray := target_outside(launch, directory.path):
             return f"'{astray}' leads out of the working directory by a link: its layout is left alone"
         complaint = make_ready(launch, {**environment, **launch.environment}, directory.path)
         cool(directory, self.cold)

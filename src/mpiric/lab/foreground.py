@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mpiric.host.processes.foreground import Output, run_in_foreground
-from mpiric.host.processes.overhearing import Overhearing
+from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.probes import Probe
 from mpiric.model.configuration import Configuration
 from mpiric.model.execution import Execution
@@ -21,7 +21,7 @@ class Foreground:
     render: Callable[[Configuration, Spelling | None], Launch]
     environment: Mapping[str, str]  # what launches are started on top of
     output: Output = Output.STDOUT
-    overhearing: Overhearing | None = None  # of its one run
+    output_tap: OutputTap | None = None  # of its one run
     after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself, or failed
 
     def measure(self, run: Run) -> Trial:
@@ -33,7 +33,7 @@ class Foreground:
         probe = run.probe if isinstance(run.probe, Probe) else Probe()
         launch = self.render(run.configuration, probe.spelling())
         ran = run_in_foreground(
-            launch, self.environment, self.output, run.limit_s, overhearing=self.overhearing
+            launch, self.environment, self.output, run.limit_s, output_tap=self.output_tap
         )
         outcome = Outcome.FAILED if ran.status else Outcome.OK
         if ran.was_ended or ran.was_asked_to_end:

@@ -31,7 +31,7 @@ def parse_spread(text: str) -> tuple[SpreadRule, ...]:
     for part in text.split(";"):
         pattern, _, count = part.rpartition(":")
         if not is_plain_pattern(pattern) or not re.fullmatch(r"[1-9]\d{0,3}", count):
-            raise ValueError(f"expected PATTERN:SUBDIRECTORIES: {part!r}")
+            raise ValueError(f"expected PATTERN:NUMBER with a number of subdirectories, not {part!r}")
         if int(count) > _MOST_SUBDIRECTORIES:
             raise ValueError(f"more than {_MOST_SUBDIRECTORIES} subdirectories: {part!r}")
         rules.append(SpreadRule(pattern, int(count)))

@@ -1,7 +1,8 @@
-"""Answers kept between runs of mpiric: what a library or launcher says of itself while its file is the same.
+"""Cache of command results between runs of mpiric, valid while the files they depend on are unchanged.
 
-One small file a question under the XDG cache directory, replaced whole: two writers at once leave one of
-two right answers. One that cannot be read or written counts as not there.
+There is one small file per command in the XDG cache directory. It is replaced atomically: of two
+simultaneous writers one wins, and both results are correct. A file that cannot be read or written is
+ignored.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from mpiric.host.host import Completed
 from mpiric.model.json_text import parse_json
 
 _FORMAT = 1
-_DECIDING = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")  # what else decides whether a library can be loaded
+_DECIDING = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH")  # variables that affect whether a library can be loaded
 
 
 def answer_key(
@@ -24,16 +25,16 @@ def answer_key(
     inherited: Mapping[str, str],
     identity: Sequence[str] = (),
 ) -> str:
-    """The question in one line: words, variables, and the files (real path, size, change) it depends on.
+    """Return the cache key of a command: argv, variables, and the state of the files that it depends on.
 
-    ``identity`` takes the place of words and variables. "" when one of the files is not there: such an answer
-    is not kept.
+    ``identity`` replaces argv and variables. The key is "" if one of the files does not exist; the result
+    is then not cached.
     """
     stamps = []
     for path in files:
         try:
             real = os.path.realpath(path)
-            facts = os.stat(real)  # noqa: PTH116 beside realpath
+            facts = os.stat(real)  # noqa: PTH116 like realpath
         except (OSError, ValueError):
             return ""
         stamps.append([real, facts.st_size, facts.st_mtime_ns, facts.st_ino])
@@ -44,24 +45,24 @@ def answer_key(
 
 
 def recall(key: str, inherited: Mapping[str, str]) -> Completed | None:
-    """The answer kept under a key, None when there is none that can be trusted."""
+    """Return the cached result of a key, None without a trustworthy one."""
     try:
-        kept = parse_json(cache.read(_path(key, inherited)) or "{}")
-        if kept["key"] != key:
+        entry = parse_json(cache.read(_path(key, inherited)) or "{}")
+        if entry["key"] != key:
             return None
-        return Completed(int(kept["status"]), str(kept["stdout"]), str(kept["stderr"]))
+        return Completed(int(entry["status"]), str(entry["stdout"]), str(entry["stderr"]))
     except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
 def keep(key: str, answer: Completed, inherited: Mapping[str, str]) -> None:
-    """Keep an answer, or do without where nothing can be written."""
+    """Write a result to the cache, if possible."""
     if path := _path(key, inherited):
         entry = {"key": key, "status": answer.status, "stdout": answer.stdout, "stderr": answer.stderr}
         cache.write(path, json.dumps(entry))
 
 
 def _path(key: str, inherited: Mapping[str, str]) -> str:
-    """The file of a key, "" without a directory to keep it in."""
+    """Return the cache file of a key, "" without a cache directory."""
     root = cache.directory(inherited)
     return f"{root}/answers/{hashlib.sha256(key.encode()).hexdigest()[:32]}.json" if root else ""

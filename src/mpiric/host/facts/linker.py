@@ -1,4 +1,4 @@
-"""What the dynamic linker finds by itself."""
+"""Libraries in the cache of the dynamic linker."""
 
 import re
 
@@ -6,8 +6,8 @@ from mpiric.host.host import Host
 
 
 def linker_cache(host: Host) -> tuple[tuple[str, str], ...]:
-    """Library name and path, as ``ldconfig -p`` lists them; readable without privileges."""
-    command = host.which("ldconfig") or "/sbin/ldconfig"  # Debian's users have no sbin on PATH
+    """Return (library name, path) pairs of ``ldconfig -p``, which needs no privileges."""
+    command = host.which("ldconfig") or "/sbin/ldconfig"  # users on Debian do not have sbin in PATH
     entries = re.findall(
         r"^\s+(\S+) \(.*\) => (\S+)$",
         host.run_cached([command, "-p"], ["/etc/ld.so.cache"]).stdout,

@@ -1,4 +1,4 @@
-"""Digests of the native parts as they were built, and whether a part is still what it was then."""
+"""Digests of the native parts at build time, and the check for changes since then."""
 
 import hashlib
 import json
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-_MANIFEST = "manifest.json"  # as cmake/manifest.py writes it
+_MANIFEST = "manifest.json"  # written by cmake/manifest.py
 
 
 def read_manifest(root: Path) -> Mapping[str, object]:
-    """What the native parts below a directory say of themselves; empty where they say nothing."""
+    """Return the manifest of the native parts in a directory; empty without one."""
     try:
         facts = json.loads((root / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -19,15 +19,15 @@ def read_manifest(root: Path) -> Mapping[str, object]:
 
 
 def altered_below(root: Path) -> tuple[str, ...]:
-    """Absolute paths of native parts that are not as they were built: changed or gone; none where unknown."""
+    """Return the absolute paths of changed or missing native parts; none without digests."""
     rows = sorted(_digests(root).items())
     return tuple(str(root / name) for name, digest in rows if _digest(root / name) != digest)
 
 
 def is_altered(path: Path, root: Path) -> bool:
-    """Whether a native part below ``root`` is not as it was built; no where its digest is unknown."""
-    known = _digests(root).get(path.relative_to(root).as_posix())
-    return known is not None and _digest(path) != known
+    """Return whether a native part below ``root`` has changed since its build; False without its digest."""
+    expected = _digests(root).get(path.relative_to(root).as_posix())
+    return expected is not None and _digest(path) != expected
 
 
 def _digests(root: Path) -> Mapping[str, object]:
@@ -45,5 +45,5 @@ def _digest(path: Path) -> str:
 
 @lru_cache
 def _digest_of(path: Path, _size: int, _mtime_ns: int) -> str:
-    """Digest of a file, read once while its size and time stay: libraries are asked for often."""
+    """Return the digest of a file; cached as long as its size and time are unchanged."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a trial made or changed in its directory: the files whose equality is checked."""
+"""Files that a trial created or changed in its directory, which the check of equivalence compares."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ Manifest = dict[str, tuple[int, int, int]]  # path → (type and mode, size, mti
 
 
 def manifest_of(entries: Iterable[TreeEntry]) -> Manifest:
-    """The files and links that were there at the start."""
+    """Return the files and links that existed at the start."""
     return {
         entry.path: (entry.status.st_mode, entry.status.st_size, entry.status.st_mtime_ns)
         for entry in entries
@@ -18,7 +18,7 @@ def manifest_of(entries: Iterable[TreeEntry]) -> Manifest:
 
 
 def written_files(directory: Path, before: Manifest, skip: Callable[[str], bool]) -> dict[str, Path]:
-    """Relative path → path of each regular file that is new, or not of the size and time it had before."""
+    """Return the regular files that are new or have another size or time, by relative path."""
     return {
         entry.path: directory / entry.path
         for entry in walk(str(directory), skip)

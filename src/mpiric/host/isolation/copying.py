@@ -1,7 +1,7 @@
-"""Copying a directory tree file by file: reflink where the file system can, else data, holes kept.
+"""Copying of directory trees file by file, with reflinks if the file system supports them; holes are kept.
 
-Links inside the tree stay inside the copy; links that leave it are made absolute, since the copy
-lives at another depth. Sockets, pipes and devices are not copied.
+Links to targets inside the tree point into the copy. Links to other targets become absolute, because the
+depth of the copy differs. Sockets, pipes and devices are not copied.
 """
 
 import errno
@@ -18,41 +18,41 @@ _CANNOT_CLONE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errn
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """One file, link or directory of a tree."""
+    """File, link or directory of a tree."""
 
     path: str  # relative to the tree, "" for the tree itself
     status: os.stat_result
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file."""
+        """Return whether it is a regular file."""
         return stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a symbolic link."""
+        """Return whether it is a symbolic link."""
         return stat.S_ISLNK(self.status.st_mode)
 
     @property
     def is_dir(self) -> bool:
-        """Whether it is a directory."""
+        """Return whether it is a directory."""
         return stat.S_ISDIR(self.status.st_mode)
 
 
 def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[TreeEntry]:
-    """Every file, link and directory below ``root``, parents first; ``skip`` is asked with full paths.
+    """Yield each file, link and directory below ``root``, parents first; ``skip`` receives full paths.
 
-    A directory that cannot be read is there but empty: the program could not read it either.
+    An unreadable directory is reported without content, because the program could not read it either.
     """
     waiting = [""]
     while waiting:
         relative = waiting.pop()
         try:
             with os.scandir(os.path.join(root, relative)) as entries:  # noqa: PTH118
-                found = sorted(entries, key=lambda entry: entry.name)
+                listing = sorted(entries, key=lambda entry: entry.name)
         except PermissionError:
             continue
-        for entry in found:
+        for entry in listing:
             if skip(entry.path):
                 continue
             try:
@@ -67,7 +67,7 @@ def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[T
 
 
 def can_reflink(source: str, directory: str) -> bool:
-    """Whether a copy of the regular file ``source`` in ``directory`` would share its data."""
+    """Return whether a copy of the regular file ``source`` in ``directory`` would share its data."""
     probe = f"{directory}/.reflink-probe-{os.getpid()}"
     try:
         _copy_file(source, probe, os.lstat(source), only_clone=True)
@@ -80,9 +80,9 @@ def can_reflink(source: str, directory: str) -> bool:
 
 
 def copy_entry(entry: TreeEntry, source: str, target: str, *, link: bool = False) -> bool:
-    """Make ``target``/path like ``source``/path, directories still writable; False when it cannot be read.
+    """Copy an entry to ``target``; directories stay writable. Return False if it is unreadable.
 
-    ``link`` makes a regular file the same file (a hard link) instead of a copy.
+    ``link`` creates a hard link for a regular file instead of a copy.
     """
     old, new = f"{source}/{entry.path}", f"{target}/{entry.path}"
     if entry.is_dir:
@@ -103,7 +103,7 @@ def copy_entry(entry: TreeEntry, source: str, target: str, *, link: bool = False
 
 
 def close_directory(entry: TreeEntry, target: str) -> None:
-    """Give a directory its mode and time, once everything is in it."""
+    """Set the mode and time of a directory after its content is complete."""
     path = f"{target}/{entry.path}"
     _keep_owner(path, entry.status)
     os.chmod(path, stat.S_IMODE(entry.status.st_mode))  # noqa: PTH101
@@ -148,7 +148,7 @@ def _copy_data(reading: int, writing: int, status: os.stat_result, *, only_clone
 
 
 def _data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """The parts of a sparse file that hold data."""
+    """Yield the ranges of a sparse file that contain data."""
     end = 0
     while end < size:
         try:
@@ -176,7 +176,7 @@ def _copy_range(reading: int, writing: int, start: int, end: int) -> None:
 
 
 def _retarget(link: str, path: str, source: str) -> str:
-    """What a link at ``path`` must say in a copy of ``source``."""
+    """Return the target of the link at ``path`` for a copy of ``source``."""
     parent = os.path.dirname(f"{source}/{path}")  # noqa: PTH120
     absolute = os.path.normpath(link if link.startswith("/") else f"{parent}/{link}")
     inside = absolute == source or absolute.startswith(source + "/")

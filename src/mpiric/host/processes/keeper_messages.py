@@ -1,7 +1,7 @@
-"""Messages between mpiric and its keeper: a length and a marshalled value, over two pipes.
+"""Messages between mpiric and its keeper over two pipes: a length and a marshalled value.
 
-Both ends are the same interpreter and the pipes belong to nobody else, so marshal is safe; it is
-there without an import, where json costs a third of the keeper's start.
+Both ends run the same interpreter and no other process has the pipes, so that marshal is safe. It needs no
+import; json would take a third of the keeper's start.
 """
 
 import marshal
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 def send(descriptor: int, message: "Message") -> None:
-    """Write one message whole. Raises BrokenPipeError when the other end is gone."""
+    """Write a complete message. Raises BrokenPipeError if the other end is closed."""
     body = marshal.dumps(message)
-    rest = memoryview(len(body).to_bytes(4, "little") + body)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    unsent = memoryview(len(body).to_bytes(4, "little") + body)
+    while unsent:
+        unsent = unsent[os.write(descriptor, unsent) :]
 
 
 class Inbox:
-    """Cuts what arrives on a pipe into messages."""
+    """Reader that splits a byte stream from a pipe into messages."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self.closed = False  # the other end went away
+        self.closed = False  # the other end was closed
         self._bytes = b""
 
     def take(self) -> "Message | None":
-        """The next message that is wholly here, without reading."""
+        """Return the next complete message in the buffer, or None; does not read."""
         size = int.from_bytes(self._bytes[:4], "little")
         if len(self._bytes) < 4 or len(self._bytes) < 4 + size:
             return None
@@ -41,13 +41,13 @@ class Inbox:
         return message
 
     def read(self) -> None:
-        """Take in what is there; call it when the pipe is readable."""
+        """Read available bytes; call it when the pipe is readable."""
         piece = os.read(self.descriptor, 1 << 16)
         self._bytes += piece
         self.closed = not piece
 
     def wait(self) -> "Message | None":
-        """The next message, however long it takes; None when the other end went away."""
+        """Return the next message; wait for it. None if the other end was closed."""
         while (message := self.take()) is None and not self.closed:
             select.select([self.descriptor], [], [])
             self.read()

@@ -1,4 +1,4 @@
-"""DirectoryRuns: launches, each in a directory as the original's was, and what they wrote made safe."""
+"""Launches in trial directories, and the time until their output is stored on the servers."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +21,7 @@ from mpiric.model.trial import Outcome, Trial
 
 
 class LaunchRunner(Protocol):
-    """Executes launches: a `Runner`, or a test's script."""
+    """Interface for executing launches: a `Runner`, or a scripted one in tests."""
 
     def execute(
         self,
@@ -36,35 +36,35 @@ class LaunchRunner(Protocol):
         early_end: EarlyEnd | None = None,
         mount: OverlayMount | None = None,
     ) -> Execution:
-        """Run a launch to its end, or to its early one."""
+        """Run a launch to its end or early end."""
         ...
 
 
 class DirectorySource(Protocol):
-    """Gives each trial a directory as the original was: `WorkingCopies`, or a test's own."""
+    """Interface for trial directories with the original content: `WorkingCopies`, or a test's own."""
 
     def fresh(self) -> TrialDirectory:
-        """A directory for the next trial; the one before is over."""
+        """Return a directory for the next trial; the previous trial is over."""
         ...
 
     def copy_instead(self) -> None:
-        """Give up mounts: directories are copies from now on."""
+        """Use copies instead of mounts from now on."""
         ...
 
     def renew(self) -> None:
-        """Make the next directory from nothing."""
+        """Create the next directory from scratch."""
         ...
 
 
 class DirectoryRuns:
-    """Executes launches and keeps what one run's directory means for the next."""
+    """Executor of launches that carries information from one run's directory to the next."""
 
     def __init__(self, runner: LaunchRunner, directories: DirectorySource) -> None:
         self.cold: tuple[str, ...] = ()  # inputs that each run reads from the servers
         self.ran_in = ""  # directory of the last run
         self._runner, self._directories = runner, directories
         self._mounts_work = False
-        self._changed_more = False  # the last run, of its directory, than files
+        self._changed_more = False  # the last run changed more of its directory than files
 
     def execute(
         self,
@@ -76,9 +76,9 @@ class DirectoryRuns:
         observe: bool,
         early_end: EarlyEnd | None,
     ) -> tuple[TrialDirectory, Execution]:
-        """Run a launch in a directory of its own; again in a copy when the first one in a mount fails.
+        """Run a launch in its own directory; repeat it in a copy if the first run in a mount fails.
 
-        Its output goes into files that begin with ``stem``.
+        The names of its output files begin with ``stem``.
         """
         if self._changed_more:
             self._directories.renew()
@@ -103,7 +103,7 @@ class DirectoryRuns:
         return directory, execution
 
     def _not_ready(self, launch: Launch, environment: Mapping[str, str], directory: TrialDirectory) -> str:
-        """Why a launch cannot begin in its directory, "" when it can; inputs are cold then."""
+        """Return why a launch cannot start in its directory, "" if it can; evict its inputs first."""
         if launch.prepare and directory.mount is not None:
             return "the directory is laid over the user's, where no layout can be set"
         if astray := target_outside(launch, directory.path):
@@ -113,22 +113,23 @@ class DirectoryRuns:
         return complaint
 
     def _gives_up_mounts(self, execution: Execution) -> bool:
-        """Whether the first run in a mount failed and is to be made in a copy: it may have been the mount."""
+        """Return whether to repeat a failed first run in a copy, because the mount may be the cause."""
         self._mounts_work = execution.outcome is Outcome.OK
         if execution.outcome not in (Outcome.FAILED, Outcome.REFUSED):
             return False
         try:
             self._directories.copy_instead()
         except MpiricError:
-            return False  # too much to be copied: the command's own failure is what there is to tell
+            return False  # too large to copy: report the failure of the command itself
         return True
 
     def make_durable(
         self, trial: Trial, situation: Situation, directory: TrialDirectory, *, read_back: bool
     ) -> Trial:
-        """The trial with the time until its bytes were safe; a disk that lost some has made it fail.
+        """Return the trial with the time until its bytes were stored; it failed if some were lost.
 
-        With ``read_back`` what a stopped run has under way is waited for: it would slow the next run.
+        With ``read_back`` also wait for the unwritten data of a stopped run, which would slow down the next
+        run.
         """
         if trial.outcome is Outcome.TIMED_OUT and read_back and is_directory(Path(directory.path)):
             with suppress(OSError, MpiricError):
@@ -144,7 +145,7 @@ class DirectoryRuns:
                 read_back=read_back,
             )
         except OSError as error:
-            reason = f"what it wrote was lost when it was synchronised: {error.strerror}"
+            reason = f"output was lost during synchronisation: {error.strerror}"
             return replace(trial, outcome=Outcome.FAILED, reason=reason)
         except MpiricError:
             return trial

@@ -1,4 +1,4 @@
-"""Durability of a run's bytes: what it wrote is synchronised from every node that may hold some of it."""
+"""Durability of a run's output: it is synchronised on every node that may hold some of it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.quoting import sh_command
 
-_SMALL_BYTES = 1 << 20  # less than this is not worth a launch on all nodes
+_SMALL_BYTES = 1 << 20  # smaller amounts do not justify a launch on all nodes
 _LIMIT_S = 600.0
-# Of each rank: its node's pages of this file system, in nanoseconds. `dd` drops a file's pages by fadvise.
+# Each rank: time to synchronise its node's pages, in ns. `dd` drops a file's pages by fadvise.
 _SCRIPT = (
     "begun=$(date +%s%N); sync -f . || exit 1; over=$(date +%s%N); "
     'for file; do dd if="$file" iflag=nocache count=0 status=none 2>/dev/null; done; '
@@ -25,7 +25,7 @@ _SCRIPT = (
 
 @dataclass(frozen=True)
 class DurableFiles:
-    """What a run left: bytes in files that it made or changed, and the time until they were safe."""
+    """Output of a run: bytes in files that it created or changed, and the time until they were stored."""
 
     size_bytes: int
     until_safe_s: float
@@ -34,12 +34,13 @@ class DurableFiles:
 def make_durable(
     job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = (), read_back: bool = False
 ) -> DurableFiles:
-    """Bring what a run wrote to the servers; on several nodes by a launch of `sync` on each.
+    """Flush the output of a run to the servers; on several nodes with a launch that runs `sync` on each.
 
-    The launch's own start does not count: each rank says how long its node took. It drops the pages of the
-    files ``cold`` as well. With ``read_back`` what is then read of the run's files comes from the servers.
+    The start of that launch does not count: each rank reports the duration on its node. It also drops the
+    cached pages of the files ``cold``. With ``read_back`` later reads of the run's files come from the
+    servers.
 
-    Raises OSError where bytes were lost, MpiricError where nodes cannot be asked.
+    Raises OSError if bytes were lost, MpiricError if the nodes cannot be reached.
     """
     files = list(directory.written().values())
     size_bytes = sum(path.stat().st_size for path in files if exists(path))
@@ -52,7 +53,7 @@ def make_durable(
 
 
 def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
-    """Have the next run read its inputs from the servers, as far as this node is concerned."""
+    """Evict inputs from this node's page cache, so that the next run reads them from the servers."""
     drop_cached(directory.where(path) for path in inputs)
 
 

@@ -128,7 +128,7 @@ def test_a_cancelled_array_goes_on_when_somebody_asks(login, host):
     QUEUE.cancel(host, [next(job for job in login.jobs() if "_" in job).partition("_")[0]])
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130, login.said
-    assert "was cancelled; what it measured is kept" in login.said
+    assert "was cancelled; its measurements are kept" in login.said
     before = made(login)
     again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
     finished(again, login)

@@ -58,7 +58,7 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     QUEUE.cancel(host, login.jobs())
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130
-    assert "was cancelled; what it measured is kept" in login.said
+    assert "was cancelled; its measurements are kept" in login.said
     before = login.trials()
     # The hint holds no options: the store remembers them.
     (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: go on with: "))

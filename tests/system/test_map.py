@@ -172,7 +172,7 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
         (("--grid", "4x4", "--stencil", "5", "--slots", "4", "--spread", "io"), "for a record"),
         (
             ("--grid", "4x4", "--stencil", "5", "--network", "torus:2x2", "--distances", "leaf=3"),
-            "'leaf' is no level",
+            "'leaf' is not a level",
         ),
         (("--grid", "4x4", "--stencil", "5"), "map onto"),
         (("--grid", "4x4", "--hierarchy", "4:4"), "who talks to whom"),

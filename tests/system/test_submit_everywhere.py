@@ -104,7 +104,7 @@ def test_a_cancelled_tune_goes_on_where_it_was(login):
     batch_scheduler(login.stand_in.name).cancel(host, [job])
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130, login.said
-    assert "was cancelled; what it measured is kept" in login.said
+    assert "was cancelled; its measurements are kept" in login.said
     before = login.trials()
     tuned = login.finished(login.tune("--max-runs", "12", "--resume"))
     assert login.trials()[: len(before)] == before

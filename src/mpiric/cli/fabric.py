@@ -101,7 +101,7 @@ def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
     if given["as_json"]:
         print_json({"node_types": types})
     for each in () if given["as_json"] else types:
-        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.kept}")
+        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.output}")
         for pair in each.answer.get("pairs", []):
             where = f"{pair['transport']} {pair['device']}".strip()
             speed = f"{pair['latency_us']:.2f} µs {pair['bandwidth_MBps']:.0f} MB/s"

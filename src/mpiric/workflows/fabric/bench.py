@@ -1,4 +1,4 @@
-"""Runs of the native probe, or of the command itself, and what they print of transports and times."""
+"""Runs of the native probe or of the command, and their reports on transports and times."""
 
 import random
 import tempfile
@@ -24,11 +24,11 @@ from mpiric.workflows.fabric.probe import render_command, render_probe
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 
 _PROBE_LIMIT_S = 90.0
-_LINES = 3  # of a failure that are reported
+_LINES = 3  # reported lines of a failure
 
 
 class FabricBench:
-    """Runs launches of one situation; nothing of their output reaches the terminal."""
+    """Runner for the launches of one situation; their output is not shown on the terminal."""
 
     def __init__(
         self, runner: Runner, directory: Path, host: Host, after_ended_run: Callable[[], None]
@@ -39,9 +39,9 @@ class FabricBench:
     def run_command(
         self, situation: Situation, directory: str, limit_s: float
     ) -> tuple[TransportReport, Situation]:
-        """Run the command as it is, its libraries reporting; it is ended after the limit.
+        """Run the unchanged command with reporting libraries, at most for the time limit.
 
-        The situation then has the ranks of that run.
+        The returned situation contains the ranks of that run.
         """
         launch = render_command(situation, _reporting(situation))
         execution, text = self._run(launch, situation, directory, limit_s)
@@ -52,26 +52,26 @@ class FabricBench:
             )
         if execution.ranks:
             count = max(len(execution.ranks), len(situation.observation.ranks))
-            ranks = (execution.ranks * count)[:count]  # those on other nodes are alike
+            ranks = (execution.ranks * count)[:count]  # ranks on other nodes are assumed to be alike
             situation = replace(situation, observation=replace(situation.observation, ranks=ranks))
         return _read(text, situation), situation
 
     def probe(self, configuration: Configuration, situation: Situation) -> Route:
-        """One run of the probe in the program's place."""
+        """Run the probe once instead of the program."""
         return self._probe(configuration, situation, {})[0]
 
     def probe_reporting(
         self, configuration: Configuration, situation: Situation
     ) -> tuple[Route, TransportReport]:
-        """One run of the probe in the program's place, its libraries reporting."""
+        """Run the probe once instead of the program, with reporting libraries."""
         route, text = self._probe(configuration, situation, _reporting(situation))
         return route, _read(text, situation)
 
     def interleaved(
         self, configurations: Sequence[Configuration], situation: Situation, rounds: int, seed: int
     ) -> Iterator[tuple[Route, ...]]:
-        """Rounds of probes in random order; what fails once is tried again in the next round."""
-        order = random.Random(seed)  # noqa: S311 an order, not a secret
+        """Yield rounds of probes in random order; failed probes are repeated in the next round."""
+        order = random.Random(seed)  # noqa: S311 not for cryptography
         for _ in range(rounds):
             shuffled = list(configurations)
             order.shuffle(shuffled)
@@ -97,7 +97,7 @@ class FabricBench:
     def _run(
         self, launch: Launch, situation: Situation, directory: str, limit_s: float
     ) -> tuple[Execution, str]:
-        """Run and read all that was printed. Raises KeyboardInterrupt when the user stops it."""
+        """Run a launch and return its output. Raises KeyboardInterrupt if the user stops it."""
         out, err = self._directory / "stdout", self._directory / "stderr"
         execution = self._runner.execute(
             launch, situation.job.environment, directory, out, err, limit_s, observe=True
@@ -112,7 +112,7 @@ class FabricBench:
 
 @contextmanager
 def fabric_bench(situation: Situation, host: Host) -> Iterator[FabricBench]:
-    """A bench with a directory of its own; that and what ended runs leave on the nodes are removed."""
+    """Yield a bench with its own directory; remove it and the remains of launches on the nodes."""
     with (
         tempfile.TemporaryDirectory(prefix="mpiric-") as directory,
         cleaned_nodes(situation.job, situation.nodes, host) as after_ended_run,
@@ -122,7 +122,7 @@ def fabric_bench(situation: Situation, host: Host) -> Iterator[FabricBench]:
 
 
 def _reporting(situation: Situation) -> dict[str, str]:
-    """Variables that make the libraries report what they use."""
+    """Return the variables that make the libraries report their transports."""
     return {**library_output.asking(), **mpis.ask_connections(situation.mpi.implementation)}
 
 
@@ -131,6 +131,6 @@ def _read(text: str, situation: Situation) -> TransportReport:
 
 
 def _end(text: str) -> str:
-    """The end of an output in one line."""
+    """Return the end of an output in one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " / ".join(lines[-_LINES:])[:300]

@@ -1,4 +1,4 @@
-"""Which transport a command really uses, what else there is, which is faster, and what selects it."""
+"""Transport that a command uses, alternatives, their speeds, and the settings that select them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,19 +22,19 @@ from mpiric.workflows.trials.expected import expected_situation
 
 @dataclass(frozen=True)
 class FabricRequest:
-    """The options of `mpiric fabric`; ``argv`` is the user's launch line."""
+    """Options of `mpiric fabric`; ``argv`` is the user's launch line."""
 
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    limit_s: float = 30.0  # the command itself is ended after that
-    rounds: int = 3  # of the last comparison
+    limit_s: float = 30.0  # time limit of the command
+    rounds: int = 3  # rounds of the final comparison
     seed: int = 0
-    keep: int = 1  # runs of the library's own choice that are kept, for comparisons on another day
+    keep: int = 1  # runs of the library's default that are kept for later comparisons
 
 
 def examine(request: FabricRequest, host: Host, say: Callable[[str], None]) -> Fabric:
-    """Run the command once with its libraries reporting, then the probe over every transport and network."""
+    """Run the command once with reporting libraries, then the probe with every transport and network."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     situation = expected_situation(parsed, host, Allowed())
     with fabric_bench(situation, host) as bench:

@@ -1,4 +1,4 @@
-"""The launches of `mpiric fabric`: the command, and the native probe in the program's place."""
+"""Launches of `mpiric fabric`: the command, and the native probe instead of the program."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,14 +19,14 @@ _SIZES_BYTES = (8, 1024, 65536, 1048576)
 
 
 def render_command(situation: Situation, variables: Mapping[str, str]) -> Launch:
-    """The user's command with environment variables."""
+    """Return the launch of the user's command with additional environment variables."""
     return _render(situation.job, Configuration(), situation, Spelling(environment=variables))
 
 
 def render_probe(
     configuration: Configuration, situation: Situation, host: Host, variables: Mapping[str, str]
 ) -> Launch:
-    """The probe where the user's program stands. Raises MpiricError where it cannot be put there."""
+    """Return the launch with the probe instead of the program. Raises MpiricError if that is impossible."""
     job, mpi = situation.job, situation.mpi
     if job.container is not None:
         raise MpiricError(

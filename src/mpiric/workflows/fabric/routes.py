@@ -1,4 +1,4 @@
-"""Every transport × network that a library could use for a job, as knob values."""
+"""Combinations of transport and network that a library could use for a job, as knob values."""
 
 from collections.abc import Iterator
 
@@ -13,25 +13,25 @@ _IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx"
 
 
 def network_routes(situation: Situation, report: TransportReport) -> tuple[Configuration, ...]:
-    """Routes of messages between nodes: library × provider × interface, those that can be written, once."""
+    """Return the valid routes between nodes: library × provider × interface, without duplicates."""
     if situation.nodes < 2:
         return ()
-    found: dict[str, Configuration] = {}
+    by_line: dict[str, Configuration] = {}
     for values in _network_values(situation, report):
         configuration = Configuration.of(values)
         if can_be_written(configuration, situation):
             line = render(configuration, situation).shell_line()
-            found.setdefault(line, configuration)
-    own = render(Configuration(), situation).shell_line()
-    return tuple(configuration for line, configuration in found.items() if line != own)
+            by_line.setdefault(line, configuration)
+    default_line = render(Configuration(), situation).shell_line()
+    return tuple(configuration for line, configuration in by_line.items() if line != default_line)
 
 
 def node_routes(situation: Situation) -> tuple[Configuration, ...]:
-    """Routes of messages on a node: one knob each."""
+    """Return the routes within a node: one knob each."""
     names = ["node-transport", "single-copy"]
     names += ["network-library"] if situation.nodes == 1 else []
-    found = (Configuration(((name, value),)) for name in names for value in _values(name, situation))
-    return tuple(configuration for configuration in found if can_be_written(configuration, situation))
+    routes = (Configuration(((name, value),)) for name in names for value in _values(name, situation))
+    return tuple(configuration for configuration in routes if can_be_written(configuration, situation))
 
 
 def _network_values(situation: Situation, report: TransportReport) -> Iterator[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What goes into a pack, and how it is started from there."""
+"""Content of a pack, and the start command in it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,17 +24,17 @@ _INPUT = "an input: it is read from where it is"
 
 
 def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path], host: Host) -> Pack:
-    """Everything that goes in, and the reasons for what stays. Raises NotFoundError for a file not here."""
+    """Return the content, and the reasons for excluded files. Raises NotFoundError for a missing file."""
     python = python_parts(entry, job.working_directory, host) if entry.is_python else None
     program = Content(inside(entry.executable), host.real_path(entry.executable), ContentKind.PROGRAM)
-    own = (*(python.contents if python else (program,)), *_given(more, job.working_directory))
+    program_files = (*(python.contents if python else (program,)), *_given(more, job.working_directory))
     preloads = tuple(path for path in recipe.preload if not _is_own(path))
-    elfs = [content for content in own if content.source and host.elf(content.source)]
+    elfs = [content for content in program_files if content.source and host.elf(content.source)]
     needed = (*(content.source for content in elfs if content.required), *preloads)
     opened = tuple(content.source for content in elfs if not content.required)
-    libraries, left = libraries_of(needed, opened, python.trees if python else (), host)
+    libraries, left_out = libraries_of(needed, opened, python.trees if python else (), host)
     preloaded = (Content(f"{PLACE}/{Path(path).name}", path, ContentKind.LIBRARY) for path in preloads)
-    unique = {content.name: content for content in (*own, *libraries, *preloaded, *recipe.contents)}
+    unique = {content.name: content for content in (*program_files, *libraries, *preloaded, *recipe.contents)}
     contents = tuple(loosened(content, host) for content in unique.values())
     names = _mpi_names((*needed, *opened, *(content.source for content in libraries if content.source)), host)
     start = _python_start(entry, python) if python else Start((f"@/{program.name}",))
@@ -53,7 +53,7 @@ def gather(entry: PackEntry, job: Job, recipe: PackedRecipe, more: Sequence[Path
     return replace(
         pack,
         contents=(*contents, *runtimes.contents),
-        left_out=(*left, *of_python, *recipe.left_out, *runtimes.left_out, *_inputs(entry, job, host)),
+        left_out=(*left_out, *of_python, *recipe.left_out, *runtimes.left_out, *_inputs(entry, job, host)),
         start=replace(start, preload=tuple(filter(None, start.preload))),
     )
 
@@ -69,16 +69,16 @@ def _given(more: Sequence[Path], working_directory: str) -> tuple[Content, ...]:
 
 
 def _inputs(entry: PackEntry, job: Job, host: Host) -> tuple[LeftOut, ...]:
-    words = (word for segment in job.segments for word in segment.program[len(entry.command) :])
-    paths = (word if word.startswith("/") else f"{job.working_directory}/{word}" for word in words)
+    arguments = (word for segment in job.segments for word in segment.program[len(entry.command) :])
+    paths = (word if word.startswith("/") else f"{job.working_directory}/{word}" for word in arguments)
     return tuple(LeftOut(path, _INPUT) for path in dict.fromkeys(paths) if host.is_file(path))
 
 
 def _mpi_names(files: Sequence[str], host: Host) -> tuple[str, ...]:
-    """Names of the C libraries of MPI that are asked for; of several families any serves, as for mpi4py."""
-    asked = mpis.mpi_names(host, files)
-    families = dict.fromkeys(family for name in sorted(asked) if (family := mpis.family_of_soname(name)))
-    named = ((sorted(asked & set(NAMES[family])) or [SONAMES[family]]) for family in families)
+    """Return the required C libraries of MPI; any one of several families is sufficient (mpi4py)."""
+    required = mpis.mpi_names(host, files)
+    families = dict.fromkeys(family for name in sorted(required) if (family := mpis.family_of_soname(name)))
+    named = ((sorted(required & set(NAMES[family])) or [SONAMES[family]]) for family in families)
     return tuple(chain.from_iterable(named))
 
 
@@ -91,7 +91,7 @@ def _python_start(entry: PackEntry, python: PythonParts) -> Start:
     if python.paths:
         forced["PYTHONPATH"] = ":".join(f"@/{path}" for path in python.paths)
     return Start(
-        (program, *entry.words, *script),
+        (program, *entry.arguments, *script),
         forced=tuple(forced.items()),
         python_program=python.interpreter,
         python_home=python.home,
@@ -100,7 +100,7 @@ def _python_start(entry: PackEntry, python: PythonParts) -> Start:
 
 
 def _preload(path: str, mpi_names: Sequence[str], runtimes: dict[str, str]) -> str:
-    """Where a preloaded library lies in the image, "" for a runtime that stays away."""
+    """Return the path of a preloaded library in the image, "" for a runtime that is not packed."""
     if not _is_own(path):
         return f"@/{PLACE}/{Path(path).name}"
     name = next((runtimes[mpi] for mpi in mpi_names if mpi in runtimes), "")

@@ -1,4 +1,4 @@
-"""Libraries of a program: those that go into a pack, and those that stay at the site with the reason."""
+"""Libraries of a program: packed libraries, and libraries left at the site with the reason."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
@@ -11,27 +11,27 @@ from mpiric.model.errors import NotFoundError
 from mpiric.model.pack import Content, ContentKind, LeftOut
 
 PLACE = "lib"
-_COMPANIONS = "companions"  # a table of another kind
+_COMPANIONS = "companions"  # another kind of table
 
 
 def libraries_of(
     needed: Sequence[str], opened: Sequence[str], trees: Iterable[str], host: Host
 ) -> tuple[tuple[Content, ...], tuple[LeftOut, ...]]:
-    """What the dynamic linker loads for these files; what lies in one of the trees is packed with that.
+    """Return the libraries that the dynamic linker loads for these files, without those in packed trees.
 
-    Files that are only ``opened``, if at all, ask for libraries that need not load either. Each is packed
-    under its own name with a link of the name it is asked for, so that versions show. Raises NotFoundError
-    for a needed library that is not here.
+    The libraries of files that are only ``opened`` at run time are optional too. Each library is packed
+    under its own name, with a link for the name that is required, so that versions are visible. Raises
+    NotFoundError for a missing library.
     """
     packed: dict[str, Content] = {}
-    left: dict[str, LeftOut] = {}
+    left_out: dict[str, LeftOut] = {}
     roots = tuple(f"{tree.rstrip('/')}/" for tree in trees)
     for file in (*needed, *opened):
         for path in mpis.libraries_needed_by(host, file, stops_at=lambda name: bool(why_left_out(name))):
             if why := why_left_out(basename(path)):
-                left.setdefault(basename(path), LeftOut(path, why))
+                left_out.setdefault(basename(path), LeftOut(path, why))
             elif "/" not in path and file in opened:
-                left.setdefault(path, LeftOut(path, f"is not here; {file} asks for it"))
+                left_out.setdefault(path, LeftOut(path, f"is not here; {file} asks for it"))
             elif "/" not in path:
                 raise NotFoundError(
                     f"{file} needs {path}, which is not found here",
@@ -40,11 +40,11 @@ def libraries_of(
             elif not host.real_path(path).startswith(roots) and not path.startswith(roots):
                 for entry in _entries(path, host, required=file in needed):
                     packed.setdefault(entry.name, entry)
-    return tuple(packed.values()), tuple(left.values())
+    return tuple(packed.values()), tuple(left_out.values())
 
 
 def why_left_out(name: str) -> str:
-    """Why a library of this name stays at the site, "" when it goes along."""
+    """Return why a library with this name is not packed, "" if it is."""
     if mpis.family_of_soname(name):
         return str(packaged_table("workflows/pack/site")["mpi"]["why"])
     stem = name.partition(".so")[0]
@@ -55,7 +55,7 @@ def why_left_out(name: str) -> str:
 
 
 def _entries(path: str, host: Host, *, required: bool) -> Iterable[Content]:
-    """The library under its real name, the name that it is asked for, and what it opens by itself."""
+    """Yield the library under its real name, the required name, and the libraries that it opens itself."""
     real = host.real_path(path)
     yield Content(f"{PLACE}/{basename(real)}", real, ContentKind.LIBRARY, required=required)
     if basename(path) != basename(real):

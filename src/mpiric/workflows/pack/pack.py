@@ -1,4 +1,4 @@
-"""Pack a program with what it needs into one file that another site's launcher starts."""
+"""Packing of a program with its dependencies into one file that another site's launcher starts."""
 
 import json
 from collections.abc import Mapping
@@ -25,50 +25,50 @@ from mpiric.workflows.run.run import PreparedRun, prepare
 
 @dataclass(frozen=True)
 class PackRequest:
-    """The options of `mpiric pack`; ``argv`` is the user's launch line."""
+    """Options of `mpiric pack`; ``argv`` is the user's launch line."""
 
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
     output: Path | None = None
-    image_format: str = ""  # "squashfs", "tar" or "" for the better one that can be made here
+    image_format: str = ""  # "squashfs", "tar" or "" for the best available one
     recipe: Path | None = None
     store: Path | None = None
     use_recipe: bool = True
     allow_rounding: bool = False
-    more: tuple[Path, ...] = ()  # files and directories that the program opens by itself
-    glibc: tuple[int, ...] = ()  # of the oldest target, () when unknown
+    more: tuple[Path, ...] = ()  # files and directories that the program opens itself
+    glibc: tuple[int, ...] = ()  # release of the oldest target, () if unknown
 
 
 @dataclass(frozen=True)
 class Packed:
-    """The file, what is in it, and sentences about the recipe."""
+    """Packed file, its content, and sentences about the recipe."""
 
     path: Path
     pack: Pack
-    words: tuple[str, ...]
+    sentences: tuple[str, ...]
 
 
 def pack(request: PackRequest, host: Host) -> Packed:
-    """Gather, check and write. Raises MpiricError for a program that cannot be carried to that glibc."""
+    """Gather, check and write the pack. Raises MpiricError if the program does not run with that glibc."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     job = parsed.job
     entry = entry_of(job, host)
     prepared = prepare(_run_request(request), host, parsed)
     recipe = packed_recipe(prepared.applied) if prepared.applied else PackedRecipe()
     target = (request.output or Path(request.working_directory, f"{entry.name}.pack")).absolute()
-    made = gather(entry, job, recipe, request.more, host)
-    made = replace(made, start=replace(made.start, line=_line(job, prepared, recipe, entry, target)))
+    packed = gather(entry, job, recipe, request.more, host)
+    packed = replace(packed, start=replace(packed.start, line=_line(job, prepared, recipe, entry, target)))
     if request.glibc:
-        check_glibc(made, request.glibc)
+        check_glibc(packed, request.glibc)
     image_format = request.image_format or best_format()
     write_image(
-        (_facts(made, request), *made.contents),
+        (_facts(packed, request), *packed.contents),
         target,
         image_format,
-        lambda digest, size: render_starter(made, image_format, digest, size),
+        lambda digest, size: render_starter(packed, image_format, digest, size),
     )
-    return Packed(target, made, prepared.words)
+    return Packed(target, packed, prepared.words)
 
 
 def _run_request(request: PackRequest) -> RunRequest:
@@ -86,10 +86,10 @@ def _run_request(request: PackRequest) -> RunRequest:
 
 
 def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntry, target: Path) -> str:
-    """The launch line around the pack: the user's own, with the recipe's options of the launcher."""
-    taken = len(entry.command)
+    """Return the launch line for the pack: the user's, with the launcher options of the recipe."""
+    count = len(entry.command)
     segments = tuple(
-        replace(segment, program=(f"./{target.name}", *segment.program[taken:])) for segment in job.segments
+        replace(segment, program=(f"./{target.name}", *segment.program[count:])) for segment in job.segments
     )
     packed = replace(job, segments=segments)
     if not prepared.applied:
@@ -98,22 +98,22 @@ def _line(job: Job, prepared: PreparedRun, recipe: PackedRecipe, entry: PackEntr
 
 
 def _words(job: Job) -> tuple[str, ...]:
-    words: list[str] = []
+    argv: list[str] = []
     for number, segment in enumerate(job.segments):
-        words += [":"] if number else []
-        words += [token for option in segment.options for token in option.tokens]
-        words += segment.program
-    return tuple(words)
+        argv += [":"] if number else []
+        argv += [token for option in segment.options for token in option.tokens]
+        argv += segment.program
+    return tuple(argv)
 
 
-def _facts(made: Pack, request: PackRequest) -> Content:
-    """What it is, for whoever finds it: the file whose presence shows that the image is mounted."""
+def _facts(packed: Pack, request: PackRequest) -> Content:
+    """Return the file that describes the pack; its presence shows that the image is mounted."""
     facts = {
-        "name": made.name,
+        "name": packed.name,
         "packed_by": f"mpiric {__version__}",
         "command": list(masked(request.argv)),
-        "start": made.start.line,
-        "glibc_needed": ".".join(map(str, made.glibc_needed)),
-        "left_out": [{"path": each.path, "why": each.why} for each in made.left_out],
+        "start": packed.start.line,
+        "glibc_needed": ".".join(map(str, packed.glibc_needed)),
+        "left_out": [{"path": file.path, "why": file.why} for file in packed.left_out],
     }
     return Content(MARK, "", ContentKind.RECIPE, (json.dumps(facts, indent=2) + "\n").encode())

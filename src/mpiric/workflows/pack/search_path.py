@@ -1,7 +1,7 @@
-"""Search paths written into ELF files, loosened so that what is packed is found first.
+"""Search paths in ELF files, changed so that packed libraries are found first.
 
-A DT_RPATH goes before LD_LIBRARY_PATH and would lead to directories of the machine that built the file; a
-DT_RUNPATH comes after it. The two differ in the number of their tag alone (gABI, "Dynamic Section").
+A DT_RPATH precedes LD_LIBRARY_PATH and would lead to directories of the build machine; a DT_RUNPATH follows
+it. They differ only in the number of their tag (gABI, "Dynamic Section").
 """
 
 import struct
@@ -16,13 +16,11 @@ _RELATIVE = ("$ORIGIN", "${ORIGIN}")
 
 
 def loosened(content: Content, host: Host) -> Content:
-    """The file with its DT_RPATH made a DT_RUNPATH, where one is in force that leads to fixed directories."""
+    """Return the file with DT_RPATH changed to DT_RUNPATH, if it is effective and names fixed directories."""
     elf = host.elf(content.source) if content.source and content.data is None else None
     if elf is None or all(path.startswith(_RELATIVE) for path in elf.fixed_path):
         return content
     data = bytearray(Path(content.source).read_bytes())
     for offset in read_rpath_tags(content.source):
-        struct.pack_into(
-            "<I", data, offset, _DT_RUNPATH
-        )  # the low half of the tag: the processors' byte order
+        struct.pack_into("<I", data, offset, _DT_RUNPATH)  # low half of the tag in the processor's byte order
     return Content(content.name, content.source, content.kind, bytes(data), required=content.required)

@@ -1,4 +1,4 @@
-"""The beginning of a pack: a script of bash that starts what follows it in the same file."""
+"""Start of a pack: a bash script that starts the program in the image after it."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,14 +7,14 @@ from mpiric.host.packaged import packaged_directory
 from mpiric.model.pack import GlibcNeed, Pack, SettingsNeed
 from mpiric.model.quoting import comment, sh_command, sh_word
 
-MARK = ".mpiric/pack.json"  # whose presence shows that the image is there
-_BLOCK = 4096  # what follows begins at a multiple of it
-_DIGITS = 10  # of the offset: its own length changes nothing
+MARK = ".mpiric/pack.json"  # its presence shows that the image is mounted
+_BLOCK = 4096  # the image starts at a multiple of it
+_DIGITS = 10  # fixed width of the offset, so that the script's length does not depend on it
 _SCRIPT = "starter.bash"
 
 
 def render_starter(pack: Pack, image_format: str, digest: str, unpacked_bytes: int) -> bytes:
-    """The script, filled up to a multiple of 4096 bytes; ``digest`` names the directory it is mounted at."""
+    """Return the script, padded to a multiple of 4096 bytes; ``digest`` names the mount directory."""
     start = pack.start
     facts = (
         comment(f"{pack.name}, packed by mpiric. It starts as the program did: {start.line}"),
@@ -52,7 +52,7 @@ def _need(need: SettingsNeed) -> str:
 
 
 def _highest(needs: Iterable[GlibcNeed], *, required: bool) -> Iterator[str]:
-    """A line a file, the highest version first; the needs come in that order."""
+    """Yield a line for each file, with its highest required version; the needs are sorted."""
     versions = set[str]()
     for need in needs:
         if need.required is required and need.name not in versions:

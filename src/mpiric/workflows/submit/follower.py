@@ -1,4 +1,4 @@
-"""The jobs of a submission, followed while they run."""
+"""Observation of the jobs of a submission while they run."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -23,12 +23,12 @@ from mpiric.workflows.submit.log import RelayedLog
 from mpiric.workflows.submit.progress import array_progress, state_of
 from mpiric.workflows.submit.submission import SubmitRequest
 
-_LATE_S = 30.0  # for the status of a job that has ended to be seen on this host
+_LATE_S = 30.0  # time until the status of an ended job is visible on this host
 
 
 @dataclass(frozen=True)
 class Reporting:
-    """How the user hears of it: sentences of ours, and lines that the job prints."""
+    """Output for the user: sentences of mpiric, and lines that the job prints."""
 
     say: Callable[[str], None]
     relay: Callable[[str], None]
@@ -37,40 +37,40 @@ class Reporting:
 
 @dataclass
 class Follower:
-    """Follows the jobs of a submission and passes on their log."""
+    """Follows the jobs of a submission and relays their log."""
 
     submission: Submission
     request: SubmitRequest
     scheduler: BatchScheduler
     host: Host
     reporting: Reporting
-    over: set[str] = field(default_factory=set)  # jobs of which nothing more is to be heard
-    ended: dict[str, BatchJob] = field(default_factory=dict)  # those followed last
+    over: set[str] = field(default_factory=set)  # ids of finished jobs
+    ended: dict[str, BatchJob] = field(default_factory=dict)  # final states of the most recent jobs
 
     def __post_init__(self) -> None:
         self._log = RelayedLog(self.directory / LOG, self.reporting.relay)
 
     @property
     def directory(self) -> Path:
-        """The directory of the submission."""
+        """Return the directory of the submission."""
         return self.request.directory
 
     @property
     def output(self) -> str:
-        """Text that the verb has printed on stdout; bytes that are not UTF-8 are surrogates."""
+        """Return the text that the command printed on stdout; bytes that are not UTF-8 are surrogates."""
         try:
             return (self.directory / OUTPUT).read_bytes().decode(errors="surrogateescape")
         except OSError:
             return ""
 
     def pass_over_what_ended(self) -> None:
-        """Leave out jobs that were over before anybody came to follow them."""
-        if known := self.jobs():
-            seen = self.scheduler.look(self.host, known, self.reporting.patience)
-            self.over |= {job for job, each in seen.items() if each.is_over}
+        """Ignore jobs that ended before they were followed."""
+        if job_ids := self.jobs():
+            states = self.scheduler.look(self.host, job_ids, self.reporting.patience)
+            self.over |= {job for job, state in states.items() if state.is_over}
 
     def jobs(self) -> tuple[str, ...]:
-        """Ids of all that were submitted."""
+        """Return the ids of all submitted jobs."""
         return known_jobs(self.directory)
 
     def submit(self) -> None:
@@ -88,44 +88,44 @@ class Follower:
         self.reporting.say(f"submitted as job {job}; it goes on when this is ended")
 
     def follow(self) -> BatchJob | None:
-        """Follow until no job is left, those that jobs submit included, passing on their log.
+        """Follow until all jobs have ended, including jobs that jobs submit, and relay their log.
 
-        Returns the job whose end tells most, None when there was none to follow.
+        Returns the job with the most significant end, None if there was none.
         """
         reported = ""
         self.ended = {}
         sleep = self._log.relay_while(self.reporting.patience, self.scheduler.end_words)
         patience = replace(self.reporting.patience, sleep=sleep)
         while unfinished := [job for job in self.jobs() if job not in self.over]:
-            seen: dict[str, BatchJob] = {}
-            for each in self.scheduler.follow(self.host, unfinished, patience):
+            states: dict[str, BatchJob] = {}
+            for state in self.scheduler.follow(self.host, unfinished, patience):
                 self._log.relay()
-                seen[each.job] = each
+                states[state.job] = state
                 progress = (
-                    state_of(each)
+                    state_of(state)
                     if len(unfinished) == 1
-                    else array_progress(latest(self.directory), self.scheduler, unfinished, seen)
+                    else array_progress(latest(self.directory), self.scheduler, unfinished, states)
                 )
-                if progress != reported and not (len(unfinished) == 1 and each.is_over):
+                if progress != reported and not (len(unfinished) == 1 and state.is_over):
                     self.reporting.say(progress)
                     reported = progress
             self.over |= set(unfinished)
-            self.ended = seen
+            self.ended = states
         self._log.relay()
         return max(self.ended.values(), key=self._weight, default=None)
 
     def _weight(self, job: BatchJob) -> tuple[bool, bool, int]:
-        """A cancelled job tells most, then one that failed, then the last one."""
+        """Return the significance of an end: cancelled jobs first, then failed ones, then the last one."""
         return job.end is End.CANCELLED, not job.succeeded, self.jobs().index(job.job)
 
     def status(self) -> int | None:
-        """Exit status of the verb, None before it has come to its end."""
+        """Return the exit status of the command, None before its end."""
         text = self._text(STATUS).strip()
         status = number_of(text, -1)
         return status if status >= 0 else None
 
     def awaited_status(self) -> int | None:
-        """The status once it is seen: over NFS what a job has just written may be seen a little later."""
+        """Return the status, with some patience: over NFS a new file may become visible late."""
         for _ in _moments(_LATE_S, self.reporting.patience):
             status = self.status()
             if status is not None or not self._ended_by_itself():
@@ -133,10 +133,10 @@ class Follower:
         return None
 
     def _ended_by_itself(self) -> bool:
-        return any(each.end in (End.COMPLETED, End.FAILED) for each in self.ended.values())
+        return any(state.end in (End.COMPLETED, End.FAILED) for state in self.ended.values())
 
     def measured_bytes(self) -> int:
-        """Size of all that trials and points have left."""
+        """Return the size of the files of all trials and points."""
         return sum(path.stat().st_size for path in self.directory.rglob("*.jsonl"))
 
     def _text(self, name: str) -> str:

@@ -131,7 +131,7 @@ def test_a_quota_that_is_used_up_is_said_and_reaches_the_program(run_mpiric, lab
     there = {"path": lab.environment["PATH"], "USER": "root", "LAB_FS_QUOTA": "2048 2048"}
     done = set_by_hand(run_mpiric, programs, work, "layout=linked/:4x1MiB", **there)
     assert done.returncode == 3, done.stderr
-    assert "your quota where the working directory lies is used up" in done.stderr
+    assert "your quota for the working directory is used up" in done.stderr
     assert f"({lab.mount}: 0 bytes left)\nhint: " in done.stderr
     plain = run(run_mpiric, programs, work, "run", "--no-recipe", **there)
     assert (plain.returncode, "quota" in plain.stderr) == (3, False)

@@ -32,7 +32,7 @@ class _Subset:
 
 
 def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth, ...]:
-    """Measure bandwidth on the largest NUMA node, then on the node_subsets node with the best subset and all cores.
+    """Measure bandwidth on the largest NUMA node, then on the whole node with the best subset and all cores.
 
     Raises MpiricError if the probe fails.
     """

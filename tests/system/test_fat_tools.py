@@ -59,8 +59,8 @@ def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: R
 
 
 def test_a_variant_is_named_by_its_level_alone(fat: Path) -> None:
-    wishes = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
-    first, *others = subprocess.run([fat], env=wishes, capture_output=True, text=True).stderr.splitlines()
+    variables = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
+    first, *others = subprocess.run([fat], env=variables, capture_output=True, text=True).stderr.splitlines()
     assert first.startswith("mpiric: x86_64_v2 chosen, as asked")
     assert [line.split()[1] for line in others] == ["x86_64_v4", "x86_64_v3", "x86_64"]
 

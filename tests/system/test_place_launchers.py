@@ -26,8 +26,8 @@ class Elsewhere:
     topology: Topology
     file: Path
 
-    def plan(self, **wishes) -> Plan:
-        return plan(self.topology, PlacementRequest(**wishes))
+    def plan(self, **request) -> Plan:
+        return plan(self.topology, PlacementRequest(**request))
 
 
 @pytest.fixture

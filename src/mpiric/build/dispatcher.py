@@ -32,7 +32,7 @@ def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> P
         )
         if done.status == 0:
             return object_file
-        complaint = complaint or done.words.strip()
+        complaint = complaint or done.errors.strip()
     raise NotFoundError(
         f"cannot compile the dispatcher: {complaint or 'there is not any C compiler'}", hint="install gcc"
     )

@@ -1,4 +1,4 @@
-"""CPU features that the code of a variant requires, out of those that its compiler may use.
+"""CPU features that the code of a variant requires, a subset of the features that its compiler may use.
 
 A compiler told ``-march=skylake-avx512`` may use protection keys, told ``znver2`` it may use ``mwaitx``. It
 does neither unasked, and hypervisors hide both: a variant that needed them would never run there.

@@ -1,6 +1,6 @@
 """Trace of a link: files and archive members that the linker used.
 
-The command line does not have the file found by `-l`, used members of an archive, and files of linker
+The command line does not have the file match by `-l`, used members of an archive, and files of linker
 scripts. The linker prints all of them with ``-t``.
 """
 
@@ -15,7 +15,7 @@ from mpiric.build.archive import Member, files_of_thin, is_archive, members
 from mpiric.build.elf import RELOCATABLE, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX
 
-TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # given twice so that GNU ld prints members too
+TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # named_files twice so that GNU ld prints members too
 _MEMBER = (
     re.compile(r"^\((?P<archive>.+)\)(?P<member>[^()]+)$"),
     re.compile(r"^(?P<archive>.+)\((?P<member>[^()]+)\)$"),
@@ -79,11 +79,11 @@ def elf_of(data: bytes) -> ElfFile:
     return ElfFile(data)
 
 
-def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
+def read_trace(output: str, root: Path, named_files: Collection[Path] = ()) -> Trace:
     """Parse the linker's output; relative names are relative to ``root``.
 
-    For a member of a thin archive, the linker prints its file. A file in ``given``, the files on the command
-    line, counts as itself.
+    For a member of a thin archive, the linker prints its file. ``named_files``, which are on the command
+    line, are not members.
     """
     loaded: list[Loaded] = []
     thin: dict[Path, tuple[Path, str]] = {}
@@ -91,24 +91,24 @@ def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
     times: Counter[tuple[Path, str]] = Counter()
     visited: set[Path] = set()
     for line in output.splitlines():
-        found = next((match for match in (p.match(line) for p in _MEMBER) if match), None)
-        if found:
-            archive = root / found["archive"]
-            times[archive, found["member"]] += 1
-            member = _member(archive, found["member"], times[archive, found["member"]])
+        match = next((m for m in (p.match(line) for p in _MEMBER) if m), None)
+        if match:
+            archive = root / match["archive"]
+            times[archive, match["member"]] += 1
+            member = _member(archive, match["member"], times[archive, match["member"]])
             if member is not None and is_elf(member.data):
-                loaded.append(Loaded(archive, found["member"], member.data))
+                loaded.append(Loaded(archive, match["member"], member.data))
             continue
         path = root / line
         if path in visited or not line or not path.is_file():
             continue
         visited.add(path)
-        known = len(archives)
+        previous_count = len(archives)
         _add_file(path, loaded, archives)
-        for archive in archives[known:]:
+        for archive in archives[previous_count:]:
             thin.update((file, (archive, name)) for file, name in files_of_thin(archive).items())
         whose = thin.get(path.resolve()) if thin else None
-        if whose and path.resolve() not in given:
+        if whose and path.resolve() not in named_files:
             loaded[-1] = Loaded(whose[0], Path(whose[1]).name, loaded[-1].data)
     return Trace(tuple(loaded), tuple(archives))
 

@@ -1,4 +1,4 @@
-"""Whether the programs of the attempts of `mpiric build` give the answers of the first."""
+"""Check of the results of the programs that `mpiric build` built, against the first one."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,16 @@ from mpiric.model.errors import ProgramFailedError
 from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
 from mpiric.workflows.build.attempt import TIMED_OUT, Attempt, BuildRequest, error_line, run_attempt
 
-_PATIENCE, _LEAST_LIMIT_S = 10, 60  # a run may take this many times the first program's, and these seconds
+_PATIENCE, _LEAST_LIMIT_S = (
+    10,
+    60,
+)  # time limit of a run: this factor of the first program's time, at least these seconds
 
 
 def check_answers(request: BuildRequest, built: Sequence[Attempt], toolchain: Toolchain) -> float:
-    """The first that runs teaches what must stay, and how long a run may take: the seconds.
+    """Learn the expected output and the time limit from the first successful program; return the limit (s).
 
-    Sums may be reordered where the flags allow it.
+    Sums may be reordered if the flags permit it.
     """
     expected: Expectation | None = None
     limit_s = 0.0
@@ -23,7 +26,7 @@ def check_answers(request: BuildRequest, built: Sequence[Attempt], toolchain: To
         attempt.agrees = failed is None
         if failed:
             late = limit_s and failed.status == TIMED_OUT
-            attempt.sentence = f"no end within {limit_s:.0f} s" if late else error_line(failed.words)
+            attempt.sentence = f"no end within {limit_s:.0f} s" if late else error_line(failed.errors)
         elif expected is None:
             expected = learn([done.printed for done, _ in runs])
             limit_s = _LEAST_LIMIT_S + _PATIENCE * max(seconds for _, seconds in runs)

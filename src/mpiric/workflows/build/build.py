@@ -1,4 +1,4 @@
-"""`mpiric build`: the user's build with every compiler here, checked, timed in pairs; what to build with."""
+"""`mpiric build`: the user's build with every compiler, checked and timed in pairs, with a recommendation."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,18 +18,18 @@ from mpiric.workflows.build.speed import proved_fastest
 
 @dataclass(frozen=True)
 class BuildAdvice:
-    """The attempts, and which to build with."""
+    """Attempts and recommendation."""
 
     attempts: tuple[Attempt, ...]
     best: Attempt | None
     targets: tuple[str, ...]
-    proof: str  # what fresh pairs of runs showed, "" when nothing was timed
+    proof: str  # result of new pairs of runs, "" without timing
 
 
 def try_all(
     request: BuildRequest, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> BuildAdvice:
-    """Build with each, check the answers against the first, time them interleaved."""
+    """Build with each candidate, check the results against the first, measure the times alternately."""
     path = toolchain.environ.get("PATH", "")
     if request.feedback and not request.run:
         raise MpiricError("feedback comes from a run, and none is given", hint="add --run COMMAND")
@@ -40,8 +40,8 @@ def try_all(
     )
     with tempfile.TemporaryDirectory(prefix="mpiric-build-") as name:
         attempts: list[Attempt] = []
-        found = candidates(path, Path(name, "profiles") if request.feedback else None)
-        for number, (mpi, candidate) in enumerate((m, c) for m in mpis or [None] for c in found):
+        all_candidates = candidates(path, Path(name, "profiles") if request.feedback else None)
+        for number, (mpi, candidate) in enumerate((m, c) for m in mpis or [None] for c in all_candidates):
             attempt = build_attempt(request, candidate, mpi, Path(name, str(number)), toolchain)
             watch(f"{attempt.label}: {'built' if attempt.built else attempt.sentence}")
             attempts.append(attempt)
@@ -60,7 +60,7 @@ def try_all(
 
 
 def _targets() -> tuple[str, ...]:
-    """Levels up to this machine's: what a fat executable for it and older machines holds."""
+    """Return the levels up to this machine's, for a fat executable that also runs on older machines."""
     import archspec.cpu
 
     host_cpu = archspec.cpu.host()

@@ -1,16 +1,16 @@
-"""The link command of a compiler's command line once its sources are compiled."""
+"""The link command that remains after the sources of a command line are compiled."""
 
 from mpiric.build.command import Command, parse_compiler_command, stem
 
 
 def object_path(directory: str, position: int, source: str) -> str:
-    """Where the object of a source goes before it is linked."""
+    """Return the path of a source's object for the link."""
     return f"{directory}/{position:04d}-{stem(source)}.o"
 
 
 def with_objects(command: Command, directory: str) -> Command:
-    """The link command once its sources are compiled; a language given with ``-x`` was for those."""
-    argv = list(command.words)
+    """Return the link command with objects instead of sources, without the ``-x`` option."""
+    argv = list(command.arguments)
     for source in command.sources:
         argv[source.position] = object_path(directory, source.position, source.path)
     drop = {at for at, word in enumerate(argv) if word == "-x" and at not in command.values}

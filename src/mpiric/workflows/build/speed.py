@@ -1,4 +1,4 @@
-"""Which attempt of `mpiric build` is the fastest, proved by fresh pairs of runs."""
+"""Selection of the fastest attempt of `mpiric build`, proved by new pairs of runs."""
 
 import secrets
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mpiric.workflows.build.attempt import Attempt, BuildRequest, run_attempt
 def proved_fastest(
     request: BuildRequest, right: Sequence[Attempt], toolchain: Toolchain, limit_s: float
 ) -> tuple[Attempt | None, str]:
-    """The fastest attempt where fresh pairs prove it, else the first, and a sentence; fills in the ratios."""
+    """Return the attempt that new pairs prove fastest, else the first, and a sentence; set the ratios."""
     if not right:
         return None, ""
     attempts = {Configuration.of({"build": attempt.label}): attempt for attempt in right[1:]}
@@ -31,12 +31,12 @@ def proved_fastest(
         reason = f"ended with status {done.status}" if done.status else ""
         return replace(trial, outcome=Outcome.FAILED, reason=reason) if reason else trial
 
-    found = drive(fastest([*attempts][1:], request.repeats, secrets.randbits(32)), measure)
-    for configuration, ratio in found.ratios.items():
+    result = drive(fastest([*attempts][1:], request.repeats, secrets.randbits(32)), measure)
+    for configuration, ratio in result.ratios.items():
         attempts[configuration].ratio = ratio
-    first, evidence = right[0], found.evidence
+    first, evidence = right[0], result.evidence
     if evidence is None:
-        return first, f"none was faster than {first.label}" if found.ratios else ""
+        return first, f"none was faster than {first.label}" if result.ratios else ""
     best, pairs = attempts[evidence.configuration], len(evidence.pairs)
     if evidence.verdict is Verdict.FASTER:
         return (

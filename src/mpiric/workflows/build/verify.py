@@ -1,4 +1,4 @@
-"""`mpiric verify`: one executable on every CPU × MPI × network at hand, against its own native answer."""
+"""`mpiric verify`: one executable on every available CPU × MPI × network, compared with its native result."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -23,18 +23,20 @@ from mpiric.workflows.launch.interchange import with_stand_ins
 def verify(
     request: VerifyRequest, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> tuple[Cell, ...]:
-    """MatrixRun the whole matrix; the first native column teaches what must stay the same."""
+    """Run the whole matrix; the first native column determines the expected output."""
     inspection = inspect_file(request.exe, toolchain)
     elf = read_elf(str(request.exe))
     sonames = mpi_sonames(elf.needed) if elf else ()
     family = abi_of_program(host, str(request.exe))
-    wanted = request.mpis
-    mpis = [m for m in find_mpis(host) if not wanted or m.label in wanted or m.implementation in wanted]
+    requested = request.mpis
+    mpis = [
+        m for m in find_mpis(host) if not requested or m.label in requested or m.implementation in requested
+    ]
     mpis = list(with_stand_ins(mpis, str(request.exe), host)) if family else mpis
     names = mpi_names(host, (str(request.exe), *libraries_needed_by(host, str(request.exe))))
     servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis, names)
     bound_names = _names_bound_by_rpath(str(request.exe), host)
-    if bound_names:  # where nothing leads past the RPATH, the program's own library would be what runs
+    if bound_names:  # otherwise the program's own library would run
         servers = [s for s in servers if s and (s.library.preloaded or before_rpath(s.library, bound_names))]
     if family is not None and all(server and server.how is Serving.TRANSLATED for server in servers):
         raise MismatchError(
@@ -50,7 +52,7 @@ def verify(
         expected = learn_slow_reference(native, cpus[-1], expected)
     cells: list[Cell] = []
     for cpu in cpus:
-        # Emulation shows what a processor makes of the program and its own library.
+        # Emulation tests the program and its own library on another processor.
         for server in (s for s in servers if not cpu or s is None or s.how is not Serving.TRANSLATED):
             for network in networks:
                 run = replace(native, server=server, network=network, cpu=cpu)
@@ -62,7 +64,7 @@ def verify(
 
 
 def _names_bound_by_rpath(path: str, host: Host) -> frozenset[str]:
-    """MPI libraries that an executable asks for whose paths its RPATH decides, none where it does not."""
+    """Return the MPI libraries of an executable whose paths its RPATH determines."""
     files = (path, *libraries_needed_by(host, path))
     return mpi_names(host, files) if nailed_to(host, files) else frozenset()
 

@@ -1,4 +1,4 @@
-"""Launcher and library that do not know each other: every rank believes it is rank 0 of 1."""
+"""Detection of launchers and libraries that do not cooperate: every rank believes it is rank 0 of 1."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,9 +19,10 @@ _LET_IT_START = {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
 
 def start_alone(job: Job, library: MpiLibrary, host: Host) -> bool:
-    """Whether two ranks with this library under the job's launcher find no one else; no when unknown.
+    """Return whether two ranks with this library and the job's launcher do not find each other.
 
-    A program of mpiric's own is started as the user's is, and each rank says how many there are.
+    mpiric's own program is started like the user's, and each rank prints the number of ranks. False if
+    unknown.
     """
     family = library.abi_families[0]
     try:
@@ -43,7 +44,7 @@ def start_alone(job: Job, library: MpiLibrary, host: Host) -> bool:
 def singletons(
     job: Job, mpi: MpiLibrary, program_abi: AbiFamily, libraries: Sequence[MpiLibrary], brought: str = ""
 ) -> MismatchError:
-    """The error for a launcher and a program of MPI libraries that do not belong together."""
+    """Return the error for a launcher and a program with different MPI libraries."""
     fitting = [library for library in libraries if program_abi in library.abi_families and library.launcher]
     hints = [f"start it with {fitting[0].launcher} ({fitting[0].label})"] if fitting else []
     if (program_abi, own_family(mpi)) in stand_ins():

@@ -101,7 +101,9 @@ def situation_of(
         mpi=mpi,
         observation=observation,
         other_libraries=tuple(
-            other for other in parsed.others if (other.library, other.launcher) != (mpi.library, mpi.launcher)
+            other
+            for other in parsed.other_libraries
+            if (other.library, other.launcher) != (mpi.library, mpi.launcher)
         ),
         allowed=allowed,
         nodes=parsed.nodes,

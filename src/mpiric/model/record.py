@@ -48,8 +48,8 @@ class CallCell:
     def time_s(self) -> float:
         """Return the estimated time of all calls, extrapolated from the timed calls.
 
-        The longest call counts once, because it may be the first one, which is cold, or one that lost the
-        CPU.
+        The longest call counts once, because it may be the first one, which is cold, or the rank may
+        have lost the CPU in it.
         """
         if self.timed_calls < 2:
             return self.timed_s * self.calls

@@ -138,7 +138,7 @@ def is_system(host: Host, library: str, soname: str) -> bool:
 def libfabric_dirs(host: Host, prefix: str) -> tuple[str, ...]:
     """Return directories with a libfabric.so.1 for a library without its own, the best first.
 
-    "" stands for the dynamic linker's default. A libfabric with a provider directory (``prov``) in the prefix
+    "" means the dynamic linker's default. A libfabric with a provider directory (``prov``) in the prefix
     comes first, because the vendor tested it.
     """
     bundled = f"{prefix}/opt/mpi/libfabric/lib"

@@ -89,8 +89,8 @@ def _fact(record: Record, key: str) -> str:
 
 def _mpi(record: Record) -> str:
     """Return the first words of the library's version: ``Open MPI v4.1.4``, ``MPICH Version: 4.0.2``."""
-    words = _fact(record, "mpi.version").split(",")[0].split()
-    return " ".join(words[:3]) or _fact(record, "mpi.family")
+    parts = _fact(record, "mpi.version").split(",")[0].split()
+    return " ".join(parts[:3]) or _fact(record, "mpi.family")
 
 
 def _library(record: Record) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Symptom:
 
 @lru_cache
 def symptoms() -> Mapping[str, Symptom]:
-    """Return all numbers with a wording, except those of single collectives."""
+    """Return all numbers with a wording, except numbers of single collectives."""
     return {
         name: Symptom(row["what"], row["form"], row["of"], row.get("wants", "less"))
         for name, row in packaged_table("profile/symptoms").items()

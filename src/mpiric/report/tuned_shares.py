@@ -55,7 +55,7 @@ UNMOVED = "no quantity that it should change has changed"
 def chain(change: KnobChange) -> str:
     """Return ``noticed … → afterwards …``, or a sentence if no quantity has changed; "" without a record.
 
-    Of several quantities, those that have changed are shown, with their causes.
+    Of several quantities, only changed ones are shown, with their causes.
     """
     causes = [effect for effect in change.afterwards if effect.is_cause]
     effects = [effect for effect in change.afterwards if not effect.is_cause]

@@ -232,7 +232,7 @@ class BatchScheduler(Scheduler):
     ) -> str:
         """Submit a script, also from within a job; returns the id of the new job or array.
 
-        With a mark, a submission whose answer was lost is found again in place of being made twice. Raises
+        With a mark, a submission whose answer was lost is found again and not repeated. Raises
         MpiricError with the scheduler's reason.
         """
         patience = patience or Patience()
@@ -352,10 +352,10 @@ class BatchScheduler(Scheduler):
         fields = self.fields.get(name) or (self.fields.get(name[:2]) if not name.startswith("--") else None)
         return frozenset((fields or name).split())
 
-    def override(self, options: Sequence[Option], given: Sequence[str]) -> tuple[str, ...]:
-        """The options of a request that the user's own, which follow them, do not give otherwise."""
-        keys = frozenset().union(*map(self.key, given))
-        return (*(text for text, field in options if field not in keys), *given)
+    def override(self, options: Sequence[Option], user_options: Sequence[str]) -> tuple[str, ...]:
+        """Return the options that the user has not set, followed by the user's options."""
+        keys = frozenset().union(*map(self.key, user_options))
+        return (*(text for text, field in options if field not in keys), *user_options)
 
     def _run(
         self, host: Host, command: Sequence[str], environment: Mapping[str, str | None] | None = None

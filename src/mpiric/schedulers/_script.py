@@ -83,13 +83,13 @@ def _request(layout: BatchLayout, shape: NodeShape, options: ScriptOptions) -> J
     )
 
 
-def text_of(lines: Sequence[ScriptLine], beside: str = "") -> str:
-    """Render the file: reasons next to lines that begin with ``beside``, above all other lines."""
+def text_of(lines: Sequence[ScriptLine], inline_prefix: str = "") -> str:
+    """Render the file; reasons follow lines that begin with ``inline_prefix``, and precede other lines."""
     parts = []
     for line in lines:
         if not line.why:
             parts.append(line.text)
-        elif beside and line.text.startswith(beside) and len(line.text) < _COLUMN:
+        elif inline_prefix and line.text.startswith(inline_prefix) and len(line.text) < _COLUMN:
             parts.append(f"{line.text:<{_COLUMN}}{comment(line.why)}")
         else:
             parts += [comment(line.why), line.text]

@@ -199,7 +199,7 @@ class Flux(BatchScheduler):
         return self.job_id(environment.get("FLUX_ENCLOSING_ID", ""))
 
     def time_left_query(self, job: str) -> list[str]:  # noqa: ARG002
-        """Render flux job timeleft, which speaks of the enclosing job."""
+        """Render flux job timeleft, which reports on the enclosing job."""
         return ["flux", "job", "timeleft"]
 
     def time_left(self, stdout: str) -> float | None:

@@ -1,6 +1,6 @@
 """Parsers of the output of sbatch, squeue, scontrol and sinfo.
 
-Job states are those of squeue(1), "JOB STATE CODES".
+Job states are listed in squeue(1), "JOB STATE CODES".
 """
 
 import re

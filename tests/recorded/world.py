@@ -37,10 +37,9 @@ from mpiric.host.installation import native
 from mpiric.host.processes import foreground
 from mpiric.host.processes.execution import Runner
 from mpiric.host.processes.foreground import ForegroundResult
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.record import Record
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 from mpiric.profile import read
 
 MACHINE = Path(__file__).parents[1] / "data/machines/debian12.json"

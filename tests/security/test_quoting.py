@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mpiric.model import quoting
 from mpiric.model.errors import MpiricError
-from mpiric.model.printable import is_printable, printable
+from mpiric.model.quoting import is_printable, printable
 
 HOSTILE = (
     "",

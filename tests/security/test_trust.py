@@ -23,8 +23,7 @@ from mpiric.host.installation.wheels import unpack_wheel
 from mpiric.host.user_directories import named_path, probe_environment, user_directory
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
-from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.mpi_package import MpiPackage, WheelPart
+from mpiric.model.mpi_library import AbiFamily, MpiPackage, WheelPart
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.mpis import packages
 from mpiric.schedulers import read_site_defaults

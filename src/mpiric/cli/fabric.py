@@ -17,7 +17,7 @@ from mpiric.cli._options import (
     json_option,
 )
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import ExitCode
 from mpiric.report.fabric_text import fabric_json, fabric_text
 from mpiric.workflows.fabric.fabric import FabricRequest, examine

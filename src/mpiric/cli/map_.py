@@ -29,7 +29,7 @@ from mpiric.host.owned_files import write_whole
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.mapping.objectives import OBJECTIVES
 from mpiric.mapping.read import read_numbers
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.mapped_ranks import Mapped
 from mpiric.model.rank_graph import Weights

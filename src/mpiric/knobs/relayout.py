@@ -9,12 +9,11 @@ from math import ceil, sqrt
 
 from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
-from mpiric.model.file_rules import binary_size, parse_hdf5
+from mpiric.model.file_rules import SpreadRule, binary_size, parse_hdf5, parse_spread, write_spread
 from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spread import SpreadRule, parse_spread, write_spread
 
 _LEAST_ALIGNMENT = 1 << 20
 _MANY_FILES = 32  # number of files in one directory; fewer entries are created quickly

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try
+from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try, by_value, plain
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import by_value, plain
 
 _COUNTS = (
     "OMP_NUM_THREADS",

@@ -14,10 +14,9 @@ from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.lab.durability import cool, make_durable
 from mpiric.model.errors import MpiricError
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Execution, Outcome, Trial
 
 
 class LaunchRunner(Protocol):

@@ -7,11 +7,10 @@ from mpiric.host.processes.foreground import Output, run_in_foreground
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.probes import Probe
 from mpiric.model.configuration import Configuration
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.run import Run
 from mpiric.model.spelling import Spelling
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Execution, Outcome, Trial
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from mpiric.lab.failure_cause import FailureCause, LocalMachine, LostAllocationE
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.reliability import FAILURES, Reliability
-from mpiric.lab.render import render
+from mpiric.lab.render import TUNABLES_VARIABLE, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.merge_spellings import TUNABLES_VARIABLE
 from mpiric.model.run import Plan, Result, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial

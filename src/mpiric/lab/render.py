@@ -1,5 +1,6 @@
 """Conversion of knob values to a Launch: a value is spelled by the knob, the launcher or the library."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from posixpath import basename
 
@@ -8,10 +9,54 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch
-from mpiric.model.merge_spellings import merge_spellings
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.spelling import Spelling
+
+TUNABLES_VARIABLE = "GLIBC_TUNABLES"
+
+
+def merge_tunables(inherited: str, chosen: Mapping[str, str]) -> str:
+    """Return the user's list with ``chosen`` added or replaced; the user's entries stay first."""
+    merged: dict[str, str] = {}
+    for entry in inherited.split(":"):
+        name, equals, value = entry.partition("=")
+        if equals and name:
+            merged[name] = value
+    merged.update(chosen)
+    return ":".join(f"{name}={value}" for name, value in merged.items())
+
+
+def merge_spellings(spellings: Mapping[str, Spelling], environment: Mapping[str, str]) -> dict[str, Spelling]:
+    """Merge glibc tunables into one variable, and detect conflicts between knobs.
+
+    ``environment`` is the environment of the ranks without the configuration. A variable that one knob sets
+    and another removes stays set. Raises MismatchError if two knobs set a variable or tunable to different
+    values.
+    """
+    tunables: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    writers: dict[str, str] = {}
+    for knob, spelling in spellings.items():
+        for written, merged_values in ((spelling.tunables, tunables), (spelling.environment, variables)):
+            for name, value in written.items():
+                if merged_values.setdefault(name, value) != value:
+                    raise MismatchError(
+                        f"the knobs {writers[name]} and {knob} want different values of {name}: "
+                        f"{merged_values[name]!r} and {value!r}",
+                        hint=f"choose only one of them (--without {knob})",
+                    )
+                writers.setdefault(name, knob)
+    merged = merge_tunables(environment.get(TUNABLES_VARIABLE, ""), tunables)
+    result = {}
+    for knob, spelling in spellings.items():
+        variables_of_knob = dict(spelling.environment)
+        if spelling.tunables and merged:
+            variables_of_knob[TUNABLES_VARIABLE], merged = merged, ""
+        unset = tuple(name for name in spelling.unset if name not in variables)
+        result[knob] = replace(spelling, environment=variables_of_knob, tunables={}, unset=unset)
+    return result
+
 
 _ASAN = "libasan.so"
 _ANY = "libmpiric.so"

@@ -19,8 +19,8 @@ from mpiric.launchers._host_format import HostFormat, by_commas, colon
 from mpiric.launchers._placement import by_variable, cores_for, crowded, ranks_on_each
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._words import words
-from mpiric.model.count import count_of
 from mpiric.model.job import HostSlots, Job, LaunchOption, Meaning
+from mpiric.model.numbers_in_text import count_of
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling

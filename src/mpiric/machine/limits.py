@@ -4,8 +4,8 @@ import re
 
 from mpiric.host.host import Host
 from mpiric.machine.cgroups import CgroupLimits
-from mpiric.model.count import number_of
 from mpiric.model.machine import Limits
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.pu_set import parse_pu_list
 
 

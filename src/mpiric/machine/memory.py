@@ -3,8 +3,8 @@
 import re
 
 from mpiric.host.host import Host
-from mpiric.model.count import number_of
 from mpiric.model.machine import Memory, Pages
+from mpiric.model.numbers_in_text import number_of
 
 _THP = "/sys/kernel/mm/transparent_hugepage"
 _PAGE_SIZE = 4096

@@ -195,3 +195,23 @@ class Knob:
     def chosen_by(self) -> frozenset[str]:
         """Return the names that select or exclude it: the knob, its family and its group."""
         return frozenset({self.name, self.family, *([FILES] if self.acts_on_files else [])})
+
+
+def plain(*variables: str) -> Spell:
+    """Return a spelling that sets variables to the knob's value."""
+    return lambda value, _: Spelling(environment=dict.fromkeys(variables, value))
+
+
+def in_bytes(*variables: str) -> Spell:
+    """Return a spelling that sets variables to a number of bytes."""
+    return lambda value, _: Spelling(environment=dict.fromkeys(variables, str(parse_bytes(value))))
+
+
+def by_value(settings: Mapping[str, Mapping[str, str]]) -> Spell:
+    """Return a spelling with a set of variables for each value; values without an entry have no setting."""
+    return lambda value, _: Spelling(environment=settings[value]) if value in settings else None
+
+
+def word(variable: str, keywords: Mapping[str, str]) -> Spell:
+    """Return a spelling that sets a variable to a keyword for each value; others have no setting."""
+    return by_value({value: {variable: text} for value, text in keywords.items()})

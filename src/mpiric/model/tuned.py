@@ -11,9 +11,58 @@ from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.split_gain import SplitGain
-from mpiric.model.symptom import RunTimes, SymptomChange
+from mpiric.model.trial import Split
 from mpiric.model.whole_check import WholeCheck
+
+
+@dataclass(frozen=True)
+class PartRatio:
+    """Ratio original ÷ tuned of a part of a run, with a 95 % interval that is valid at any stopping time."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SplitGain:
+    """Medians of the parts of the proof's runs, and the ratios of the parts that its pairs compare."""
+
+    original: Split
+    tuned: Split
+    start: PartRatio
+    main: PartRatio  # ratio of the time per mark, if marks count steps
+    longer: tuple[
+        tuple[int, float], ...
+    ]  # (factor, gain): gain of a run whose main part is longer by the factor
+
+
+@dataclass(frozen=True)
+class SymptomChange:
+    """Change of a number that a setting should improve."""
+
+    what: str  # "page faults a second and rank"
+    before: float
+    after: float
+    noticed: str  # text with the value before: "232,000 page faults per second and rank"
+    afterwards: str
+    moved: bool  # improved by more than the variation between runs
+    is_cause: bool = (
+        False  # property of the program that explains other symptoms and is not expected to change
+    )
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """Distribution of one run's time, in seconds of the mean rank; the sum is the run time."""
+
+    start_s: float  # time until MPI_Init; includes the end if that is unknown
+    computing_s: float
+    waiting_s: float  # waiting for other ranks in MPI
+    moving_s: float  # remaining time in MPI
+    kernel_s: float  # upper bound of the system time outside MPI and files
+    files_s: float
+    end_s: float | None = None  # time after MPI_Finalize
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Topology
+from mpiric.model.machine import Cores, CoreSet, Level, Topology
 from mpiric.model.placement import Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
 from mpiric.placement.gpus import read_gpus
 from mpiric.placement.node import counted

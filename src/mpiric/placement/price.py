@@ -1,6 +1,6 @@
 """Cost of spreading a bandwidth-bound job over more nodes than its ranks need cores for."""
 
-from mpiric.model.core_set import CoreSet
+from mpiric.model.machine import CoreSet
 from mpiric.model.placement import Bandwidth, Plan
 
 

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from mpiric.model.core_set import CoreSet
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Core, Topology
+from mpiric.model.machine import Core, CoreSet, Topology
 from mpiric.model.placement import HardwareThreads, PlacementRequest
 
 

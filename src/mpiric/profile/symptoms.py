@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from mpiric.host.packaged import packaged_table
 from mpiric.model.conditions import quote
-from mpiric.model.symptom import SymptomChange
+from mpiric.model.tuned import SymptomChange
 
 _MOVED = 0.8  # ratio of a significant change; recorded runs of one command differ by less
 _VISIBLE = 1e-3  # smallest share or rate that is reported

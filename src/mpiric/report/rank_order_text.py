@@ -4,10 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mpiric.model.amount import size
-from mpiric.model.duration import show_duration
-from mpiric.model.mapped_ranks import LEAST_GAIN, Mapped, OrderCost, OrderVerdict
-from mpiric.model.recorded_run import CollectiveModel, RecordedRun
+from mpiric.model.amount import show_duration, size
+from mpiric.model.mapped_ranks import (
+    LEAST_GAIN,
+    CollectiveModel,
+    Mapped,
+    OrderCost,
+    OrderVerdict,
+    RecordedRun,
+)
 
 _GOALS = {"worst-link": "busiest link", "nic-messages": "messages a NIC"}
 _LINKS = 3  # number of links that are listed

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import log
 
 from mpiric.host.secrets import masked, masked_launch
-from mpiric.model.duration import show_duration
+from mpiric.model.amount import show_duration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mpiric.model.symptom import RunTimes
+from mpiric.model.tuned import RunTimes
 
 _BAR = 48
 PARTS = {  # part → (name, colour in the terminal)

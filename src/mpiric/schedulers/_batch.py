@@ -12,8 +12,8 @@ from dataclasses import replace
 from mpiric.host.host import HERE, TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
-from mpiric.model.count import number_of
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._request import JobRequest, Option, SubmitSettings

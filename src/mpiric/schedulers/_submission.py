@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from mpiric.model.count import number_of
 from mpiric.model.job import Job, Meaning
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings

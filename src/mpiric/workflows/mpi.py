@@ -16,8 +16,7 @@ from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stan
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.json_text import is_number, json_lines
-from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary, MpiPackage
 from mpiric.model.quoting import tcl_word, variable_name
 from mpiric.model.translation import Serves, can_translate, is_native, serves
 from mpiric.mpis import find_mpis, packages

@@ -17,7 +17,7 @@ from mpiric.host.installation.links import loadable_directory
 from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
 from mpiric.host.owned_files import open_own
 from mpiric.host.user_directories import named_path, user_directory
-from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.mpi_library import MpiPackage
 
 MARK = ".mpiric.json"  # written last: a prefix without it is incomplete
 _SYSTEM_LIBRARIES = (

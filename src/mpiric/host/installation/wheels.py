@@ -16,7 +16,7 @@ from installer.utils import copyfileobj_with_hashing
 
 from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
-from mpiric.model.mpi_package import WheelPart
+from mpiric.model.mpi_library import WheelPart
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR}

@@ -23,10 +23,9 @@ from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 
 OUTPUT_LIMIT_BYTES = 256 << 20  # limit of a trial's output on disk
 GRACE_S = 5.0  # Open MPI and PRRTE give their ranks 1 to 2 s between SIGTERM and SIGKILL

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
-from mpiric.model.execution import Execution, Usage
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome, Usage
 
 _FULL_BYTES = 64 << 10  # the last write failed if less space is free
 

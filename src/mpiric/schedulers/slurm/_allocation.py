@@ -6,9 +6,9 @@ Source: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; salloc(1); srun(1) of Slurm 2
 from collections.abc import Mapping
 
 from mpiric.model.allocation import AllocatedHost, Allocation
-from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import counts_of, hosts_of
+from mpiric.model.numbers_in_text import count_of
 
 
 def recognise(environment: Mapping[str, str]) -> Allocation | None:

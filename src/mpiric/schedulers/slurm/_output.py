@@ -10,8 +10,8 @@ from re import escape, findall, search
 
 from mpiric.model.allocation import BatchJob, End, Stage
 from mpiric.model.batch import NodeShape, ScriptCheck
-from mpiric.model.count import number_of
 from mpiric.model.host_list import hosts_of
+from mpiric.model.numbers_in_text import number_of
 
 QUEUE_FORMAT = "%i|%T|%r|%N"
 MARKED_FORMAT = "%i|%k"

@@ -15,11 +15,10 @@ from mpiric.host.host import Host
 from mpiric.host.processes.execution import Runner
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.execution import Execution
 from mpiric.model.fabric import Route, TransportReport
 from mpiric.model.launch import Launch
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 from mpiric.workflows.fabric.probe import render_command, render_probe
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
 

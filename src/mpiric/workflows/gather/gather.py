@@ -16,7 +16,7 @@ from pathlib import Path
 from mpiric.host.files import is_directory
 from mpiric.host.owned_files import open_directory, read_own
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.spread import MANIFEST, MANIFEST_BEGINS, TOP
+from mpiric.model.file_rules import MANIFEST, MANIFEST_BEGINS, TOP
 
 _VERSION = "1"
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # file systems without hard links

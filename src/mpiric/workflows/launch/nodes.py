@@ -5,9 +5,9 @@ from math import ceil
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, Meaning
+from mpiric.model.numbers_in_text import count_of
 from mpiric.schedulers import find_allocation
 
 

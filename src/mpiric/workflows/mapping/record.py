@@ -11,10 +11,10 @@ import numpy.typing as npt
 from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
 from mpiric.model.errors import MpiricError
+from mpiric.model.mapped_ranks import RecordedRun
 from mpiric.model.profile import Message
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.model.record import Record
-from mpiric.model.recorded_run import RecordedRun
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 

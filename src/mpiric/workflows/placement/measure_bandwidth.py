@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.core_set import CoreSet, Level
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Core, Machine
+from mpiric.model.machine import Core, CoreSet, Level, Machine
 from mpiric.model.placement import Bandwidth
 from mpiric.placement.saturation import saturation_of, sweep
 

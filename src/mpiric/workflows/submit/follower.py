@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiric.host.host import Host
 from mpiric.host.owned_files import append
 from mpiric.model.allocation import BatchJob, End
-from mpiric.model.count import number_of
+from mpiric.model.numbers_in_text import number_of
 from mpiric.schedulers import (
     LOG,
     OUTPUT,

@@ -11,7 +11,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
-from mpiric.machine.libraries import read_allocators
+from mpiric.machine.system import read_allocators
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, can_translate, is_native, own_family
 from mpiric.workflows.launch.conformance import conforming

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from mpiric.model.errors import NotFoundError
+from mpiric.model.finding import Finding
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -54,3 +55,9 @@ def parse_toml(text: str) -> dict[str, Any]:
     except (RecursionError, OverflowError):
         raise ValueError("nested too deeply, or a number is too large") from None
     return parsed
+
+
+def finding_from(table: str, key: str, **facts: object) -> Finding:
+    """Return a finding whose texts are templates in a TOML file of the package, filled with ``facts``."""
+    texts = packaged_table(table)[key]
+    return Finding(key, *(texts[part].format(**facts) for part in ("says", "evidence", "fix")))

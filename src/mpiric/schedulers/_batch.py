@@ -15,9 +15,7 @@ from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
 from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive_value
-from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
-from mpiric.schedulers._scheduler import Scheduler
+from mpiric.schedulers._scheduler import JobRequest, Option, Patience, Scheduler, SubmitSettings
 
 COMMAND_TIMEOUT_S = 30.0
 _BINDING = {  # dialect of a library's launcher → options that give each rank a number of adjacent cores

@@ -20,8 +20,7 @@ from mpiric.model.numbers_in_text import count_of, number_of
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
+from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, Patience, SubmitSettings
 
 _PARENT = "MPIRIC_FLUX_PARENT"  # set in a job: URI of the instance that it was submitted to
 _STAGES = {

@@ -16,8 +16,7 @@ from mpiric.model.batch import NodeShape
 from mpiric.model.errors import MpiricError
 from mpiric.model.numbers_in_text import count_of
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._request import JobRequest, SubmitSettings
-from mpiric.schedulers._time_left import clock_s
+from mpiric.schedulers._scheduler import JobRequest, SubmitSettings, clock_s
 
 _STAGES = {**dict.fromkeys("QHTWM", Stage.WAITING), **dict.fromkeys("RBSU", Stage.RUNNING), "E": Stage.ENDING}
 _DELETED = "91"  # substate of a job that was deleted

@@ -5,8 +5,7 @@ from importlib import metadata
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.host.installation.digests import altered_below, read_manifest
-from mpiric.host.installation.native import native_root
+from mpiric.host.installation.native import altered_below, native_root, read_manifest
 from mpiric.model.mpi_library import AbiFamily
 
 _RUNTIME = "libmpiric.so"

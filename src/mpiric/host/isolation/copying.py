@@ -1,15 +1,17 @@
-"""Copying of directory trees file by file, with reflinks if the file system supports them; holes are kept.
+"""Copying of directory trees file by file, and the files that a trial changed in a copy.
 
-Links to targets inside the tree point into the copy. Links to other targets become absolute, because the
-depth of the copy differs. Sockets, pipes and devices are not copied.
+Reflinks are used if the file system supports them; holes are kept. Links to targets inside the tree point
+into the copy. Links to other targets become absolute, because the depth of the copy differs. Sockets, pipes
+and devices are not copied.
 """
 
 import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 _FICLONE = 0x40049409  # linux/fs.h; btrfs, XFS with reflink, bcachefs, OCFS2
 _CHUNK_BYTES = 64 << 20
@@ -183,3 +185,25 @@ def _retarget(link: str, path: str, source: str) -> str:
     if not inside:
         return link if link.startswith("/") else f"{parent}/{link}"
     return os.path.relpath(absolute, parent) if link.startswith("/") else link
+
+
+Manifest = dict[str, tuple[int, int, int]]  # path → (type and mode, size, mtime in ns)
+
+
+def manifest_of(entries: Iterable[TreeEntry]) -> Manifest:
+    """Return the files and links that existed at the start."""
+    return {
+        entry.path: (entry.status.st_mode, entry.status.st_size, entry.status.st_mtime_ns)
+        for entry in entries
+        if not entry.is_dir
+    }
+
+
+def written_files(directory: Path, before: Manifest, skip: Callable[[str], bool]) -> dict[str, Path]:
+    """Return the regular files that are new or have another size or time, by relative path."""
+    return {
+        entry.path: directory / entry.path
+        for entry in walk(str(directory), skip)
+        if entry.is_file
+        and before.get(entry.path, (0, -1, -1))[1:] != (entry.status.st_size, entry.status.st_mtime_ns)
+    }

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from mpiric.host.isolation.changes import Manifest, manifest_of, written_files
-from mpiric.host.isolation.copying import TreeEntry, can_reflink, close_directory, copy_entry, walk
+from mpiric.host.isolation.copying import (
+    Manifest,
+    TreeEntry,
+    can_reflink,
+    close_directory,
+    copy_entry,
+    manifest_of,
+    walk,
+    written_files,
+)
 from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, keeps_times, why_no_overlay
 from mpiric.host.isolation.restoring import FileState, restore, state_of, states_in
 from mpiric.host.isolation.trial_area import (

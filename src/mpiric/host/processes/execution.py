@@ -17,8 +17,7 @@ from typing import Any
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.interrupts import PASSED_ON, Handler, Interrupts, put_back
 from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
-from mpiric.host.processes.keeper import EARLY, MARK
-from mpiric.host.processes.keeper_messages import Inbox, send
+from mpiric.host.processes.keeper import EARLY, MARK, Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying

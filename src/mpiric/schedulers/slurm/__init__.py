@@ -13,9 +13,7 @@ from mpiric.model.allocation import Allocation, RunFailure
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import JobRequest, SubmitSettings
-from mpiric.schedulers._time_left import clock_s
+from mpiric.schedulers._scheduler import JobRequest, Patience, SubmitSettings, clock_s
 from mpiric.schedulers.slurm import _output as output
 from mpiric.schedulers.slurm._allocation import recognise
 

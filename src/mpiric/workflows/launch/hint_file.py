@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from mpiric.host.findings import finding_from
 from mpiric.host.host import Host
+from mpiric.host.packaged import finding_from
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
 

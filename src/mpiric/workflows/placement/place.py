@@ -7,7 +7,7 @@ from mpiric import launchers
 from mpiric.host.files import text_of
 from mpiric.host.host import Host
 from mpiric.machine import load_topology, read_machine
-from mpiric.machine.gpus import local_gpus
+from mpiric.machine.system import local_gpus
 from mpiric.model.job import HostSlots
 from mpiric.model.placement import Bandwidth, Emission, PlacementRequest, Plan
 from mpiric.placement import plan

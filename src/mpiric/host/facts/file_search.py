@@ -1,5 +1,6 @@
-"""Shell patterns for paths of a Host."""
+"""Search for files by shell patterns, and for libraries in the cache of the dynamic linker."""
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
@@ -24,3 +25,14 @@ def _below(host: Host, directory: str, parts: list[str]) -> Iterator[str]:
                 yield from _below(host, f"{directory}/{name}", later_parts)
     elif later_parts or host.is_file(path) or host.list_dir(path):
         yield from _below(host, path, later_parts)
+
+
+def linker_cache(host: Host) -> tuple[tuple[str, str], ...]:
+    """Return (library name, path) pairs of ``ldconfig -p``, which needs no privileges."""
+    command = host.which("ldconfig") or "/sbin/ldconfig"  # users on Debian do not have sbin in PATH
+    entries = re.findall(
+        r"^\s+(\S+) \(.*\) => (\S+)$",
+        host.run_cached([command, "-p"], ["/etc/ld.so.cache"]).stdout,
+        re.MULTILINE,
+    )
+    return tuple((name, path) for name, path in entries)

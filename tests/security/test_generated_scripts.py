@@ -29,7 +29,7 @@ from mpiric.schedulers import (
 )
 from mpiric.schedulers._submission import Submission, round_script, submission_script
 from mpiric.workflows import mpi
-from mpiric.workflows.pack.starter import render_starter
+from mpiric.workflows.pack.pack import render_starter
 from mpiric.workflows.tune import site_defaults
 
 NAMES = (

@@ -5,6 +5,7 @@
 3. Link all of them with a dispatcher, by the user's own command line.
 """
 
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,21 +13,78 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.command import Command, parse_compiler_command
-from mpiric.build.dispatcher import compile_dispatcher
 from mpiric.build.driver import Driver
 from mpiric.build.elf import STB_WEAK, ElfFile
 from mpiric.build.information import describe
 from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
-from mpiric.build.needs import really_needed
 from mpiric.build.overlay import set_tables_apart
 from mpiric.build.partial import Exports, Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
 from mpiric.build.plain_link import Linked, deliver, for_target, output_of, trial, with_output
-from mpiric.build.tables import DispatchTables
-from mpiric.build.targets import BASELINE, in_order
+from mpiric.build.tables import DispatchTables, source
+from mpiric.build.targets import BASELINE, features, in_order
 from mpiric.build.trace import Loaded, Trace, all_members, elf_of, shared_once
 from mpiric.build.unpack import union_of_needs, variants_in, write_list, write_objects
-from mpiric.model.errors import MpiricError
+from mpiric.host.packaged import packaged_directory
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import MpiricError, NotFoundError
+
+# General registers only: vector registers hold arguments of other functions when it runs.
+_FLAGS = ("-x", "c", "-std=gnu11", "-O2", "-g0", "-w", "-fPIE", "-ffreestanding", "-fno-builtin",
+          "-fno-stack-protector", "-fno-lto", "-fno-asynchronous-unwind-tables",
+          "-mgeneral-regs-only")  # fmt: skip
+_X86_64 = ("-march=x86-64", "-fcf-protection")
+_SPEAK_GNU = {"gcc", "clang", "oneapi", "aocc", "cray"}
+
+
+def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> Path:
+    """Compile the object with tables, trampolines and dispatcher."""
+    text, object_file = scratch / "mpiric.c", scratch / "mpiric.o"
+    text.write_text(source(plan, features(plan.machine)))
+    extra = _X86_64 if plan.machine == "x86_64" else ()
+    candidates = [driver.command] if driver.identity.family in _SPEAK_GNU else []
+    candidates += [(name,) for name in ("gcc", "cc", "clang") if shutil.which(name)]
+    headers = packaged_directory("build/dispatch")
+    complaint = ""
+    for command in candidates:
+        done = driver.toolchain.run(
+            [*command, *_FLAGS, *extra, f"-I{headers}", "-c", str(text), "-o", str(object_file)]
+        )
+        if done.status == 0:
+            return object_file
+        complaint = complaint or done.errors.strip()
+    raise NotFoundError(
+        f"cannot compile the dispatcher: {complaint or 'there is not any C compiler'}", hint="install gcc"
+    )
+
+
+_UNKNOWN = re.escape("(bad)")  # instruction unknown to objdump, which may need any feature
+_PROOF = "disassembled to the end"
+
+
+def really_needed(
+    code: Path, allowed: Sequence[str], machine: str, objdump: str, toolchain: Toolchain
+) -> tuple[str, ...]:
+    """Return ``allowed`` without features whose distinct instructions do not occur in the object."""
+    known_features = features(machine) if allowed else {}
+    spelled = {
+        name: known_features[name].instructions for name in allowed if known_features[name].instructions
+    }
+    if not spelled:
+        return tuple(allowed)
+    pattern = "|".join([*spelled.values(), _UNKNOWN, _PROOF])
+    # Only matches are passed on: the disassembly of a large program is hundreds of times larger than its
+    # code.
+    script = '{ LC_ALL=C "$1" -d --no-show-raw-insn "$2" && echo "$4"; } | grep -owE -e "$3" | sort -u'
+    done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern, _PROOF])
+    hits = set(done.printed.splitlines())
+    if _PROOF not in hits or "(bad)" in hits:
+        return tuple(allowed)
+    return tuple(
+        name
+        for name in allowed
+        if name not in spelled or any(re.fullmatch(spelled[name], hit) for hit in hits)
+    )
 
 
 @dataclass

@@ -15,7 +15,7 @@ from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
 from mpiric.schedulers._scheduler import JobRequest, Patience, SubmitSettings, clock_s
 from mpiric.schedulers.slurm import _output as output
-from mpiric.schedulers.slurm._allocation import recognise
+from mpiric.schedulers.slurm._output import recognise
 
 _STEP_TIMEOUT_S = 120.0
 _FIRST_SPECIAL_STEP = 0xFFFFFFF0  # SLURM_STEP_ID of batch and interactive shells is above, which hold no CPUs

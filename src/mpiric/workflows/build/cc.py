@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mpiric.build.build_options import BuildOptions
-from mpiric.build.command import Command, Mode, parse_compiler_command
+from mpiric.build.command import Command, Mode, parse_compiler_command, stem
 from mpiric.build.compile import baseline_alone, compile_source, directories, object_name, steps, task_of
 from mpiric.build.driver import Driver
 from mpiric.build.plan import (
@@ -18,7 +18,24 @@ from mpiric.build.plan import (
 )
 from mpiric.host.toolchain import Scratch, Toolchain
 from mpiric.workflows.build.command_line import QUESTIONS_OF_BUILD_SYSTEMS, PreparedCommand, prepare_command
-from mpiric.workflows.build.link_command import object_path, with_objects
+
+
+def object_path(directory: str, position: int, source: str) -> str:
+    """Return the path of a source's object for the link."""
+    return f"{directory}/{position:04d}-{stem(source)}.o"
+
+
+def with_objects(command: Command, directory: str) -> Command:
+    """Return the link command with objects instead of sources, without the ``-x`` option."""
+    argv = list(command.arguments)
+    for source in command.sources:
+        argv[source.position] = object_path(directory, source.position, source.path)
+    drop = {at for at, word in enumerate(argv) if word == "-x" and at not in command.values}
+    drop |= {at + 1 for at in drop}
+    drop |= {
+        at for at, word in enumerate(argv) if word in ("-xc", "-xc++", "-xnone") and at not in command.values
+    }
+    return parse_compiler_command([word for at, word in enumerate(argv) if at not in drop])
 
 
 class CompileOutcome(NamedTuple):

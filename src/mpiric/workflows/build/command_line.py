@@ -1,12 +1,12 @@
 """A compiler's command line, with all properties that determine the build."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mpiric.build import build_options as reading
 from mpiric.build.build_options import BuildOptions
-from mpiric.build.command import Command, Mode, expand, parse_compiler_command
+from mpiric.build.command import Command, Mode, expand, is_input_name, parse_compiler_command, split_words
 from mpiric.build.driver import Driver
 from mpiric.build.plan import (
     PlanRequest,
@@ -14,8 +14,48 @@ from mpiric.build.plan import (
     write_question,
 )
 from mpiric.build.targets import DEFAULT_TARGETS
-from mpiric.host.toolchain import Toolchain
-from mpiric.workflows.build.compiler_choice import choose_compiler
+from mpiric.host.toolchain import Toolchain, which
+from mpiric.model.errors import NotFoundError
+
+_COMPILERS = {
+    "cc": ("MPIRIC_CC", ("cc", "gcc", "clang")),
+    "cxx": ("MPIRIC_CXX", ("c++", "g++", "clang++")),
+    "fc": ("MPIRIC_FC", ("gfortran", "flang", "ifx", "nvfortran")),
+}
+
+
+def choose_compiler(
+    verb: str, options: Mapping[str, str], arguments: list[str], environ: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return the real compiler: ``--compiler``, leading program names, the environment, or the default."""
+    variable, usual = _COMPILERS[verb]
+    if "--compiler" in options:
+        return split_words(options["--compiler"]), arguments
+    named: list[str] = []
+    while (
+        arguments
+        and not arguments[0].startswith(("-", "@"))
+        and not is_input_name(arguments[0])
+        and which(arguments[0])
+    ):
+        if os.path.isfile(arguments[0]) and "/" not in arguments[0]:
+            break  # an input file with that name in this directory
+        named.append(arguments[0])
+        arguments = arguments[1:]
+        if os.path.basename(named[-1]) not in ("ccache", "sccache", "distcc", "icecc"):
+            break
+    if named:
+        return named, arguments
+    first = arguments[0] if arguments else "-"
+    if not (first.startswith(("-", "@")) or is_input_name(first) or os.path.exists(first)):
+        raise NotFoundError(f"'{first}' is neither a compiler on PATH nor a file")
+    if environ.get(variable, "").strip():
+        return split_words(environ[variable]), arguments
+    compiler = next((name for name in usual if which(name, environ.get("PATH"))), None)
+    if compiler is None:
+        raise NotFoundError(f"no compiler: none of {', '.join(usual)} is on PATH", hint=f"set {variable}")
+    return [compiler], arguments
+
 
 # Directories for checks of CMake and Meson; autoconf's file is called conftest.
 QUESTIONS_OF_BUILD_SYSTEMS = (

@@ -1,23 +1,111 @@
 """Conversion of the user's command to a Job, with the machine and the launcher's MPI library."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from posixpath import dirname
 
 from mpiric import launchers, mpis
-from mpiric.host.host import Host
-from mpiric.host.installation.stand_ins import preloaded_stand_in
+from mpiric.host.host import HERE, Host
+from mpiric.host.installation.native import library_under_name, native_part
+from mpiric.host.installation.stand_ins import preloaded_stand_in, stand_ins
 from mpiric.machine import read_machine
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
+from mpiric.model.json_text import json_lines
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Observation
-from mpiric.model.translation import family_above
+from mpiric.model.translation import family_above, own_family
 from mpiric.workflows.launch.interchange import ready_to_serve
-from mpiric.workflows.launch.missing_launcher import missing_launcher
 from mpiric.workflows.launch.nodes import node_count, with_host_files
-from mpiric.workflows.launch.singletons import singletons, start_alone
 from mpiric.workflows.launch.switchable import two_families
+
+_MOST_OTHERS = 2
+
+
+def missing_launcher(job: Job, program: str, host: Host) -> NotFoundError:
+    """Return the error for a job with a missing launcher; ``program`` is its path, "" if unknown."""
+    family = mpis.abi_of_program(host, program) if program else None
+    needed = mpis.mpi_needed_by(host, program) if program else ""
+    linked = mpis.mpi_of_library(host, needed) if needed else None
+    return NotFoundError(
+        f"the launcher '{job.launcher_words[0]}' is not on PATH"
+        if "/" not in job.launcher_words[0]
+        else f"the launcher '{job.launcher_words[0]}' is not there",
+        hint=_line_to_type(job, family, _fitting(mpis.find_mpis(host), family, linked)),
+    )
+
+
+def _fitting(
+    libraries: Sequence[MpiLibrary], family: AbiFamily | None, linked: MpiLibrary | None
+) -> list[MpiLibrary]:
+    """Return the libraries whose launcher can start the program, first the library it is linked to."""
+    linked_path = linked.library if linked else ""
+    fitting = [
+        library
+        for library in libraries
+        if library.launcher and (not family or family in library.abi_families)
+    ]
+    return sorted(fitting, key=lambda library: library.library != linked_path)
+
+
+def _line_to_type(job: Job, family: AbiFamily | None, fitting: Sequence[MpiLibrary]) -> str:
+    if not fitting:
+        name = family.value if family and family.value in mpis.packages() else "mpich"
+        belongs = f"no MPI of the {family.value} family" if family else "no MPI library"
+        return f"{belongs} with a launcher was found here; `mpiric mpi install {name}` brings one"
+    first, alternatives = fitting[0], fitting[1 : 1 + _MOST_OTHERS]
+    at = len(job.prefix)
+    line = sh_command((*job.argv[:at], first.launcher, *job.argv[at + 1 :]))
+    more = ", ".join(f"{library.launcher} ({library.label})" for library in alternatives)
+    return f"with {first.label}: -- {line}" + (f"; also here: {more}" if more else "")
+
+
+_LIMIT_S = 60
+_NAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
+_LET_IT_START = {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def start_alone(job: Job, library: MpiLibrary, host: Host) -> bool:
+    """Return whether two ranks with this library and the job's launcher do not find each other.
+
+    mpiric's own program is started like the user's, and each rank prints the number of ranks. False if
+    unknown.
+    """
+    family = library.abi_families[0]
+    try:
+        program = native_part("probe-mpi", family)
+    except NotFoundError:
+        return False
+    with ExitStack() as stack:
+        path = [dirname(library.library)]
+        if library.soname != _NAMES.get(family, library.soname):
+            path.insert(0, stack.enter_context(library_under_name(library.library, _NAMES[family])))
+        path += [job.environment["LD_LIBRARY_PATH"]] if job.environment.get("LD_LIBRARY_PATH") else []
+        environment = {**_LET_IT_START, **job.environment, "LD_LIBRARY_PATH": ":".join(path)}
+        argv = [job.launcher_words[0], "-n", "2", program, "identity"]
+        answer = host.run(argv, environment=environment, timeout_s=_LIMIT_S, working_directory=HERE)
+    sizes = [row.get("size") for row in json_lines(answer.stdout)]
+    return bool(sizes) and all(size == 1 for size in sizes)
+
+
+def singletons(
+    job: Job, mpi: MpiLibrary, program_abi: AbiFamily, libraries: Sequence[MpiLibrary], brought: str = ""
+) -> MismatchError:
+    """Return the error for a launcher and a program with different MPI libraries."""
+    fitting = [library for library in libraries if program_abi in library.abi_families and library.launcher]
+    hints = [f"start it with {fitting[0].launcher} ({fitting[0].label})"] if fitting else []
+    if (program_abi, own_family(mpi)) in stand_ins():
+        hints.append(f"have its calls translated for this one: mpiric run --mpi {mpi.label} -- CMD")
+    nothing = f"no MPI of the {program_abi.value} family was found here; see `mpiric mpi list`"
+    uses = f"loads {brought}" if brought else f"is linked to an MPI of the {program_abi.value} family"
+    return MismatchError(
+        f"{job.launcher_words[0]} belongs to {mpi.label}, but {job.program[0]} {uses}: "
+        "each rank would run alone, as rank 0 of 1",
+        hint=", or ".join(hints) or nothing,
+    )
 
 
 @dataclass(frozen=True)

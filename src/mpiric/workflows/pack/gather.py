@@ -1,24 +1,99 @@
 """Content of a pack, and the start command in it."""
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
+from posixpath import basename, dirname
 
 from mpiric import mpis
+from mpiric.host.facts.elf import read_rpath_tags
 from mpiric.host.files import exists, is_directory, is_file
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_root
+from mpiric.host.packaged import packaged_table
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.job import Job
 from mpiric.model.pack import Content, ContentKind, LeftOut, Pack, Start
 from mpiric.model.translation import NAMES, SONAMES
 from mpiric.workflows.pack.entry import PackEntry
 from mpiric.workflows.pack.glibc import glibc_needs, versions_of_compilers
-from mpiric.workflows.pack.libraries import PLACE, libraries_of
 from mpiric.workflows.pack.python import PythonParts, inside, python_parts, tree_contents
 from mpiric.workflows.pack.runtime import PackedRecipe, runtimes_for
-from mpiric.workflows.pack.search_path import loosened
+
+PLACE = "lib"
+_COMPANIONS = "companions"  # another kind of table
+
+
+def libraries_of(
+    needed: Sequence[str], opened: Sequence[str], trees: Iterable[str], host: Host
+) -> tuple[tuple[Content, ...], tuple[LeftOut, ...]]:
+    """Return the libraries that the dynamic linker loads for these files, without those in packed trees.
+
+    The libraries of files that are only ``opened`` at run time are optional too. Each library is packed
+    under its own name, with a link for the name that is required, so that versions are visible. Raises
+    NotFoundError for a missing library.
+    """
+    packed: dict[str, Content] = {}
+    left_out: dict[str, LeftOut] = {}
+    roots = tuple(f"{tree.rstrip('/')}/" for tree in trees)
+    for file in (*needed, *opened):
+        for path in mpis.libraries_needed_by(host, file, stops_at=lambda name: bool(why_left_out(name))):
+            if why := why_left_out(basename(path)):
+                left_out.setdefault(basename(path), LeftOut(path, why))
+            elif "/" not in path and file in opened:
+                left_out.setdefault(path, LeftOut(path, f"is not here; {file} asks for it"))
+            elif "/" not in path:
+                raise NotFoundError(
+                    f"{file} needs {path}, which is not found here",
+                    hint="make the program run here first: `ldd` says what it misses",
+                )
+            elif not host.real_path(path).startswith(roots) and not path.startswith(roots):
+                for entry in _entries(path, host, required=file in needed):
+                    packed.setdefault(entry.name, entry)
+    return tuple(packed.values()), tuple(left_out.values())
+
+
+def why_left_out(name: str) -> str:
+    """Return why a library with this name is not packed, "" if it is."""
+    if mpis.family_of_soname(name):
+        return str(packaged_table("workflows/pack/site")["mpi"]["why"])
+    stem = name.partition(".so")[0]
+    for facts in packaged_table("workflows/pack/site").values():
+        if any(fnmatch(stem, pattern) for pattern in facts.get("names", ())):
+            return str(facts["why"])
+    return ""
+
+
+def _entries(path: str, host: Host, *, required: bool) -> Iterable[Content]:
+    """Yield the library under its real name, the required name, and the libraries that it opens itself."""
+    real = host.real_path(path)
+    yield Content(f"{PLACE}/{basename(real)}", real, ContentKind.LIBRARY, required=required)
+    if basename(path) != basename(real):
+        yield Content(f"{PLACE}/{basename(path)}", "", ContentKind.LIBRARY, link=basename(real))
+    pattern = packaged_table("workflows/pack/site")[_COMPANIONS].get(basename(path).partition(".so")[0])
+    for name in host.list_dir(dirname(real)) if pattern else ():
+        companion = host.real_path(f"{dirname(real)}/{name}")
+        if fnmatch(name, pattern) and name != basename(path):
+            yield Content(f"{PLACE}/{name}", companion, ContentKind.LIBRARY, required=False)
+
+
+_DT_RUNPATH = 29
+_RELATIVE = ("$ORIGIN", "${ORIGIN}")
+
+
+def loosened(content: Content, host: Host) -> Content:
+    """Return the file with DT_RPATH changed to DT_RUNPATH, if it is effective and names fixed directories."""
+    elf = host.elf(content.source) if content.source and content.data is None else None
+    if elf is None or all(path.startswith(_RELATIVE) for path in elf.fixed_path):
+        return content
+    data = bytearray(Path(content.source).read_bytes())
+    for offset in read_rpath_tags(content.source):
+        struct.pack_into("<I", data, offset, _DT_RUNPATH)  # low half of the tag in the processor's byte order
+    return Content(content.name, content.source, content.kind, bytes(data), required=content.required)
+
 
 _INPUT = "an input: it is read from where it is"
 

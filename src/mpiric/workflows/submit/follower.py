@@ -1,12 +1,13 @@
 """Observation of the jobs of a submission while they run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.owned_files import append
-from mpiric.model.allocation import BatchJob, End
+from mpiric.model.allocation import BatchJob, End, Stage
 from mpiric.model.numbers_in_text import number_of
 from mpiric.schedulers import (
     LOG,
@@ -18,10 +19,83 @@ from mpiric.schedulers import (
     Submission,
     job_settings,
 )
-from mpiric.workflows.submit.array_rounds import JOBS, known_jobs, latest, submit_round
-from mpiric.workflows.submit.log import RelayedLog
-from mpiric.workflows.submit.progress import array_progress, state_of
+from mpiric.workflows.submit.array_rounds import JOBS, ArrayRound, known_jobs, latest, submit_round
 from mpiric.workflows.submit.submission import SubmitRequest
+
+
+class RelayedLog:
+    """Relay for lines that are added to a log from now on; only complete lines."""
+
+    def __init__(self, path: Path, relay: Callable[[str], None]) -> None:
+        self._path, self._relay = path, relay
+        self._read_bytes = path.stat().st_size if exists(path) else 0
+
+    def relay(self) -> list[str]:
+        """Relay the new lines, and return them."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._read_bytes)
+                new = file.read()
+        except OSError:
+            return []
+        complete = new[: new.rfind(b"\n") + 1]
+        self._read_bytes += len(complete)
+        lines = complete.decode(errors="replace").splitlines()
+        for line in lines:
+            self._relay(line)
+        return lines
+
+    def relay_while(self, patience: Patience, end_words: Sequence[str] = ()) -> Callable[[float], None]:
+        """Return a sleep function that relays new lines; a line with ``end_words`` ends it."""
+
+        def sleep(seconds: float) -> None:
+            until = patience.clock() + seconds
+            while (remaining_s := until - patience.clock()) > 0:
+                patience.sleep(min(remaining_s, 1.0))
+                if any(word in line for line in self.relay() for word in end_words):
+                    return
+
+        return sleep
+
+
+def state_of(job: BatchJob) -> str:
+    """Return where a job runs, or why it does not run yet."""
+    if job.stage is Stage.RUNNING:
+        again = f", for the {job.restarts + 1}. time" if job.restarts else ""
+        return f"job {job.job} runs on {_names(job.hosts)}{again}"
+    if job.stage is Stage.ENDING:
+        return f"job {job.job} is being ended: its processes are given some time"
+    why = f" ({job.reason})" if job.reason else ""
+    return f"job {job.job} is {job.stage.value}{why}"
+
+
+def _names(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} … {hosts[-1]} ({len(hosts)} hosts)"
+
+
+def ending(job: BatchJob) -> str:
+    """Return how a job ended, as its scheduler reports it."""
+    if job.stage is Stage.FORGOTTEN:
+        return "not known to the scheduler any more"
+    return f"{job.state} {job.reason}".strip()
+
+
+def array_progress(
+    array_round: ArrayRound,
+    scheduler: BatchScheduler,
+    job_ids: Sequence[str],
+    states_of_jobs: Mapping[str, BatchJob],
+) -> str:
+    """Return the progress of the elements of an array; the job after it only waits."""
+    array = array_round.array
+    elements = scheduler.elements(array, array_round.size) if array else ()
+    states = [states_of_jobs[job] for job in elements if job in states_of_jobs]
+    if not states or not set(elements) & set(job_ids):
+        return f"jobs {', '.join(job_ids)} are waited for"
+    over = sum(state.is_over for state in states)
+    running = sum(state.stage is Stage.RUNNING for state in states)
+    return f"array {array}: {over} of {len(elements)} jobs have ended, {running} run"
+
 
 _LATE_S = 30.0  # time until the status of an ended job is visible on this host
 

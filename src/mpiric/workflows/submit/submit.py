@@ -20,8 +20,7 @@ from mpiric.schedulers import (
     installed_batch_scheduler,
 )
 from mpiric.workflows.submit.array_rounds import JOBS
-from mpiric.workflows.submit.follower import Follower, Reporting
-from mpiric.workflows.submit.progress import ending
+from mpiric.workflows.submit.follower import Follower, Reporting, ending
 from mpiric.workflows.submit.submission import SubmitRequest, write_submission
 
 _FRUITLESS = 3  # maximum number of consecutive jobs that add no line to the store

@@ -34,8 +34,8 @@ def enter(path: str, kind: int) -> None:
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     """mount(2)."""
-    words = [word.encode() if word else None for word in (source, target, kind)]
-    _check(_libc.mount(*words, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
+    command = [word.encode() if word else None for word in (source, target, kind)]
+    _check(_libc.mount(*command, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
 
 
 def set_hostname(name: str) -> None:

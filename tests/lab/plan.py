@@ -78,33 +78,33 @@ def host_names(text: str) -> tuple[str, ...]:
 
 def network(text: str) -> Network:
     """``fast0:rate=2gbit,mtu=9000`` or ``eth0:delay=1ms,rate=100mbit``."""
-    name, _, rest = text.partition(":")
-    given = dict(part.partition("=")[::2] for part in rest.split(",") if part)
+    name, _, remaining = text.partition(":")
+    variables = dict(part.partition("=")[::2] for part in remaining.split(",") if part)
     try:
-        if not _INTERFACE.fullmatch(name) or name == "lo" or set(given) - {"delay", "rate", "mtu"}:
+        if not _INTERFACE.fullmatch(name) or name == "lo" or set(variables) - {"delay", "rate", "mtu"}:
             raise ValueError(name)
-        found = Network(
+        result = Network(
             name,
-            _quantity(given.get("delay", "0us"), ("us", "ms", "s")),
-            _quantity(given["rate"], ("mbit", "gbit")),
-            int(given.get("mtu", "1500")),
+            _quantity(variables.get("delay", "0us"), ("us", "ms", "s")),
+            _quantity(variables["rate"], ("mbit", "gbit")),
+            int(variables.get("mtu", "1500")),
         )
     except (KeyError, ValueError) as error:
         raise LabError(
             f"this network cannot be made: {text!r}",
             hint="write it like eth0:delay=1ms,rate=100mbit or fast0:rate=2gbit,mtu=9000",
         ) from error
-    if found.rate_mbit <= 0 or not 576 <= found.mtu <= 65535:
+    if result.rate_mbit <= 0 or not 576 <= result.mtu <= 65535:
         raise LabError(f"the network {name} needs a rate above 0 and an MTU from 576 to 65535")
-    return found
+    return result
 
 
 def networks(texts: Sequence[str]) -> tuple[Network, ...]:
     """The networks asked for, the slow and the fast one by default."""
-    found = tuple(network(text) for text in texts) or (SLOW, FAST)
-    if len({each.name for each in found}) < len(found):
+    result = tuple(network(text) for text in texts) or (SLOW, FAST)
+    if len({entry.name for entry in result}) < len(result):
         raise LabError("two networks have the same name", hint="give each --network a name of its own")
-    return found
+    return result
 
 
 def _quantity(text: str, units: Sequence[str]) -> float:

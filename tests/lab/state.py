@@ -113,10 +113,10 @@ def supervisors(directory: Path) -> list[int]:
 def _supervisors() -> Iterator[tuple[int, str]]:
     for pid in processes():
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if name := _named(words):
+        if name := _named(command):
             yield pid, name
 
 
@@ -124,12 +124,14 @@ def remove(directory: Path) -> None:
     """End every process of the cluster and forget it: with its first process the kernel ends all others."""
     deadline = time.monotonic() + _PATIENCE_S
     killed: set[int] = set()
-    while left := [*supervisors(directory), *filter(_is_ending, killed)]:
-        for pid in left:
+    while remaining := [*supervisors(directory), *filter(_is_ending, killed)]:
+        for pid in remaining:
             kill(pid)
-        killed.update(left)
+        killed.update(remaining)
         if time.monotonic() > deadline:
-            raise LabError(f"processes {left} of {directory} do not end", hint="they are stuck in the kernel")
+            raise LabError(
+                f"processes {remaining} of {directory} do not end", hint="they are stuck in the kernel"
+            )
         time.sleep(0.02)
     # A start that was killed at once leaves an empty directory.
     if (directory / PLAN).exists() or (directory.is_dir() and not any(directory.iterdir())):
@@ -141,12 +143,12 @@ def directories() -> frozenset[Path]:
     return frozenset(Path(name) for _, name in _supervisors())
 
 
-def _named(words: Sequence[bytes]) -> str:
+def _named(command: Sequence[bytes]) -> str:
     """The directory of ``… -m SUPERVISOR DIRECTORY READY_FD GO_FD``, "" for any other command line."""
     mark = SUPERVISOR.encode()
-    at = words.index(mark) if mark in words else 0
-    whole = at > 0 and words[at - 1] == b"-m" and len(words) >= at + 4
-    return words[at + 1].decode(errors="replace") if whole else ""
+    at = command.index(mark) if mark in command else 0
+    complete = at > 0 and command[at - 1] == b"-m" and len(command) >= at + 4
+    return command[at + 1].decode(errors="replace") if complete else ""
 
 
 def kill(pid: int) -> None:

@@ -169,9 +169,9 @@ def test_a_modulefile_of_a_stand_in_names_its_directory(bad, tmp_path):
         **{**vars(LIBRARY), "environment": {"SHOWN": bad}, "library_path": (f"/opt/{bad}",)}
     )
     text = mpi._module(Path(f"/data/{bad}"), f"/data/{bad}/libmpi.so", AbiFamily.MPICH, library)
-    found = modules(text, tmp_path)
-    for wanted in (bad, f"/opt/{bad}", f"/data/{bad}", f"/data/{bad}/libmpi.so"):
-        assert wanted in found
+    result = modules(text, tmp_path)
+    for expected in (bad, f"/opt/{bad}", f"/data/{bad}", f"/data/{bad}/libmpi.so"):
+        assert expected in result
 
 
 @pytest.mark.parametrize("bad", NAMES)

@@ -70,8 +70,8 @@ def run(argv, directory: Path) -> bytes:
     return done.stdout
 
 
-def same(words, printed: bytes, directory: Path) -> None:
-    assert [os.fsdecode(word) for word in printed.split(b"\0")[:-1]] == list(words)
+def same(command, printed: bytes, directory: Path) -> None:
+    assert [os.fsdecode(word) for word in printed.split(b"\0")[:-1]] == list(command)
     assert not (directory / "gone").exists()
 
 
@@ -119,21 +119,21 @@ def test_words_of_csh_and_fish_come_back(tmp_path, shell, word, words):
 @example([text for text in HOSTILE if "\udcff" not in text])
 @FEW
 @given(words=WORDS)
-def test_words_of_tcl_come_back_also_within_braces(tmp_path, words):
+def test_words_of_tcl_come_back_also_within_braces(tmp_path, command):
     if shutil.which("tclsh") is None:
         pytest.skip("there is no tclsh")
-    words = [
+    command = [
         word
-        for word in words
+        for word in command
         if not re.search("[\ud800-\udfff]", word) and max(word, default="") < "\U00010000"
     ]
     lines = ["fconfigure stdout -encoding utf-8 -translation binary"]
     lines += [
         f'if {{ 1 }} {{ puts -nonewline "[encoding convertto utf-8 {quoting.tcl_word(w)}]\\0" }}'
-        for w in words
+        for w in command
     ]
     script = as_script("\n".join([*lines, ""]), tmp_path)
-    same(words, run(["tclsh", "-encoding", "utf-8", script], tmp_path), tmp_path)
+    same(command, run(["tclsh", "-encoding", "utf-8", script], tmp_path), tmp_path)
 
 
 @FEW

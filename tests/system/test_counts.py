@@ -66,8 +66,8 @@ def assert_counts_agree(run_mpiric, place, compiler, launcher, argv, **environme
     counts, counter = place / "counts", place / "counter.so"
     counts.mkdir()
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", HERE / "counter.c", "-o", counter], check=True)
-    own = {"LD_PRELOAD": yielding(counter), "COUNTS": str(counts), **environment}
-    done = run_mpiric("profile", "--json", "-o", place / "p", "--", *launcher, "2", *argv, env=own)
+    variables = {"LD_PRELOAD": yielding(counter), "COUNTS": str(counts), **environment}
+    done = run_mpiric("profile", "--json", "-o", place / "p", "--", *launcher, "2", *argv, env=variables)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)
     calls, seconds, sent = counted(counts)

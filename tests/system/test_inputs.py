@@ -35,15 +35,15 @@ def run(mpi_prefix, environment, program, tmp_path):
     (tmp_path / "data/in").write_bytes(TEXT)
     (tmp_path / "disk").mkdir()
 
-    def start(settings, *words, ranks=RANKS, of=program):
-        given = {
+    def start(settings, *arguments, ranks=RANKS, of=program):
+        variables = {
             "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so"),
             "MPIR_CVAR_NUM_CLIQUES": "2",
             "MPIRIC_LOCAL_DIR": tmp_path / "disk",
             **settings,
         }
-        options = [str(word) for name, value in given.items() for word in ("-genv", name, value)]
-        argv = [str(mpi_prefix("mpich") / "bin/mpiexec"), "-n", str(ranks), *options, str(of), *words]
+        options = [str(word) for name, value in variables.items() for word in ("-genv", name, value)]
+        argv = [str(mpi_prefix("mpich") / "bin/mpiexec"), "-n", str(ranks), *options, str(of), *arguments]
         done = subprocess.run(
             argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=100
         )
@@ -124,6 +124,6 @@ def test_a_program_of_sessions_broadcasts_nothing_and_says_why_once(run, place, 
     of_sessions = place / "sessions"
     source = HERE / "runtime_programs/sessions.c"
     subprocess.run([mpi_prefix("mpich") / "bin/mpicc", "-o", of_sessions, source], check=True)
-    said = "mpiric: no input is broadcast: MPI_Session_init is local"
-    assert run({"MPIRIC_BROADCAST": "data/in"}, of=of_sessions).stderr.count(said) == 1
-    assert said not in run({"MPIRIC_READ_ONLY": "other*"}, of=of_sessions).stderr
+    output = "mpiric: no input is broadcast: MPI_Session_init is local"
+    assert run({"MPIRIC_BROADCAST": "data/in"}, of=of_sessions).stderr.count(output) == 1
+    assert output not in run({"MPIRIC_READ_ONLY": "other*"}, of=of_sessions).stderr

@@ -39,12 +39,12 @@ def app(tmp_path: Path) -> Path:
     build.mkdir()
     (build / "twice.c").write_text(LIBRARY)
     (build / "app.c").write_text(PROGRAM)
-    for words in (
+    for arguments in (
         ("gcc", "-shared", "-fPIC", "twice.c", "-o", "libtwice.so.1.2", "-Wl,-soname,libtwice.so.1"),
         ("ln", "-s", "libtwice.so.1.2", "libtwice.so.1"),
         ("mpicc.openmpi", "app.c", "./libtwice.so.1", "-o", "app", f"-Wl,--disable-new-dtags,-rpath,{build}"),
     ):
-        subprocess.run(words, cwd=build, check=True)
+        subprocess.run(arguments, cwd=build, check=True)
     return build / "app"
 
 
@@ -52,10 +52,10 @@ def app(tmp_path: Path) -> Path:
 def start(environment, tmp_path):
     """`start(pack, "a")` under Debian's Open MPI, in a directory of its own."""
 
-    def run(pack: Path, *words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-        own = {**environment, "TMPDIR": str(tmp_path), **variables}
-        line = ["mpirun.openmpi", *RANKS, str(pack), *map(str, words)]
-        return subprocess.run(line, env=own, capture_output=True, text=True, timeout=60)
+    def run(pack: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment_of_run = {**environment, "TMPDIR": str(tmp_path), **variables}
+        line = ["mpirun.openmpi", *RANKS, str(pack), *map(str, arguments)]
+        return subprocess.run(line, env=environment_of_run, capture_output=True, text=True, timeout=60)
 
     return run
 
@@ -92,10 +92,10 @@ def test_a_packed_program_runs_where_nothing_of_it_is_installed(packed, start, t
     done = start(pack, "b", 3)
     assert (done.stdout, done.returncode) == ("sum 6 of b\n", 3), done.stderr
     assert described["file"] == str(pack)
-    assert {"lib/libtwice.so.1", "lib/libtwice.so.1.2"} <= {each["name"] for each in described["contains"]}
-    left = {Path(each["path"]).name: each["why"] for each in described["left_out"]}
-    assert "MPI" in left["libmpi.so.40"]
-    assert "C library" in left["libc.so.6"]
+    assert {"lib/libtwice.so.1", "lib/libtwice.so.1.2"} <= {entry["name"] for entry in described["contains"]}
+    remaining = {Path(entry["path"]).name: entry["why"] for entry in described["left_out"]}
+    assert "MPI" in remaining["libmpi.so.40"]
+    assert "C library" in remaining["libc.so.6"]
     for _ in range(50):
         if not left_behind(tmp_path):
             break

@@ -78,7 +78,7 @@ def forcing(mpi: MpiLibrary) -> dict[str, str]:
     forced: dict[str, str] = {}
     for collective, name in CHOSEN[mpi.implementation].items():
         offered = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
-        forced.update(next(each for each in offered if each.name == name).environment)
+        forced.update(next(entry for entry in offered if entry.name == name).environment)
     return forced
 
 

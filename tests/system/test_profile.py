@@ -32,9 +32,9 @@ def build(tmp_path_factory):
     return built
 
 
-def row(rows, **wanted):
-    (found,) = [each for each in rows if wanted.items() <= each.items()]
-    return found
+def row(rows, **expected):
+    (results,) = [entry for entry in rows if expected.items() <= entry.items()]
+    return results
 
 
 @STACK
@@ -135,9 +135,9 @@ def test_doctor_ends_a_run_at_the_limit_and_tells_what_was_seen(run_mpiric, endl
 @pytest.mark.requires("debian-openmpi")
 def test_doctor_fails_on_what_it_is_told_to(run_mpiric, build):
     setting = {"OMPI_MCA_btl": "self,tcp"}
-    for wanted, status in (("settings", 125), ("shared-memory-off", 125), ("swapping", 0), ("", 0)):
-        done = run_mpiric("doctor", "--fail-on", wanted, "--", *build("openmpi"), env=setting)
-        assert done.returncode == status, (wanted, done.stderr)
+    for expected, status in (("settings", 125), ("shared-memory-off", 125), ("swapping", 0), ("", 0)):
+        done = run_mpiric("doctor", "--fail-on", expected, "--", *build("openmpi"), env=setting)
+        assert done.returncode == status, (expected, done.stderr)
 
 
 @pytest.mark.requires("debian-mpich")

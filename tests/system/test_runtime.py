@@ -39,15 +39,15 @@ def launch(environment, tmp_path):
     """`launch(family, ranks, program)` runs it with the runtime; settings go to the ranks only."""
 
     def run(family: str, ranks: int, *program: object, runtime: str = "", **settings: str):
-        given = {
+        variables = {
             "LD_PRELOAD": yielding(NATIVE / (runtime or family) / "libmpiric.so"),
             "MPIRIC_RECORD_DIR": str(tmp_path / "record"),
             "MPIRIC_MERGE": "tree",
             **settings,
         }
         flags = {
-            "mpich": [word for name, value in given.items() for word in ("-genv", name, value)],
-            "openmpi": [word for name, value in given.items() for word in ("-x", f"{name}={value}")],
+            "mpich": [word for name, value in variables.items() for word in ("-genv", name, value)],
+            "openmpi": [word for name, value in variables.items() for word in ("-x", f"{name}={value}")],
         }[family]
         launcher = {"mpich": "mpiexec.mpich", "openmpi": "mpirun.openmpi"}[family]
         return subprocess.run(
@@ -106,9 +106,9 @@ def test_the_record_has_what_the_library_says_it_uses(family, settings, said, mp
     subprocess.run([mpi.compilers["c"], str(PROGRAMS / "ring.c"), "-o", str(program)], check=True)
 
     def facts(name: str, settings: dict[str, str]) -> dict[str, str]:
-        given = {"MPIRIC_RECORD_DIR": str(tmp_path / name), "MPIRIC_MERGE": "tree"}
-        words = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
-        done = mpi_run(mpi, 2, *words, env={**given, **settings})
+        variables = {"MPIRIC_RECORD_DIR": str(tmp_path / name), "MPIRIC_MERGE": "tree"}
+        command = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
+        done = mpi_run(mpi, 2, *command, env={**variables, **settings})
         assert done.returncode == 0, done.stderr
         first, second = read_record(tmp_path / name).ranks
         assert not any(key.startswith("library.") for key in second.facts)

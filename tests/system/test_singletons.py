@@ -31,8 +31,8 @@ MISMATCHES = [
 def program(tmp_path):
     def compiled(compiler):
         (tmp_path / "size.c").write_text(SIZE)
-        words = [compiler, "size.c", "-o", "size"]
-        subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+        command = [compiler, "size.c", "-o", "size"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         return str(tmp_path / "size")
 
     return compiled
@@ -68,11 +68,11 @@ def test_where_a_library_is_named_any_launcher_may_stand_in_the_line(
     program, run_mpiric, launcher, compiler, family
 ):
     exe = program(compiler)
-    own = run_mpiric("run", "--no-recipe", "--", launcher, "-n", 2, exe)
-    translated_by = own.stderr.partition("mpiric run --mpi ")[2].split()[0]
+    expected = run_mpiric("run", "--no-recipe", "--", launcher, "-n", 2, exe)
+    translated_by = expected.stderr.partition("mpiric run --mpi ")[2].split()[0]
     for label in (translated_by, family):
-        found = [mpi.label for mpi in find_mpis(LocalHost()) if mpi.label.startswith(label)]
-        done = run_mpiric("run", "--quiet", "--mpi", found[0], "--", launcher, "-n", 2, exe)
+        mpis = [mpi.label for mpi in find_mpis(LocalHost()) if mpi.label.startswith(label)]
+        done = run_mpiric("run", "--quiet", "--mpi", mpis[0], "--", launcher, "-n", 2, exe)
         assert done.stdout.splitlines() == ["one of 2", "one of 2"], done.stderr
 
 

@@ -51,9 +51,9 @@ class User:
     def line(self, *arguments: str) -> list[str]:
         return [self.mpiexec, "-n", "2", str(self.program), *arguments]
 
-    def run(self, *words: str, **options) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
         options = {"env": self.environment, "timeout": 200, "capture_output": True, "text": True, **options}
-        return subprocess.run([MPIRIC, *words], cwd=self.place, **options)
+        return subprocess.run([MPIRIC, *arguments], cwd=self.place, **options)
 
     def tune(
         self, *arguments: str, options: tuple[str, ...] = (), **more
@@ -66,7 +66,7 @@ class User:
 
         Ctrl-C reaches it also where the tests are a job in the background themselves, which ignores it.
         """
-        words = [
+        command = [
             "env",
             "--default-signal=INT",
             MPIRIC,
@@ -79,7 +79,7 @@ class User:
         ]
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            words,
+            command,
             cwd=self.place,
             env=self.environment,
             stdout=pipe,
@@ -220,9 +220,9 @@ def test_a_full_disk_ends_the_tune_with_a_clear_message(user: User, tmp_path: Pa
     full = tmp_path / "full"
     full.mkdir()
     inner = f"mount -t tmpfs -o size=40k none {full} && exec {MPIRIC} tune --budget 20s --store {full} -- "
-    words = ["unshare", "--mount", "sh", "-c", inner + " ".join(user.line("sleeps", "0.01"))]
+    command = ["unshare", "--mount", "sh", "-c", inner + " ".join(user.line("sleeps", "0.01"))]
     done = subprocess.run(
-        words, cwd=user.place, env=user.environment, capture_output=True, text=True, timeout=120
+        command, cwd=user.place, env=user.environment, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 124, done.stderr
     assert "hint:" in done.stderr
@@ -234,13 +234,13 @@ def test_a_full_disk_ends_the_tune_with_a_clear_message(user: User, tmp_path: Pa
 def recipe(user: User) -> Path:
     """A sound recipe for the user's program, in their directory."""
     host = LocalHost()
-    known = parse_job(user.line("exit", "0"), host, str(user.place), user.environment)
-    assert known.mpi is not None
-    mark = fingerprint(known.job, known.machine, known.mpi, host)
+    expected = parse_job(user.line("exit", "0"), host, str(user.place), user.environment)
+    assert expected.mpi is not None
+    mark = fingerprint(expected.job, expected.machine, expected.mpi, host)
     chosen = Configuration((("malloc", "keep-memory"),))
     path = user.place / "recipe.toml"
     write_recipe(
-        path, Recipe("ending", chosen, mark, None, tuple(known.job.argv), "2026-01-01T00:00:00+00:00")
+        path, Recipe("ending", chosen, mark, None, tuple(expected.job.argv), "2026-01-01T00:00:00+00:00")
     )
     return path
 
@@ -286,8 +286,8 @@ def test_a_recipe_edited_or_made_for_something_else_is_refused(
 
 def test_a_recipe_cut_off_anywhere_is_refused(user: User, recipe: Path):
     text = recipe.read_text()
-    for kept in (0, len(text) // 3, len(text) // 2):
-        recipe.write_text(text[:kept])
+    for stored in (0, len(text) // 3, len(text) // 2):
+        recipe.write_text(text[:stored])
         done = applied(user, recipe)
         assert done.returncode in {120, 122}
         assert str(recipe) in done.stderr

@@ -38,10 +38,10 @@ def build(program: Path) -> Path:
     if program.exists():
         return program
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)
-    words = ["g++", "-std=c++20", "-O2", "-D_FILE_OFFSET_BITS=64", "-o", str(program)]
+    command = ["g++", "-std=c++20", "-O2", "-D_FILE_OFFSET_BITS=64", "-o", str(program)]
     sources = [str(path) for path in sorted(SOURCES.glob("*.cpp"))]
     done = subprocess.run(
-        [*words, *sources, *flags.stdout.split(), "-lpthread"], capture_output=True, text=True
+        [*command, *sources, *flags.stdout.split(), "-lpthread"], capture_output=True, text=True
     )
     if done.returncode != 0:
         raise LabError(
@@ -53,8 +53,8 @@ def build(program: Path) -> Path:
 
 def lustre_calls(library: Path) -> Path:
     """The compiled library of lustre_calls.c; preloaded, it has drivers made for Lustre take this for it."""
-    words = ["gcc", "-O2", "-shared", "-fPIC", "-o", library, SOURCES / "lustre_calls.c", "-ldl"]
-    subprocess.run(words, check=True)
+    command = ["gcc", "-O2", "-shared", "-fPIC", "-o", library, SOURCES / "lustre_calls.c", "-ldl"]
+    subprocess.run(command, check=True)
     return library
 
 
@@ -81,6 +81,6 @@ def _wait(process: "subprocess.Popen[str]", mount: Path, outside: int) -> None:
     while mount.stat().st_dev == outside:
         if process.poll() is not None or time.monotonic() > end:
             process.kill()
-            said = process.communicate()[1].strip()
-            raise LabError(f"the lab's file system cannot be mounted: {said}", hint="FUSE needs /dev/fuse")
+            output = process.communicate()[1].strip()
+            raise LabError(f"the lab's file system cannot be mounted: {output}", hint="FUSE needs /dev/fuse")
         time.sleep(0.01)

@@ -20,8 +20,8 @@ def mounted_on(
 
     ``state`` and ``mount`` lie in a directory that the hosts share; ``settings`` are those of `client`.
     """
-    words = [str(program), str(state), str(mount), *settings]
-    clients = [subprocess.Popen(cluster.command_line(directory, host, words)) for host in hosts]
+    command = [str(program), str(state), str(mount), *settings]
+    clients = [subprocess.Popen(cluster.command_line(directory, host, command)) for host in hosts]
     try:
         for host in hosts:
             _wait(directory, host, mount)

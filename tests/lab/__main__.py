@@ -22,7 +22,7 @@ _EPILOG = """examples:
 
 
 def main(command: Sequence[str]) -> int:
-    """One verb; errors are one sentence and a hint."""
+    """Run a verb; errors are a sentence and a hint."""
     options = _parser().parse_args(command)
     try:
         options.call(options)

@@ -1,6 +1,6 @@
-"""What MPI launchers call in place of ssh: ``ssh [options] HOST COMMAND…``.
+"""Replacement of ssh for MPI launchers: ``ssh [options] HOST COMMAND…``.
 
-Like sshd it gives the command a clean environment of a login; what a program needs, the launcher forwards.
+Like sshd it gives the command the clean environment of a login; the launcher forwards other variables.
 """
 
 import os

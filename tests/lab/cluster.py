@@ -24,9 +24,9 @@ _PATIENCE_S = 60
 
 
 def up(directory: Path, plan: Plan, *, outlives: bool = False) -> bool:
-    """Start a cluster; False when it is up already. Removes what is left of one that died.
+    """Start a cluster; return False if it is already up. Remove the remains of a dead one.
 
-    It ends with this process, however that ends, unless it is told that it ``outlives`` it.
+    The cluster ends with this process, for any reason, unless it ``outlives`` it.
     """
     check_needs(plan)
     directory = directory.absolute()
@@ -128,7 +128,7 @@ def run(
 
 
 def crash(directory: Path, host: str) -> None:
-    """What a power cut does: every process of a host killed at once, its links down."""
+    """Simulate a power cut: kill all processes of a host at once and take its links down."""
     record = _record_with(directory, host)
     for network in record.plan.networks:
         run(directory, host, ["ip", "link", "set", network.name, "down"])
@@ -162,13 +162,13 @@ def status(directory: Path) -> list[str]:
 def _record_with(directory: Path, host: str) -> state.Record:
     record = state.read_record(directory)
     if host not in record.holders:
-        raise LabError(f"there is no host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
+        raise LabError(f"unknown host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
     return record
 
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """One `up` at a time in a directory; whoever waits here finds the cluster up."""
+    """Serialise `up` in a directory; a waiting process then finds the cluster up."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(directory.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:

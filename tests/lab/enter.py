@@ -45,7 +45,7 @@ def become(directory: Path, host: str, command: Sequence[str], environment: Mapp
     """Replace this process by the command on the host; in the same directory where the host has it."""
     record = read_record(directory)
     if host not in record.holders:
-        raise LabError(f"there is no host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
+        raise LabError(f"unknown host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
     holder = record.holders[host]
     pid = visible_pids(record).get(holder.pid, 0)
     if namespaces.namespace(pid, "net") != holder.network:

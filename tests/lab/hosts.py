@@ -11,7 +11,7 @@ from tests.lab.errors import LabError
 from tests.lab.namespaces import BIND, HOST, RECURSIVE, mount, set_hostname, unshare
 from tests.lab.plan import Plan
 
-# What two computers never share: shared-memory segments, session directories, sockets, logs.
+# Directories that two computers never share: shared-memory segments, session directories, sockets, logs.
 _LINKS_S = 5.0
 _PRIVATE = {"/run": "755", "/tmp": "1777", "/dev/shm": "1777", "/var/spool": "755", "/var/log": "755"}
 
@@ -37,7 +37,7 @@ class Birth:
 
 
 def is_private(path: Path) -> bool:
-    """Whether a directory holds, or is, one that every host has of its own and so cannot be shared."""
+    """Return whether a directory is private to each host, or contains such a directory."""
     return any(_is_below(place, str(path).rstrip("/")) for place in _PRIVATE)
 
 
@@ -72,7 +72,7 @@ def _live(name: str, plan: Plan, directory: Path, hears: int, tells: int) -> NoR
 
 
 def _mount_private(name: str, plan: Plan, directory: Path) -> None:
-    """Empty directories over those of the machine, with the shared ones back in them."""
+    """Mount empty directories over the machine's, with the shared ones bind-mounted inside."""
     hidden = [share for share in plan.shares if any(_is_below(share, place) for place in _PRIVATE)]
     stored = {share: os.open(share, os.O_PATH | os.O_CLOEXEC) for share in hidden}
     groups = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC) if Path("/sys/fs/cgroup").is_dir() else -1

@@ -9,7 +9,7 @@ NEW_NAMES = 0x04000000  # host name
 NEW_IPC = 0x08000000
 NEW_PIDS = 0x20000000
 NEW_NETWORK = 0x40000000
-HOST = NEW_MOUNTS | NEW_NAMES | NEW_IPC | NEW_NETWORK  # what a host has of its own
+HOST = NEW_MOUNTS | NEW_NAMES | NEW_IPC | NEW_NETWORK  # namespaces that each host has for itself
 
 BIND = 0x1000
 RECURSIVE = 0x4000

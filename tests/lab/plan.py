@@ -1,4 +1,4 @@
-"""What a cluster is to be like: its hosts, its networks, the directories they share. No I/O."""
+"""Description of a cluster: its hosts, networks and shared directories. No I/O."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ _UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "mbit": 1.0, "gbit": 1e3}
 class Network:
     """A network that every host is on. Without a delay the kernel carries it, else a process of ours."""
 
-    name: str  # of the interface on every host
+    name: str  # name of the interface on every host
     delay_us: float  # one way
-    rate_mbit: float  # of each host's link, in each direction
+    rate_mbit: float  # speed of each host's link in each direction
     mtu: int = 1500
 
 
@@ -59,7 +59,7 @@ class Plan:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Plan":
-        """What ``as_json`` wrote."""
+        """Read the output of ``as_json``."""
         networks = tuple(Network(**network) for network in data["networks"])
         return Plan(tuple(data["hosts"]), networks, tuple(data["shares"]))
 

@@ -150,7 +150,7 @@ LIBRARY = SimpleNamespace(
 def modules(text: str, directory: Path) -> list[str]:
     """Run a modulefile under tclsh; the words of its commands."""
     if shutil.which("tclsh") is None:
-        pytest.skip("there is no tclsh")
+        pytest.skip("tclsh is not installed")
     commands = "setenv prepend-path append-path module-whatis".split()
     shown = "puts -nonewline [encoding convertto utf-8 [join $args \\0]]\\0"
     head = [

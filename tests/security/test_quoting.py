@@ -121,7 +121,7 @@ def test_words_of_csh_and_fish_come_back(tmp_path, shell, word, words):
 @given(words=WORDS)
 def test_words_of_tcl_come_back_also_within_braces(tmp_path, command):
     if shutil.which("tclsh") is None:
-        pytest.skip("there is no tclsh")
+        pytest.skip("tclsh is not installed")
     command = [
         word
         for word in command
@@ -205,7 +205,7 @@ def test_a_nul_character_is_refused(function):
 @given(texts=st.lists(st.text(CHARACTERS, max_size=12), min_size=1, max_size=10))
 def test_strings_of_c_come_back(tmp_path, texts):
     if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("a C compiler is not installed")
     array = "".join(f"{quoting.c_string(text)},\n" for text in texts)
     source = tmp_path / "text.c"
     source.write_text(

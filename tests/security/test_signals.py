@@ -18,7 +18,10 @@ SOURCE = Path(__file__).parents[1] / "system/runtime_programs/received_signals.c
 MPIRIC = Path(sys.executable).with_name("mpiric")
 WAIT_S = 120
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LEFT_BY_LIBRARIES = ("/dev/shm/mpich_shm_", "/tmp/hydra_hwloc_xmlfile_")  # where a signal has ended the ranks
+LEFT_BY_LIBRARIES = (
+    "/dev/shm/mpich_shm_",
+    "/tmp/hydra_hwloc_xmlfile_",
+)  # remains of ranks that a signal ended
 VERBS = {"run": ("--no-recipe",), "profile": ("--quiet", "-o", "record")}
 
 
@@ -99,7 +102,7 @@ def effect(owner, command, number, to_group):
     assert "Traceback" not in stderr
     wait_for(lambda: not owner.processes(), "the end of all processes")
     signals = {path.name: set(path.read_text().split()) for path in owner.notes.glob("rank-*")}
-    status = 128 - process.returncode if process.returncode < 0 else process.returncode  # as a shell has it
+    status = 128 - process.returncode if process.returncode < 0 else process.returncode  # status of a shell
     remaining = owner.user.machine.names() - before
     assert not [name for name in remaining if not name.startswith(LEFT_BY_LIBRARIES)]
     return status, signals

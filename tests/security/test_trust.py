@@ -297,7 +297,7 @@ def test_the_linker_takes_no_library_of_the_working_directory_into_a_probe(plant
     use.write_text("int main(void) { return 0; }\n")
     build = ["cc", "-shared", "-fPIC", "-Wl,-soname,libplanted.so.1", "-o", library, source]
     if not shutil.which("cc"):
-        pytest.skip("there is no C compiler")
+        pytest.skip("a C compiler is not installed")
     subprocess.run(build, check=True)
     program = planted / "user"
     subprocess.run(["cc", "-Wl,--no-as-needed", "-o", program, use, library], check=True)

@@ -178,7 +178,7 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
 
 
 def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):
-    """A program in the place of one that is killed: it leaves on each node what MPI libraries leave."""
+    """Replace a killed program: leave on each node the files that MPI libraries leave."""
     leaving = here.home / "leaving"
     leaving.write_text(
         "#!/bin/sh\nsleep 1\necho x > /dev/shm/mpich_shm_abcdef_$$\n"

@@ -77,9 +77,9 @@ def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
     if not are_chosen_at_start(mpi.implementation):
         return {}
     for offered in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
-        algorithm, *variables = name.removeprefix("library:").split()
+        algorithm, *parameters = name.removeprefix("library:").split()
         if offered.name == algorithm and name.startswith("library:"):
-            values = dict(word.split("=") for word in variables)
+            values = dict(word.split("=") for word in parameters)
             parameters = {p.environment: values[p.key] for p in offered.parameters if p.key in values}
             return {**dict(offered.environment), **parameters}
     return {}

@@ -217,16 +217,16 @@ def test_ranks_that_wait_for_one_without_the_runtime_say_so(command, environment
         start_new_session=True,
     ) as job:
         assert job.stderr
-        messages = next((line for line in job.stderr if "still waiting" in line), "")
+        message = next((line for line in job.stderr if "still waiting" in line), "")
         os.killpg(job.pid, signal.SIGTERM)
-    assert messages.startswith("mpiric: still waiting for ranks of the job in MPI_Init: all need LD_PRELOAD")
+    assert message.startswith("mpiric: still waiting for ranks of the job in MPI_Init: all need LD_PRELOAD")
 
 
 @pytest.mark.parametrize(
     ("family", "ranks", "level"),
     [
         *(pytest.param(*family.values, 2, "threads", marks=family.marks) for family in FAMILIES),
-        # So many orders of ranks. Another library takes minutes for them on few cores.
+        # This number of rank orders takes minutes with another library on few cores.
         pytest.param(
             *("openmpi", 6, "single"), marks=[pytest.mark.requires("debian-openmpi"), pytest.mark.sweep]
         ),
@@ -238,7 +238,7 @@ def test_communicators_that_are_gone_leave_nothing_behind(run, family, ranks, le
         for mode in ("online", "off")
     )
     assert (tuned.returncode, tuned.stderr) == (0, ""), tuned.stderr
-    assert int(tuned.stdout) - int(plain.stdout) < 2000  # KiB: a tenth of what a communicator needs
+    assert int(tuned.stdout) - int(plain.stdout) < 2000  # KiB: a tenth of a communicator's memory
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -265,7 +265,7 @@ def test_what_needs_more_scratch_memory_than_it_may_have_is_the_librarys(run, fa
         keys = json.loads(learned.read_text(encoding="utf-8"))["keys"]
         return {entry["name"] for key in keys for entry in key["candidates"]}
 
-    # One that is slow in the first rounds is out before its times are kept.
+    # A candidate that is slow in the first rounds is eliminated before its times are kept.
     assert any("own:bruck_2" in tried("1") for _ in range(6))
     remaining = [tried("0")]
     while "own:pairwise" not in remaining[-1] and len(remaining) < 6:

@@ -1,4 +1,4 @@
-"""A launch line around Charliecloud, run for real: settings get inside, and what is recorded gets out."""
+"""A launch line with Charliecloud, executed: settings reach the container, records leave it."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def in_container(image: Path, environment: dict[str, str], tmp_path: Path):
-    """`in_container(spelling)`: what two ranks inside print of A and LD_PRELOAD, sorted."""
+    """Return `in_container(spelling)`: sorted output of two ranks inside with A and LD_PRELOAD."""
 
     def run(spelling: Spelling, *options: str, **variables: str) -> list[str]:
         environment_of_run = {**environment, **USER, **variables}
@@ -154,7 +154,7 @@ def test_the_hosts_mpi_takes_the_place_of_the_images(ring, image, run_mpiric, mp
     source = program.with_suffix(".c")
     source.write_text(NAMING)
     subprocess.run([prefix / "bin/mpicc", source, "-o", program], check=True)
-    own_tmp = ring("--private-tmp")  # as the library may lie below that of the host
+    own_tmp = ring("--private-tmp")  # the library may be in a directory that the host's /tmp would hide
     line = ("--", prefix / "bin/mpiexec", "-n", "2", *own_tmp[5:])
     done = run_mpiric(
         "run", "--no-recipe", "--mpi", brings, *line, env=USER | {"UCX_POSIX_USE_PROC_LINK": "n"}
@@ -224,7 +224,7 @@ def short_place():
 @pytest.mark.usefixtures("ring")
 def test_podman_keeps_the_launcher_from_the_ranks(image, run_mpiric, short_place):
     places = ("--root", short_place / "s", "--runroot", short_place / "r", "--storage-driver", "vfs")
-    limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000")  # which a sandbox may not raise
+    limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000")  # limits that a sandbox may not raise
     engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs", "run", "--rm", *limits)
     remaining = ("--network=none", "--volume=/usr:/usr:ro", "--rootfs", image, "/opt/app/ring")
     launcher = ("mpirun.openmpi", "--oversubscribe", "-n", "2")

@@ -38,7 +38,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def compiled(place, mpi_prefix):
-    """`compiled(name)` is the program built from a source beside this file, once."""
+    """Return `compiled(name)`: a program built once from a source next to this file."""
 
     def build(name: str) -> Path:
         program = place / name

@@ -1,4 +1,4 @@
-"""The commands in `bin`: what Python planned once they repeat for other files, to the last byte."""
+"""The commands in `bin` repeat compilations that Python planned, with identical output."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ SLOW = '#!/bin/sh\necho begin >>{log}\n{pause}\ngcc "$@"\nstatus=$?\necho end >>
 
 @dataclass
 class Front:
-    """The commands in a directory of their own, beside a `mpiric-python` that counts its calls."""
+    """Commands in a separate directory, with a `mpiric-python` that counts its calls."""
 
     place: Path
     environment: Mapping[str, str]

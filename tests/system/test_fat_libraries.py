@@ -1,6 +1,6 @@
 """Fat programs with plug-ins and libraries: both meet the functions and data of the chosen variant."""
 
-# ruff: noqa: E501 — sources of other languages stand in it as they are
+# ruff: noqa: E501 — contains sources of other languages
 
 import subprocess
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_a_function_has_one_address_for_program_and_plug_in(shop: Workshop) -> N
 
 @pytest.mark.requires("g++")
 def test_a_cxx_function_has_one_address_too(shop: Workshop) -> None:
-    """Free functions, those of classes and templates; a virtual call still goes straight to the variant."""
+    """Free functions, class members and templates; a virtual call still goes directly to the variant."""
     shop.write(
         host_h="#pragma once\ntypedef int (*F)(int);\nint up(int);\ntemplate <class T> int twice(T x) { return 2 * x; }\n"
         "struct Shape { virtual int area() const; int edges() const; virtual ~Shape(); };\ntypedef int (Shape::*M)() const;\n"

@@ -1,4 +1,4 @@
-"""One fat MPI program between hosts of the virtual cluster, judged by `mpiric verify`."""
+"""Fat MPI program on hosts of the virtual cluster, checked by `mpiric verify`."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Programs with every feature a linker has to get right, built fat: each variant answers as the plain build does."""
 
-# ruff: noqa: E501 — sources of other languages stand in it as they are
+# ruff: noqa: E501 — contains sources of other languages
 
 import random
 import subprocess

@@ -1,6 +1,6 @@
 """The tools around fat executables, as a user meets them."""
 
-# ruff: noqa: E501 — sources of other languages stand in it as they are
+# ruff: noqa: E501 — contains sources of other languages
 
 import json
 import os

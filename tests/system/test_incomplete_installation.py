@@ -53,7 +53,7 @@ def mpiric(kind: str, tmp_path: Path, environment: dict[str, str]) -> Run:
     place = tmp_path / "installed"
     skipped = shutil.ignore_patterns("__pycache__", *(["_native"] if kind == "gone" else []))
     shutil.copytree(ROOT / "src/mpiric", place / "mpiric", ignore=skipped, copy_function=os.link)
-    (tmp_path / "spec").symlink_to(ROOT / "spec")  # where a checkout has it
+    (tmp_path / "spec").symlink_to(ROOT / "spec")  # same location as in a checkout
     if kind != "gone":
         library = place / "mpiric/_native/mpich/libmpiric.so"
         complete = library.read_bytes()

@@ -30,7 +30,7 @@ def program(place, mpi_prefix):
 
 @pytest.fixture
 def run(mpi_prefix, environment, program, tmp_path):
-    """`run(settings, …, ranks=RANKS)` on two nodes as MPICH sees them, beside the file `data/in`."""
+    """Return `run(settings, …, ranks=RANKS)` for two nodes from MPICH's view, with the file `data/in`."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data/in").write_bytes(TEXT)
     (tmp_path / "disk").mkdir()
@@ -55,7 +55,7 @@ def run(mpi_prefix, environment, program, tmp_path):
 
 
 def answers(done):
-    """What ranks have read, and which of them read a copy."""
+    """Return the data that ranks have read, and the ranks that read a copy."""
     lines = sorted(done.stdout.splitlines())
     read = {re.sub(r"rank \d+ | copies.*", "", line) for line in lines}
     return read, [line.split(" copies ")[1] for line in lines]

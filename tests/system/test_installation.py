@@ -27,7 +27,7 @@ def installed(environment, tmp_path):
                 target.write_bytes(source.read_bytes())
         python = tmp_path / "venv/bin/python"
         subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-        variables = {"MPIRIC_CHARTS": "off", **variables}  # which `make setup` may have brought or not
+        variables = {"MPIRIC_CHARTS": "off", **variables}  # charts are optional in `make setup`
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", copy]
         done = subprocess.run(pip, env={**environment, **variables}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-2000:]

@@ -37,7 +37,7 @@ def folders(minor: int) -> tuple[Path, Path]:
 
 
 def check(program: Path, environment: dict[str, str]) -> None:
-    """Ask the installed command, with its native parts, what it is."""
+    """Query the version of the installed command, with its native parts."""
     facts = json.loads(run(program, "--version", "--json", env=environment).stdout)
     assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
     assert "mpich" in run(program, "mpi", "list", "--json", env=environment).stdout

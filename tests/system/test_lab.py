@@ -1,4 +1,4 @@
-"""The virtual cluster: what its hosts are to one another, and that nothing of it stays."""
+"""Virtual cluster: relations between its hosts, and complete removal."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def mentions(directory):
 
 
 def born_at(pid):
-    """PID and time of birth, as a number alone may be given again; "" for one that is gone."""
+    """Return pid and start time, because pids are reused; "" for an ended process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -169,7 +169,7 @@ def test_down_leaves_no_process_no_namespace_no_mount_and_no_file(tmp_path):
     before = {pid: born_at(pid) for pid in state.visible_pids(state.read_record(directory)).values()}
     assert len(before) > len(HOSTS)
     assert cluster.down(directory)
-    assert not {born_at(pid) for pid in before} & set(before.values())  # with a process its namespaces go
+    assert not {born_at(pid) for pid in before} & set(before.values())  # namespaces end with their process
     assert mentions(directory) == []
     assert Path("/proc/self/mounts").read_text() == mounts
     assert not directory.exists()

@@ -57,7 +57,7 @@ def end(session):
 
 
 def finished(session, login):
-    """What the tune says at its end, everything that was measured being in its record once."""
+    """Return the final result of the tune, and check that each measurement is recorded once."""
     tuned = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     recorded = sorted((trial["block"], trial["number"]) for trial in login.trials())

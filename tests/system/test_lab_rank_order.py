@@ -24,7 +24,7 @@ LAUNCH = {
     "intelmpi": HYDRA,
     "openmpi": ["mpirun", "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none", "-n", "8"],
 }
-STEPS = ("1000",)  # of messages between hosts: longer than the start
+STEPS = ("1000",)  # number of messages between hosts: longer than the start
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def mpiric(lab, mpi_prefix):
         variables = {**clean_environment(), **OVERSUBSCRIBED[name]}
         environment = mpi_environment(name, mpi_prefix(name), variables)
         line = [str(Path(sys.executable).parent / "mpiric"), *map(str, more_arguments), "--", *LAUNCH[name]]
-        work = lab / "work"  # what a tune copies
+        work = lab / "work"  # directory that a tune copies
         work.mkdir(exist_ok=True)
         done = cluster.run(lab, "n1", [*line, str(compiled), *arguments], environment, cwd=work, timeout=400)
         assert done.returncode == 0, done.stderr
@@ -81,7 +81,7 @@ def test_topologies_that_may_reorder_ranks_bring_neighbours_together(name, mpiri
     program = ROOT / "tests/system/programs/topologies.c"
     honoured = mpiric(name, "run", "--no-recipe", "--honour-reorder", program=program)
     assert honoured == "all right pairs on one host: 4 of 4\n"
-    # Open MPI, asked to reorder, hands out ranks that are not those of its neighbours' lists.
+    # Open MPI with reordering assigns ranks that do not match its neighbour lists.
     if name != "openmpi":
         stored = mpiric(name, "run", "--no-recipe", program=program)
         assert stored == "all right pairs on one host: 0 of 4\n"

@@ -392,5 +392,5 @@ def test_ranks_of_a_script_have_cores_of_their_own(big, options, ranks, cores):
 
 
 def test_ranks_of_a_script_use_one_hardware_thread_of_each_core(big):
-    second_threads = int("a" * 64, 16)  # as the synthetic topology numbers them
+    second_threads = int("a" * 64, 16)  # numbering of the synthetic topology
     assert all(mask & second_threads == 0 for node in masks(big, "--nodes", "2", "-t", "16") for mask in node)

@@ -190,7 +190,7 @@ def test_a_tune_survives_a_killed_host_and_a_restarted_controller(login, lab, ho
     assert login.jobs() == [job]
     assert login.trials()[: len(before)] == before
     assert tuned["runs"] == len(login.trials()) > len(before)
-    # What the crash did to a run is nobody's fault but the host's.
+    # The host is the cause of the failed run, not the program.
     assert "failed" not in {trial["outcome"] for trial in login.trials()}
     assert f"job {job} runs on n1, n2, n4, n5, for the 2. time" in login.said
     cluster.boot(lab, "n3")

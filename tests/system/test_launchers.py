@@ -1,4 +1,4 @@
-"""What the real launchers do with the lines mpiric writes: seen from inside the ranks."""
+"""Effects of mpiric's command lines with real launchers, observed in the ranks."""
 
 import os
 import re
@@ -23,7 +23,7 @@ echo "cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)|A=
 
 
 class Stage:
-    """One MPI library, a program that shows what reaches it, and the environment of a user."""
+    """MPI library, a program that prints its environment, and the environment of a user."""
 
     def __init__(self, mpi: MpiLibrary, environment: dict[str, str], place: Path) -> None:
         self.mpi = mpi

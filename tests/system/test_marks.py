@@ -1,4 +1,4 @@
-"""Marks in real programs: what a run leaves of itself, how it ends at one, and that it is never harmed."""
+"""Marks of real programs: content, early end of runs, and absence of side effects."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ def steps(mpi, environment, tmp_path):
 
 @pytest.fixture
 def armed(mpi, steps, mpi_run, tmp_path):
-    """`armed(name, mark, ranks, N, HOW)`: the run, and what it left in a directory of that name."""
+    """Return `armed(name, mark, ranks, N, HOW)`: the run, and the content of its directory."""
 
     def run(name, mark, ranks, *arguments, **settings):
         variables = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / name), **settings, **crowded(mpi)}
@@ -184,7 +184,7 @@ NEVER = {
     "no step": mark_option(MarkKey("MPI_Wait", "", 2, 0), 5, 20),
     "no numbers": "MPI_Allreduce",
 }
-UNDER_EACH_LIBRARY = (("all", "too few calls"), ("first", "another place"))  # of the quick tests
+UNDER_EACH_LIBRARY = (("all", "too few calls"), ("first", "another place"))  # values of the quick tests
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_what_fortran_has_buffered_is_written_before_the_end(family, environment
     program = tmp_path / "steps"
     source = str(PROGRAMS / "steps.f90")
     subprocess.run([f"mpif90.{family}", source, "-o", program], check=True, cwd=tmp_path)
-    mark = mark_option(ANYWHERE, 50, 200)  # of every language: the place is that of MPI's own layer
+    mark = mark_option(ANYWHERE, 50, 200)  # valid for every language: the call site is in MPI's own layer
     variables = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
     command = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
     done = subprocess.run(
@@ -315,7 +315,7 @@ def test_the_pace_of_a_run_can_be_read_while_it_runs_and_after_a_kill(
     ) as run:
         assert eventually(lambda: calls() > 1000)
         os.killpg(run.pid, signal.SIGKILL)
-        for rank in running(steps):  # which a launcher may have put into a session of their own
+        for rank in running(steps):  # ranks that a launcher may have put into a new session
             with suppress(ProcessLookupError):
                 os.kill(rank, signal.SIGKILL)
     assert eventually(lambda: not running(steps))

@@ -1,4 +1,4 @@
-"""Programs packed, moved away from what they were built with, and started by launchers of other MPIs."""
+"""Packs that are moved away from their build directory and started by launchers of other MPI libraries."""
 
 import json
 import shutil
@@ -150,7 +150,7 @@ def test_one_pack_of_a_python_program_runs_under_two_families(
 
 
 def test_a_recipe_goes_along(run_mpiric, app, start, tmp_path):
-    """What ranks can be given from inside is set there, and the launcher's options stand in the line."""
+    """Settings of ranks are stored in the image, launcher options on the command line."""
     recipe = tmp_path / "app.toml"
     banner = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True).stdout
     version = banner.split("\n")[0].split()[-1]

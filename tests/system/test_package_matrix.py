@@ -86,7 +86,7 @@ def matrix(engine, installed, mpi_prefix, tmp_path) -> Callable[..., tuple[Run, 
         prefix, root = mpi_prefix(mpi), root_of(image)
         for path in (prefix, *MOUNT_POINTS):  # an image has what is bound into it
             (root / str(path).lstrip("/")).mkdir(parents=True, exist_ok=True)
-        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")  # for copies from memory to memory
+        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")  # for copies within memory
         program = build_program(source, mpi, tmp_path)
         line = launch_line(
             mpi,
@@ -144,7 +144,7 @@ def test_a_preload_that_cannot_load_is_never_tried(host, image, matrix, installe
     (native,) = venv.glob("venv/lib/python3*/site-packages/mpiric/_native")
     for library in native.glob("*/libmpiric.so"):
         shutil.copy(LOCAL / library.relative_to(native), library)
-    (native / "manifest.json").unlink()  # by which they would be others than those that were installed
+    (native / "manifest.json").unlink()  # so that they differ from the installed ones
     needed = max(elf.glibc_needed for path in LOCAL.glob("*/libmpiric.so") if (elf := read_elf(str(path))))
     done = mpiric("profile", "--json", "-o", tmp_path / "p", "--", *line, venv=venv)
     assert "2 ranks\n" in done.stdout + done.stderr

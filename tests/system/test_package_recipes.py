@@ -22,7 +22,7 @@ PACKAGES = (
 
 @pytest.fixture(params=["checkout", "packages"])
 def recipes(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The recipes as they are in a checkout, and as they stand beside packages, with checksums."""
+    """Recipes in a checkout, and recipes that accompany packages, with checksums."""
     if request.param == "checkout":
         return PACKAGING
     for name in PACKAGES:
@@ -39,7 +39,7 @@ MODULES = {
 
 @pytest.fixture(params=[pytest.param(name, id=name, marks=pytest.mark.requires(name)) for name in MODULES])
 def module(request: pytest.FixtureRequest, tmp_path: Path, environment: dict[str, str]):
-    """`module(lines)`: what a shell prints that has two versions of mpiric to load."""
+    """Return `module(lines)`: output of a shell that can load two versions of mpiric."""
     # Lmod takes no Tcl modulefile in a path with a space.
     prefixes = tmp_path / ("two versions" if request.param == "environment-modules" else "versions")
     for version in ("1.0", "2.0"):

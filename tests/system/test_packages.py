@@ -1,4 +1,4 @@
-"""What `make packages` wrote into dist: installed, moved, upgraded and removed, here and on other systems."""
+"""Packages that `make packages` built: installed, moved, upgraded and removed, here and on other systems."""
 
 import hashlib
 import json
@@ -182,7 +182,7 @@ def test_the_portable_library_enters_an_older_image_and_this_systems_own_is_not_
     install, tmp_path, environment, analytic, mpi_prefix, run_mpiric
 ):
     image, prefix = tmp_path / "image", mpi_prefix("mpich")
-    devices = str(root_of("bullseye") / "dev")  # of which /dev/zero has no end
+    devices = str(root_of("bullseye") / "dev")  # its /dev/zero is endless
     shutil.copytree(
         root_of("bullseye"), image, symlinks=True, ignore=lambda at, names: names if at == devices else ()
     )
@@ -247,7 +247,12 @@ def test_charliecloud_runs_the_archive_of_a_container(tmp_path, environment):
 
 @pytest.mark.requires("podman", "runc", "root")
 def test_podman_runs_the_archive_of_a_container(tmp_path, environment):
-    limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000")  # which a sandbox may not raise
+    limits = (
+        "--ulimit",
+        "nofile=1024:1024",
+        "--ulimit",
+        "nproc=1000:1000",
+    )  # limits that a sandbox may not raise
     with tempfile.TemporaryDirectory(prefix="podman-") as short:  # Podman takes at most 50 characters
         places = ("--root", tmp_path / "storage", "--runroot", short, "--storage-driver", "vfs")
         engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs")
@@ -300,7 +305,7 @@ def test_the_wheel_for_aarch64_profiles_a_program_on_a_system_of_that_processor(
 @ARM_IS_THERE
 @pytest.mark.requires("qemu-aarch64", "aarch64-linux-gnu-gcc")
 def test_the_parts_for_aarch64_run_there(tmp_path, environment):
-    """Under QEMU: a program without libraries, one with those of C, and the preload in a small program."""
+    """Under QEMU: a program without libraries, one with the C library, and the preload in a small program."""
     with zipfile.ZipFile(ARM) as packed:
         packed.extractall(tmp_path)
     native = tmp_path / "mpiric/_native"

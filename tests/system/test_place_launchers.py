@@ -109,7 +109,7 @@ def test_hydra_binds_as_planned(machine, request_name, elsewhere, mpi_prefix, en
     target, prefix = elsewhere(machine), mpi_prefix("mpich")
     placement = target.plan(nodes=1, **REQUESTS[request_name])
     emission = emit(placement, "hydra")
-    for _ in range(4):  # of a program that ends at once hydra now and then loses what its proxy printed
+    for _ in range(4):  # if a program ends at once, hydra sometimes loses the output of its proxy
         done = subprocess.run(
             [str(prefix / "bin/mpiexec"), *emission.argv[1:], "/bin/true"],
             env={**environment, **emission.env, "HWLOC_XMLFILE": str(target.file), "HYDRA_TOPO_DEBUG": "1"},

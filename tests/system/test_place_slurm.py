@@ -51,7 +51,7 @@ def three(tmp_path):
 
 
 def masks(lab, command):
-    """What slurmd set for each task of ``words``."""
+    """Return the masks that slurmd set for each task of ``command``."""
     verbose = [
         word.replace("--cpu-bind=", "--cpu-bind=verbose,")
         for word in command

@@ -11,7 +11,7 @@ import pytest
 from tests.support.spin import build_spin
 
 pytestmark = pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich", "several-cores")
-PATIENCE_S = 200  # of a watch, which ends with the program
+PATIENCE_S = 200  # limit of an observation, which ends with the program
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_ranks_elsewhere_than_planned_are_caught(verify, spin):
 
 
 def with_finding(name: str, done: "subprocess.CompletedProcess[str]") -> dict[str, Any] | None:
-    """What `ps` says once it has found this; None before."""
+    """Return the output of `ps` after it found this; None before."""
     answer = json.loads(done.stdout or "{}")
     return answer if name in [finding["id"] for finding in answer.get("findings", ())] else None
 

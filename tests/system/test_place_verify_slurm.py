@@ -25,7 +25,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def findings(lab):
-    """What `place --verify` finds in a step of the whole host, by id."""
+    """Return the ids of findings of `place --verify` in a step of the whole host."""
 
     def found(threads, *srun):
         command = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify"]

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.sweep, pytest.mark.requires("any-mpi", "gdb")]
 
 RANKS = 4
 BELOW, INSIDE, ABOVE = 256, 8192, 65536
-# Of each collective that is exported by size, one that Open MPI's own decision does not take in the middle.
+# A message size per exported collective whose algorithm Open MPI's decision does not use in between.
 CHOSEN = {
     "allgather": ("linear", "basic_linear"),
     "allreduce": ("segmented_ring", "ring_segmented"),

@@ -115,7 +115,7 @@ def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
     (ledger,) = (production.store / "explore").glob("*/events.jsonl")
     lines = [json.loads(text) for text in ledger.read_text().splitlines()]
     assert [line["block"] for line in lines if line["event"] == "began"] == [1, 1]
-    for line in lines:  # as if the job with the recipe had failed
+    for line in lines:  # simulates a failure of the job with the recipe
         if line["event"] == "ended" and line["job"] == next(
             entry["job"] for entry in lines if entry.get("side") == "recipe"
         ):

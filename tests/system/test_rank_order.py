@@ -12,7 +12,7 @@ from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
-SLOTS = "2031"  # of ranks 0 to 3
+SLOTS = "2031"  # slots of ranks 0 to 3
 
 INSTALLED = [
     pytest.param("mpich", "mpich", id="mpich", marks=pytest.mark.requires("mpi:mpich")),
@@ -114,7 +114,7 @@ def test_fortran_programs_see_the_order_and_their_own_handles(family, source, or
 @pytest.mark.requires("mpi:intelmpi", "gfortran")
 @pytest.mark.parametrize("source", ["reordered_f77.f", "reordered.f90"])
 def test_fortran_programs_under_intel_mpi_do_too(source, order, mpi_run, tmp_path):
-    """The dialects are those that need no module of mpi_f08: Intel's is for its own compiler alone."""
+    """Test the dialects that do not need a module of mpi_f08: Intel's is for its own compiler only."""
     intel = next(
         m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == ("intelmpi", "mpiric")
     )

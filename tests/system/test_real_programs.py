@@ -26,17 +26,17 @@ VERDICTS = {verdict.value for verdict in Verdict}
 
 @dataclass(frozen=True)
 class Program:
-    """One program: how it is made, started, and what of its output is its answer."""
+    """Program with its build, its start, and the part of its output that is its result."""
 
     name: str
     mpi: str  # the library it is started under, as its label begins
-    argv: tuple[str, ...]  # of the program itself; {mpiexec} and {python} are filled in
+    argv: tuple[str, ...]  # argv of the program; {mpiexec} and {python} are replaced
     answer: str  # a regular expression; all it matches is the answer
     requires: tuple[str, ...] = ()
     source: str = ""  # compiled to ./program
     compiler: str = "c"
     flags: tuple[str, ...] = ()
-    file: str = ""  # where the answer is, stdout if nowhere else
+    file: str = ""  # file with the result, default: stdout
     has_own_launcher: bool = False
     says_library: bool = False
     refused: tuple[str, ...] = ()  # libraries of the family that lack what it needs
@@ -98,7 +98,7 @@ VARIANTS = {
 
 
 def marks(program: Program) -> list[pytest.MarkDecorator]:
-    """What a program needs, and whether it is one for the long tests."""
+    """Return the requirements of a program, and whether it belongs to the long tests."""
     return [
         pytest.mark.requires(*program.requires),
         *([pytest.mark.sweep] if program.name in VARIANTS else []),
@@ -106,13 +106,13 @@ def marks(program: Program) -> list[pytest.MarkDecorator]:
 
 
 def library(beginning: str) -> MpiLibrary:
-    """The library found here whose label begins so; those that mpiric brought come first."""
+    """Return the installed library whose label has this prefix; mpiric's own installations come first."""
     mpis = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
     return max(mpis, key=lambda mpi: mpi.found_by == "mpiric")
 
 
 def members(family: AbiFamily) -> list[str]:
-    """Labels of the libraries of a family, those that can serve a program by its own ABI."""
+    """Return the labels of a family's libraries that can serve a program natively."""
     return sorted(
         {mpi.label for mpi in find_mpis(LocalHost()) if mpi.abi_families[0] is family and mpi.launcher}
     )
@@ -143,7 +143,7 @@ def under_each(*programs: Program) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled programs and what mpiric remembers of libraries are kept from test to test."""
+    """Return a directory for compiled programs and mpiric's cache, shared by the tests."""
     return tmp_path_factory.mktemp("workshop")
 
 
@@ -250,7 +250,7 @@ def test_tune_keeps_the_contract_for_scripts(stage: Stage):
 
 
 def assert_contract(result: dict) -> None:
-    """The keys scripts may rely on, and the shape of what stands under them."""
+    """Check the keys that scripts may rely on, and the types of their values."""
     assert result["verdict"] in VERDICTS
     assert result["ratio"] is None or result["ratio"] > 0
     assert result["ratio_ci95"] is None or len(result["ratio_ci95"]) == 2
@@ -328,7 +328,7 @@ def set_traps(place: Path, *names: str) -> None:
 @of_each(*(program for program in PROGRAMS if program.name == "fortran-intelmpi"))
 @pytest.mark.requires("mpi:mpich")
 def test_nor_does_it_bind_one_in_fortran(stage: Stage, environment: dict[str, str], tmp_path: Path):
-    """What its RPATH leads to ends every process that loads it."""
+    """The library at its RPATH ends every process that loads it."""
     place, trap = str(Path(stage.mpi.library).parent), tmp_path
     set_traps(trap, "libmpifort.so.12", "libmpi.so.12")
     command = [

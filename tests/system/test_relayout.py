@@ -39,7 +39,7 @@ def test_files_of_a_rank_each_are_spread_and_gathered(run_mpiric, place, tmp_pat
 
 
 def offsets(printed):
-    """Where the program's data sets begin."""
+    """Return the start of each data set of the program."""
     return [int(line.split()[-1]) for line in printed.splitlines() if line.startswith("set")]
 
 

@@ -71,7 +71,7 @@ int main(void) {
 
 @pytest.mark.requires("gcc")
 def test_what_a_program_opens_is_sought_where_the_program_says(environment, tmp_path):
-    """The places in an executable count for what it opens itself, and not for what we would open for it."""
+    """Call sites in an executable count for files it opens itself, not for files the runtime would open."""
     for name, source in PLUGINS.items():
         (tmp_path / name).write_text(source)
     (tmp_path / "own").mkdir()

@@ -77,7 +77,7 @@ def test_where_a_library_is_named_any_launcher_may_stand_in_the_line(
 
 
 def test_a_library_that_only_shows_in_the_run_is_told_too(program, run_mpiric, tmp_path):
-    """The command names a shell script: what it starts is seen while it runs."""
+    """The command names a shell script: programs that it starts are observed while they run."""
     exe = program("mpicc.mpich")
     script = tmp_path / "run.sh"
     script.write_text(f"#!/bin/sh\n{exe}\nsleep 1\n")

@@ -1,4 +1,4 @@
-"""What the knobs set is known to the real libraries, and programs still run and compute rightly with it."""
+"""Settings of the knobs exist in real libraries, and programs still compute correctly with them."""
 
 import re
 import subprocess
@@ -141,7 +141,7 @@ def trials(case: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
 def failures(
     case: Situation, values: Iterator[tuple[str, str]], environment: dict[str, str]
 ) -> dict[str, str]:
-    """Knob values under which the program fails or computes wrongly, and what it said."""
+    """Return knob values with which the program fails or computes incorrectly, and its output."""
     mpi, result = case.mpi, {}
     paths = {
         "LD_LIBRARY_PATH": ":".join(mpi.library_path),

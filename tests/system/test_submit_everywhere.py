@@ -56,7 +56,7 @@ class Login:
         return self.start("tune", *options, *arguments, "--", "mpiexec", "-n", "2", self.program)
 
     def finished(self, session):
-        """What a verb prints when it has come to its end."""
+        """Return the final output of a command."""
         output = session.communicate(timeout=PATIENCE_S)[0]
         assert session.returncode == 0, self.said
         return json.loads(output)
@@ -92,7 +92,7 @@ def test_a_tune_is_made_by_an_array(login):
     assert "jobs submitted as array" in login.said
     assert tuned["runs"] == len(login.trials())
     assert "failed" not in {trial["outcome"] for trial in login.trials()}
-    assert len(login.jobs()) >= 3  # one that looks, an array, one after it
+    assert len(login.jobs()) >= 3  # observation job, array, follow-up job
 
 
 @pytest.mark.sweep

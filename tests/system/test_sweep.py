@@ -1,4 +1,4 @@
-"""`mpiric sweep` with real libraries: what it measures becomes a policy and the library's own form of it."""
+"""`mpiric sweep` with real libraries: measurements become a policy, also in the library's own format."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def probed(mpi, mpi_run, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", done.stdout, re.MULTILINE)]
         assert len(rows) == len(command)
-        return {row["collective"]: row["wrong"] for row in rows}  # of the largest size
+        return {row["collective"]: row["wrong"] for row in rows}  # results of the largest size
 
     return run
 

@@ -233,7 +233,7 @@ def test_algorithms_of_the_library_and_of_ours_give_it_right_results(
     assert done.returncode == 0, done.stderr
     assert "right" in done.stderr.splitlines()
     named = json.loads(done.stdout)["mpi"]
-    assert mpi.version in named or named == "Intel(R) MPI Library"  # which tells no version by itself
+    assert mpi.version in named or named == "Intel(R) MPI Library"  # it contains no version number
 
 
 def test_tools_are_given_the_calls_above_the_translation_and_below_it(

@@ -24,20 +24,20 @@ HEAT = Path(__file__).parents[2] / "examples/heat3d/heat3d.c"
 LJ = ("-in", "in.lj", "-log", "none")
 BRIEF = ("-iter", "20", "-iter_policy", "off", "-msglog", "3")
 THERMO = r"^ +\d+ +-?\d+\.\d+ +.*$"
-ROWS = r"^# Benchmarking .*$|^ +\d+ +20 "  # of IMB: bytes and repetitions, not times
+ROWS = r"^# Benchmarking .*$|^ +\d+ +20 "  # lines of IMB: bytes and repetitions, without times
 
 
 @dataclass(frozen=True)
 class ForeignProgram:
-    """One program: the family and the library that it is built for, and what of its output is its answer."""
+    """Program: ABI family and library of its build, and the part of its output that is its result."""
 
     name: str
     family: AbiFamily
-    library: str  # as the label begins
+    library: str  # prefix of the label
     argv: tuple[str, ...]
     answer: str
     requires: tuple[str, ...]
-    file: str = ""  # where the answer is, stdout if nowhere else
+    file: str = ""  # file with the result, default: stdout
 
 
 def imb(name: str, *arguments: str) -> ForeignProgram:
@@ -86,7 +86,7 @@ pytestmark = [
 
 
 def built_for(beginning: str) -> MpiLibrary:
-    """The library found here whose label begins so; those that mpiric brought come first."""
+    """Return the installed library whose label has this prefix; mpiric's own installations come first."""
     mpis = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
     return max(mpis, key=lambda mpi: mpi.found_by == "mpiric")
 

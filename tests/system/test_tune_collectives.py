@@ -1,4 +1,4 @@
-"""`mpiric tune` learns a program's collectives by itself, and what it keeps works with and without mpiric."""
+"""`mpiric tune` learns collectives itself, and its result works with and without mpiric."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from mpiric.mpis import find_mpis
 SOURCES = Path(__file__).parent / "runtime_programs"
 # A user's setting of a poor algorithm is what the library does by itself then.
 POOR = {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "brucks"}
-# One that takes a hundred times as long as others: which is faster does not depend on the machine.
+# A candidate that takes a hundred times as long as others is slower on every machine.
 VERY_POOR = {
     "MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM": "mpir",
     "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "pipelined_tree",

@@ -1,4 +1,4 @@
-"""However a tune ends, nothing is lost and nothing is left behind; what it cannot trust it does not apply."""
+"""No data is lost and nothing is left behind after any end of a tune; damaged data is not used."""
 
 import json
 import os
@@ -93,7 +93,7 @@ class User:
         return Path(self.environment["XDG_STATE_HOME"]) / "mpiric/tunes"
 
     def trials(self) -> int:
-        """How many trials are in the store."""
+        """Return the number of trials in the store."""
         return sum(line.count('"trial"') for path in self.store.rglob("*.jsonl") for line in path.open())
 
     def strays(self) -> list[psutil.Process]:
@@ -170,7 +170,7 @@ def test_piped_input_reaches_every_run(user: User):
 def test_ctrl_c_prints_the_best_so_far_and_resume_goes_on(user: User):
     tune = user.begin("sleeps", "0.3")
     wait_for(lambda: user.trials() >= 5, "five trials")
-    os.killpg(tune.pid, signal.SIGINT)  # as a terminal does, to all of it
+    os.killpg(tune.pid, signal.SIGINT)  # signals the whole group, like a terminal
     stdout, stderr = tune.communicate(timeout=60)
     assert tune.returncode == 130, stderr
     before = json.loads(stdout)
@@ -188,7 +188,7 @@ def test_kill_9_leaves_no_process_and_a_store_that_resume_reads(user: User):
     wait_for(user.strays, "a running trial")
     tune.kill()
     tune.communicate(timeout=60)
-    wait_for(lambda: not user.strays(), "the end of what it had started")
+    wait_for(lambda: not user.strays(), "the end of its processes")
     after = user.run("tune", "--json", "--budget", "6s", "--resume", "--", *user.line("sleeps", "0.3"))
     assert after.returncode == 0, after.stderr
     assert json.loads(after.stdout)["runs"] > 4

@@ -28,7 +28,7 @@ def mpich() -> MpiLibrary:
 
 @pytest.fixture
 def tuned(mpich: MpiLibrary, tmp_path: Path):
-    """Tunes steps.c, or `line`, for so many seconds; a fortieth is all that a run may take by itself."""
+    """Tune steps.c, or `line`, for this number of seconds; a run may take a fortieth of it."""
 
     def tune(
         *arguments: str, seconds: int, runs: int, only: str = "binding", line: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def test_hours_of_steps_are_compared_at_a_mark_and_nothing_is_left(tuned, tmp_pa
     assert result["rejected"] == []
     (log,) = (tmp_path / "store").glob("*/events.jsonl")
     at_mark = [trial for trial in read_log(log).trials if trial.split is not None]
-    assert len(at_mark) >= 4  # three of the command as it is, and what fitted into the time
+    assert len(at_mark) >= 4  # three of the original command, and as many as fitted into the time
     # A step takes 2 ms at the least, whatever else the machine does.
     assert all(trial.split.per_mark_s > 0.002 for trial in at_mark)
     (ended_early,) = (log.parent / "records").glob("steps-*")

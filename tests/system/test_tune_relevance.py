@@ -1,4 +1,4 @@
-"""What a tune does not try, and why: a heat solver, and a program that only reduces, under a real MPI."""
+"""Knobs that a tune does not try, and why: a heat solver and a program with reductions."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def mpich() -> MpiLibrary:
 
 @pytest.fixture
 def tuned(mpich: MpiLibrary, tmp_path: Path):
-    """Tunes an example in a few runs, which do for what a record says."""
+    """Tune an example in a few runs, which are sufficient for a record."""
 
     def tune(source: str, ranks: int, *arguments: str, **settings: str) -> dict[str, Any]:
         program = tmp_path / Path(source).stem

@@ -1,7 +1,7 @@
-"""The lab's file system: striped, over FUSE, its servers a cost model; compiled when it is first used.
+"""Striped file system of the lab over FUSE, with a cost model of its servers; compiled at the first use.
 
-What it cannot prove: how a real server schedules requests, how a network shares its links, and what a page
-cache holds (files are opened for direct I/O). It models queues, extent locks between clients, and metadata.
+It models queues, extent locks between clients, and metadata. It does not model the scheduling of requests
+on real servers, the sharing of links in a network, and the page cache (files are opened for direct I/O).
 """
 
 import os
@@ -15,18 +15,18 @@ from pathlib import Path
 from tests.lab.errors import LabError
 
 SOURCES = Path(__file__).parent
-# Settings of a file system that costs nothing: what is asked is what happens, not when.
+# Settings of a file system without costs: for tests of results, not of times.
 FAST = ("latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
 _PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True)
 class Client:
-    """One host's mount; ``state`` is shared by all clients of a file system."""
+    """Mount of one host; ``state`` is shared by all clients of a file system."""
 
     mount: Path
     state: Path
-    environment: Mapping[str, str]  # with `lfs` on PATH
+    environment: Mapping[str, str]  # PATH contains `lfs`
 
     def fault(self, lines: str) -> None:
         """Bring faults about; none with no lines. See faults.hpp."""
@@ -34,7 +34,7 @@ class Client:
 
 
 def build(program: Path) -> Path:
-    """The compiled client; one that is there already is taken."""
+    """Return the compiled client; compile it if it does not exist."""
     if program.exists():
         return program
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)

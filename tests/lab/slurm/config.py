@@ -18,12 +18,12 @@ class Phantoms:
 
 @dataclass(frozen=True)
 class SlurmPlan:
-    """``geometry`` and ``topology`` make nodes of any size: what slurmd reports, and computes masks for."""
+    """Slurm settings. ``geometry`` and ``topology`` simulate nodes of any size for slurmd."""
 
-    geometry: str = ""  # of every host; "" as the machine is
-    topology: str = ""  # what hwloc says of it: "pack:2 core:64 pu:2", or an XML file
+    geometry: str = ""  # geometry of every host; "" for the real machine
+    topology: str = ""  # synthetic description for hwloc, "pack:2 core:64 pu:2", or an XML file
     phantoms: tuple[Phantoms, ...] = ()
-    features: tuple[tuple[str, str], ...] = ()  # host and what it has: ("n1", "fast,ib"), for sbatch -C
+    features: tuple[tuple[str, str], ...] = ()  # host and its features: ("n1", "fast,ib"), for sbatch -C
     more: str = ""  # further lines of slurm.conf
 
 

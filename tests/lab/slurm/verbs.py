@@ -18,7 +18,9 @@ def add_verbs(verbs: Any) -> None:
     expected = parser.add_subparsers(metavar="VERB", required=True)
     up = expected.add_parser("up", help="start it, or what of it does not run")
     up.set_defaults(call=_up)
-    up.add_argument("--node", default="", metavar="WORDS", help="what every host has: 'CPUs=256 Sockets=2 …'")
+    up.add_argument(
+        "--node", default="", metavar="WORDS", help="node description of every host: 'CPUs=256 Sockets=2 …'"
+    )
     up.add_argument(
         "--topology", default="", metavar="HWLOC", help="that belongs to it: 'pack:2 core:64 pu:2'"
     )
@@ -39,7 +41,7 @@ def add_verbs(verbs: Any) -> None:
     )
     stop.set_defaults(call=_stop)
     stop.add_argument("what", metavar="controller|HOST")
-    expected.add_parser("status", help="what sinfo says").set_defaults(call=_status)
+    expected.add_parser("status", help="print the output of sinfo").set_defaults(call=_status)
     run = expected.add_parser("exec", help="run sbatch, srun, squeue … on the first host; [HOST] -- COMMAND")
     run.set_defaults(call=_exec)
     run.add_argument("words", nargs=argparse.REMAINDER, metavar="[HOST] -- COMMAND")

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from benchmarks._report import RESULTS, commit, tell
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import MpiricError
 
 Row = dict[str, Any]

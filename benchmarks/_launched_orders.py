@@ -189,9 +189,9 @@ class LaunchedOrders:
         elapsed_s = self._seconds(launched, MPIRIC_RECORD_DIR=record, MPIRIC_MERGE="tree")
         traffic = recorded_traffic(record)
         placed = record_on_machine(traffic, self._machine())
-        mapped = map_ranks(MapRequest(traffic.graph, placed.machine, placed.given), LocalHost())
-        slots = keep_first(mapped.slots, int(placed.given[0]), placed.machine.tree.nodes)
-        taken = np.argsort(placed.given)[slots]  # the rank whose place each rank takes
+        mapped = map_ranks(MapRequest(traffic.graph, placed.machine, placed.slots_before), LocalHost())
+        slots = keep_first(mapped.slots, int(placed.slots_before[0]), placed.machine.tree.nodes)
+        taken = np.argsort(placed.slots_before)[slots]  # the rank whose place each rank takes
         path = self._directory / "order.txt"
         path.write_text(text_of(taken.tolist()))
         saved_s = traffic.run.wall_s - traffic.run.predicted_s(mapped.time_gain or 0.0)
@@ -199,8 +199,8 @@ class LaunchedOrders:
             launched,
             path,
             RankOrder(tuple(launched.slots[rank] for rank in taken), launched.hosts),
-            mapped.found.off_node / mapped.before.off_node,
-            mapped.found.hop_bytes / mapped.before.hop_bytes,
+            mapped.after.off_node / mapped.before.off_node,
+            mapped.after.hop_bytes / mapped.before.hop_bytes,
             1 - saved_s / elapsed_s,
         )
 

@@ -27,7 +27,7 @@ from benchmarks._places import Place, place
 from benchmarks._programs import Bed, beds
 from benchmarks._report import RESULTS, Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.policy import condense, read_learned
 from mpiric.workflows.policies.export import export_policy, of_library

@@ -21,7 +21,7 @@ from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import best_of, ratio
 from mpiric.build.driver import Driver
 from mpiric.build.inspection import features_here
-from mpiric.build.needs import really_needed
+from mpiric.build.link import really_needed
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.tuning.proof.confidence_sequence import centre

@@ -21,7 +21,7 @@ from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._programs import Bed, changes_of, releases
 from benchmarks._report import Result, options, run, tell
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 
 _OVER, _TIMES_FEWER, _LONG_S = 1.1, 20.0, 60.0

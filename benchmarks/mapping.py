@@ -102,7 +102,7 @@ def _dragonfly() -> Iterator[dict[str, Any]]:
     host = LocalHost()
     machine = machine_for(graph, request, read_machine(request, host))
     mapped = map_ranks(MapRequest(graph, machine), host)
-    for by, cost in (("given", mapped.before), ("mpiric eco", mapped.found)):
+    for by, cost in (("given", mapped.before), ("mpiric eco", mapped.after)):
         yield {
             "graph": "8×8 on a dragonfly",
             "by": by,

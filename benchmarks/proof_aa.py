@@ -17,8 +17,8 @@ from benchmarks._programs import bed
 from benchmarks._report import RESULTS, Result, options, run, tell
 from benchmarks._statistics import upper_bound
 from benchmarks._workbench import Workbench, workbench
+from mpiric.model.amount import parse_duration
 from mpiric.model.configuration import Configuration
-from mpiric.model.duration import parse_duration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Phase, Trial

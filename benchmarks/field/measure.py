@@ -19,7 +19,7 @@ from benchmarks._programs import Bed, changes_of
 from benchmarks.field.bounded import run_bounded
 from benchmarks.field.programs import INPUTS, FieldProgram
 from benchmarks.field.sources import built
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import MpiricError, NotFoundError
 
 _PREPARE_S, _RUN_S = 300.0, 180.0  # limits of a preparation and of a confirming run

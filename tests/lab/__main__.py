@@ -21,11 +21,11 @@ _EPILOG = """examples:
 """
 
 
-def main(words: Sequence[str]) -> int:
-    """One verb; errors are one sentence and a hint."""
-    given = _parser().parse_args(words)
+def main(command: Sequence[str]) -> int:
+    """Run a verb; errors are a sentence and a hint."""
+    options = _parser().parse_args(command)
     try:
-        given.call(given)
+        options.call(options)
     except LabError as error:
         print(f"lab: {error.message}", file=sys.stderr)
         if error.hint:
@@ -88,38 +88,38 @@ def _verb(
     return verb
 
 
-def _up(given: argparse.Namespace) -> None:
+def _up(options: argparse.Namespace) -> None:
     current = Path.cwd()
-    shares = tuple(str(Path(share).absolute()) for share in given.share)
+    shares = tuple(str(Path(share).absolute()) for share in options.share)
     more = () if is_private(current) else (str(current),)
-    plan = Plan(host_names(given.hosts), networks(given.network), (*shares, *more))
-    started = cluster.up(given.state, plan, outlives=True)
-    print("\n".join(cluster.status(given.state.absolute()) if started else ["already up"]))
+    plan = Plan(host_names(options.hosts), networks(options.network), (*shares, *more))
+    started = cluster.up(options.state, plan, outlives=True)
+    print("\n".join(cluster.status(options.state.absolute()) if started else ["already up"]))
 
 
-def _down(given: argparse.Namespace) -> None:
-    for directory in state.directories() if given.all else [given.state]:
+def _down(options: argparse.Namespace) -> None:
+    for directory in state.directories() if options.all else [options.state]:
         print(f"{directory}: {'down' if cluster.down(directory) else 'was not up'}")
 
 
-def _status(given: argparse.Namespace) -> None:
-    print("\n".join(cluster.status(given.state.absolute())))
+def _status(options: argparse.Namespace) -> None:
+    print("\n".join(cluster.status(options.state.absolute())))
 
 
-def _exec(given: argparse.Namespace) -> None:
-    words = given.words[1:] if given.words[:1] == ["--"] else given.words
-    if not words:
+def _exec(options: argparse.Namespace) -> None:
+    command = options.words[1:] if options.words[:1] == ["--"] else options.words
+    if not command:
         raise LabError("no command is given", hint="python -m tests.lab exec n1 hostname")
     sys.stdout.flush()
-    enter.main([str(given.state.absolute()), given.host, *words])
+    enter.main([str(options.state.absolute()), options.host, *command])
 
 
-def _crash(given: argparse.Namespace) -> None:
-    cluster.crash(given.state.absolute(), given.host)
+def _crash(options: argparse.Namespace) -> None:
+    cluster.crash(options.state.absolute(), options.host)
 
 
-def _boot(given: argparse.Namespace) -> None:
-    cluster.boot(given.state.absolute(), given.host)
+def _boot(options: argparse.Namespace) -> None:
+    cluster.boot(options.state.absolute(), options.host)
 
 
 if __name__ == "__main__":

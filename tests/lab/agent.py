@@ -1,6 +1,6 @@
-"""What MPI launchers call in place of ssh: ``ssh [options] HOST COMMAND…``.
+"""Replacement of ssh for MPI launchers: ``ssh [options] HOST COMMAND…``.
 
-Like sshd it gives the command a clean environment of a login; what a program needs, the launcher forwards.
+Like sshd it gives the command the clean environment of a login; the launcher forwards other variables.
 """
 
 import os
@@ -26,31 +26,31 @@ def write_agent(directory: Path) -> None:
         f"import sys; sys.path.insert(0, {str(_ROOT)!r}); "
         "from tests.lab.agent import main; main(sys.argv[1], sys.argv[2:])"
     )
-    words = [sys.executable, "-E", "-S", "-c", start, str(directory)]
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    command = [sys.executable, "-E", "-S", "-c", start, str(directory)]
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
     program.chmod(0o755)
 
 
-def split(words: Sequence[str]) -> tuple[str, list[str]]:
+def split(command: Sequence[str]) -> tuple[str, list[str]]:
     """Host and command of an ssh command line; ``root@n1-fast0`` is n1."""
-    left = list(words)
-    while left and left[0].startswith("-"):
-        option = left.pop(0)
+    remaining = list(command)
+    while remaining and remaining[0].startswith("-"):
+        option = remaining.pop(0)
         if option == "--":
             break
         valued = next((at for at, letter in enumerate(option) if letter in _TAKES_VALUE), None)
-        if valued == len(option) - 1 and left:  # otherwise the value is attached: -oBatchMode=yes
-            left.pop(0)
-    if not left:
+        if valued == len(option) - 1 and remaining:  # otherwise the value is attached: -oBatchMode=yes
+            remaining.pop(0)
+    if not remaining:
         raise LabError("no host is named", hint="ssh [options] HOST COMMAND…")
-    host = left.pop(0).rpartition("@")[2].partition("-")[0]
-    return host, left
+    host = remaining.pop(0).rpartition("@")[2].partition("-")[0]
+    return host, remaining
 
 
-def main(directory: str, words: Sequence[str]) -> NoReturn:
+def main(directory: str, arguments: Sequence[str]) -> NoReturn:
     """Run the command line by a shell on the host, as sshd does."""
     try:
-        host, command = split(words)
+        host, command = split(arguments)
         user = pwd.getpwuid(os.getuid())
         environment = {
             "HOME": user.pw_dir,

@@ -24,9 +24,9 @@ _PATIENCE_S = 60
 
 
 def up(directory: Path, plan: Plan, *, outlives: bool = False) -> bool:
-    """Start a cluster; False when it is up already. Removes what is left of one that died.
+    """Start a cluster; return False if it is already up. Remove the remains of a dead one.
 
-    It ends with this process, however that ends, unless it is told that it ``outlives`` it.
+    The cluster ends with this process, for any reason, unless it ``outlives`` it.
     """
     check_needs(plan)
     directory = directory.absolute()
@@ -61,11 +61,11 @@ def up(directory: Path, plan: Plan, *, outlives: bool = False) -> bool:
 def _build(directory: Path, *, outlives: bool) -> None:
     ready, tells = os.pipe()
     hears, go = os.pipe()
-    words = ["unshare", "--fork", "--kill-child", "--pid", "--net", "--uts", "--ipc", "--mount"]
-    words += ["--propagation", "private", "--", sys.executable, "-m", state.SUPERVISOR]
+    command = ["unshare", "--fork", "--kill-child", "--pid", "--net", "--uts", "--ipc", "--mount"]
+    command += ["--propagation", "private", "--", sys.executable, "-m", state.SUPERVISOR]
     with (directory / "log").open("wb") as log:
         subprocess.Popen(
-            [*words, str(directory), str(tells), str(hears)],
+            [*command, str(directory), str(tells), str(hears)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -76,12 +76,12 @@ def _build(directory: Path, *, outlives: bool) -> None:
         ).returncode = 0  # nobody's child from here on
     os.close(tells)
     os.close(hears)
-    said = b""
+    output = b""
     if select.select([ready], [], [], _PATIENCE_S)[0]:
-        said = os.read(ready, 65536)
+        output = os.read(ready, 65536)
     os.close(ready)
-    if said != b"ready":
-        message, _, hint = said.decode(errors="replace").partition("\n")
+    if output != b"ready":
+        message, _, hint = output.decode(errors="replace").partition("\n")
         log_text = (directory / "log").read_text(errors="replace").strip()
         raise LabError(message or f"the cluster did not start: {log_text[-500:] or 'no answer'}", hint=hint)
     if outlives:
@@ -104,31 +104,36 @@ def running(directory: Path, plan: Plan) -> Iterator[Path]:
 def down(directory: Path) -> bool:
     """End a cluster, or what is left of one; False when there was nothing."""
     directory = directory.absolute()
-    there = directory.exists() or bool(state.supervisors(directory))
-    if there:
+    target = directory.exists() or bool(state.supervisors(directory))
+    if target:
         state.remove(directory)
-    return there
+    return target
 
 
 def run(
     directory: Path,
     host: str,
-    words: Sequence[str],
+    command: Sequence[str],
     environment: Mapping[str, str] | None = None,
     **options: object,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command on a host to its end."""
-    given: dict[str, object] = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, **options}
-    return subprocess.run(command_line(directory, host, words), env=environment, **given)  # type: ignore[call-overload,no-any-return]
+    variables: dict[str, object] = {
+        "capture_output": True,
+        "text": True,
+        "stdin": subprocess.DEVNULL,
+        **options,
+    }
+    return subprocess.run(command_line(directory, host, command), env=environment, **variables)  # type: ignore[call-overload,no-any-return]
 
 
 def crash(directory: Path, host: str) -> None:
-    """What a power cut does: every process of a host killed at once, its links down."""
+    """Simulate a power cut: kill all processes of a host at once and take its links down."""
     record = _record_with(directory, host)
     for network in record.plan.networks:
         run(directory, host, ["ip", "link", "set", network.name, "down"])
-    while left := state.processes_on(record, host):
-        for pid in left:
+    while remaining := state.processes_on(record, host):
+        for pid in remaining:
             state.kill(pid)
 
 
@@ -145,25 +150,25 @@ def status(directory: Path) -> list[str]:
         raise LabError(f"the cluster in {directory} is dead", hint="python -m tests.lab down, then up")
     lines = []
     for host in record.plan.hosts:
-        addresses = (f"{each.name} {record.plan.address(each, host)}" for each in record.plan.networks)
+        addresses = (f"{entry.name} {record.plan.address(entry, host)}" for entry in record.plan.networks)
         count = len(state.processes_on(record, host))
         lines.append(f"{host}  {count} processes  {'  '.join(addresses)}")
     return lines + [
-        f"{each.name}  {each.rate_mbit:g} Mbit/s, {each.delay_us:g} µs more one way, MTU {each.mtu}"
-        for each in record.plan.networks
+        f"{entry.name}  {entry.rate_mbit:g} Mbit/s, {entry.delay_us:g} µs more one way, MTU {entry.mtu}"
+        for entry in record.plan.networks
     ]
 
 
 def _record_with(directory: Path, host: str) -> state.Record:
     record = state.read_record(directory)
     if host not in record.holders:
-        raise LabError(f"there is no host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
+        raise LabError(f"unknown host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
     return record
 
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """One `up` at a time in a directory; whoever waits here finds the cluster up."""
+    """Serialise `up` in a directory; a waiting process then finds the cluster up."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(directory.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -22,18 +22,18 @@ _KINDS = {
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def command_line(directory: Path, host: str, words: Sequence[str]) -> list[str]:
+def command_line(directory: Path, host: str, command: Sequence[str]) -> list[str]:
     """Words that run a command on a host, for ``subprocess``."""
     start = f"import sys; sys.path.insert(0, {_ROOT!r}); from tests.lab.enter import main; main(sys.argv[1:])"
-    return [sys.executable, "-E", "-S", "-c", start, str(directory), host, *words]
+    return [sys.executable, "-E", "-S", "-c", start, str(directory), host, *command]
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
     """DIRECTORY HOST COMMAND…; the exit status is the command's."""
-    directory, host, *words = arguments
+    directory, host, *command = arguments
     path = f"{directory}/bin:{os.environ.get('PATH', '/usr/local/bin:/usr/bin:/bin')}:/usr/sbin:/sbin"
     try:
-        become(Path(directory), host, words, {**os.environ, "PATH": path})
+        become(Path(directory), host, command, {**os.environ, "PATH": path})
     except LabError as error:
         print(f"lab: {error.message}", file=sys.stderr)
         if error.hint:
@@ -41,11 +41,11 @@ def main(arguments: Sequence[str]) -> NoReturn:
         sys.exit(64)
 
 
-def become(directory: Path, host: str, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+def become(directory: Path, host: str, command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     """Replace this process by the command on the host; in the same directory where the host has it."""
     record = read_record(directory)
     if host not in record.holders:
-        raise LabError(f"there is no host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
+        raise LabError(f"unknown host {host!r}", hint=f"hosts are: {', '.join(record.holders)}")
     holder = record.holders[host]
     pid = visible_pids(record).get(holder.pid, 0)
     if namespaces.namespace(pid, "net") != holder.network:
@@ -61,7 +61,7 @@ def become(directory: Path, host: str, words: Sequence[str], environment: Mappin
     os.chdir(where if where.is_dir() else "/")
     if outside:
         _wait_for_child()  # only children are in the PID namespace joined
-    _execute(words, environment)
+    _execute(command, environment)
 
 
 def _wait_for_child() -> None:
@@ -84,9 +84,9 @@ def _pass_on(child: int, number: int) -> None:
         os.kill(child, number)
 
 
-def _execute(words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+def _execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     try:
-        os.execvpe(words[0], list(words), dict(environment))
+        os.execvpe(command[0], list(command), dict(environment))
     except OSError as error:
-        print(f"lab: {words[0]}: {error.strerror}", file=sys.stderr)
+        print(f"lab: {command[0]}: {error.strerror}", file=sys.stderr)
     os._exit(127)

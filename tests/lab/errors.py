@@ -2,7 +2,7 @@
 
 
 class LabError(Exception):
-    """One sentence that names what is wrong, and what to do about it."""
+    """Error: a sentence that names the problem, and a hint how to solve it."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

@@ -24,6 +24,6 @@ class LabHost(LocalHost):
         **_: object,
     ) -> Completed:
         """Run a short command on the host."""
-        words = command_line(self._directory, self._name, argv)
+        command = command_line(self._directory, self._name, argv)
         # The command that enters the host is found from here; it changes the directory itself.
-        return super().run(words, environment=environment, timeout_s=timeout_s, working_directory=HERE)
+        return super().run(command, environment=environment, timeout_s=timeout_s, working_directory=HERE)

@@ -11,7 +11,7 @@ from tests.lab.errors import LabError
 from tests.lab.namespaces import BIND, HOST, RECURSIVE, mount, set_hostname, unshare
 from tests.lab.plan import Plan
 
-# What two computers never share: shared-memory segments, session directories, sockets, logs.
+# Directories that two computers never share: shared-memory segments, session directories, sockets, logs.
 _LINKS_S = 5.0
 _PRIVATE = {"/run": "755", "/tmp": "1777", "/dev/shm": "1777", "/var/spool": "755", "/var/log": "755"}
 
@@ -31,13 +31,13 @@ class Birth:
 
     def await_word(self, word: str) -> None:
         """Wait until it has come so far; raises LabError with its reason when it has not."""
-        said = os.read(self.tells, 4096).decode(errors="replace").strip()
-        if said != word:
-            raise LabError(f"the host {self.name} cannot be made: {said or 'it ended'}")
+        output = os.read(self.tells, 4096).decode(errors="replace").strip()
+        if output != word:
+            raise LabError(f"the host {self.name} cannot be made: {output or 'it ended'}")
 
 
 def is_private(path: Path) -> bool:
-    """Whether a directory holds, or is, one that every host has of its own and so cannot be shared."""
+    """Return whether a directory is private to each host, or contains such a directory."""
     return any(_is_below(place, str(path).rstrip("/")) for place in _PRIVATE)
 
 
@@ -72,17 +72,17 @@ def _live(name: str, plan: Plan, directory: Path, hears: int, tells: int) -> NoR
 
 
 def _mount_private(name: str, plan: Plan, directory: Path) -> None:
-    """Empty directories over those of the machine, with the shared ones back in them."""
+    """Mount empty directories over the machine's, with the shared ones bind-mounted inside."""
     hidden = [share for share in plan.shares if any(_is_below(share, place) for place in _PRIVATE)]
-    kept = {share: os.open(share, os.O_PATH | os.O_CLOEXEC) for share in hidden}
+    stored = {share: os.open(share, os.O_PATH | os.O_CLOEXEC) for share in hidden}
     groups = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC) if Path("/sys/fs/cgroup").is_dir() else -1
-    own = directory / name
-    own.mkdir(exist_ok=True)
-    (own / "hostname").write_text(f"{name}\n")
+    expected = directory / name
+    expected.mkdir(exist_ok=True)
+    (expected / "hostname").write_text(f"{name}\n")
     for place, mode in _PRIVATE.items():
         mount("tmpfs", place, "tmpfs", data=f"mode={mode}")
     Path("/run/lock").mkdir(mode=0o1777)
-    for share, fd in kept.items():
+    for share, fd in stored.items():
         Path(share).mkdir(parents=True, exist_ok=True)
         mount(f"/proc/self/fd/{fd}", share, flags=BIND | RECURSIVE)
     mount("sysfs", "/sys", "sysfs")  # /sys/class/net of this host
@@ -90,7 +90,7 @@ def _mount_private(name: str, plan: Plan, directory: Path) -> None:
         mount(f"/proc/self/fd/{groups}", "/sys/fs/cgroup", flags=BIND | RECURSIVE)
     mount(str(directory / "hosts"), "/etc/hosts", flags=BIND)
     if Path("/etc/hostname").exists():
-        mount(str(own / "hostname"), "/etc/hostname", flags=BIND)
+        mount(str(expected / "hostname"), "/etc/hostname", flags=BIND)
 
 
 def _configure(name: str, plan: Plan) -> None:

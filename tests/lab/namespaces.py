@@ -9,7 +9,7 @@ NEW_NAMES = 0x04000000  # host name
 NEW_IPC = 0x08000000
 NEW_PIDS = 0x20000000
 NEW_NETWORK = 0x40000000
-HOST = NEW_MOUNTS | NEW_NAMES | NEW_IPC | NEW_NETWORK  # what a host has of its own
+HOST = NEW_MOUNTS | NEW_NAMES | NEW_IPC | NEW_NETWORK  # namespaces that each host has for itself
 
 BIND = 0x1000
 RECURSIVE = 0x4000
@@ -34,8 +34,8 @@ def enter(path: str, kind: int) -> None:
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     """mount(2)."""
-    words = [word.encode() if word else None for word in (source, target, kind)]
-    _check(_libc.mount(*words, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
+    command = [word.encode() if word else None for word in (source, target, kind)]
+    _check(_libc.mount(*command, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
 
 
 def set_hostname(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the machine has to have before a cluster is begun, each with what to do about its absence."""
+"""Requirements of a cluster on the machine, each with a hint for its absence."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "sleep
 
 
 def program(name: str) -> str | None:
-    """Path of a program, also of one that only root has on PATH."""
+    """Return the path of a program, also if it is only in root's PATH."""
     return which(name) or which(name, path=":".join(SBIN))
 
 

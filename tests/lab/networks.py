@@ -58,12 +58,12 @@ def _batch(command: str, lines: list[str], within: int = 0) -> None:
         env={**os.environ, "LC_ALL": "C"},
     )
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
+        output = done.stderr.strip().splitlines()
         lacking = any(
-            "unknown" in line.lower() or "not found" in line or "not supported" in line for line in said
+            "unknown" in line.lower() or "not found" in line or "not supported" in line for line in output
         )
         raise LabError(
-            f"{command} says: {'; '.join(said[:2]) or 'nothing'}",
+            f"{command} says: {'; '.join(output[:2]) or 'nothing'}",
             hint="the kernel needs CONFIG_BRIDGE, VETH and NET_SCH_TBF; or give the network a delay: "
             "--network fast0:delay=10us,rate=2gbit"
             if lacking

@@ -1,4 +1,4 @@
-"""What a cluster is to be like: its hosts, its networks, the directories they share. No I/O."""
+"""Description of a cluster: its hosts, networks and shared directories. No I/O."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ _UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "mbit": 1.0, "gbit": 1e3}
 class Network:
     """A network that every host is on. Without a delay the kernel carries it, else a process of ours."""
 
-    name: str  # of the interface on every host
+    name: str  # name of the interface on every host
     delay_us: float  # one way
-    rate_mbit: float  # of each host's link, in each direction
+    rate_mbit: float  # speed of each host's link in each direction
     mtu: int = 1500
 
 
@@ -59,7 +59,7 @@ class Plan:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Plan":
-        """What ``as_json`` wrote."""
+        """Read the output of ``as_json``."""
         networks = tuple(Network(**network) for network in data["networks"])
         return Plan(tuple(data["hosts"]), networks, tuple(data["shares"]))
 
@@ -78,33 +78,33 @@ def host_names(text: str) -> tuple[str, ...]:
 
 def network(text: str) -> Network:
     """``fast0:rate=2gbit,mtu=9000`` or ``eth0:delay=1ms,rate=100mbit``."""
-    name, _, rest = text.partition(":")
-    given = dict(part.partition("=")[::2] for part in rest.split(",") if part)
+    name, _, remaining = text.partition(":")
+    variables = dict(part.partition("=")[::2] for part in remaining.split(",") if part)
     try:
-        if not _INTERFACE.fullmatch(name) or name == "lo" or set(given) - {"delay", "rate", "mtu"}:
+        if not _INTERFACE.fullmatch(name) or name == "lo" or set(variables) - {"delay", "rate", "mtu"}:
             raise ValueError(name)
-        found = Network(
+        result = Network(
             name,
-            _quantity(given.get("delay", "0us"), ("us", "ms", "s")),
-            _quantity(given["rate"], ("mbit", "gbit")),
-            int(given.get("mtu", "1500")),
+            _quantity(variables.get("delay", "0us"), ("us", "ms", "s")),
+            _quantity(variables["rate"], ("mbit", "gbit")),
+            int(variables.get("mtu", "1500")),
         )
     except (KeyError, ValueError) as error:
         raise LabError(
             f"this network cannot be made: {text!r}",
             hint="write it like eth0:delay=1ms,rate=100mbit or fast0:rate=2gbit,mtu=9000",
         ) from error
-    if found.rate_mbit <= 0 or not 576 <= found.mtu <= 65535:
+    if result.rate_mbit <= 0 or not 576 <= result.mtu <= 65535:
         raise LabError(f"the network {name} needs a rate above 0 and an MTU from 576 to 65535")
-    return found
+    return result
 
 
 def networks(texts: Sequence[str]) -> tuple[Network, ...]:
     """The networks asked for, the slow and the fast one by default."""
-    found = tuple(network(text) for text in texts) or (SLOW, FAST)
-    if len({each.name for each in found}) < len(found):
+    result = tuple(network(text) for text in texts) or (SLOW, FAST)
+    if len({entry.name for entry in result}) < len(result):
         raise LabError("two networks have the same name", hint="give each --network a name of its own")
-    return found
+    return result
 
 
 def _quantity(text: str, units: Sequence[str]) -> float:

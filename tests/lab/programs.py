@@ -19,20 +19,20 @@ def ranks_program(name: str, prefix: Callable[[str], Path], place: Path) -> Path
 
 def mpi_environment(name: str, prefix: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment with everything of one MPI in front."""
-    own = {
+    variables = {
         "PATH": f"{prefix}/bin:{environment['PATH']}",
         "LD_LIBRARY_PATH": f"{prefix}/lib",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     }
     if name == "intelmpi":
-        own["I_MPI_ROOT"] = str(prefix)
+        variables["I_MPI_ROOT"] = str(prefix)
     if name == "openmpi":
-        own["OPAL_PREFIX"] = str(prefix)
-    return {**environment, **own}
+        variables["OPAL_PREFIX"] = str(prefix)
+    return {**environment, **variables}
 
 
 def said(stdout: str) -> list[tuple[int, int, str]]:
     """Rank, size and host of each line, in the order of ranks."""
-    words = [line.split() for line in stdout.splitlines() if " of " in line and " on " in line]
-    return sorted((int(line[0]), int(line[2]), line[4].partition(".")[0]) for line in words)
+    command = [line.split() for line in stdout.splitlines() if " of " in line and " on " in line]
+    return sorted((int(line[0]), int(line[2]), line[4].partition(".")[0]) for line in command)

@@ -1,4 +1,4 @@
-"""Where a cluster keeps what it is, and how its processes are found again, whatever was killed."""
+"""State of a cluster on disk, and the search for its processes after any of them was killed."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tests.lab.plan import Plan
 
 SUPERVISOR = "tests.lab.supervisor"  # the word that marks its processes, see `supervisors`
 PLAN = "plan.json"  # written first: a directory that holds it is a cluster's
-OUTLIVES, ENDS_WITH_US = b"o", b"e"  # what `up` says to a cluster that stands
+OUTLIVES, ENDS_WITH_US = b"o", b"e"  # messages of `up` to a running cluster
 _RECORD = "lab.json"
 _PATIENCE_S = 20
 
@@ -24,18 +24,18 @@ _PATIENCE_S = 20
 class Holder:
     """The first process of a host, which keeps its namespaces."""
 
-    pid: int  # as the cluster's own processes see it
+    pid: int  # pid in the cluster's own namespace
     network: str  # identity of its network namespace
 
 
 @dataclass(frozen=True)
 class Record:
-    """What ``up`` made."""
+    """Record of a cluster that ``up`` created."""
 
     plan: Plan
     holders: Mapping[str, Holder]
     pids: str  # identity of the PID namespace that holds every process of the cluster
-    directory: str  # where this is kept
+    directory: str  # directory of this record
 
 
 def default_directory() -> Path:
@@ -57,7 +57,7 @@ def write_record(directory: Path, record: Record) -> None:
 
 
 def read_record(directory: Path) -> Record:
-    """Raises LabError when no cluster is there."""
+    """Return the record. Raises LabError without a cluster."""
     try:
         data = json.loads((directory / _RECORD).read_text())
     except (OSError, ValueError) as error:
@@ -69,7 +69,7 @@ def read_record(directory: Path) -> Record:
 
 
 def is_up(directory: Path) -> bool:
-    """Whether every host of the cluster lives."""
+    """Return whether all hosts of the cluster are alive."""
     try:
         record = read_record(directory)
     except LabError:
@@ -96,7 +96,7 @@ def visible_pids(record: Record) -> dict[int, int]:
 
 
 def processes_on(record: Record, host: str) -> tuple[int, ...]:
-    """PIDs as seen from here of what runs on a host, its holder left out."""
+    """Return the pids of a host's processes in this namespace, without its holder."""
     holder = record.holders[host]
     return tuple(
         pid
@@ -113,10 +113,10 @@ def supervisors(directory: Path) -> list[int]:
 def _supervisors() -> Iterator[tuple[int, str]]:
     for pid in processes():
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if name := _named(words):
+        if name := _named(command):
             yield pid, name
 
 
@@ -124,12 +124,14 @@ def remove(directory: Path) -> None:
     """End every process of the cluster and forget it: with its first process the kernel ends all others."""
     deadline = time.monotonic() + _PATIENCE_S
     killed: set[int] = set()
-    while left := [*supervisors(directory), *filter(_is_ending, killed)]:
-        for pid in left:
+    while remaining := [*supervisors(directory), *filter(_is_ending, killed)]:
+        for pid in remaining:
             kill(pid)
-        killed.update(left)
+        killed.update(remaining)
         if time.monotonic() > deadline:
-            raise LabError(f"processes {left} of {directory} do not end", hint="they are stuck in the kernel")
+            raise LabError(
+                f"processes {remaining} of {directory} do not end", hint="they are stuck in the kernel"
+            )
         time.sleep(0.02)
     # A start that was killed at once leaves an empty directory.
     if (directory / PLAN).exists() or (directory.is_dir() and not any(directory.iterdir())):
@@ -141,12 +143,12 @@ def directories() -> frozenset[Path]:
     return frozenset(Path(name) for _, name in _supervisors())
 
 
-def _named(words: Sequence[bytes]) -> str:
+def _named(command: Sequence[bytes]) -> str:
     """The directory of ``… -m SUPERVISOR DIRECTORY READY_FD GO_FD``, "" for any other command line."""
     mark = SUPERVISOR.encode()
-    at = words.index(mark) if mark in words else 0
-    whole = at > 0 and words[at - 1] == b"-m" and len(words) >= at + 4
-    return words[at + 1].decode(errors="replace") if whole else ""
+    at = command.index(mark) if mark in command else 0
+    complete = at > 0 and command[at - 1] == b"-m" and len(command) >= at + 4
+    return command[at + 1].decode(errors="replace") if complete else ""
 
 
 def kill(pid: int) -> None:
@@ -158,7 +160,7 @@ def kill(pid: int) -> None:
 
 
 def _is_ending(pid: int) -> bool:
-    """Whether a killed process is still there: the first one of a PID namespace waits for all the others."""
+    """Return whether a killed process still exists: the first one of a pid namespace waits for all others."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

@@ -36,11 +36,10 @@ from mpiric.host.host import Completed
 from mpiric.host.installation import native
 from mpiric.host.processes import foreground
 from mpiric.host.processes.execution import Runner
-from mpiric.host.processes.foreground import Ran
-from mpiric.model.execution import Execution
+from mpiric.host.processes.foreground import ForegroundResult
 from mpiric.model.launch import Launch
 from mpiric.model.record import Record
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 from mpiric.profile import read
 
 MACHINE = Path(__file__).parents[1] / "data/machines/debian12.json"
@@ -241,16 +240,18 @@ def _replace_runner(world: World, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Runner, "can_mount", lambda *_: False)
 
 
-def _foreground_of(world: World) -> Callable[..., Ran]:
+def _foreground_of(world: World) -> Callable[..., ForegroundResult]:
     def run_in_foreground(
         launch: Launch, environment: Mapping[str, str], output: Any, limit_s: float | None = None, **_: Any
-    ) -> Ran:
+    ) -> ForegroundResult:
         with tempfile.TemporaryDirectory() as place:
             paths = (Path.cwd(), Path(place, "stdout"), Path(place, "stderr"))
             done = world.program.execute(world.clock, launch, *paths, limit_s)
             sys.stdout.write(paths[1].read_text(encoding="utf-8"))
         was_asked = done.outcome is Outcome.INTERRUPTED
-        return Ran(done.exit_status % 256, done.wall_s, done.outcome is Outcome.TIMED_OUT, was_asked)
+        return ForegroundResult(
+            done.exit_status % 256, done.wall_s, done.outcome is Outcome.TIMED_OUT, was_asked
+        )
 
     return run_in_foreground
 

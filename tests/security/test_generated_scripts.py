@@ -29,7 +29,7 @@ from mpiric.schedulers import (
 )
 from mpiric.schedulers._submission import Submission, round_script, submission_script
 from mpiric.workflows import mpi
-from mpiric.workflows.pack.starter import render_starter
+from mpiric.workflows.pack.pack import render_starter
 from mpiric.workflows.tune import site_defaults
 
 NAMES = (
@@ -150,7 +150,7 @@ LIBRARY = SimpleNamespace(
 def modules(text: str, directory: Path) -> list[str]:
     """Run a modulefile under tclsh; the words of its commands."""
     if shutil.which("tclsh") is None:
-        pytest.skip("there is no tclsh")
+        pytest.skip("tclsh is not installed")
     commands = "setenv prepend-path append-path module-whatis".split()
     shown = "puts -nonewline [encoding convertto utf-8 [join $args \\0]]\\0"
     head = [
@@ -169,9 +169,9 @@ def test_a_modulefile_of_a_stand_in_names_its_directory(bad, tmp_path):
         **{**vars(LIBRARY), "environment": {"SHOWN": bad}, "library_path": (f"/opt/{bad}",)}
     )
     text = mpi._module(Path(f"/data/{bad}"), f"/data/{bad}/libmpi.so", AbiFamily.MPICH, library)
-    found = modules(text, tmp_path)
-    for wanted in (bad, f"/opt/{bad}", f"/data/{bad}", f"/data/{bad}/libmpi.so"):
-        assert wanted in found
+    result = modules(text, tmp_path)
+    for expected in (bad, f"/opt/{bad}", f"/data/{bad}", f"/data/{bad}/libmpi.so"):
+        assert expected in result
 
 
 @pytest.mark.parametrize("bad", NAMES)

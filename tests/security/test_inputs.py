@@ -78,8 +78,8 @@ def logger(tmp_path):
 
 
 def start(verb: list[str], command: list[str], tmp_path: Path, **options) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "mpiric", *verb, "--", *command]
-    process = subprocess.Popen(words, cwd=tmp_path, **{"start_new_session": True, **options})
+    arguments = [sys.executable, "-m", "mpiric", *verb, "--", *command]
+    process = subprocess.Popen(arguments, cwd=tmp_path, **{"start_new_session": True, **options})
     wait_for((tmp_path / "log.ready").exists)
     return process
 
@@ -140,8 +140,8 @@ def test_a_key_of_the_terminal_reaches_the_launcher_once(logger, tmp_path):
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(tmp_path)
-        words = [sys.executable, "-m", "mpiric", "profile", "--abi=mpich", "--", *logger]
-        os.execv(sys.executable, words)
+        command = [sys.executable, "-m", "mpiric", "profile", "--abi=mpich", "--", *logger]
+        os.execv(sys.executable, command)
     wait_for((tmp_path / "log.ready").exists)
     expected = []
     for key, number in ((b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)):
@@ -173,8 +173,8 @@ def test_mpiric_stops_and_continues_with_the_launcher(logger, tmp_path):
 
 def test_run_hands_on_no_ignored_signals(tmp_path):
     show = ["sh", "-c", "grep SigIgn /proc/self/status"]
-    words = [sys.executable, "-m", "mpiric", "run", "-q", "--no-recipe", "--", *show]
-    mask = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path).stdout.split()[1]
+    command = [sys.executable, "-m", "mpiric", "run", "-q", "--no-recipe", "--", *show]
+    mask = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout.split()[1]
     pipe_and_size = 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)
     assert int(mask, 16) & pipe_and_size == 0
 
@@ -186,8 +186,8 @@ def test_an_inherited_descriptor_reaches_the_command(verb, tmp_path):
     reading, writing = os.pipe()
     os.write(writing, b"from the shell")
     os.close(writing)
-    words = [sys.executable, "-m", "mpiric", *verb, "--", "cp", f"/dev/fd/{reading}", "copy"]
-    subprocess.run(words, cwd=tmp_path, pass_fds=(reading,), check=True, capture_output=True)
+    command = [sys.executable, "-m", "mpiric", *verb, "--", "cp", f"/dev/fd/{reading}", "copy"]
+    subprocess.run(command, cwd=tmp_path, pass_fds=(reading,), check=True, capture_output=True)
     os.close(reading)
     assert (tmp_path / "copy").read_text() == "from the shell"
 
@@ -202,8 +202,8 @@ def trials(tmp_path):
 
     def run(*argv, **options):
         environment = {**os.environ, "TMPDIR": str(temporary), **options.pop("env", {})}
-        words = [sys.executable, str(program), *argv]
-        return subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, **options)
+        command = [sys.executable, str(program), *argv]
+        return subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, **options)
 
     return run
 

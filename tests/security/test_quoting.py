@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mpiric.model import quoting
 from mpiric.model.errors import MpiricError
-from mpiric.model.printable import is_printable, printable
+from mpiric.model.quoting import is_printable, printable
 
 HOSTILE = (
     "",
@@ -70,8 +70,8 @@ def run(argv, directory: Path) -> bytes:
     return done.stdout
 
 
-def same(words, printed: bytes, directory: Path) -> None:
-    assert [os.fsdecode(word) for word in printed.split(b"\0")[:-1]] == list(words)
+def same(command, printed: bytes, directory: Path) -> None:
+    assert [os.fsdecode(word) for word in printed.split(b"\0")[:-1]] == list(command)
     assert not (directory / "gone").exists()
 
 
@@ -119,21 +119,21 @@ def test_words_of_csh_and_fish_come_back(tmp_path, shell, word, words):
 @example([text for text in HOSTILE if "\udcff" not in text])
 @FEW
 @given(words=WORDS)
-def test_words_of_tcl_come_back_also_within_braces(tmp_path, words):
+def test_words_of_tcl_come_back_also_within_braces(tmp_path, command):
     if shutil.which("tclsh") is None:
-        pytest.skip("there is no tclsh")
-    words = [
+        pytest.skip("tclsh is not installed")
+    command = [
         word
-        for word in words
+        for word in command
         if not re.search("[\ud800-\udfff]", word) and max(word, default="") < "\U00010000"
     ]
     lines = ["fconfigure stdout -encoding utf-8 -translation binary"]
     lines += [
         f'if {{ 1 }} {{ puts -nonewline "[encoding convertto utf-8 {quoting.tcl_word(w)}]\\0" }}'
-        for w in words
+        for w in command
     ]
     script = as_script("\n".join([*lines, ""]), tmp_path)
-    same(words, run(["tclsh", "-encoding", "utf-8", script], tmp_path), tmp_path)
+    same(command, run(["tclsh", "-encoding", "utf-8", script], tmp_path), tmp_path)
 
 
 @FEW
@@ -205,7 +205,7 @@ def test_a_nul_character_is_refused(function):
 @given(texts=st.lists(st.text(CHARACTERS, max_size=12), min_size=1, max_size=10))
 def test_strings_of_c_come_back(tmp_path, texts):
     if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("a C compiler is not installed")
     array = "".join(f"{quoting.c_string(text)},\n" for text in texts)
     source = tmp_path / "text.c"
     source.write_text(

@@ -276,9 +276,9 @@ def test_numbers_that_no_machine_has_are_refused(tmp_path, slot, row):
     ranks, table = tmp_path / "ranks", tmp_path / "b.json"
     ranks.write_text(f"rank 0=n1 slot={slot}\n")
     table.write_text(json.dumps({"bandwidth": [{"cores": 2, "spacing": 1, "mb_s": 1.0, **row}]}))
-    words = ("--ranks", 2, "--bandwidth", table) if row else ("--rankfile", ranks)
+    command = ("--ranks", 2, "--bandwidth", table) if row else ("--rankfile", ranks)
     with pytest.raises(MpiricError):
-        verb("place", "--topology", "pack:2 core:4 pu:1", *words)
+        verb("place", "--topology", "pack:2 core:4 pu:1", *command)
 
 
 def test_an_executable_without_its_tables_is_damaged(tmp_path):

@@ -107,9 +107,9 @@ def test_the_object_that_history_prints_has_no_secret_of_an_older_store(run_mpir
 @pytest.mark.parametrize(("mode", "expected"), [(0o644, 0o755), (0o640, 0o750), (0o600, 0o700)])
 def test_a_pack_is_no_more_readable_than_a_file_in_it(tmp_path, mode, expected):
     contents = []
-    for name, each in (("program", 0o755), ("table", mode)):
+    for name, entry in (("program", 0o755), ("table", mode)):
         (tmp_path / name).write_text(SECRET)
-        (tmp_path / name).chmod(each)
+        (tmp_path / name).chmod(entry)
         contents.append(Content(name, str(tmp_path / name), ContentKind.GIVEN))
     write_image(iter(contents), tmp_path / "x.pack", TAR, lambda *_: b"")
     assert (tmp_path / "x.pack").stat().st_mode & 0o777 == expected

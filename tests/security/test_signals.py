@@ -18,7 +18,10 @@ SOURCE = Path(__file__).parents[1] / "system/runtime_programs/received_signals.c
 MPIRIC = Path(sys.executable).with_name("mpiric")
 WAIT_S = 120
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LEFT_BY_LIBRARIES = ("/dev/shm/mpich_shm_", "/tmp/hydra_hwloc_xmlfile_")  # where a signal has ended the ranks
+LEFT_BY_LIBRARIES = (
+    "/dev/shm/mpich_shm_",
+    "/tmp/hydra_hwloc_xmlfile_",
+)  # remains of ranks that a signal ended
 VERBS = {"run": ("--no-recipe",), "profile": ("--quiet", "-o", "record")}
 
 
@@ -51,12 +54,14 @@ class Owner:
     def line(self, *arguments):
         return [self.mpi.launcher, "-n", "2", self.program, self.notes, *arguments]
 
-    def start(self, *words):
+    def start(self, *arguments):
         """Start a command in a process group of its own; its ranks are ready when this returns."""
         self.user.run("rm", "-rf", self.notes, check=True)
         self.user.run("mkdir", self.notes, check=True)
         process = subprocess.Popen(
-            self.user.words("/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.user.home, *words),
+            self.user.words(
+                "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", self.user.home, *arguments
+            ),
             env={**self.user.environment, **self.environment},
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -71,35 +76,35 @@ class Owner:
 
     def processes(self):
         """Command lines of this user's processes that have not ended."""
-        found = []
+        results = []
         for entry in Path("/proc").iterdir():
             with suppress(OSError):
                 if entry.name.isdecimal() and entry.stat().st_uid == self.user.uid:
                     is_ended = (entry / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-                    found += [] if is_ended else [(entry / "cmdline").read_bytes()]
-        return found
+                    results += [] if is_ended else [(entry / "cmdline").read_bytes()]
+        return results
 
 
 @pytest.fixture
 def owner(people, mpi):
-    found = Owner(people, mpi)
-    yield found
+    result = Owner(people, mpi)
+    yield result
     with suppress(OSError):
-        found.user.run("kill", "-KILL", "--", "-1")
+        result.user.run("kill", "-KILL", "--", "-1")
 
 
-def effect(owner, words, number, to_group):
+def effect(owner, command, number, to_group):
     """Status of a command that got a signal, and the signals of its ranks."""
     before = owner.user.machine.names()
-    process = owner.start(*words)
+    process = owner.start(*command)
     (os.killpg if to_group else os.kill)(process.pid, number)
     _, stderr = process.communicate(timeout=WAIT_S)
     assert "Traceback" not in stderr
     wait_for(lambda: not owner.processes(), "the end of all processes")
     signals = {path.name: set(path.read_text().split()) for path in owner.notes.glob("rank-*")}
-    status = 128 - process.returncode if process.returncode < 0 else process.returncode  # as a shell has it
-    left = owner.user.machine.names() - before
-    assert not [name for name in left if not name.startswith(LEFT_BY_LIBRARIES)]
+    status = 128 - process.returncode if process.returncode < 0 else process.returncode  # status of a shell
+    remaining = owner.user.machine.names() - before
+    assert not [name for name in remaining if not name.startswith(LEFT_BY_LIBRARIES)]
     return status, signals
 
 
@@ -117,8 +122,8 @@ def name(value):
 def test_a_signal_has_the_effect_that_it_has_without_mpiric(owner, number, to_group):
     expected = effect(owner, owner.line(), number, to_group)
     for verb, options in VERBS.items():
-        words = (MPIRIC, verb, *options, "--", *owner.line())
-        assert effect(owner, words, number, to_group) == expected, verb
+        command = (MPIRIC, verb, *options, "--", *owner.line())
+        assert effect(owner, command, number, to_group) == expected, verb
 
 
 @pytest.mark.parametrize(("number", "to_group", "status"), [
@@ -131,8 +136,8 @@ def test_a_signal_has_the_effect_that_it_has_without_mpiric(owner, number, to_gr
 ])  # fmt: skip
 def test_a_tune_that_a_signal_has_ended_is_resumed(owner, number, to_group, status):
     options = ("tune", "--json", "--store", "store", "--try-all", "--only", "binding")
-    words = (MPIRIC, *options, "--budget", "5m", "--", *owner.line("0.5"))
-    process = owner.start(*words)
+    command = (MPIRIC, *options, "--budget", "5m", "--", *owner.line("0.5"))
+    process = owner.start(*command)
     wait_for(lambda: trials(owner), "a trial")
     (os.killpg if to_group else os.kill)(process.pid, number)
     _, stderr = process.communicate(timeout=WAIT_S)

@@ -162,8 +162,8 @@ def test_nothing_prints_past_the_guard():
     assert uses == {
         ("cli/_terminal.py", "raw"),
         ("cli/_terminal.py", "(console or stderr_console()).status"),
-        ("profile/darshan.py", "print"),  # in a child process
-        ("host/facts/hwloc.py", "sys.stdout.buffer.write"),  # in a child process
+        ("profile/darshan.py", "print"),  # runs in a child process
+        ("host/facts/hwloc.py", "sys.stdout.buffer.write"),  # runs in a child process
         ("cli/_compiling.py", "raw"),  # the compiler's messages
         ("cli/_submitting.py", "raw"),  # output of a job
     }

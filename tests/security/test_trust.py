@@ -23,8 +23,7 @@ from mpiric.host.installation.wheels import unpack_wheel
 from mpiric.host.user_directories import named_path, probe_environment, user_directory
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
-from mpiric.model.mpi_library import AbiFamily
-from mpiric.model.mpi_package import MpiPackage, WheelPart
+from mpiric.model.mpi_library import AbiFamily, MpiPackage, WheelPart
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.mpis import packages
 from mpiric.schedulers import read_site_defaults
@@ -298,7 +297,7 @@ def test_the_linker_takes_no_library_of_the_working_directory_into_a_probe(plant
     use.write_text("int main(void) { return 0; }\n")
     build = ["cc", "-shared", "-fPIC", "-Wl,-soname,libplanted.so.1", "-o", library, source]
     if not shutil.which("cc"):
-        pytest.skip("there is no C compiler")
+        pytest.skip("a C compiler is not installed")
     subprocess.run(build, check=True)
     program = planted / "user"
     subprocess.run(["cc", "-Wl,--no-as-needed", "-o", program, use, library], check=True)

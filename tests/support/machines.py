@@ -32,9 +32,9 @@ def made_up(*numa_cores: int, smt: int = 1) -> Topology:
     return Topology(cores, nodes, ())
 
 
-def placed(topology: Topology, ranks: int, **wishes) -> Plan:
-    usable = wishes.pop("usable", ())
-    return plan(topology, PlacementRequest(ranks=ranks, **wishes), usable)
+def placed(topology: Topology, ranks: int, **request) -> Plan:
+    usable = request.pop("usable", ())
+    return plan(topology, PlacementRequest(ranks=ranks, **request), usable)
 
 
 def cores_of(made: Plan) -> list[list[int]]:

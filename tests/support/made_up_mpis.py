@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from tests.support.replay_host import Recording, ReplayHost, command_key
 
 from mpiric.host.host import Completed, Elf
-from mpiric.mpis._ask import ASK_VERSION
+from mpiric.mpis._describe import ASK_VERSION
 
 
 @dataclass(frozen=True)

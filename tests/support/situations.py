@@ -144,7 +144,7 @@ def situation(
         mpi=library,
         observation=Observation(1.0, seen, host.usable_cpu_count * nodes),
         allowed=allowed or Allowed(),
-        others=others,
+        other_libraries=others,
         nodes=nodes,
         inherited=inherited or {},
         read_host_names=lambda: host_names or HostNames(),
@@ -184,7 +184,9 @@ def all_situations() -> Iterator[Situation]:
                 for ranks in (2, 8, 16):
                     for libraries in ((), (*math, *more)):
                         plain = situation(library, ranks=ranks, on=host, nodes=nodes, libraries=libraries)
-                        yield replace(plain, allowed=EVERYTHING, others=others, rank_orders=orders(plain))
+                        yield replace(
+                            plain, allowed=EVERYTHING, other_libraries=others, rank_orders=orders(plain)
+                        )
                         yield replace(plain, allowed=EVERYTHING, inherited=inherited)
         hdf5 = ("/x/libhdf5.so.310",)
         driven = replace(library, file_drivers=("ufs", "nfs", "lustre"))

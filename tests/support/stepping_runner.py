@@ -15,9 +15,8 @@ from tests.support.scripted_runner import Behaviour, ScriptedRunner
 from mpiric.host.processes import early_end
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.lab.recording import Recorded
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 from mpiric.profile.analyse import analyse
 from mpiric.workflows.trials import learn_marks, recorded_runs
 

@@ -93,10 +93,10 @@ def clusters(tmp_path_factory) -> Iterator[dict[str, Cluster]]:
     places = [tmp_path_factory.mktemp(name) for name in NETWORKS]
     networks = [(ETHERNET, Network(name, 0, 2000)) for name in NETWORKS.values()]
     with (
-        slurm_lab(places[0], HOSTS, networks=networks[0], shares=[home]) as here,
-        slurm_lab(places[1], HOSTS, networks=networks[1], shares=[home]) as there,
+        slurm_lab(places[0], HOSTS, networks=networks[0], shares=[home]) as cluster,
+        slurm_lab(places[1], HOSTS, networks=networks[1], shares=[home]) as target,
     ):
-        labs = {"here": here, "there": there}
+        labs = {"here": cluster, "there": target}
         yield {name: Cluster(lab, home, program, environment) for name, lab in labs.items()}
 
 
@@ -180,7 +180,7 @@ def test_a_script_for_a_launch_line_asks_for_its_nodes(here):
 
 
 def test_what_ended_runs_leave_is_removed_on_every_node_and_nothing_older(here):
-    """A program in the place of one that is killed: it leaves on each node what MPI libraries leave."""
+    """Replace a killed program: leave on each node the files that MPI libraries leave."""
     leaving = here.home / "leaving"
     leaving.write_text(
         "#!/bin/sh\nsleep 1\necho x > /dev/shm/mpich_shm_abcdef_$$\n"
@@ -226,9 +226,9 @@ def test_a_plain_run_leaves_what_its_launcher_leaves(here):
     before = {host: here.left_on(host) for host in HOSTS}
     launcher_of_proxy = "cut -d ' ' -f 4 /proc/$PPID/stat"
     run = (MPIRIC, "run", "--quiet", "--", "mpiexec", "-n", "1", "/bin/sh", "-c", launcher_of_proxy)
-    begun = here.run("sh", "-c", 'echo $$; exec "$@"', "sh", *run)
-    command, launcher = begun.stdout.split()
-    assert command == launcher, begun.stderr
+    start = here.run("sh", "-c", 'echo $$; exec "$@"', "sh", *run)
+    command, launcher = start.stdout.split()
+    assert command == launcher, start.stderr
     assert ranks_of(here.run(MPIRIC, "run", "--", *ON_BOTH, here.program)) == BOTH
     assert {host: here.left_on(host) for host in HOSTS} == before
 
@@ -237,14 +237,14 @@ def loaded(modulefile: Path, environment: dict[str, str]) -> dict[str, str]:
     """The environment with a modulefile loaded."""
     environment = dict(environment)
     for line in modulefile.read_text().splitlines():
-        words = [word.strip('{"}') for word in line.split()]
-        if words[0] == "setenv":
-            environment[words[1]] = words[2]
-        elif words[0] in ("prepend-path", "append-path"):
-            separator = words[2] if words[1] == "-d" else ":"
-            name, value = words[-2:]
+        command = [word.strip('{"}') for word in line.split()]
+        if command[0] == "setenv":
+            environment[command[1]] = command[2]
+        elif command[0] in ("prepend-path", "append-path"):
+            separator = command[2] if command[1] == "-d" else ":"
+            name, value = command[-2:]
             parts = list(filter(None, [environment.get(name)]))
-            parts.insert(0 if words[0] == "prepend-path" else len(parts), value)
+            parts.insert(0 if command[0] == "prepend-path" else len(parts), value)
             environment[name] = separator.join(parts)
     return environment
 
@@ -283,8 +283,8 @@ PMI2 = "/usr/lib/x86_64-linux-gnu/libpmi2.so.0"
 def test_the_modulefile_of_a_shim_serves_ranks_on_two_hosts(here, mpi_prefix, family, library, line, more):
     place = here.home / f"{family}-by-{library}"
     if not place.exists():
-        made = here.run(MPIRIC, "mpi", "stand-in", "--for", family, "--by", library, str(place))
-        assert made.returncode == 0, made.stderr
+        created = here.run(MPIRIC, "mpi", "stand-in", "--for", family, "--by", library, str(place))
+        assert created.returncode == 0, created.stderr
     program = str(ranks_program(family, mpi_prefix, here.home))
     (modulefile,) = (path for path in place.iterdir() if path.name.startswith(f"{family}-by-"))
     plain = {**clean_environment(), "HOME": str(here.home), "OMPI_ALLOW_RUN_AS_ROOT": "1"}

@@ -22,12 +22,12 @@ RIGHT = {
 }
 
 
-def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *words: str) -> None:
+def grid_holds(mpi: MpiLibrary, mpi_run, ranks: int, *arguments: str) -> None:
     """Runs the grid and wants every comparison equal."""
     program = native_program(f"collective_grid_{FAMILIES[mpi.implementation]}")
-    words = (*words, *ALIKE.get(mpi.implementation, []))
+    arguments = (*arguments, *ALIKE.get(mpi.implementation, []))
     settings = {**OVERSUBSCRIBED[mpi.implementation], **RIGHT.get(mpi.label, {})}
-    done = mpi_run(mpi, ranks, program, *words, env=settings, timeout=900)
+    done = mpi_run(mpi, ranks, program, *arguments, env=settings, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip().endswith(" 0 failed"), done.stdout
     assert int(done.stdout.split()[0]) > 1000
@@ -44,8 +44,8 @@ def under(name: str):
 def library(request) -> MpiLibrary:
     """Each library that `mpiric mpi install` brings: the grid is built for these. And Debian's Open MPI."""
     name, found_by = ("openmpi", "path") if request.param == DEBIAN else (request.param, "mpiric")
-    found = find_mpis(LocalHost())
-    return next(mpi for mpi in found if (mpi.implementation, mpi.found_by) == (name, found_by))
+    mpis = find_mpis(LocalHost())
+    return next(mpi for mpi in mpis if (mpi.implementation, mpi.found_by) == (name, found_by))
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

@@ -37,14 +37,14 @@ def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path:
     def check(source: str, ranks: int, *arguments: object, **settings: object) -> None:
         program = tmp_path / Path(source).stem
         if not program.exists():
-            words = [compiler, "-O1", "-pthread", PROGRAMS / source, "-o", program]
-            subprocess.run(words, check=True, timeout=120, env={**environment, **mpi.environment})
-        given = {
+            command = [compiler, "-O1", "-pthread", PROGRAMS / source, "-o", program]
+            subprocess.run(command, check=True, timeout=120, env={**environment, **mpi.environment})
+        variables = {
             "LD_PRELOAD": yielding(runtime),
             "MPIRIC_LEARN_AT_MOST": "",
             **RULES.get(mpi.implementation, {}),
         }
-        assignments = [f"{name}={value}" for name, value in {**given, **settings}.items()]
+        assignments = [f"{name}={value}" for name, value in {**variables, **settings}.items()]
         done = mpi_run(
             mpi,
             ranks,
@@ -55,21 +55,21 @@ def is_right(mpi: MpiLibrary, mpi_run, environment: Mapping[str, str], tmp_path:
             env=OVERSUBSCRIBED[mpi.implementation],
             timeout=600,
         )
-        said = [line for line in done.stdout.splitlines() if line]
-        assert (done.returncode, said[-1:]) == (0, ["right"]), f"{settings}\n{done.stdout}{done.stderr}"
+        messages = [line for line in done.stdout.splitlines() if line]
+        assert (done.returncode, messages[-1:]) == (0, ["right"]), f"{settings}\n{done.stdout}{done.stderr}"
 
     return check
 
 
 def candidates(mpi: MpiLibrary, collective: str) -> list[str]:
     """Candidates of the library with each value of each parameter, and mpiric's own."""
-    found = []
+    results = []
     for algorithm in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
-        found.append(f"library:{algorithm.name}")
-        found += [
+        results.append(f"library:{algorithm.name}")
+        results += [
             f"library:{algorithm.name} {p.key}={value}" for p in algorithm.parameters for value in p.values
         ]
-    return [*found, *(f"own:{name}" for name in own_algorithms(collective))]
+    return [*results, *(f"own:{name}" for name in own_algorithms(collective))]
 
 
 def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
@@ -77,9 +77,9 @@ def at_start(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
     if not are_chosen_at_start(mpi.implementation):
         return {}
     for offered in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
-        algorithm, *given = name.removeprefix("library:").split()
+        algorithm, *parameters = name.removeprefix("library:").split()
         if offered.name == algorithm and name.startswith("library:"):
-            values = dict(word.split("=") for word in given)
+            values = dict(word.split("=") for word in parameters)
             parameters = {p.environment: values[p.key] for p in offered.parameters if p.key in values}
             return {**dict(offered.environment), **parameters}
     return {}

@@ -50,17 +50,17 @@ def command(tmp_path):
     ) -> list[str]:
         program = tmp_path / f"{Path(source).stem}-{family}"
         if not program.exists():
-            words = [f"mpicc.{family}", "-O1", "-pthread", str(PROGRAMS / source), "-o", str(program)]
-            subprocess.run(words, check=True, timeout=120)
-        given = {
+            command = [f"mpicc.{family}", "-O1", "-pthread", str(PROGRAMS / source), "-o", str(program)]
+            subprocess.run(command, check=True, timeout=120)
+        variables = {
             **BEARABLE[family],
             "LD_PRELOAD": yielding(NATIVE / family / "libmpiric.so"),
             "MPIRIC_LEARN_AT_MOST": "",
             **settings,
         }
         flags = {
-            "mpich": [word for name, value in given.items() for word in ("-genv", name, value)],
-            "openmpi": [word for name, value in given.items() for word in ("-x", f"{name}={value}")],
+            "mpich": [word for name, value in variables.items() for word in ("-genv", name, value)],
+            "openmpi": [word for name, value in variables.items() for word in ("-x", f"{name}={value}")],
         }[family]
         launcher = {
             "mpich": ["mpiexec.mpich"],
@@ -98,7 +98,7 @@ def test_random_schedules_on_communicators_that_come_and_go_give_right_results(r
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_results_are_right_while_it_learns_and_records(run, family, tmp_path):
-    learned, begun = tmp_path / "learned.json", datetime.now(timezone.utc).replace(microsecond=0)
+    learned, start = tmp_path / "learned.json", datetime.now(timezone.utc).replace(microsecond=0)
     done = run(
         family,
         2,
@@ -111,7 +111,7 @@ def test_results_are_right_while_it_learns_and_records(run, family, tmp_path):
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
     policy = json.loads(learned.read_text(encoding="utf-8"))
     assert policy["world"]["ranks"] == 2
-    assert datetime.fromisoformat(policy["written"].replace("Z", "+00:00")) >= begun
+    assert datetime.fromisoformat(policy["written"].replace("Z", "+00:00")) >= start
     assert policy["machine"].get("cpu", "") in Path("/proc/cpuinfo").read_text(encoding="utf-8")
     assert {"allreduce", "bcast", "barrier"} <= {key["collective"] for key in policy["keys"]}
     assert any(key["learning_calls"] for key in policy["keys"])
@@ -155,7 +155,7 @@ def test_what_a_policy_chose_gives_way_where_it_is_not_faster(run, family, tmp_p
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
     (key,) = json.loads(learned.read_text(encoding="utf-8"))["keys"]
     assert (key["collective"], key["candidate"], key["decided"]) == ("alltoall", "library", True)
-    assert [each["name"] for each in key["candidates"]] == ["library", slow]
+    assert [entry["name"] for entry in key["candidates"]] == ["library", slow]
 
     done = run(family, 2, "4000", "65536", source="repeats.c", MPIRIC_REPROVE="0", **obeyed)
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
@@ -206,10 +206,10 @@ def test_thousands_of_communicators_come_and_go(run, family, mode):
 
 @pytest.mark.requires("debian-openmpi")
 def test_ranks_that_wait_for_one_without_the_runtime_say_so(command, environment):
-    words = ["timeout", "60"]
-    words += command("openmpi", 2, "1", before=LACKING, MPIRIC_COLLECTIVES="online")
+    arguments = ["timeout", "60"]
+    arguments += command("openmpi", 2, "1", before=LACKING, MPIRIC_COLLECTIVES="online")
     with subprocess.Popen(
-        words,
+        arguments,
         env=environment,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -217,16 +217,16 @@ def test_ranks_that_wait_for_one_without_the_runtime_say_so(command, environment
         start_new_session=True,
     ) as job:
         assert job.stderr
-        said = next((line for line in job.stderr if "still waiting" in line), "")
+        message = next((line for line in job.stderr if "still waiting" in line), "")
         os.killpg(job.pid, signal.SIGTERM)
-    assert said.startswith("mpiric: still waiting for ranks of the job in MPI_Init: all need LD_PRELOAD")
+    assert message.startswith("mpiric: still waiting for ranks of the job in MPI_Init: all need LD_PRELOAD")
 
 
 @pytest.mark.parametrize(
     ("family", "ranks", "level"),
     [
         *(pytest.param(*family.values, 2, "threads", marks=family.marks) for family in FAMILIES),
-        # So many orders of ranks. Another library takes minutes for them on few cores.
+        # This number of rank orders takes minutes with another library on few cores.
         pytest.param(
             *("openmpi", 6, "single"), marks=[pytest.mark.requires("debian-openmpi"), pytest.mark.sweep]
         ),
@@ -238,7 +238,7 @@ def test_communicators_that_are_gone_leave_nothing_behind(run, family, ranks, le
         for mode in ("online", "off")
     )
     assert (tuned.returncode, tuned.stderr) == (0, ""), tuned.stderr
-    assert int(tuned.stdout) - int(plain.stdout) < 2000  # KiB: a tenth of what a communicator needs
+    assert int(tuned.stdout) - int(plain.stdout) < 2000  # KiB: a tenth of a communicator's memory
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -263,15 +263,15 @@ def test_what_needs_more_scratch_memory_than_it_may_have_is_the_librarys(run, fa
         done = run(family, 2, "2000", "4096", source="repeats.c", **online, MPIRIC_SCRATCH_MIB=mib)
         assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
         keys = json.loads(learned.read_text(encoding="utf-8"))["keys"]
-        return {each["name"] for key in keys for each in key["candidates"]}
+        return {entry["name"] for key in keys for entry in key["candidates"]}
 
-    # One that is slow in the first rounds is out before its times are kept.
+    # A candidate that is slow in the first rounds is eliminated before its times are kept.
     assert any("own:bruck_2" in tried("1") for _ in range(6))
-    left = [tried("0")]
-    while "own:pairwise" not in left[-1] and len(left) < 6:
-        left.append(tried("0"))
-    assert {"library", "own:pairwise"} <= left[-1]
-    assert not any("own:bruck_2" in each for each in left)
+    remaining = [tried("0")]
+    while "own:pairwise" not in remaining[-1] and len(remaining) < 6:
+        remaining.append(tried("0"))
+    assert {"library", "own:pairwise"} <= remaining[-1]
+    assert not any("own:bruck_2" in entry for entry in remaining)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -295,6 +295,6 @@ def test_a_reproducible_sum_is_the_same_from_the_first_call_on(run, family, tmp_
 @pytest.mark.requires("debian-openmpi")
 def test_open_mpi_4_is_told_before_it_starts_that_there_will_be_choices(run_mpiric):
     command = ["run", "--dry-run", "--json", "--learn-ranks", "2", "--", "/usr/bin/mpirun.openmpi", "-n", "2"]
-    said = json.loads(run_mpiric(*command, "hostname").stdout)
-    assert said["env"]["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "1"
-    assert [words for words in said["words"] if "OMPI_MCA_coll_tuned_use_dynamic_rules=1" in words]
+    answer = json.loads(run_mpiric(*command, "hostname").stdout)
+    assert answer["env"]["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "1"
+    assert [fields for fields in answer["words"] if "OMPI_MCA_coll_tuned_use_dynamic_rules=1" in fields]

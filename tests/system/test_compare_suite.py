@@ -43,11 +43,11 @@ def test_what_differs_is_told_apart_from_what_is_unsteady(suite):
         for mpi in find_mpis(LocalHost())
         if (mpi.implementation, mpi.found_by) == ("mpich", "mpiric")
     )
-    words = ["testlists", "--mpi", label, "--results", str(suite / "results"), str(suite), "same"]
+    command = ["testlists", "--mpi", label, "--results", str(suite / "results"), str(suite), "same"]
 
     def compare() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tests.support.suites.compare_suite", *words],
+            [sys.executable, "-m", "tests.support.suites.compare_suite", *command],
             cwd=ROOT,
             capture_output=True,
             text=True,

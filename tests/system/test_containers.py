@@ -1,4 +1,4 @@
-"""A launch line around Charliecloud, run for real: settings get inside, and what is recorded gets out."""
+"""A launch line with Charliecloud, executed: settings reach the container, records leave it."""
 
 import json
 import os
@@ -72,18 +72,22 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def in_container(image: Path, environment: dict[str, str], tmp_path: Path):
-    """`in_container(spelling)`: what two ranks inside print of A and LD_PRELOAD, sorted."""
+    """Return `in_container(spelling)`: sorted output of two ranks inside with A and LD_PRELOAD."""
 
     def run(spelling: Spelling, *options: str, **variables: str) -> list[str]:
-        own = {**environment, **USER, **variables}
+        environment_of_run = {**environment, **USER, **variables}
         inside = ("/bin/sh", "-c", 'echo "A=$A preload=$LD_PRELOAD"')
-        words = ("mpirun.openmpi", "-n", "2", "ch-run", *options, str(image), "--", *inside)
-        job = parse_command(words, str(tmp_path), own, dialect="openmpi4")
+        command = ("mpirun.openmpi", "-n", "2", "ch-run", *options, str(image), "--", *inside)
+        job = parse_command(command, str(tmp_path), environment_of_run, dialect="openmpi4")
         assert job.container is not None
         assert job.container.image == str(image)
         launch = render(job, [("knob", "x", spelling)] if spelling != Spelling() else [])
         done = subprocess.run(
-            launch.argv, env={**own, **launch.environment}, capture_output=True, text=True, timeout=60
+            launch.argv,
+            env={**environment_of_run, **launch.environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stderr
         return sorted(done.stdout.splitlines())
@@ -136,9 +140,9 @@ def ring(image):
 @pytest.mark.requires("mpicc.openmpi")
 def test_doctor_names_what_the_container_keeps_from_the_ranks(ring, run_mpiric):
     done = run_mpiric("doctor", "--json", *ring(), env={**USER, "LD_PRELOAD": "/of/the/site.so"})
-    found = {each["id"]: each for each in json.loads(done.stdout)["findings"]}
-    assert found["container-preload"]["fix"] == "ch-run --unset-env=LD_PRELOAD"
-    assert "--join" in found["container-cma"]["fix"]
+    answer = {entry["id"]: entry for entry in json.loads(done.stdout)["findings"]}
+    assert answer["container-preload"]["fix"] == "ch-run --unset-env=LD_PRELOAD"
+    assert "--join" in answer["container-cma"]["fix"]
 
 
 @pytest.mark.requires("mpi:mpich")
@@ -150,7 +154,7 @@ def test_the_hosts_mpi_takes_the_place_of_the_images(ring, image, run_mpiric, mp
     source = program.with_suffix(".c")
     source.write_text(NAMING)
     subprocess.run([prefix / "bin/mpicc", source, "-o", program], check=True)
-    own_tmp = ring("--private-tmp")  # as the library may lie below that of the host
+    own_tmp = ring("--private-tmp")  # the library may be in a directory that the host's /tmp would hide
     line = ("--", prefix / "bin/mpiexec", "-n", "2", *own_tmp[5:])
     done = run_mpiric(
         "run", "--no-recipe", "--mpi", brings, *line, env=USER | {"UCX_POSIX_USE_PROC_LINK": "n"}
@@ -220,10 +224,10 @@ def short_place():
 @pytest.mark.usefixtures("ring")
 def test_podman_keeps_the_launcher_from_the_ranks(image, run_mpiric, short_place):
     places = ("--root", short_place / "s", "--runroot", short_place / "r", "--storage-driver", "vfs")
-    limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000")  # which a sandbox may not raise
+    limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000")  # limits that a sandbox may not raise
     engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs", "run", "--rm", *limits)
-    rest = ("--network=none", "--volume=/usr:/usr:ro", "--rootfs", image, "/opt/app/ring")
+    remaining = ("--network=none", "--volume=/usr:/usr:ro", "--rootfs", image, "/opt/app/ring")
     launcher = ("mpirun.openmpi", "--oversubscribe", "-n", "2")
-    subprocess.run([*engine, *rest[:-1], "/bin/true"], check=True)  # two at once do not make its storage
-    done = run_mpiric("run", "--no-recipe", "--dry-run", "--", *launcher, *engine, *rest)
+    subprocess.run([*engine, *remaining[:-1], "/bin/true"], check=True)  # two at once do not make its storage
+    done = run_mpiric("run", "--no-recipe", "--dry-run", "--", *launcher, *engine, *remaining)
     assert "podman run --env-host --network=host" in done.stderr, done.stderr

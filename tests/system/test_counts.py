@@ -1,7 +1,7 @@
-"""What a profile says of real programs against counts that have nothing in common with it.
+"""Profiles of real programs, compared with independent counts.
 
-The heat solver's messages follow from its grid. LAMMPS and HPCC are counted, in the same run, by a
-library of a hundred lines behind the runtime; its times lie inside ours.
+The heat solver's messages follow from its grid. The calls of LAMMPS and HPCC are counted in the same run by
+a library of a hundred lines after the runtime; its times are part of the runtime's times.
 """
 
 import json
@@ -22,7 +22,7 @@ SPCE = "/usr/share/lammps/examples/HEAT/data.spce"
 
 @dataclass(frozen=True)
 class Stack:
-    """One MPI: how programs are compiled and started with it."""
+    """MPI library, with commands to compile and start programs."""
 
     compiler: str
     launcher: tuple[str, ...]
@@ -46,7 +46,7 @@ CASES = (
 
 
 def counted(place: Path) -> tuple[Counter[str], Counter[str], dict[tuple[int, int], tuple[int, int]]]:
-    """Calls and seconds over all ranks, and what each rank sent to each other."""
+    """Return calls and seconds over all ranks, and the traffic between ranks."""
     calls, seconds, sent = Counter(), Counter(), {}
     for path in place.glob("*.json"):
         rank = json.loads(path.read_text())
@@ -66,8 +66,8 @@ def assert_counts_agree(run_mpiric, place, compiler, launcher, argv, **environme
     counts, counter = place / "counts", place / "counter.so"
     counts.mkdir()
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", HERE / "counter.c", "-o", counter], check=True)
-    own = {"LD_PRELOAD": yielding(counter), "COUNTS": str(counts), **environment}
-    done = run_mpiric("profile", "--json", "-o", place / "p", "--", *launcher, "2", *argv, env=own)
+    variables = {"LD_PRELOAD": yielding(counter), "COUNTS": str(counts), **environment}
+    done = run_mpiric("profile", "--json", "-o", place / "p", "--", *launcher, "2", *argv, env=variables)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)
     calls, seconds, sent = counted(counts)

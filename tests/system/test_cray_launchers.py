@@ -31,23 +31,23 @@ def topology(request):
 
 @pytest.mark.parametrize("request_name", REQUESTS)
 def test_aprun_would_bind_as_planned(topology, request_name):
-    made = plan(topology, PlacementRequest(**{"nodes": 1, **REQUESTS[request_name]}))
-    emission = emit(made, "aprun")
+    placement = plan(topology, PlacementRequest(**{"nodes": 1, **REQUESTS[request_name]}))
+    emission = emit(placement, "aprun")
     places = aprun_places(read("aprun", emission.argv[1:]), topology)
-    assert len(places) == made.ranks_per_node
-    for threads, seat in zip(places, made.seats, strict=True):
+    assert len(places) == placement.ranks_per_node
+    for threads, seat in zip(places, placement.seats, strict=True):
         if "depth" in emission.argv:  # the mask of the PE; its OpenMP runtime shares it out
             assert threads[0] == {thread[0] for thread in seat.threads}
         else:
             assert [min(thread_pus) for thread_pus in threads] == [thread[0] for thread in seat.threads]
-    assert emission.exact == all({min(t)} == set(t) for seat in made.seats for t in seat.threads)
+    assert emission.exact == all({min(t)} == set(t) for seat in placement.seats for t in seat.threads)
 
 
 @pytest.mark.parametrize("request_name", REQUESTS)
 def test_pals_would_bind_as_planned(topology, request_name):
-    made = plan(topology, PlacementRequest(**{"nodes": 1, **REQUESTS[request_name]}))
-    places = pals_places(read("mpiexec", emit(made, "pals").argv[1:]), topology)
-    assert [threads[0] for threads in places] == [set(seat.pus) for seat in made.seats]
+    placement = plan(topology, PlacementRequest(**{"nodes": 1, **REQUESTS[request_name]}))
+    places = pals_places(read("mpiexec", emit(placement, "pals").argv[1:]), topology)
+    assert [threads[0] for threads in places] == [set(seat.pus) for seat in placement.seats]
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def cray(tmp_path, run_mpiric):
     place = install(tmp_path, xml)
     build_spin(tmp_path)
 
-    def run(*words, **env):
-        return run_mpiric(*words, env={"PATH": f"{place}:{os.environ['PATH']}", **env})
+    def run(*arguments, **env):
+        return run_mpiric(*arguments, env={"PATH": f"{place}:{os.environ['PATH']}", **env})
 
     return run
 
@@ -81,8 +81,8 @@ def test_ranks_started_with_the_words_of_a_plan_are_seen_where_it_puts_them(cray
     line = (*emission["argv"], "./spin", "1")
     done = cray("place", "--verify", "--json", *wish, "--", *line, **emission["env"])
     answer = json.loads(done.stdout)
-    found = {finding["id"] for finding in answer["findings"]}
-    assert found <= {"jobs-overlap"}, done.stderr  # others may be bound on this machine
+    results = {finding["id"] for finding in answer["findings"]}
+    assert results <= {"jobs-overlap"}, done.stderr  # others may be bound on this machine
     assert [process["rank"] for process in answer["processes"]] == list(range(int(ranks)))
 
 
@@ -97,9 +97,9 @@ def test_ranks_started_with_the_words_of_a_plan_are_seen_where_it_puts_them(cray
     ],
 )
 def test_ranks_that_sit_badly_are_caught(cray, line, finding):
-    words = [word.format(first=min(os.sched_getaffinity(0))) for word in line]
-    done = cray("place", "--verify", "--json", "--", *words, "./spin", "1", OMP_NUM_THREADS="1")
-    assert finding in {each["id"] for each in json.loads(done.stdout)["findings"]}
+    command = [word.format(first=min(os.sched_getaffinity(0))) for word in line]
+    done = cray("place", "--verify", "--json", "--", *command, "./spin", "1", OMP_NUM_THREADS="1")
+    assert finding in {entry["id"] for entry in json.loads(done.stdout)["findings"]}
 
 
 @pytest.mark.requires("several-cores")
@@ -127,14 +127,14 @@ def test_run_writes_the_line_anew_and_the_ranks_get_it(cray, tmp_path, line, kno
     subprocess.run(
         ["mpicc.mpich", "-D_GNU_SOURCE", "a.c", "-o", "a"], cwd=tmp_path, check=True, capture_output=True
     )
-    words = ("run", "--no-recipe", "--set", knobs)
-    dry = cray(*words, "--dry-run", "--", *line.split(), "./a")
+    command = ("run", "--no-recipe", "--set", knobs)
+    dry = cray(*command, "--dry-run", "--", *line.split(), "./a")
     assert dry.returncode == 0, dry.stderr
     if rendered:
         assert f"{rendered} ./a" in dry.stdout
-    done = cray(*words, "--", *line.split(), "./a")
+    done = cray(*command, "--", *line.split(), "./a")
     assert done.returncode == 0, done.stderr
     ranks = int(line.split()[2])
     cpus = {"binding=core": 1, "threads-per-rank=2": 2}.get(knobs, len(os.sched_getaffinity(0)))
-    kept = "kept" if "malloc" in knobs else "as it is"
-    assert done.stdout.splitlines() == [f"{cpus} cpus, {kept}"] * ranks
+    stored = "kept" if "malloc" in knobs else "as it is"
+    assert done.stdout.splitlines() == [f"{cpus} cpus, {stored}"] * ranks

@@ -38,7 +38,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def compiled(place, mpi_prefix):
-    """`compiled(name)` is the program built from a source beside this file, once."""
+    """Return `compiled(name)`: a program built once from a source next to this file."""
 
     def build(name: str) -> Path:
         program = place / name
@@ -57,10 +57,10 @@ def run(environment, mpi_prefix):
     def start(settings, *program, ranks=RANKS, before=(), **options):
         launcher = mpi_prefix("mpich") / "bin/mpiexec"
         preload = yielding(NATIVE / "mpich/libmpiric.so") if settings else yielding()
-        given = {"LD_PRELOAD": preload, **settings}
-        words = [word for name, value in given.items() for word in ("-genv", name, value)]
+        variables = {"LD_PRELOAD": preload, **settings}
+        command = [word for name, value in variables.items() for word in ("-genv", name, value)]
         options = {"capture_output": True, "text": True, "timeout": 100, **options}
-        argv = [launcher, "-n", ranks, *before, *words, *program]
+        argv = [launcher, "-n", ranks, *before, *command, *program]
         return subprocess.run([str(word) for word in argv], env=environment, **options)
 
     return start
@@ -102,12 +102,12 @@ def test_random_calls_return_the_same_and_leave_the_same_files(seed, more, run, 
 def test_lines_come_whole_and_in_order(how, run, compiled):
     done = run(EVERYTHING, compiled("lines"), how, LINES)
     assert done.returncode == 0, done.stderr
-    seen = [
+    observed = [
         tuple(map(int, re.match(r"rank (\d) line (\d+),.* 73$", line).groups()))
         for line in done.stdout.splitlines()
     ]
     for rank in range(RANKS):
-        assert [line for of, line in seen if of == rank] == list(range(LINES))
+        assert [line for of, line in observed if of == rank] == list(range(LINES))
 
 
 @pytest.mark.parametrize("end", ["_exit", "abort", "fault", "MPI_Abort"])
@@ -119,12 +119,12 @@ def test_nothing_that_was_flushed_is_lost_however_the_program_ends(end, run, com
 def test_lines_come_while_the_program_does_something_else(compiled, environment, mpi_prefix):
     preload = yielding(NATIVE / "mpich/libmpiric.so")
     settings = {**EVERYTHING, "LD_PRELOAD": preload}
-    words = [word for name, value in settings.items() for word in ("-genv", name, value)]
+    command = [word for name, value in settings.items() for word in ("-genv", name, value)]
     argv = [
         mpi_prefix("mpich") / "bin/mpiexec",
         "-n",
         "1",
-        *words,
+        *command,
         compiled("lines"),
         "flushed",
         "3",
@@ -133,24 +133,24 @@ def test_lines_come_while_the_program_does_something_else(compiled, environment,
     with subprocess.Popen(
         [str(word) for word in argv], env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
-        seen = [process.stdout.readline() for _ in range(3)]
+        observed = [process.stdout.readline() for _ in range(3)]
         assert process.poll() is None
         process.terminate()
-    assert [line.split(",")[0] for line in seen] == [f"rank 0 line {number}" for number in range(3)]
+    assert [line.split(",")[0] for line in observed] == [f"rank 0 line {number}" for number in range(3)]
 
 
 def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environment, mpi_prefix, tmp_path):
     buffer = int(EVERYTHING["MPIRIC_WRITE_BEHIND_KIB"]) << 10
     settings = {**EVERYTHING, "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so")}
     settings["MPIRIC_SUBDIRECTORIES"] = "data110 2"
-    words = [word for name, value in settings.items() for word in ("-genv", name, value)]
+    command = [word for name, value in settings.items() for word in ("-genv", name, value)]
     for moment_ms in (10, 50, 110):
         progress, data = tmp_path / f"progress{moment_ms}", tmp_path / f"data{moment_ms}"
         argv = [
             mpi_prefix("mpich") / "bin/mpiexec",
             "-n",
             "1",
-            *words,
+            *command,
             compiled("writes"),
             "count",
             data,

@@ -61,7 +61,7 @@ def test_ranks_on_one_node_are_seen_to_share_memory(name, run_mpiric, mpi_prefix
     assert near["device"] == ""
     assert near["latency_us"] > 0
     assert near["bandwidth_MBps"] > 0
-    assert all("knobs" in each for each in near["alternatives"])
+    assert all("knobs" in entry for entry in near["alternatives"])
     assert str(program) in answer["recommended"]["argv"]
 
 
@@ -77,10 +77,10 @@ def test_a_command_that_fails_is_told_with_its_words(run_mpiric, mpi_prefix):
 @pytest.mark.requires("gcc", "mpi:mpich")
 def test_a_provider_left_by_something_else_is_named(run_mpiric, mpi_prefix, tmp_path):
     program = ranks_program("mpich", mpi_prefix, tmp_path)
-    left = {"UCX_TLS": "rc,self,sm", "UCX_NET_DEVICES": "mlx5_0:1"}
+    remaining = {"UCX_TLS": "rc,self,sm", "UCX_NET_DEVICES": "mlx5_0:1"}
     done = run_mpiric(
         *("fabric", "--json", "--rounds", 1, "--", mpi_prefix("mpich") / "bin/mpiexec", "-n", 2, program),
-        env={**left, "MPIR_CVAR_CH4_NETMOD": "ofi"},
+        env={**remaining, "MPIR_CVAR_CH4_NETMOD": "ofi"},
     )
     assert done.returncode == 0, done.stderr
     named = {warning["id"] for warning in json.loads(done.stdout)["warnings"]}
@@ -93,17 +93,19 @@ class Lab:
     def __init__(self, name: str, prefix, directory: Path) -> None:
         self.state, self.name = directory / "state", name
         cluster.up(
-            self.state, Plan(host_names("2"), networks=networks([SHAPES[each] for each in NETWORKS[name]]))
+            self.state, Plan(host_names("2"), networks=networks([SHAPES[entry] for entry in NETWORKS[name]]))
         )
         self.work = self.state / "work"  # seen by every host, as the state directory is
         self.work.mkdir()
         compiler = prefix("mpich" if name == "intelmpi" else name) / "bin/mpicc"
         subprocess.run([compiler, "-o", self.work / "ring", RING], check=True, timeout=120)
-        own = {f"XDG_{kind}_HOME": str(self.work / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
-        self.environment = mpi_environment(name, prefix(name), {**clean_environment(), **own})
+        variables = {
+            f"XDG_{kind}_HOME": str(self.work / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")
+        }
+        self.environment = mpi_environment(name, prefix(name), {**clean_environment(), **variables})
 
-    def mpiric(self, *words: str, ring: str = "", **more: str) -> dict:
-        line = [MPIRIC, *words, "--json", "--", *LAUNCH[self.name], str(self.work / "ring"), ring]
+    def mpiric(self, *arguments: str, ring: str = "", **more: str) -> dict:
+        line = [MPIRIC, *arguments, "--json", "--", *LAUNCH[self.name], str(self.work / "ring"), ring]
         command = f"cd {self.work} && exec " + " ".join(line)
         done = cluster.run(self.state, "n1", ["sh", "-c", command], {**self.environment, **more}, timeout=600)
         assert done.returncode == 0, done.stderr
@@ -128,15 +130,15 @@ def test_the_slow_network_is_named_with_numbers_and_tune_leaves_it(lab):
     assert "slow0" in pair["device"]
     assert "slow0" in pair["seen"]
     assert "slower-transport" in {warning["id"] for warning in answer["warnings"]}
-    worked = [each["knobs"] for each in pair["alternatives"] if "refused" not in each]
+    worked = [entry["knobs"] for entry in pair["alternatives"] if "refused" not in entry]
     measured = {knobs["network-interface"] for knobs in worked if "network-interface" in knobs}
     assert measured == {"slow0", "quick0"}
     largest = pair["winners"][-1]
     assert largest["knobs"]["network-interface"] == "quick0"
     assert largest["gain"] > 2
     assert answer["recommended"]["knobs"]["network-interface"] == "quick0"
-    words = [*answer["recommended"]["argv"], *answer["recommended"]["env"].values()]
-    assert any("quick0" in word for word in words)
+    command = [*answer["recommended"]["argv"], *answer["recommended"]["env"].values()]
+    assert any("quick0" in word for word in command)
 
     tuning = ("--only", "network-interface", "--confidence", "0.9", "--max-runs", "40")
     tuned = lab.mpiric("tune", *tuning, ring=SIZES.get(lab.name, ""))

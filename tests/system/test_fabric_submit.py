@@ -35,8 +35,8 @@ def login(lab, mpi_prefix):
     program = str(ranks_program("mpich", mpi_prefix, lab))
     environment = mpi_environment("mpich", mpi_prefix("mpich"), {**clean_environment(), "HOME": str(home)})
 
-    def run(*words, before=()):
-        line = [*before, MPIRIC, *words, "--", *SRUN, program]
+    def run(*arguments, before=()):
+        line = [*before, MPIRIC, *arguments, "--", *SRUN, program]
         inside = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(home), *line]
         return cluster.run(lab, "n1", inside, environment, timeout=900)
 
@@ -46,16 +46,16 @@ def login(lab, mpi_prefix):
 def test_each_type_of_node_is_measured_and_compared_with_later(login):
     done = login("fabric", "--submit", "--rounds", "1", "--json")
     assert done.returncode == 0, done.stderr
-    types = {each["features"]: each for each in json.loads(done.stdout)["node_types"]}
+    types = {entry["features"]: entry for entry in json.loads(done.stdout)["node_types"]}
     assert set(types) == {"rome,ib", "milan"}
-    for features, each in types.items():
-        hosts = {name for name, own in FEATURES if own == features}
-        assert each["nodes"] == 2
-        assert set(each["answer"]["hosts"]) == hosts
-        assert "other node" in {pair["class"] for pair in each["answer"]["pairs"]}
-        assert len(each["answer"]["baseline_us"]["other node"]) >= 6
+    for features, item in types.items():
+        hosts = {name for name, variables in FEATURES if variables == features}
+        assert item["nodes"] == 2
+        assert set(item["answer"]["hosts"]) == hosts
+        assert "other node" in {pair["class"] for pair in item["answer"]["pairs"]}
+        assert len(item["answer"]["baseline_us"]["other node"]) >= 6
 
-    kept = types["milan"]["kept"]
-    again = login("history", "--against", kept, "--json", before=("salloc", "-N2", "-C", "milan"))
+    stored = types["milan"]["kept"]
+    again = login("history", "--against", stored, "--json", before=("salloc", "-N2", "-C", "milan"))
     assert again.returncode in (0, ExitCode.SLOWER), again.stderr
     assert "other node" in again.stdout

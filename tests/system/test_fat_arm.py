@@ -51,8 +51,8 @@ def answer(program: Path, cpu: str, **environment: str) -> subprocess.CompletedP
 def fat(tmp_path: Path, run_mpiric: Run) -> Path:
     (tmp_path / "main.c").write_text(PROGRAM)
     (tmp_path / "which.c").write_text(WHICH)
-    for words in (["-c", "main.c"], ["-c", "which.c"], ["main.o", "which.o", "-o", "fat"]):
-        done = run_mpiric("cc", "aarch64-linux-gnu-gcc", "-O2", *words)
+    for arguments in (["-c", "main.c"], ["-c", "which.c"], ["main.o", "which.o", "-o", "fat"]):
+        done = run_mpiric("cc", "aarch64-linux-gnu-gcc", "-O2", *arguments)
         assert done.returncode == 0, done.stderr
     return tmp_path / "fat"
 

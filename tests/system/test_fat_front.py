@@ -1,4 +1,4 @@
-"""The commands in `bin`: what Python planned once they repeat for other files, to the last byte."""
+"""The commands in `bin` repeat compilations that Python planned, with identical output."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ SLOW = '#!/bin/sh\necho begin >>{log}\n{pause}\ngcc "$@"\nstatus=$?\necho end >>
 
 @dataclass
 class Front:
-    """The commands in a directory of their own, beside a `mpiric-python` that counts its calls."""
+    """Commands in a separate directory, with a `mpiric-python` that counts its calls."""
 
     place: Path
     environment: Mapping[str, str]
@@ -32,9 +32,9 @@ class Front:
     def words(self, verb: str) -> str:
         return str(self.place / f"bin/mpiric-{verb}")
 
-    def __call__(self, verb: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def __call__(self, verb: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [self.words(verb), *words],
+            [self.words(verb), *arguments],
             cwd=self.place,
             env={**self.environment, **env},
             capture_output=True,
@@ -46,9 +46,9 @@ class Front:
         log = self.place / "python.log"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
-    def without_python(self, verb: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def without_python(self, verb: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         before = self.python_calls()
-        done = self(verb, *words, **env)
+        done = self(verb, *arguments, **env)
         assert self.python_calls() == before, "Python was asked"
         return done
 
@@ -85,8 +85,8 @@ def test_why_python_cannot_be_started_is_said(front: Front) -> None:
     python.write_text("#!/nowhere/python\n")
     assert f"{python} names a Python that is not there" in front("cc", "--version").stderr
     python.unlink()
-    gone = front("cc", "--version")
-    assert (gone.returncode, "is not beside this program" in gone.stderr) == (127, True)
+    failed = front("cc", "--version")
+    assert (failed.returncode, "is not beside this program" in failed.stderr) == (127, True)
 
 
 @pytest.mark.parametrize("first_line", ["#!/nowhere/python", "#!/bin/false"])
@@ -117,17 +117,17 @@ def test_an_environment_that_was_moved_or_copied_is_started_by_its_own_python(
     ],
 )
 def test_a_second_file_is_compiled_without_python_and_alike(
-    front: Front, run_mpiric: Callable[..., object], verb: str, words: tuple[str, ...], ending: str
+    front: Front, run_mpiric: Callable[..., object], verb: str, fields: tuple[str, ...], ending: str
 ) -> None:
     write(front.place, f"a{ending}", f"b{ending}")
-    first = front(verb, *words, "-c", f"a{ending}", "-o", "a.o")
+    first = front(verb, *fields, "-c", f"a{ending}", "-o", "a.o")
     assert first.returncode == 0, first.stderr
-    second = front.without_python(verb, *words, "-c", f"b{ending}", "-o", "b.o")
+    second = front.without_python(verb, *fields, "-c", f"b{ending}", "-o", "b.o")
     assert (second.returncode, second.stderr) == (0, first.stderr)
-    made = (front.place / "b.o").read_bytes()
-    run_mpiric(verb, *words, "-c", f"b{ending}", "-o", "b.o")
-    assert (front.place / "b.o").read_bytes() == made
-    again = front.without_python(verb, *words, "-c", f"a{ending}", "-o", "b.o")
+    created = (front.place / "b.o").read_bytes()
+    run_mpiric(verb, *fields, "-c", f"b{ending}", "-o", "b.o")
+    assert (front.place / "b.o").read_bytes() == created
+    again = front.without_python(verb, *fields, "-c", f"a{ending}", "-o", "b.o")
     assert again.returncode == 0
 
 
@@ -138,8 +138,8 @@ def test_names_that_change_from_file_to_file_share_a_plan(front: Front) -> None:
     assert front.without_python("cc", "gcc", "-c", "b.c").returncode == 0
     assert (front.place / "b.o").exists()
     for name in ("a", "b"):
-        words = ("-MD", "-MT", f"d/{name}.o", "-MF", f"d/{name}.d", "-o", f"d/{name}.o", "-c", f"{name}.c")
-        done = front("cc", "gcc", *words)
+        command = ("-MD", "-MT", f"d/{name}.o", "-MF", f"d/{name}.d", "-o", f"d/{name}.o", "-c", f"{name}.c")
+        done = front("cc", "gcc", *command)
         assert done.returncode == 0, done.stderr
         assert (front.place / f"d/{name}.d").read_text().startswith(f"d/{name}.o: {name}.c")
     assert front.python_calls() == 2
@@ -283,14 +283,14 @@ def test_the_jobs_of_a_make_are_shared_with_it(front: Front) -> None:
         f"all: a.o b.o c.o d.o\n%.o: %.c\n\t+{front.words('cc')} {shim} -c $< -o $@\n"
     )
     for name, jobs in (("all", 3), ("a.o", 3), ("all", 1)):
-        for made in front.place.glob("*.o"):
-            made.unlink()
+        for created in front.place.glob("*.o"):
+            created.unlink()
         log.unlink(missing_ok=True)
         if name == "a.o":
             (front.place / "meet").touch()  # a compilation waits for a second one
-        words = ["make", f"-j{jobs}", name]
+        command = ["make", f"-j{jobs}", name]
         done = subprocess.run(
-            words, cwd=front.place, env=front.environment, capture_output=True, text=True, timeout=240
+            command, cwd=front.place, env=front.environment, capture_output=True, text=True, timeout=240
         )
         assert (done.returncode, "token" in done.stderr) == (0, False), done.stderr
         if name == "a.o":
@@ -300,8 +300,8 @@ def test_the_jobs_of_a_make_are_shared_with_it(front: Front) -> None:
 
 
 def most_at_once(log: Path) -> int:
-    running = most = 0
+    running = maximum = 0
     for line in log.read_text().splitlines():
         running += 1 if line == "begin" else -1
-        most = max(most, running)
-    return most
+        maximum = max(maximum, running)
+    return maximum

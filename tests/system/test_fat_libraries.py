@@ -1,6 +1,6 @@
 """Fat programs with plug-ins and libraries: both meet the functions and data of the chosen variant."""
 
-# ruff: noqa: E501 — sources of other languages stand in it as they are
+# ruff: noqa: E501 — contains sources of other languages
 
 import subprocess
 from pathlib import Path
@@ -65,14 +65,14 @@ def test_a_function_has_one_address_for_program_and_plug_in(shop: Workshop) -> N
         plug_c="typedef int (*F)(int);\nint up(int), twice(int);\nF give(int n) { return n ? twice : up; }\n",
     )
     shop.plain("gcc", "-shared", "-fPIC", "plug.c", "-o", "plug.so")
-    for words in (("-O2",), ("-O0", "-no-pie", "-fno-pie"), ("-O2", "-fPIC", "-fno-plt")):
-        shop.fat("cc", *words, "-rdynamic", "main.c", "-ldl", "-o", "fat")
+    for arguments in (("-O2",), ("-O0", "-no-pie", "-fno-pie"), ("-O2", "-fPIC", "-fno-plt")):
+        shop.fat("cc", *arguments, "-rdynamic", "main.c", "-ldl", "-o", "fat")
         shop.same_everywhere("fat", "1 1 1 12\n")
 
 
 @pytest.mark.requires("g++")
 def test_a_cxx_function_has_one_address_too(shop: Workshop) -> None:
-    """Free functions, those of classes and templates; a virtual call still goes straight to the variant."""
+    """Free functions, class members and templates; a virtual call still goes directly to the variant."""
     shop.write(
         host_h="#pragma once\ntypedef int (*F)(int);\nint up(int);\ntemplate <class T> int twice(T x) { return 2 * x; }\n"
         "struct Shape { virtual int area() const; int edges() const; virtual ~Shape(); };\ntypedef int (Shape::*M)() const;\n"
@@ -88,8 +88,10 @@ def test_a_cxx_function_has_one_address_too(shop: Workshop) -> None:
         "int area_of(const Shape &s) { return s.area(); }\n",
     )
     shop.plain("g++", "-O1", "-shared", "-fPIC", "plug.cc", "-o", "libplug.so")
-    for words in (("-O2",), ("-O0", "-no-pie", "-fno-pie"), ("-O2", "-flto")):
-        shop.fat("cxx", *words, "-rdynamic", "main.cc", "-L.", "-lplug", "-Wl,-rpath,$ORIGIN", "-o", "fat")
+    for arguments in (("-O2",), ("-O0", "-no-pie", "-fno-pie"), ("-O2", "-flto")):
+        shop.fat(
+            "cxx", *arguments, "-rdynamic", "main.cc", "-L.", "-lplug", "-Wl,-rpath,$ORIGIN", "-o", "fat"
+        )
         shop.same_everywhere("fat", "1 1 1 1 16\n")
 
 

@@ -1,4 +1,4 @@
-"""One fat MPI program between hosts of the virtual cluster, judged by `mpiric verify`."""
+"""Fat MPI program on hosts of the virtual cluster, checked by `mpiric verify`."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_a_file_runs_between_hosts_under_each_mpi_of_its_abi(lab: Path) -> None:
         cwd=lab, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
-    words = [
+    command = [
         "verify",
         "--json",
         "--hosts",
@@ -61,7 +61,7 @@ def test_a_file_runs_between_hosts_under_each_mpi_of_its_abi(lab: Path) -> None:
     done = cluster.run(
         lab,
         "n1",
-        [*mpiric, *words, str(lab / "m"), str(lab / "log")],
+        [*mpiric, *command, str(lab / "m"), str(lab / "log")],
         environment,
         timeout=600,
         cwd=os.fspath(lab),

@@ -1,6 +1,6 @@
 """Programs with every feature a linker has to get right, built fat: each variant answers as the plain build does."""
 
-# ruff: noqa: E501 — sources of other languages stand in it as they are
+# ruff: noqa: E501 — contains sources of other languages
 
 import random
 import subprocess
@@ -41,13 +41,13 @@ def test_a_machine_with_odd_features_hidden_never_meets_an_instruction_it_lacks(
     rng = random.Random(7)
     for _ in range(16):
         hidden = [name for name in second + third if rng.random() < rng.choice((0.02, 0.1, 0.4))]
-        said = shop.run("prog", cpu=",".join(["max", *(f"-{name}" for name in hidden)])).split()
+        output = shop.run("prog", cpu=",".join(["max", *(f"-{name}" for name in hidden)])).split()
         lost_second, lost_third = set(hidden).intersection(second), set(hidden).intersection(third)
-        assert said[0] in {"base"} | ({"v2"} if not lost_second else set()) | (
+        assert output[0] in {"base"} | ({"v2"} if not lost_second else set()) | (
             {"v3"} if not hidden else set()
         )
-        assert said[0] == "v3" or lost_second or lost_third
-        assert said[1] == "747751.5"
+        assert output[0] == "v3" or lost_second or lost_third
+        assert output[1] == "747751.5"
 
 
 def test_objects_archives_and_thin_archives_carry_their_variants(shop: Workshop) -> None:
@@ -69,8 +69,8 @@ def test_a_thin_archive_taken_whole_is_in_each_variant_and_nowhere_else(shop: Wo
     )  # fmt: skip
     shop.fat("cc", "-O2", "-c", "main.c", "which.c", "once.c")
     shop.plain("ar", "rcT", "all.a", "which.o", "once.o")
-    whole = ("-Wl,--whole-archive", "all.a", "-Wl,--no-whole-archive")
-    shop.fat("cc", "-rdynamic", "main.o", *whole, "-o", "fat")
+    complete = ("-Wl,--whole-archive", "all.a", "-Wl,--no-whole-archive")
+    shop.fat("cc", "-rdynamic", "main.o", *complete, "-o", "fat")
     for target, word in (("x86_64", "base"), ("x86_64_v2", "v2"), ("x86_64_v3", "v3")):
         assert shop.run("fat", target=target) == f"once\n{word}\n"
 

@@ -1,6 +1,6 @@
 """The tools around fat executables, as a user meets them."""
 
-# ruff: noqa: E501 — sources of other languages stand in it as they are
+# ruff: noqa: E501 — contains sources of other languages
 
 import json
 import os
@@ -56,15 +56,17 @@ def test_explain_prints_one_line_with_the_chosen_target(fat: Path, run_mpiric: R
     assert done.stdout == "sum 65280.0\n" or done.stdout.startswith("sum ")
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith(f"mpiric: {chosen} chosen")
-    others = {"x86_64_v4", "x86_64_v3", "x86_64_v2"} - {chosen}
-    assert not [name for name in others if name in done.stderr]
+    other_names = {"x86_64_v4", "x86_64_v3", "x86_64_v2"} - {chosen}
+    assert not [name for name in other_names if name in done.stderr]
 
 
 def test_a_variant_is_named_by_its_level_alone(fat: Path) -> None:
-    wishes = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
-    first, *others = subprocess.run([fat], env=wishes, capture_output=True, text=True).stderr.splitlines()
+    variables = {"MPIRIC_TARGET": "v2", "MPIRIC_EXPLAIN": "2"}
+    first, *other_names = subprocess.run(
+        [fat], env=variables, capture_output=True, text=True
+    ).stderr.splitlines()
     assert first.startswith("mpiric: x86_64_v2 chosen, as asked")
-    assert [line.split()[1] for line in others] == ["x86_64_v4", "x86_64_v3", "x86_64"]
+    assert [line.split()[1] for line in other_names] == ["x86_64_v4", "x86_64_v3", "x86_64"]
 
 
 def test_a_plain_program_is_silent_about_us(fat: Path) -> None:
@@ -127,9 +129,14 @@ def test_cpu_words_are_said_once_and_do_not_reach_the_baseline(fat: Path, run_mp
 
 
 def test_the_compiler_answers_questions_itself(run_mpiric: Run) -> None:
-    for words in (["--version"], ["-dumpversion"], ["-print-prog-name=ld"], ["-E", "-x", "c", "/dev/null"]):
-        wrapped = run_mpiric("cc", "gcc", *words)
-        compiler_alone = subprocess.run(["gcc", *words], capture_output=True, text=True)
+    for arguments in (
+        ["--version"],
+        ["-dumpversion"],
+        ["-print-prog-name=ld"],
+        ["-E", "-x", "c", "/dev/null"],
+    ):
+        wrapped = run_mpiric("cc", "gcc", *arguments)
+        compiler_alone = subprocess.run(["gcc", *arguments], capture_output=True, text=True)
         assert (wrapped.returncode, wrapped.stdout) == (compiler_alone.returncode, compiler_alone.stdout)
 
 
@@ -191,12 +198,12 @@ def test_dependencies_of_a_program_are_written_beside_it(tmp_path: Path, run_mpi
 
 def test_split_debug_information_is_where_it_is_without_us(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
-    words = ("-g", "-gsplit-dwarf", "a.c", "-o", "prog")
-    subprocess.run(["gcc", *words], cwd=tmp_path, check=True)
+    command = ("-g", "-gsplit-dwarf", "a.c", "-o", "prog")
+    subprocess.run(["gcc", *command], cwd=tmp_path, check=True)
     written = {path.name for path in tmp_path.glob("*.dwo")}
     for name in written:
         (tmp_path / name).unlink()
-    assert run_mpiric("cc", "gcc", *words).returncode == 0
+    assert run_mpiric("cc", "gcc", *command).returncode == 0
     assert {path.name for path in tmp_path.glob("*.dwo")} == written
 
 
@@ -208,8 +215,8 @@ def test_features_that_the_code_does_not_use_are_not_asked_of_a_cpu(tmp_path: Pa
     )
 
     def needs(*sources: str) -> set[str]:
-        words = ["--targets", "skylake_avx512", "-O3", *sources, "-o", "fat"]
-        assert run_mpiric("cc", "gcc", *words).returncode == 0
+        command = ["--targets", "skylake_avx512", "-O3", *sources, "-o", "fat"]
+        assert run_mpiric("cc", "gcc", *command).returncode == 0
         inspected = json.loads(run_mpiric("inspect", "--json", "fat").stdout)["variants"][0]
         assert "pku" in inspected["made_for"]
         return set(inspected["needs"])
@@ -322,8 +329,8 @@ def test_a_build_that_compiles_nothing_is_told_from_one_that_does(tmp_path: Path
 def test_a_run_teaches_a_second_build(tmp_path: Path, run_mpiric: Run) -> None:
     (tmp_path / "a.c").write_text(PROGRAM)
     (tmp_path / "Makefile").write_text("a: a.c\n\tgcc a.c -o a\n")
-    words = ["--try-compilers", "--feedback", "--json", "--repeats", "1"]
-    built = json.loads(run_mpiric("build", *words, "--run", "./a", "--", "make").stdout)
+    command = ["--try-compilers", "--feedback", "--json", "--repeats", "1"]
+    built = json.loads(run_mpiric("build", *command, "--run", "./a", "--", "make").stdout)
     learned = {row["label"]: row for row in built["attempts"] if row["flag_set"] == "feedback"}
     assert learned["gcc feedback"]["agrees"]
-    assert run_mpiric("build", *words, "--", "make").returncode == ExitCode.USAGE
+    assert run_mpiric("build", *command, "--", "make").returncode == ExitCode.USAGE

@@ -1,4 +1,4 @@
-"""What `mpiric profile` says of files, on a program whose calls can be counted on paper."""
+"""File statistics of `mpiric profile`, for a program whose calls are known."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ SOURCE = Path(__file__).with_name("file_calls.c")
 RANKS = 2
 
 
-_FILES: dict[str, dict] = {}  # by path, of the one run that all tests look at
+_FILES: dict[str, dict] = {}  # results of a single run by path, for all tests
 
 
 @pytest.fixture

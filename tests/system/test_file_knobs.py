@@ -35,15 +35,17 @@ def lab(programs, tmp_path):
         yield it
 
 
-def run(run_mpiric, lab, programs, *words, cwd=None):
+def run(run_mpiric, lab, programs, *arguments, cwd=None):
     launch = ("mpiexec.mpich", "-n", str(RANKS), programs / "writes")
     work = cwd or lab.mount / "work"
-    return run_mpiric(*words, "--", *launch, cwd=work, env={"PATH": lab.environment["PATH"]} if lab else {})
+    return run_mpiric(
+        *arguments, "--", *launch, cwd=work, env={"PATH": lab.environment["PATH"]} if lab else {}
+    )
 
 
 def layout(path):
-    found = _lov.parse(os.getxattr(path, _lov.ATTRIBUTE))
-    return [(each.count, each.size_bytes, each.end_bytes) for each in found.stripes]
+    result = _lov.parse(os.getxattr(path, _lov.ATTRIBUTE))
+    return [(entry.count, entry.size_bytes, entry.end_bytes) for entry in result.stripes]
 
 
 @LAB
@@ -97,8 +99,8 @@ def test_a_file_that_is_there_keeps_its_layout_and_its_bytes(run_mpiric, lab, pr
 @LAB
 def test_without_lfs_the_run_is_as_it_would_have_been(run_mpiric, lab, programs, tmp_path):
     launch = ("mpiexec.mpich", "-n", str(RANKS), programs / "writes")
-    words = ("run", "--no-recipe", "--set", "layout=out/:4x1MiB", "--", *launch)
-    done = run_mpiric(*words, cwd=lab.mount / "work")
+    command = ("run", "--no-recipe", "--set", "layout=out/:4x1MiB", "--", *launch)
+    done = run_mpiric(*command, cwd=lab.mount / "work")
     assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
     assert "lfs is not there" in done.stderr
     assert layout(lab.mount / "work/out/through_mpi") == [(1, 1 << 20, None)]
@@ -106,8 +108,8 @@ def test_without_lfs_the_run_is_as_it_would_have_been(run_mpiric, lab, programs,
 
 def test_on_another_file_system_a_layout_is_left_out_with_a_sentence(run_mpiric, programs, tmp_path):
     (tmp_path / "out").mkdir()
-    words = ("run", "--no-recipe", "--set", "layout=out/:4x1MiB")
-    done = run(run_mpiric, None, programs, *words, cwd=tmp_path)
+    command = ("run", "--no-recipe", "--set", "layout=out/:4x1MiB")
+    done = run(run_mpiric, None, programs, *command, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
     assert "layout=out/:4x1MiB is left out: " in done.stderr
 
@@ -149,8 +151,8 @@ def test_intel_mpis_driver_for_lustre_runs_and_stripes_what_it_makes(run_mpiric,
     launch = ("mpiexec", "-n", str(RANKS), program)
     stripes = {}
     for driver in ([], ["--set", "mpi-io-driver=native"]):
-        words = ("run", "--no-recipe", "--set", "mpi-io=striping_factor=4", *driver, "--", *launch)
-        done = run_mpiric(*words, cwd=work, env={**environment, **waiting, "LD_PRELOAD": str(calls)})
+        command = ("run", "--no-recipe", "--set", "mpi-io=striping_factor=4", *driver, "--", *launch)
+        done = run_mpiric(*command, cwd=work, env={**environment, **waiting, "LD_PRELOAD": str(calls)})
         assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
         stripes[bool(driver)] = layout(work / "out/through_mpi")
         for path in (*work.glob("own.*"), *work.glob("out/*")):
@@ -160,8 +162,8 @@ def test_intel_mpis_driver_for_lustre_runs_and_stripes_what_it_makes(run_mpiric,
 
 @LAB
 def test_a_tune_says_what_was_written_and_when_it_was_safe(run_mpiric, lab, programs):
-    words = ("tune", "--only", "layout", "--json", "--max-runs", "12", "--io-budget", "1GiB")
-    done = run(run_mpiric, lab, programs, *words)
+    command = ("tune", "--only", "layout", "--json", "--max-runs", "12", "--io-budget", "1GiB")
+    done = run(run_mpiric, lab, programs, *command)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert (result["class"], result["prepare"], result["hints"]) == ("same-moment", [], {})

@@ -46,8 +46,8 @@ def submit(host, tmp_path):
         script = tmp_path / "script.sh"
         lines = [f"{FLUX.directive} {text}" for text, _ in FLUX.options(request)]
         script.write_text("\n".join(["#!/bin/sh", *lines, f"cd {tmp_path}", body, ""]))
-        found = SubmitSettings(log=str(tmp_path / "log"), **{"mark": "test", **settings})
-        return FLUX.submit(host, str(script), found, PATIENCE)
+        result = SubmitSettings(log=str(tmp_path / "log"), **{"mark": "test", **settings})
+        return FLUX.submit(host, str(script), result, PATIENCE)
 
     return submit
 

@@ -53,18 +53,18 @@ def mpiric(kind: str, tmp_path: Path, environment: dict[str, str]) -> Run:
     place = tmp_path / "installed"
     skipped = shutil.ignore_patterns("__pycache__", *(["_native"] if kind == "gone" else []))
     shutil.copytree(ROOT / "src/mpiric", place / "mpiric", ignore=skipped, copy_function=os.link)
-    (tmp_path / "spec").symlink_to(ROOT / "spec")  # where a checkout has it
+    (tmp_path / "spec").symlink_to(ROOT / "spec")  # same location as in a checkout
     if kind != "gone":
         library = place / "mpiric/_native/mpich/libmpiric.so"
-        whole = library.read_bytes()
-        half, end = len(whole) // 2, None if kind == "changed" else len(whole) // 2
+        complete = library.read_bytes()
+        half, end = len(complete) // 2, None if kind == "changed" else len(complete) // 2
         library.unlink()  # it is the checkout's
-        library.write_bytes(whole[:half] + b"changed" + whole[half + 7 : end])
+        library.write_bytes(complete[:half] + b"changed" + complete[half + 7 : end])
 
-    def run(*words: object) -> subprocess.CompletedProcess[str]:
-        own = {**environment, "PYTHONPATH": str(place)}
-        argv = [sys.executable, "-m", "mpiric", *map(str, words)]
-        return subprocess.run(argv, env=own, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        variables = {**environment, "PYTHONPATH": str(place)}
+        argv = [sys.executable, "-m", "mpiric", *map(str, arguments)]
+        return subprocess.run(argv, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=240)
 
     return run
 
@@ -119,6 +119,6 @@ def test_a_profile_runs_the_program_and_says_why_nothing_was_recorded(kind, mpir
 def test_doctor_runs_the_program_and_names_parts_that_are_not_as_built(kind, mpiric, line):
     done = mpiric("doctor", "--json", "--", *line)
     assert done.returncode == 3, done.stderr
-    found = json.loads(done.stdout)
-    assert not found["recorded"]
-    assert ("native-altered" in [each["id"] for each in found["findings"]]) == (kind != "gone")
+    answer = json.loads(done.stdout)
+    assert not answer["recorded"]
+    assert ("native-altered" in [entry["id"] for entry in answer["findings"]]) == (kind != "gone")

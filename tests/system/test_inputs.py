@@ -30,20 +30,20 @@ def program(place, mpi_prefix):
 
 @pytest.fixture
 def run(mpi_prefix, environment, program, tmp_path):
-    """`run(settings, …, ranks=RANKS)` on two nodes as MPICH sees them, beside the file `data/in`."""
+    """Return `run(settings, …, ranks=RANKS)` for two nodes from MPICH's view, with the file `data/in`."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data/in").write_bytes(TEXT)
     (tmp_path / "disk").mkdir()
 
-    def start(settings, *words, ranks=RANKS, of=program):
-        given = {
+    def start(settings, *arguments, ranks=RANKS, of=program):
+        variables = {
             "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so"),
             "MPIR_CVAR_NUM_CLIQUES": "2",
             "MPIRIC_LOCAL_DIR": tmp_path / "disk",
             **settings,
         }
-        options = [str(word) for name, value in given.items() for word in ("-genv", name, value)]
-        argv = [str(mpi_prefix("mpich") / "bin/mpiexec"), "-n", str(ranks), *options, str(of), *words]
+        options = [str(word) for name, value in variables.items() for word in ("-genv", name, value)]
+        argv = [str(mpi_prefix("mpich") / "bin/mpiexec"), "-n", str(ranks), *options, str(of), *arguments]
         done = subprocess.run(
             argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=100
         )
@@ -55,7 +55,7 @@ def run(mpi_prefix, environment, program, tmp_path):
 
 
 def answers(done):
-    """What ranks have read, and which of them read a copy."""
+    """Return the data that ranks have read, and the ranks that read a copy."""
     lines = sorted(done.stdout.splitlines())
     read = {re.sub(r"rank \d+ | copies.*", "", line) for line in lines}
     return read, [line.split(" copies ")[1] for line in lines]
@@ -124,6 +124,6 @@ def test_a_program_of_sessions_broadcasts_nothing_and_says_why_once(run, place, 
     of_sessions = place / "sessions"
     source = HERE / "runtime_programs/sessions.c"
     subprocess.run([mpi_prefix("mpich") / "bin/mpicc", "-o", of_sessions, source], check=True)
-    said = "mpiric: no input is broadcast: MPI_Session_init is local"
-    assert run({"MPIRIC_BROADCAST": "data/in"}, of=of_sessions).stderr.count(said) == 1
-    assert said not in run({"MPIRIC_READ_ONLY": "other*"}, of=of_sessions).stderr
+    output = "mpiric: no input is broadcast: MPI_Session_init is local"
+    assert run({"MPIRIC_BROADCAST": "data/in"}, of=of_sessions).stderr.count(output) == 1
+    assert output not in run({"MPIRIC_READ_ONLY": "other*"}, of=of_sessions).stderr

@@ -27,7 +27,7 @@ def installed(environment, tmp_path):
                 target.write_bytes(source.read_bytes())
         python = tmp_path / "venv/bin/python"
         subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-        variables = {"MPIRIC_CHARTS": "off", **variables}  # which `make setup` may have brought or not
+        variables = {"MPIRIC_CHARTS": "off", **variables}  # charts are optional in `make setup`
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", copy]
         done = subprocess.run(pip, env={**environment, **variables}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-2000:]
@@ -48,8 +48,8 @@ def check_commands(where: Path, place: Path, environment: dict[str, str]) -> Non
     helped = subprocess.run([place / "linked", "--help"], env=environment, capture_output=True, text=True)
     assert helped.stdout.startswith("Usage: mpiric "), helped.stderr
     for command in (["mpiric", "cc"], ["mpiric-cc"], ["mpiric-cc"], ["mpiric-cxx", "g++"]):
-        words = [where / command[0], *command[1:], "-c", "a.c", "-o", "a.o"]
-        subprocess.run(words, cwd=place, env=environment, check=True)
+        arguments = [where / command[0], *command[1:], "-c", "a.c", "-o", "a.o"]
+        subprocess.run(arguments, cwd=place, env=environment, check=True)
         assert b".mpiric.x86_64_v3" in (place / "a.o").read_bytes()
         (place / "a.o").unlink()
 
@@ -58,11 +58,11 @@ def check_commands(where: Path, place: Path, environment: dict[str, str]) -> Non
 @pytest.mark.timeout(1500)
 @pytest.mark.requires("gcc", "g++", "ccache", "mpi:mpich", "mpi:openmpi")
 def test_a_wheel_made_with_a_compiler_carries_the_probes(installed, mpi_prefix, tmp_path, environment):
-    asked = subprocess.run(
+    requests = subprocess.run(
         ["ccache", "--get-config", "cache_dir"], capture_output=True, text=True, check=True
     )
     cache = {
-        "CCACHE_DIR": asked.stdout.strip(),
+        "CCACHE_DIR": requests.stdout.strip(),
         "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
         "CCACHE_BASEDIR": str(tmp_path / "checkout"),
         "CCACHE_NOHASHDIR": "1",

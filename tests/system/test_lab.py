@@ -1,4 +1,4 @@
-"""The virtual cluster: what its hosts are to one another, and that nothing of it stays."""
+"""Virtual cluster: relations between its hosts, and complete removal."""
 
 import os
 import re
@@ -26,19 +26,19 @@ def shortest_round_trip_ms(lab, target):
 
 def mentions(directory):
     """Processes of this machine that have to do with a cluster."""
-    found = []
+    results = []
     for pid in state.processes():
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             continue
-        if pid != os.getpid() and str(directory).encode() in words:
-            found.append(words)
-    return found
+        if pid != os.getpid() and str(directory).encode() in command:
+            results.append(command)
+    return results
 
 
 def born_at(pid):
-    """PID and time of birth, as a number alone may be given again; "" for one that is gone."""
+    """Return pid and start time, because pids are reused; "" for an ended process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -47,8 +47,10 @@ def born_at(pid):
 
 
 def begin_and_kill(directory, after_s):
-    words = [sys.executable, "-m", "tests.lab", "--state", str(directory), "up"]
-    starting = subprocess.Popen(words, cwd=cluster.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "tests.lab", "--state", str(directory), "up"]
+    starting = subprocess.Popen(
+        command, cwd=cluster.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     time.sleep(after_s)
     starting.send_signal(signal.SIGKILL)
     starting.wait()
@@ -82,8 +84,8 @@ def test_the_fast_network_has_no_such_delay(lab):
 
 
 def test_the_fast_network_carries_its_large_packets(lab):
-    whole = FAST.mtu - 28  # IP and ICMP headers
-    done = cluster.run(lab, "n1", ["ping", "-c", "1", "-M", "do", "-s", str(whole), "n2-fast0"])
+    complete = FAST.mtu - 28  # IP and ICMP headers
+    done = cluster.run(lab, "n1", ["ping", "-c", "1", "-M", "do", "-s", str(complete), "n2-fast0"])
     assert done.returncode == 0
 
 
@@ -167,7 +169,7 @@ def test_down_leaves_no_process_no_namespace_no_mount_and_no_file(tmp_path):
     before = {pid: born_at(pid) for pid in state.visible_pids(state.read_record(directory)).values()}
     assert len(before) > len(HOSTS)
     assert cluster.down(directory)
-    assert not {born_at(pid) for pid in before} & set(before.values())  # with a process its namespaces go
+    assert not {born_at(pid) for pid in before} & set(before.values())  # namespaces end with their process
     assert mentions(directory) == []
     assert Path("/proc/self/mounts").read_text() == mounts
     assert not directory.exists()
@@ -197,8 +199,8 @@ def test_a_cluster_ends_with_the_process_that_started_it(tmp_path):
         "from tests.lab.plan import Plan; cluster.up(Path(sys.argv[1]), Plan(('n1',))); "
         "print('up', flush=True); time.sleep(900)"
     )
-    words = [sys.executable, "-c", code, str(directory)]
-    with subprocess.Popen(words, cwd=cluster.ROOT, stdout=subprocess.PIPE, text=True) as starter:
+    command = [sys.executable, "-c", code, str(directory)]
+    with subprocess.Popen(command, cwd=cluster.ROOT, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout.readline() == "up\n"
         cluster.run(directory, "n1", ["sh", "-c", "setsid sleep 900 >/dev/null 2>&1 &"])
         starter.kill()
@@ -208,8 +210,8 @@ def test_a_cluster_ends_with_the_process_that_started_it(tmp_path):
 
 
 def test_a_cluster_of_the_command_line_stays_when_the_command_has_ended(tmp_path):
-    words = [sys.executable, "-m", "tests.lab", "--state", str(tmp_path / "state"), "up", "--hosts", "1"]
-    subprocess.run(words, cwd=cluster.ROOT, check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "tests.lab", "--state", str(tmp_path / "state"), "up", "--hosts", "1"]
+    subprocess.run(command, cwd=cluster.ROOT, check=True, stdout=subprocess.DEVNULL)
     assert cluster.run(tmp_path / "state", "n1", ["hostname"]).stdout.strip() == "n1"
     cluster.down(tmp_path / "state")
 
@@ -237,9 +239,9 @@ def test_networks_that_cannot_be_are_an_error(text):
 
 
 def test_a_user_who_is_not_root_is_told_so():
-    words = ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-m", "tests.lab", "up"]
+    command = ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-m", "tests.lab", "up"]
     done = subprocess.run(
-        words, cwd=cluster.ROOT, capture_output=True, text=True, env={"HOME": "/nonexistent"}
+        command, cwd=cluster.ROOT, capture_output=True, text=True, env={"HOME": "/nonexistent"}
     )
     assert done.returncode == 64
     assert "only root" in done.stderr

@@ -38,12 +38,12 @@ def await_that(condition, login):
 
 def made(login):
     """Trials in the records of the blocks, each once, as (block, number)."""
-    found = []
+    results = []
     for path in login.store.glob("*/rounds/*/*/events.jsonl"):
         lines = path.read_text().splitlines(keepends=True)
         events = [json.loads(line) for line in lines if line.endswith("\n")]
-        found += [(each["block"], each["number"]) for each in events if each["event"] == "trial"]
-    return found
+        results += [(entry["block"], entry["number"]) for entry in events if entry["event"] == "trial"]
+    return results
 
 
 def blocks_of(login, number):
@@ -57,7 +57,7 @@ def end(session):
 
 
 def finished(session, login):
-    """What the tune says at its end, everything that was measured being in its record once."""
+    """Return the final result of the tune, and check that each measurement is recorded once."""
     tuned = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     recorded = sorted((trial["block"], trial["number"]) for trial in login.trials())
@@ -78,8 +78,8 @@ def test_jobs_of_an_array_end_their_runs_at_the_marks_that_the_first_one_found(l
     source = Path(__file__).parent / "programs/steps.c"
     subprocess.run([mpi_prefix("mpich") / "bin/mpicc", source, "-o", program], check=True)
     options = ("--budget", "60s", "--max-runs", "14", "--only", "malloc", "--try-all")
-    words = ("tune", "--submit", "--json", "--store", str(login.store), *options, *ARRAY)
-    tuned = finished(login.start(*words, "--", *SRUN, str(program), "MALLOC_MMAP_MAX_"), login)
+    command = ("tune", "--submit", "--json", "--store", str(login.store), *options, *ARRAY)
+    tuned = finished(login.start(*command, "--", *SRUN, str(program), "MALLOC_MMAP_MAX_"), login)
     assert (tuned["scope"], tuned["rejected"]) == ("steps", [])
     assert tuned["stopped_trials"] == tuned["runs"]
     compared = [trial for trial in login.trials() if trial["phase"] in ("search", "proof")]
@@ -128,7 +128,7 @@ def test_a_cancelled_array_goes_on_when_somebody_asks(login, host):
     QUEUE.cancel(host, [next(job for job in login.jobs() if "_" in job).partition("_")[0]])
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130, login.said
-    assert "was cancelled; what it measured is kept" in login.said
+    assert "was cancelled; its measurements are kept" in login.said
     before = made(login)
     again = login.tune(*ARRAY, "--max-runs", "60", "--resume", srun=SRUN)
     finished(again, login)
@@ -139,8 +139,8 @@ def test_a_cancelled_array_goes_on_when_somebody_asks(login, host):
 def test_a_sweep_is_made_by_an_array(login):
     out = login.place / "swept"
     options = ("--json", "--collectives", "barrier,bcast,allreduce", "--sizes", "8,1K", "--seconds", "0.002")
-    words = ("--submit", "--array", "2", "--sbatch=-N 2", "--out", str(out), *options)
-    session = login.start("sweep", *words, "--", "mpiexec", "-n", "2", "-ppn", "1")
+    command = ("--submit", "--array", "2", "--sbatch=-N 2", "--out", str(out), *options)
+    session = login.start("sweep", *command, "--", "mpiexec", "-n", "2", "-ppn", "1")
     swept = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     assert {key["collective"] for key in swept["keys"]} == {"barrier", "bcast", "allreduce"}

@@ -32,8 +32,8 @@ def lab(program, tmp_path):
         yield client
 
 
-def lfs(lab, *words):
-    done = subprocess.run(["lfs", *map(str, words)], capture_output=True, text=True, env=lab.environment)
+def lfs(lab, *arguments):
+    done = subprocess.run(["lfs", *map(str, arguments)], capture_output=True, text=True, env=lab.environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -48,18 +48,18 @@ def test_machine_shows_what_it_is_made_of(lab, run_mpiric):
     lfs(lab, "setstripe", "-c", 2, "-S", "4M", lab.mount)
     done = run_mpiric("machine", "--json", cwd=lab.mount, env={"PATH": lab.environment["PATH"]})
     assert done.returncode == 0, done.stderr
-    (found,) = [each for each in json.loads(done.stdout)["file_systems"] if each["kind"] == "lustre"]
-    assert (found["targets"], found["metadata_servers"], found["mount_type"]) == (8, 1, "fuse.lustre")
-    assert found["default_layout"]["stripes"] == [
+    (answer,) = [entry for entry in json.loads(done.stdout)["file_systems"] if entry["kind"] == "lustre"]
+    assert (answer["targets"], answer["metadata_servers"], answer["mount_type"]) == (8, 1, "fuse.lustre")
+    assert answer["default_layout"]["stripes"] == [
         {"count": 2, "size_bytes": 4 * MIB, "end_bytes": None, "pool": ""}
     ]
 
 
 @pytest.mark.parametrize("layout", [FOUR, PROGRESSIVE], ids=["plain", "progressive"])
 def test_a_layout_that_is_rendered_is_in_force_in_the_directory(lab, layout):
-    ((program, *words),) = storages()["lustre"].render(layout, str(lab.mount))
+    ((program, *command),) = storages()["lustre"].render(layout, str(lab.mount))
     assert program == "lfs"
-    lfs(lab, *words)
+    lfs(lab, *command)
     assert parse(lfs(lab, "getstripe", "-d", lab.mount)) == layout
     assert _lov.parse(os.getxattr(lab.mount, _lov.ATTRIBUTE)) == layout
 

@@ -34,9 +34,9 @@ def test_runs_of_ten_milliseconds_over_two_hosts_do_not_fail(lab, mpi_prefix):
     subprocess.run([prefix / "bin/mpicc", STEPS, "-o", program], check=True)
     options = ["--mark", "allreduce:2,6", "--max-runs", str(RUNS), "--budget", "10m", "--store", str(store)]
     line = ["srun", "--nodes=2", "--ntasks=2", "--mpi=pmi2", str(program)]
-    words = [MPIRIC, "tune", "--json", "--try-all", "--only", "transport,binding", *options, "--", *line]
+    command = [MPIRIC, "tune", "--json", "--try-all", "--only", "transport,binding", *options, "--", *line]
     environment = mpi_environment("mpich", prefix, clean_environment())
-    done = cluster.run(lab, "n1", words, environment, timeout=600, cwd=work)
+    done = cluster.run(lab, "n1", command, environment, timeout=600, cwd=work)
     assert done.returncode == 0, done.stderr
     tuned = json.loads(done.stdout)
     assert (tuned["scope"], tuned["interrupted"]) == ("steps", False)

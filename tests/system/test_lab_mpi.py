@@ -51,10 +51,10 @@ def test_mpich_finds_the_agent_as_ssh(ranks):
 
 def test_openmpi_by_its_agent(ranks, lab):
     agent = ("--prtemca", "plm_ssh_agent", str(lab / "bin/ssh"))
-    found = ranks(
+    result = ranks(
         "openmpi", "mpirun", *agent, "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none"
     )
-    assert found == {(rank, 8, HOSTS[rank // 2]) for rank in range(8)}
+    assert result == {(rank, 8, HOSTS[rank // 2]) for rank in range(8)}
 
 
 def test_openmpi_finds_the_agent_as_ssh(ranks):
@@ -63,8 +63,8 @@ def test_openmpi_finds_the_agent_as_ssh(ranks):
 
 def test_intel_mpi_by_its_agent(ranks, lab):
     agent = ("-bootstrap", "ssh", "-bootstrap-exec", str(lab / "bin/ssh"))
-    words = ("-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4")
-    assert ranks("intelmpi", "mpiexec", *agent, *words) == EVERY_HOST
+    command = ("-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4")
+    assert ranks("intelmpi", "mpiexec", *agent, *command) == EVERY_HOST
 
 
 def test_mpich_over_the_network_named_by_its_hosts(ranks):
@@ -79,13 +79,13 @@ def test_ranks_on_all_hosts_know_that_they_are_of_one_run(name, ranks, lab):
     jobs = []
     for number in range(2):
         directory = lab / f"parts-{name}-{number}"
-        given = {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": str(directory), "MPIRIC_MERGE": "never"}
+        variables = {"LD_PRELOAD": runtime, "MPIRIC_RECORD_DIR": str(directory), "MPIRIC_MERGE": "never"}
         launch = ("mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "4")
-        assert ranks(name, *launch, **given) == EVERY_HOST
+        assert ranks(name, *launch, **variables) == EVERY_HOST
         parts = [read_file(path).ranks[0] for path in directory.glob("rank-*.part")]
         assert sorted(part.rank for part in parts) == [0, 1, 2, 3]
         jobs.append({part.job for part in parts})
-    assert [len(each) for each in jobs] == [1, 1]
+    assert [len(entry) for entry in jobs] == [1, 1]
     assert jobs[0] != jobs[1]
 
 
@@ -96,7 +96,7 @@ def test_a_run_on_several_hosts_ends_at_its_mark(name, lab, mpi_prefix):
     compiler = mpi_prefix(family.value) / "bin/mpicc"
     subprocess.run([compiler, "-o", program, Path(__file__).with_name("endless.c")], check=True, timeout=120)
     marks.mkdir()
-    given = {
+    variables = {
         "LD_PRELOAD": native_part("libmpiric.so", family),
         "MPIRIC_MARK": "MPI_Allreduce@*@*:2,5",
         "MPIRIC_MARK_OUT": marks,
@@ -105,11 +105,11 @@ def test_a_run_on_several_hosts_ends_at_its_mark(name, lab, mpi_prefix):
     launch = ["mpiexec", "-hosts", ",".join(HOSTS), "-ppn", "2"]
     if name == "openmpi":
         launch = ["mpirun", "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none"]
-    line = [*launch, "-n", "8", "env", *(f"{key}={value}" for key, value in given.items()), str(program)]
+    line = [*launch, "-n", "8", "env", *(f"{key}={value}" for key, value in variables.items()), str(program)]
     environment = {**clean_environment(), **OVERSUBSCRIBED[name]}
     cluster.run(lab, "n1", line, mpi_environment(name, mpi_prefix(name), environment), timeout=60)
-    left = read_marks(marks)
-    assert (left.missing, left.ranks[0].state) == ((), MarksState.ENDED)
+    remaining = read_marks(marks)
+    assert (remaining.missing, remaining.ranks[0].state) == ((), MarksState.ENDED)
 
 
 @pytest.fixture
@@ -121,8 +121,8 @@ def profiled(lab, mpi_prefix):
         environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
         launch = ["mpiexec", "-hosts", ",".join(hosts), "-ppn", "1", "-n", str(len(hosts)), str(program)]
         mpiric = str(Path(sys.executable).parent / "mpiric")
-        words = [mpiric, "profile", "--json", "-o", directory, "--", *launch]
-        done = cluster.run(lab, "n1", words, environment, timeout=120)
+        command = [mpiric, "profile", "--json", "-o", directory, "--", *launch]
+        done = cluster.run(lab, "n1", command, environment, timeout=120)
         return done, json.loads(done.stdout)
 
     return run

@@ -24,23 +24,23 @@ LAUNCH = {
     "intelmpi": HYDRA,
     "openmpi": ["mpirun", "--host", ",".join(f"{host}:2" for host in HOSTS), "--bind-to", "none", "-n", "8"],
 }
-STEPS = ("1000",)  # of messages between hosts: longer than the start
+STEPS = ("1000",)  # number of messages between hosts: longer than the start
 
 
 @pytest.fixture
 def mpiric(lab, mpi_prefix):
     """`mpiric(name, verb, *options, program=…)` runs a verb on n1, its command under one of the MPIs."""
 
-    def run(name, *words, program, arguments=()):
+    def run(name, *more_arguments, program, arguments=()):
         family = "openmpi" if name == "openmpi" else "mpich"  # Intel MPI has the ABI of MPICH
         compiled = lab / f"{program.stem}-{family}"
         if not compiled.is_file():
             compiler = mpi_prefix(family) / "bin/mpicc"
             subprocess.run([compiler, "-O1", "-w", "-o", compiled, program, "-lm"], check=True, timeout=120)
-        given = {**clean_environment(), **OVERSUBSCRIBED[name]}
-        environment = mpi_environment(name, mpi_prefix(name), given)
-        line = [str(Path(sys.executable).parent / "mpiric"), *map(str, words), "--", *LAUNCH[name]]
-        work = lab / "work"  # what a tune copies
+        variables = {**clean_environment(), **OVERSUBSCRIBED[name]}
+        environment = mpi_environment(name, mpi_prefix(name), variables)
+        line = [str(Path(sys.executable).parent / "mpiric"), *map(str, more_arguments), "--", *LAUNCH[name]]
+        work = lab / "work"  # directory that a tune copies
         work.mkdir(exist_ok=True)
         done = cluster.run(lab, "n1", [*line, str(compiled), *arguments], environment, cwd=work, timeout=400)
         assert done.returncode == 0, done.stderr
@@ -65,10 +65,10 @@ def test_a_tune_finds_and_proves_an_order_and_says_what_does_without_mpiric(mpir
         lab / "recipe.toml",
     ]
     program = ROOT / "tests/system/programs/pairs.c"
-    found = json.loads(mpiric("mpich", "tune", *options, program=program, arguments=STEPS))
-    assert found["verdict"] == "faster"
-    assert found["configuration"] == {"rank-order": "mapped"}
-    assert any(note.startswith("the order without mpiric: -machinefile") for note in found["exports"])
+    answer = json.loads(mpiric("mpich", "tune", *options, program=program, arguments=STEPS))
+    assert answer["verdict"] == "faster"
+    assert answer["configuration"] == {"rank-order": "mapped"}
+    assert any(note.startswith("the order without mpiric: -machinefile") for note in answer["exports"])
     again = mpiric("mpich", "run", "--recipe", lab / "recipe.toml", program=program, arguments=STEPS)
     assert again == mpiric("mpich", "run", "--no-recipe", program=program, arguments=STEPS)
 
@@ -81,7 +81,7 @@ def test_topologies_that_may_reorder_ranks_bring_neighbours_together(name, mpiri
     program = ROOT / "tests/system/programs/topologies.c"
     honoured = mpiric(name, "run", "--no-recipe", "--honour-reorder", program=program)
     assert honoured == "all right pairs on one host: 4 of 4\n"
-    # Open MPI, asked to reorder, hands out ranks that are not those of its neighbours' lists.
+    # Open MPI with reordering assigns ranks that do not match its neighbour lists.
     if name != "openmpi":
-        kept = mpiric(name, "run", "--no-recipe", program=program)
-        assert kept == "all right pairs on one host: 0 of 4\n"
+        stored = mpiric(name, "run", "--no-recipe", program=program)
+        assert stored == "all right pairs on one host: 0 of 4\n"

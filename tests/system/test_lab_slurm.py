@@ -68,7 +68,7 @@ def batch(lab):
 
 
 def await_stage(host, job, stage):
-    return next(seen for seen in QUEUE.follow(host, [job], PATIENCE) if seen.stage is stage)
+    return next(observed for observed in QUEUE.follow(host, [job], PATIENCE) if observed.stage is stage)
 
 
 def test_srun_starts_mpich_by_pmi2(ranks):
@@ -108,9 +108,9 @@ def test_a_profile_through_srun_counts_what_every_rank_sends(lab, mpi_prefix, na
     daemons.up(lab)
     program, record = lab.parent / f"ring-{name}", lab.parent / f"record-{name}"
     subprocess.run([mpi_prefix(name) / "bin/mpicc", RING, "-o", program], check=True)
-    words = [MPIRIC, "profile", "--json", "-o", str(record), "--", "srun", "--nodes=4", f"--mpi={launch}"]
+    command = [MPIRIC, "profile", "--json", "-o", str(record), "--", "srun", "--nodes=4", f"--mpi={launch}"]
     environment = mpi_environment(name, mpi_prefix(name), clean_environment())
-    done = cluster.run(lab, "n1", [*words, str(program)], environment, timeout=120)
+    done = cluster.run(lab, "n1", [*command, str(program)], environment, timeout=120)
     assert done.returncode == 0, done.stderr
     profile = json.loads(done.stdout)
     assert profile["p2p"] == [[rank, (rank + 1) % 4, 10, 80] for rank in range(4)]
@@ -144,21 +144,21 @@ def test_ranks_of_a_machine_file_keep_their_hosts_under_srun(ranks, lab, hosts, 
 def test_an_order_of_ranks_is_carried_out_by_a_file_of_hosts(ranks, lab):
     """Pairs that talk most are four ranks apart; the launcher alone would part all of them."""
     path = lab.parent / "hosts.txt"
-    words = ["map", "--grid", "2x2x2", "--stencil", "1,0,0:9;0,1,0;0,0,1", "--slots", "2"]
-    words += ["--hosts", "n[1-4]", "--emit", "slurm", "--out", path]
-    subprocess.run([MPIRIC, *words], check=True, capture_output=True, timeout=60)
+    command = ["map", "--grid", "2x2x2", "--stencil", "1,0,0:9;0,1,0;0,0,1", "--slots", "2"]
+    command += ["--hosts", "n[1-4]", "--emit", "slurm", "--out", path]
+    subprocess.run([MPIRIC, *command], check=True, capture_output=True, timeout=60)
     line = ["srun", "--mpi=pmi2", "--distribution=arbitrary", "--nodes=4", "--ntasks=8"]
-    seen = {rank: host for rank, _, host in ranks("mpich", *line, SLURM_HOSTFILE=str(path))}
-    assert len(seen) == 8
-    assert all(seen[rank] == seen[rank + 4] for rank in range(4))
+    observed = {rank: host for rank, _, host in ranks("mpich", *line, SLURM_HOSTFILE=str(path))}
+    assert len(observed) == 8
+    assert all(observed[rank] == observed[rank + 4] for rank in range(4))
 
 
 def test_mpiric_finds_the_allocation_it_is_in(lab, host):
     ask = "from mpiric.schedulers import find_allocation; from mpiric.host.facts.local import LocalHost; "
     ask += "found = find_allocation(LocalHost()); "
     ask += "print(found.scheduler, *(f'{host.name}:{host.slots}' for host in found.hosts))"
-    words = ["salloc", "--quiet", "--nodes=3", "--ntasks=5", sys.executable, "-c", ask]
-    assert cluster.run(lab, "n1", words).stdout.split() == ["slurm", "n1:2", "n2:2", "n3:1"]
+    command = ["salloc", "--quiet", "--nodes=3", "--ntasks=5", sys.executable, "-c", ask]
+    assert cluster.run(lab, "n1", command).stdout.split() == ["slurm", "n1:2", "n2:2", "n3:1"]
 
 
 def test_a_submitted_job_is_followed_to_its_end(host, batch):
@@ -178,8 +178,12 @@ def test_every_element_of_an_array_is_followed_by_itself(host, batch):
     job = QUEUE.submit(
         host, str(batch("exit $SLURM_ARRAY_TASK_ID")), SubmitSettings(options=("--array=0-2",)), PATIENCE
     )
-    ended = [seen for seen in QUEUE.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE) if seen.is_over]
-    assert {seen.job: seen.exit_status for seen in ended} == {f"{job}_{i}": i for i in range(3)}
+    ended = [
+        observed
+        for observed in QUEUE.follow(host, [f"{job}_{i}" for i in range(3)], PATIENCE)
+        if observed.is_over
+    ]
+    assert {observed.job: observed.exit_status for observed in ended} == {f"{job}_{i}": i for i in range(3)}
 
 
 def test_a_cancelled_job_ends_without_success(host, batch):
@@ -194,7 +198,7 @@ def test_a_job_is_followed_through_a_restart_of_the_controller(lab, host, batch)
     script = batch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done")
     job = QUEUE.submit(host, str(script), SubmitSettings(options=("--nodes=2",)), PATIENCE)
     following = QUEUE.follow(host, [job], PATIENCE)
-    assert any(seen.stage is Stage.RUNNING for seen in following)
+    assert any(observed.stage is Stage.RUNNING for observed in following)
     daemons.stop(lab, "n1", ["slurmctld"])
     (lab.parent / f"go-{job}").touch()
     daemons.up(lab)
@@ -204,15 +208,15 @@ def test_a_job_is_followed_through_a_restart_of_the_controller(lab, host, batch)
 def test_a_submission_waits_for_the_controller(lab, host, batch):
     script = batch("true")
     daemons.stop(lab, "n1", ["slurmctld"])
-    asked = []
+    requests = []
 
     def restart_then_wait(seconds):
-        asked.append(seconds)
+        requests.append(seconds)
         daemons.up(lab)
 
     patient = Patience(sleep=restart_then_wait, controller_s=120)
     assert QUEUE.submit(host, str(script), SubmitSettings(), patient).isdigit()
-    assert asked
+    assert requests
 
 
 def test_a_job_whose_host_crashes_begins_again_and_is_followed(lab, host, batch):
@@ -266,8 +270,8 @@ def test_the_nodes_of_a_partition_are_read_from_slurm(host):
 
 
 def script_of(lab, *options):
-    words = [MPIRIC, "script", "--json", "--partition", "betzy", "--time", "1-0", *options, "--", "./app"]
-    done = cluster.run(lab, "n1", words, {**clean_environment(), "HOME": str(lab.parent)})
+    command = [MPIRIC, "script", "--json", "--partition", "betzy", "--time", "1-0", *options, "--", "./app"]
+    done = cluster.run(lab, "n1", command, {**clean_environment(), "HOME": str(lab.parent)})
     return json.loads(done.stdout)
 
 
@@ -309,8 +313,8 @@ def test_a_script_with_a_recipe_runs_with_its_settings(lab, host, mpi_prefix):
     (lab.parent / "r.toml").write_text(recipe_text(program.name, *OF_MPICH))
     script = lab.parent / "recipe.sh"
     environment = mpi_environment("mpich", mpi_prefix("mpich"), clean_environment())
-    wanted = ["--recipe", str(lab.parent / "r.toml"), "--nodes", "2", "--mpi", "pmi2", "-o", str(script)]
-    done = cluster.run(lab, "n1", [MPIRIC, "script", *wanted, "--", str(program)], environment)
+    expected = ["--recipe", str(lab.parent / "r.toml"), "--nodes", "2", "--mpi", "pmi2", "-o", str(script)]
+    done = cluster.run(lab, "n1", [MPIRIC, "script", *expected, "--", str(program)], environment)
     assert done.returncode == 0, done.stderr
     assert "malloc, from the recipe" in script.read_text()
     output = lab.parent / "recipe.out"
@@ -355,8 +359,17 @@ def big(tmp_path_factory):
 def masks(big, *options):
     """CPU masks of the ranks of each node, as srun gave them, from a job by `mpiric script`."""
     place = big.parent
-    words = [MPIRIC, "script", "-o", str(place / "job.sh"), *options, "--", "printenv", "SLURM_CPU_BIND_LIST"]
-    done = cluster.run(big, "b1", words, {**clean_environment(), "HOME": str(place)})
+    command = [
+        MPIRIC,
+        "script",
+        "-o",
+        str(place / "job.sh"),
+        *options,
+        "--",
+        "printenv",
+        "SLURM_CPU_BIND_LIST",
+    ]
+    done = cluster.run(big, "b1", command, {**clean_environment(), "HOME": str(place)})
     assert done.returncode == 0, done.stderr
     submitted = ["sbatch", "--wait", f"--output={place}/job.out", f"--chdir={place}", str(place / "job.sh")]
     assert cluster.run(big, "b1", submitted, timeout=120).returncode == 0
@@ -379,5 +392,5 @@ def test_ranks_of_a_script_have_cores_of_their_own(big, options, ranks, cores):
 
 
 def test_ranks_of_a_script_use_one_hardware_thread_of_each_core(big):
-    second_threads = int("a" * 64, 16)  # as the synthetic topology numbers them
+    second_threads = int("a" * 64, 16)  # numbering of the synthetic topology
     assert all(mask & second_threads == 0 for node in masks(big, "--nodes", "2", "-t", "16") for mask in node)

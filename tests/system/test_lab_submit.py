@@ -59,7 +59,7 @@ def test_a_cancelled_tune_goes_on_where_it_was(login, host):
     QUEUE.cancel(host, login.jobs())
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130
-    assert "was cancelled; what it measured is kept" in login.said
+    assert "was cancelled; its measurements are kept" in login.said
     before = login.trials()
     # The hint holds no options: the store remembers them.
     (hint,) = (line for line in login.said.splitlines() if line.startswith("hint: go on with: "))
@@ -93,8 +93,10 @@ def test_hours_of_steps_are_tuned_at_marks_in_a_job(login, mpi_prefix):
     assert (tuned["scope"], tuned["marks"]["function"]) == ("steps", "MPI_Allreduce"), login.said
     assert tuned["stopped_trials"] == tuned["runs"]
     assert tuned["rejected"] == []
-    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if program.encode() in path.read_bytes()]
-    assert left == []
+    remaining = [
+        path for path in Path("/proc").glob("[0-9]*/cmdline") if program.encode() in path.read_bytes()
+    ]
+    assert remaining == []
 
 
 def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
@@ -104,7 +106,7 @@ def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
     (login.place / "work/input").write_text("120 0 0")
     line = (*PAIR, str(program), "input")
     recipe = login.store / "tune/steps.recipe.toml"
-    words = ["-m", "tests.support.proved_recipe", str(recipe), "MPI_Allreduce@*@2.0:10,50", "--", *line]
+    command = ["-m", "tests.support.proved_recipe", str(recipe), "MPI_Allreduce@*@2.0:10,50", "--", *line]
     in_work = [
         "/bin/sh",
         "-c",
@@ -114,7 +116,7 @@ def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
         sys.executable,
     ]
     environment = {**login.environment, "PYTHONPATH": str(Path(__file__).parents[2])}
-    subprocess.run(command_line(lab, "n1", [*in_work, *words]), env=environment, check=True)
+    subprocess.run(command_line(lab, "n1", [*in_work, *command]), env=environment, check=True)
     for _ in range(2):
         session = login.start("run", "--explore", "--store", str(login.store), "--", *line)
         out, _ = session.communicate(timeout=PATIENCE_S)
@@ -122,14 +124,14 @@ def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
         assert out.splitlines()[-1].startswith("step 110 sum ")
     assert login.said.count("exploring: this job, of block 1, runs") == 2, login.said
     session = login.start("history", "--explore", "--json", "--store", str(login.store))
-    found = json.loads(session.communicate(timeout=PATIENCE_S)[0])
-    assert (found["blocks"], found["jobs"], found["unknown"]) == (1, 2, 0)
+    answer = json.loads(session.communicate(timeout=PATIENCE_S)[0])
+    assert (answer["blocks"], answer["jobs"], answer["unknown"]) == (1, 2, 0)
 
 
 def test_a_profile_is_taken_in_a_job(login):
     record = login.place / "record"
-    words = ("profile", "--submit", "--json", "-o", str(record), "--", *SRUN, str(login.program))
-    session = login.start(*words)
+    command = ("profile", "--submit", "--json", "-o", str(record), "--", *SRUN, str(login.program))
+    session = login.start(*command)
     profile = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     assert profile["nodes"] == ["n1", "n2", "n3", "n4"]
@@ -140,15 +142,15 @@ def test_a_profile_is_taken_in_a_job(login):
 def test_a_sweep_is_made_in_a_job_and_goes_on_with_what_it_has(login):
     out = login.place / "swept"
     options = ("--json", "--collectives", "barrier", "--seconds", "0.002", "--ranks", "4")
-    words = ("--submit", "--sbatch=-N 4", "--out", str(out), *options)
-    session = login.start("sweep", *words, "--", "mpiexec", "-n", "4", "-ppn", "1")
+    command = ("--submit", "--sbatch=-N 4", "--out", str(out), *options)
+    session = login.start("sweep", *command, "--", "mpiexec", "-n", "4", "-ppn", "1")
     swept = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert session.returncode == 0, login.said
     assert swept["points"] > 1
     assert [key["collective"] for key in swept["keys"]] == ["barrier"]
     assert (out / "mpiric.policy").read_text().startswith("mpiric-policy 1")
     assert "runs on n1, n2, n3, n4" in login.said
-    again = login.start("sweep", *words, "--resume", "--", "mpiexec", "-n", "4", "-ppn", "1")
+    again = login.start("sweep", *command, "--resume", "--", "mpiexec", "-n", "4", "-ppn", "1")
     assert json.loads(again.communicate(timeout=PATIENCE_S)[0])["keys"] == swept["keys"]
     assert len((out / "jobs").read_text().split()) == 1  # it was done
 
@@ -179,7 +181,9 @@ def test_a_tune_survives_a_killed_host_and_a_restarted_controller(login, lab, ho
     daemons.start(lab, "n1")
     again = login.tune("--max-runs", "24", "--resume")
     patience = Patience(first_s=0.2, longest_s=1.0, controller_s=120)
-    waiting = next(seen for seen in QUEUE.follow(host, [job], patience) if seen.stage is Stage.WAITING)
+    waiting = next(
+        observed for observed in QUEUE.follow(host, [job], patience) if observed.stage is Stage.WAITING
+    )
     assert waiting.restarts == 1
     host.run(["scontrol", "update", f"JobId={job}", "StartTime=now"])  # Slurm waits two minutes otherwise
     tuned = json.loads(again.communicate(timeout=PATIENCE_S)[0])
@@ -187,7 +191,7 @@ def test_a_tune_survives_a_killed_host_and_a_restarted_controller(login, lab, ho
     assert login.jobs() == [job]
     assert login.trials()[: len(before)] == before
     assert tuned["runs"] == len(login.trials()) > len(before)
-    # What the crash did to a run is nobody's fault but the host's.
+    # The host is the cause of the failed run, not the program.
     assert "failed" not in {trial["outcome"] for trial in login.trials()}
     assert f"job {job} runs on n1, n2, n4, n5, for the 2. time" in login.said
     cluster.boot(lab, "n3")

@@ -1,4 +1,4 @@
-"""What the real launchers do with the lines mpiric writes: seen from inside the ranks."""
+"""Effects of mpiric's command lines with real launchers, observed in the ranks."""
 
 import os
 import re
@@ -23,7 +23,7 @@ echo "cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)|A=
 
 
 class Stage:
-    """One MPI library, a program that shows what reaches it, and the environment of a user."""
+    """MPI library, a program that prints its environment, and the environment of a user."""
 
     def __init__(self, mpi: MpiLibrary, environment: dict[str, str], place: Path) -> None:
         self.mpi = mpi
@@ -38,11 +38,13 @@ class Stage:
         Path(self.show).chmod(0o755)
 
     def under(self, mpi: MpiLibrary) -> "Stage":
-        own = {name: value for name, value in self.environment.items() if name not in self.mpi.environment}
-        return Stage(mpi, own, self.place)
+        variables = {
+            name: value for name, value in self.environment.items() if name not in self.mpi.environment
+        }
+        return Stage(mpi, variables, self.place)
 
-    def job(self, *words: str) -> Job:
-        return parse_command(words, str(self.place), self.environment, dialect=self.mpi.dialect)
+    def job(self, *arguments: str) -> Job:
+        return parse_command(arguments, str(self.place), self.environment, dialect=self.mpi.dialect)
 
     def ranks(self, *options: str, arguments: tuple[str, ...] = ()) -> Job:
         return self.job(self.mpi.launcher, *options, "-n", "2", self.show, *arguments)
@@ -59,8 +61,8 @@ class Stage:
             launch.argv, env=environment, cwd=self.place, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stderr
-        found = re.findall(r"cpus=(.*)\|A=(.*)\|preload=(.*)\|(.*)", done.stdout)
-        return [dict(zip(("cpus", "A", "preload", "arguments"), rank, strict=True)) for rank in found]
+        matches = re.findall(r"cpus=(.*)\|A=(.*)\|preload=(.*)\|(.*)", done.stdout)
+        return [dict(zip(("cpus", "A", "preload", "arguments"), rank, strict=True)) for rank in matches]
 
 
 @pytest.fixture
@@ -74,8 +76,8 @@ def libc() -> str:
 
 
 def test_the_users_own_line_reaches_the_ranks_word_by_word(stage):
-    seen = stage.run(render(stage.ranks(arguments=("-n", "a b", "--x=1"))))
-    assert [rank["arguments"] for rank in seen] == ["3:-n a b --x=1"] * 2
+    observed = stage.run(render(stage.ranks(arguments=("-n", "a b", "--x=1"))))
+    assert [rank["arguments"] for rank in observed] == ["3:-n a b --x=1"] * 2
 
 
 def test_a_variable_reaches_every_rank(stage):
@@ -101,9 +103,9 @@ def test_every_program_of_a_launch_gets_the_variable(stage):
     program = ("-n", "1", stage.show)
     job = stage.job(stage.mpi.launcher, *program, ":", *program, "second")
     launch = render(job, [("knob", "x", Spelling(environment={"A": "1"}, preload=(libc(),)))])
-    seen = stage.run(launch)
-    assert sorted(rank["arguments"] for rank in seen) == ["0:", "1:second"]
-    assert {(rank["A"], rank["preload"]) for rank in seen} == {("1", libc())}
+    observed = stage.run(launch)
+    assert sorted(rank["arguments"] for rank in observed) == ["0:", "1:second"]
+    assert {(rank["A"], rank["preload"]) for rank in observed} == {("1", libc())}
 
 
 def test_ranks_told_to_be_unbound_may_run_everywhere(stage):
@@ -158,8 +160,8 @@ def test_a_job_runs_as_it_was_under_every_other_launcher(stage):
     job = stage.job(stage.mpi.launcher, "-n", "2", stage.show, "a b")
     for other in find_mpis(LocalHost()):
         switch = Spelling(dialect=other.dialect, launcher_words=(other.launcher,), environment={"A": "1"})
-        seen = stage.under(other).run(render(job, [("mpi", other.label, switch)]))
-        assert [(rank["A"], rank["arguments"]) for rank in seen] == [("1", "1:a b")] * 2
+        observed = stage.under(other).run(render(job, [("mpi", other.label, switch)]))
+        assert [(rank["A"], rank["arguments"]) for rank in observed] == [("1", "1:a b")] * 2
 
 
 def own_cpus() -> str:

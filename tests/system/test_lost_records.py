@@ -100,7 +100,7 @@ def test_a_disk_that_fills_up_midway(profiled, small_disk):
     place = small_disk(6144)
     done = profiled(place / "p", f"cat /dev/zero > {place}/filler 2> /dev/null", 3)
     assert (done.returncode, done.stdout) == (3, "the end\n"), done.stderr
-    assert "MPI_Sendrecv" in done.stderr  # the summary, from what the ranks had left
+    assert "MPI_Sendrecv" in done.stderr  # summary of the data that the ranks had left
     assert "No space left on device" in told(done)[0]
 
 

@@ -12,8 +12,8 @@ from mpiric.model.errors import MpiricError
 SQUARES = "8 8\n2 4\n1 3\n2 4\n1 3\n6 8\n5 7\n6 8\n5 7\n"  # two squares
 
 
-def run(*words):
-    done = CliRunner().invoke(command, [*map(str, words)], catch_exceptions=False)
+def run(*arguments):
+    done = CliRunner().invoke(command, [*map(str, arguments)], catch_exceptions=False)
     return done.stdout
 
 
@@ -66,8 +66,8 @@ def test_switches_of_slurm_say_which_nodes_are_near(tmp_path):
     switches, traffic, out = tmp_path / "topology.conf", tmp_path / "t.csv", tmp_path / "hosts"
     switches.write_text("SwitchName=s1 Nodes=n1,n3\nSwitchName=s2 Nodes=n2,n4\nSwitchName=t Switches=s1,s2\n")
     traffic.write_text("0 1 100\n1 0 100\n2 3 100\n3 2 100\n0 2 1\n")
-    words = ("--graph", traffic, "--machine", switches, "--hosts", "n[1-4]", "--slots", 1)
-    run(*words, "--emit", "slurm", "--out", out)
+    command = ("--graph", traffic, "--machine", switches, "--hosts", "n[1-4]", "--slots", 1)
+    run(*command, "--emit", "slurm", "--out", out)
     hosts = out.read_text().split()
     assert [set(hosts[:2]), set(hosts[2:])] in ([{"n1", "n3"}, {"n2", "n4"}], [{"n2", "n4"}, {"n1", "n3"}])
 
@@ -90,8 +90,8 @@ def test_costs_that_fabric_measured_give_times_and_distances(tmp_path):
 
 def test_no_need_is_said_where_a_dragonfly_takes_no_longer():
     stencil = "1,0:1000000;0,1:1000000"
-    words = ("--grid", "8x8", "--periodic", "--stencil", stencil, "--network", "dragonfly:2x4x8:adaptive")
-    answer = json.loads(run(*words, "--json"))
+    command = ("--grid", "8x8", "--periodic", "--stencil", stencil, "--network", "dragonfly:2x4x8:adaptive")
+    answer = json.loads(run(*command, "--json"))
     assert answer["gain"] > 0.01
     assert answer["verdict"] == "no need"
 
@@ -106,8 +106,8 @@ def test_ranks_that_write_are_spread_over_nodes(tmp_path):
 
 def test_pictures_show_both_orders(tmp_path):
     page = tmp_path / "order.html"
-    words = ("--grid", "8x8", "--stencil", 5, "--network", "torus:2x4", "--show", "--html", page)
-    shown = run(*words)
+    command = ("--grid", "8x8", "--stencil", 5, "--network", "torus:2x4", "--show", "--html", page)
+    shown = run(*command)
     assert "lines between nodes" in shown
     assert "nodes on the grid of ranks" in shown
     assert "busiest links" in shown
@@ -115,9 +115,9 @@ def test_pictures_show_both_orders(tmp_path):
 
 
 def test_messages_of_the_busiest_nic_and_bytes_that_leave_nodes_can_be_minimised():
-    words = ("--grid", "12x12x12", "--stencil", 7, "--periodic", "--hierarchy", "12:144", "--json")
-    assert json.loads(run(*words, "--objective", "off-node"))["off_node"] == 144 * 32
-    answer = json.loads(run(*words, "--objective", "nic-messages", "--time-limit", "3s"))
+    command = ("--grid", "12x12x12", "--stencil", 7, "--periodic", "--hierarchy", "12:144", "--json")
+    assert json.loads(run(*command, "--objective", "off-node"))["off_node"] == 144 * 32
+    answer = json.loads(run(*command, "--objective", "nic-messages", "--time-limit", "3s"))
     assert answer["found"]["goal"] <= answer["given"]["goal"] == 48
 
 
@@ -138,8 +138,8 @@ ODD_TRAFFIC = {
 def test_odd_traffic_gets_an_order_that_is_no_worse(traffic, objective, tmp_path):
     path, out = tmp_path / "t.txt", tmp_path / "order"
     path.write_text(traffic)
-    words = ("--graph", path, "--hierarchy", "2:2:2", "--objective", objective, "--out", out, "--json")
-    answer = json.loads(run(*words))
+    command = ("--graph", path, "--hierarchy", "2:2:2", "--objective", objective, "--out", out, "--json")
+    answer = json.loads(run(*command))
     assert sorted(map(int, out.read_text().split())) == list(range(8))
     assert answer["found"]["goal"] <= answer["given"]["goal"]
 
@@ -172,7 +172,7 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
         (("--grid", "4x4", "--stencil", "5", "--slots", "4", "--spread", "io"), "for a record"),
         (
             ("--grid", "4x4", "--stencil", "5", "--network", "torus:2x2", "--distances", "leaf=3"),
-            "'leaf' is no level",
+            "'leaf' is not a level",
         ),
         (("--grid", "4x4", "--stencil", "5"), "map onto"),
         (("--grid", "4x4", "--hierarchy", "4:4"), "who talks to whom"),

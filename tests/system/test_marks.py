@@ -1,4 +1,4 @@
-"""Marks in real programs: what a run leaves of itself, how it ends at one, and that it is never harmed."""
+"""Marks of real programs: content, early end of runs, and absence of side effects."""
 
 import os
 import signal
@@ -40,12 +40,12 @@ def steps(mpi, environment, tmp_path):
 
 @pytest.fixture
 def armed(mpi, steps, mpi_run, tmp_path):
-    """`armed(name, mark, ranks, N, HOW)`: the run, and what it left in a directory of that name."""
+    """Return `armed(name, mark, ranks, N, HOW)`: the run, and the content of its directory."""
 
-    def run(name, mark, ranks, *words, **settings):
-        given = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / name), **settings, **crowded(mpi)}
-        words = [*preloaded(mpi), steps, *words]
-        return mpi_run(mpi, ranks, *words, env=given), read_marks(tmp_path / name)
+    def run(name, mark, ranks, *arguments, **settings):
+        variables = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / name), **settings, **crowded(mpi)}
+        arguments = [*preloaded(mpi), steps, *arguments]
+        return mpi_run(mpi, ranks, *arguments, env=variables), read_marks(tmp_path / name)
 
     return run
 
@@ -58,29 +58,29 @@ def crowded(mpi):
     return OVERSUBSCRIBED[mpi.implementation]
 
 
-def learned(mpi, steps, mpi_run, tmp_path, ranks, *words):
+def learned(mpi, steps, mpi_run, tmp_path, ranks, *arguments):
     """The pace of a run of the original, by its record."""
     record = tmp_path / "learned"
-    given = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree", **crowded(mpi)}
-    done = mpi_run(mpi, ranks, *preloaded(mpi), steps, *words, env=given)
+    variables = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree", **crowded(mpi)}
+    done = mpi_run(mpi, ranks, *preloaded(mpi), steps, *arguments, env=variables)
     assert done.returncode == 0, done.stderr
     return run_pace(read_record(record))
 
 
 def key_of(pace, function):
-    (found,) = [each for each in pace.first_rank.keys if each.key.function == function]
-    return found.key
+    (results,) = [entry for entry in pace.first_rank.keys if entry.key.function == function]
+    return results.key
 
 
 def test_a_key_of_the_record_marks_the_same_calls_of_every_run(mpi, steps, armed, mpi_run, tmp_path):
     pace = learned(mpi, steps, mpi_run, tmp_path, 3, "100", "copy")
     for rank in pace.ranks:
-        made = {(each.key.function, each.key.place[:5]): each.calls for each in rank.keys}
-        assert made["MPI_Sendrecv", "steps"] == made["MPI_Allreduce", "steps"] == 100
-    kept = pace.first_rank.of(key_of(pace, "MPI_Allreduce"))
-    assert (kept.stride, len(kept.times_s), kept.key.ranks, kept.key.birth) == (2, 50, 3, 1)
-    assert list(kept.times_s) == sorted(kept.times_s)
-    mark = mark_option(kept.key, 20, 80)
+        created = {(entry.key.function, entry.key.place[:5]): entry.calls for entry in rank.keys}
+        assert created["MPI_Sendrecv", "steps"] == created["MPI_Allreduce", "steps"] == 100
+    stored = pace.first_rank.of(key_of(pace, "MPI_Allreduce"))
+    assert (stored.stride, len(stored.times_s), stored.key.ranks, stored.key.birth) == (2, 50, 3, 1)
+    assert list(stored.times_s) == sorted(stored.times_s)
+    mark = mark_option(stored.key, 20, 80)
     done, first = armed("first", mark, 3, "100", "copy")
     _, second = armed("second", mark, 3, "100", "copy")
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,7 @@ def test_a_key_of_the_record_marks_the_same_calls_of_every_run(mpi, steps, armed
     for rank, again in zip(first.ranks, second.ranks, strict=True):
         assert rank.results == again.results
         *results, messages = rank.results
-        assert [(each.key, each.results) for each in results] == [(kept.key, 80)]
+        assert [(entry.key, entry.results) for entry in results] == [(stored.key, 80)]
         # Of the step before the mark alone: between the 79th and the 80th sum there is one message.
         assert (messages.key.function, messages.results) == ("MPI_Sendrecv", 1)
         assert 0 < rank.first.at_s < rank.last.at_s < rank.finalize_s
@@ -111,11 +111,15 @@ def test_a_run_ends_at_its_last_mark_with_its_output_written(armed):
 
 def test_what_was_learned_of_collectives_is_written_before_the_end(armed, tmp_path):
     learned = tmp_path / "learned.json"
-    given = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_POLICY_OUT": str(learned), "MPIRIC_LEARN_AT_MOST": "0"}
-    how = {**given, "MPIRIC_MARK_END": "1"}
+    variables = {
+        "MPIRIC_COLLECTIVES": "online",
+        "MPIRIC_POLICY_OUT": str(learned),
+        "MPIRIC_LEARN_AT_MOST": "0",
+    }
+    how = {**variables, "MPIRIC_MARK_END": "1"}
     _, run = armed("out", mark_option(ANYWHERE, 50, 400), 3, ENDLESS, "copy", **how)
     assert run.ranks[0].state is MarksState.ENDED
-    (key, *_) = [each for each in read_learned(learned).keys if each.collective == "allreduce"]
+    (key, *_) = [entry for entry in read_learned(learned).keys if entry.collective == "allreduce"]
     assert key.shape.ranks == 3
     assert key.learning_calls > 0
 
@@ -125,7 +129,7 @@ def test_a_recorded_run_writes_out_what_is_buffered_when_it_is_about_to_be_ended
 ):
     """MPIRIC_FLUSH_AT, as `profile --for` sets it; the output goes into a file, which stdio buffers."""
     output = tmp_path / "stdout"
-    given = {"MPIRIC_RECORD_DIR": str(tmp_path / "record"), "MPIRIC_FLUSH_AT": f"{time.time() + 1.5:.3f}"}
+    variables = {"MPIRIC_RECORD_DIR": str(tmp_path / "record"), "MPIRIC_FLUSH_AT": f"{time.time() + 1.5:.3f}"}
     paths = {
         "LD_LIBRARY_PATH": ":".join(mpi.library_path),
         "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
@@ -134,7 +138,7 @@ def test_a_recorded_run_writes_out_what_is_buffered_when_it_is_about_to_be_ended
         output.open("wb") as file,
         subprocess.Popen(
             [mpi.launcher, "-n", "1", *preloaded(mpi), steps, "2000000000", "quiet"],
-            env={**environment, **mpi.environment, **paths, **given, **crowded(mpi)},
+            env={**environment, **mpi.environment, **paths, **variables, **crowded(mpi)},
             stdout=file,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -180,7 +184,7 @@ NEVER = {
     "no step": mark_option(MarkKey("MPI_Wait", "", 2, 0), 5, 20),
     "no numbers": "MPI_Allreduce",
 }
-UNDER_EACH_LIBRARY = (("all", "too few calls"), ("first", "another place"))  # of the quick tests
+UNDER_EACH_LIBRARY = (("all", "too few calls"), ("first", "another place"))  # values of the quick tests
 
 
 @pytest.mark.parametrize(
@@ -192,10 +196,10 @@ UNDER_EACH_LIBRARY = (("all", "too few calls"), ("first", "another place"))  # o
     ],
 )
 def test_a_mark_that_never_comes_changes_nothing(ranks, why, mpi, steps, mpi_run, tmp_path):
-    given = {"MPIRIC_MARK": NEVER[why], "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
-    given |= {"MPIRIC_MARK_RANKS": ranks, **crowded(mpi)}
+    variables = {"MPIRIC_MARK": NEVER[why], "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
+    variables |= {"MPIRIC_MARK_RANKS": ranks, **crowded(mpi)}
     plain = mpi_run(mpi, 2, steps, "100", env=crowded(mpi))
-    done = mpi_run(mpi, 2, *preloaded(mpi), steps, "100", env=given)
+    done = mpi_run(mpi, 2, *preloaded(mpi), steps, "100", env=variables)
     assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, plain.stderr)
     run = read_marks(tmp_path / "out")
     assert {rank.state for rank in run.ranks} == {MarksState.FINALIZED}
@@ -224,9 +228,9 @@ def test_threads_at_once_are_counted_and_said(armed):
 def test_of_threads_at_once_the_pace_is_learned(mpi, steps, mpi_run, tmp_path):
     pace = learned(mpi, steps, mpi_run, tmp_path, 2, "100", "threads")
     for rank in pace.ranks:
-        paces = [each for each in rank.keys if each.key.function == "MPI_Allreduce"]
-        assert [(each.calls, each.stride) for each in paces] == [(100, 2)] * 2
-    assert [len(each.times_s) for each in pace.first_rank.keys if each.calls == 100] == [50, 50]
+        paces = [entry for entry in rank.keys if entry.key.function == "MPI_Allreduce"]
+        assert [(entry.calls, entry.stride) for entry in paces] == [(100, 2)] * 2
+    assert [len(entry.times_s) for entry in pace.first_rank.keys if entry.calls == 100] == [50, 50]
 
 
 def test_main_takes_times_alone(armed):
@@ -241,7 +245,7 @@ def test_main_takes_times_alone(armed):
 def test_of_a_type_with_holes_nothing_is_digested(armed):
     _, first = armed("first", mark_option(MarkKey("MPI_Bcast", "", 2, 0), 1, 200), 2, "100", "holes")
     _, second = armed("second", mark_option(MarkKey("MPI_Bcast", "", 2, 0), 1, 200), 2, "100", "holes")
-    assert [each.results for each in first.ranks[1].results] == [100]
+    assert [entry.results for entry in first.ranks[1].results] == [100]
     assert first.ranks[1].results[0].latest == (99,)
     assert first.ranks[1].results == second.ranks[1].results
 
@@ -265,19 +269,19 @@ def test_what_fortran_has_buffered_is_written_before_the_end(family, environment
     program = tmp_path / "steps"
     source = str(PROGRAMS / "steps.f90")
     subprocess.run([f"mpif90.{family}", source, "-o", program], check=True, cwd=tmp_path)
-    mark = mark_option(ANYWHERE, 50, 200)  # of every language: the place is that of MPI's own layer
-    given = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
-    words = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
+    mark = mark_option(ANYWHERE, 50, 200)  # valid for every language: the call site is in MPI's own layer
+    variables = {"MPIRIC_MARK": mark, "MPIRIC_MARK_OUT": str(tmp_path / "out"), "MPIRIC_MARK_END": "1"}
+    command = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
     done = subprocess.run(
-        [*DEBIAN[family], "-n", "2", *words],
-        env={**environment, **given},
+        [*DEBIAN[family], "-n", "2", *command],
+        env={**environment, **variables},
         cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=120,
     )
     steps_said = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["step"]]
-    assert [int(words[1]) for words in steps_said[:199]] == list(range(1, 200))
+    assert [int(command[1]) for command in steps_said[:199]] == list(range(1, 200))
     written = (tmp_path / "steps.txt").read_text().splitlines()
     assert [int(line.split()[1]) for line in written[:199]] == list(range(1, 200))
     rank = read_marks(tmp_path / "out").ranks[1]
@@ -289,7 +293,7 @@ def test_the_pace_of_a_run_can_be_read_while_it_runs_and_after_a_kill(
     mpi, steps, environment, eventually, tmp_path
 ):
     record = tmp_path / "record"
-    given = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree"}
+    variables = {"MPIRIC_RECORD_DIR": str(record), "MPIRIC_MERGE": "tree"}
     paths = {
         "LD_LIBRARY_PATH": ":".join(mpi.library_path),
         "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
@@ -300,36 +304,36 @@ def test_the_pace_of_a_run_can_be_read_while_it_runs_and_after_a_kill(
             pace = run_pace(read_record(record))
         except MpiricError:
             return 0
-        return max((each.calls for rank in pace.ranks for each in rank.keys), default=0)
+        return max((entry.calls for rank in pace.ranks for entry in rank.keys), default=0)
 
     with subprocess.Popen(
         [mpi.launcher, "-n", "2", *preloaded(mpi), steps, str(ENDLESS)],
-        env={**environment, **mpi.environment, **paths, **given},
+        env={**environment, **mpi.environment, **paths, **variables},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as run:
         assert eventually(lambda: calls() > 1000)
         os.killpg(run.pid, signal.SIGKILL)
-        for rank in running(steps):  # which a launcher may have put into a session of their own
+        for rank in running(steps):  # ranks that a launcher may have put into a new session
             with suppress(ProcessLookupError):
                 os.kill(rank, signal.SIGKILL)
     assert eventually(lambda: not running(steps))
     assert calls() > 1000
     pace = run_pace(read_record(record))
-    kept = pace.first_rank.of(key_of(pace, "MPI_Allreduce"))
-    assert 32 <= len(kept.times_s) <= 64
-    assert kept.times_s[-1] <= pace.first_rank.seen_s
+    stored = pace.first_rank.of(key_of(pace, "MPI_Allreduce"))
+    assert 32 <= len(stored.times_s) <= 64
+    assert stored.times_s[-1] <= pace.first_rank.seen_s
 
 
 def running(program: Path) -> list[int]:
     """Processes of this machine that have a program in their command line."""
-    found = []
+    results = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if str(program).encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-    return found
+                results.append(int(path.parent.name))
+    return results
 
 
 @pytest.fixture
@@ -338,15 +342,15 @@ def in_mpich(environment, mpi_prefix, tmp_path):
 
     def run(source):
         program, prefix = tmp_path / Path(source).stem, mpi_prefix("mpich")
-        words = [prefix / "bin/mpicc", str(PROGRAMS / source), "-o", program]
-        subprocess.run(words, check=True, env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")})
-        given = {
+        command = [prefix / "bin/mpicc", str(PROGRAMS / source), "-o", program]
+        subprocess.run(command, check=True, env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")})
+        variables = {
             "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so"),
             "MPIRIC_MARK": mark_option(ANYWHERE, 1, 500),
             "MPIRIC_MARK_OUT": str(tmp_path / "out"),
             "MPIRIC_MARK_END": "1",
         }
-        flags = [word for name, value in given.items() for word in ("-genv", name, value)]
+        flags = [word for name, value in variables.items() for word in ("-genv", name, value)]
         return subprocess.run(
             [prefix / "bin/mpiexec", *flags, "-n", "2", program],
             env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")},

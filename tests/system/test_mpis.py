@@ -26,12 +26,12 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> list[dict]:
 def probe(mpi, mpi_run):
     """Runs a probe-mpi built for the first ABI of a library, under that library."""
 
-    def run(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
+    def run(ranks: int, *arguments: object) -> subprocess.CompletedProcess[str]:
         program = native_part("probe-mpi", mpi.abi_families[0])
         if mpi.soname == "libmpich.so.12":
             with library_under_name(mpi.library, "libmpi.so.12") as directory:
-                return mpi_run(mpi, ranks, program, *words, env={"LD_LIBRARY_PATH": directory})
-        return mpi_run(mpi, ranks, program, *words)
+                return mpi_run(mpi, ranks, program, *arguments, env={"LD_LIBRARY_PATH": directory})
+        return mpi_run(mpi, ranks, program, *arguments)
 
     return run
 
@@ -47,8 +47,8 @@ def probe(mpi, mpi_run):
 def test_an_installed_mpi_compiles_and_runs_without_further_setting(name, mpi_prefix, environment, tmp_path):
     prefix, program = mpi_prefix(name), tmp_path / "hello"
     subprocess.run([prefix / "bin/mpicc", HELLO, "-o", program], env=environment, check=True)
-    words = [prefix / "bin/mpiexec", "-n", "2", program]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    command = [prefix / "bin/mpiexec", "-n", "2", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     ranks = sorted(line.split(" under ")[0] for line in done.stdout.splitlines())
     assert ranks == ["rank 0 of 2", "rank 1 of 2"]
 
@@ -59,12 +59,12 @@ def test_every_mpi_found_starts_one_world_of_two_talking_ranks(mpi):
 
 def test_every_library_reports_the_values_of_its_own_variables(mpi):
     defaults = defaults_of(LocalHost(), mpi)
-    known = {
+    expected = {
         "mpich": ("MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS", "64"),
         "openmpi": ("OMPI_MCA_btl_tcp_eager_limit", "65536"),
         "intelmpi": ("I_MPI_DEBUG_COREDUMP", "0"),
     }
-    name, value = known[mpi.implementation]
+    name, value = expected[mpi.implementation]
     assert defaults[name] == value
 
 
@@ -96,7 +96,7 @@ def test_a_single_rank_cannot_play_ping_pong(probe):
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.requires(f"mpi:{n}")) for n in STANDARD])
 def test_a_program_of_the_standard_abi_runs_under_a_library_that_has_it(name, mpi_prefix, mpi_run):
-    library = next(found for found in find_mpis(LocalHost()) if found.prefix == str(mpi_prefix(name)))
+    library = next(mpis for mpis in find_mpis(LocalHost()) if mpis.prefix == str(mpi_prefix(name)))
     lines = lines_of(mpi_run(library, 2, native_part("probe-mpi", AbiFamily.STANDARD)))
     assert [(line["family"], line["size"]) for line in lines] == [("standard", 2)] * 2
 
@@ -104,9 +104,11 @@ def test_a_program_of_the_standard_abi_runs_under_a_library_that_has_it(name, mp
 def test_the_probes_need_no_library_but_libc_and_the_mpi(environment):
     for family in AbiFamily:
         needed = LocalHost().elf(native_part("probe-mpi", family)).needed
-        others = [name for name in needed if not name.startswith(("libc.", "ld-linux", "libm.", "libdl."))]
-        assert len(others) == 1, others
-        assert others[0].startswith("libmpi")
+        other_names = [
+            name for name in needed if not name.startswith(("libc.", "ld-linux", "libm.", "libdl."))
+        ]
+        assert len(other_names) == 1, other_names
+        assert other_names[0].startswith("libmpi")
 
 
 def test_stream_measures_the_hardware_threads_it_was_given():
@@ -114,9 +116,9 @@ def test_stream_measures_the_hardware_threads_it_was_given():
     done = subprocess.run(
         [native_part("probe-stream"), "--mib", "8", str(pu)], capture_output=True, text=True, check=True
     )
-    said = json.loads(done.stdout)
-    assert said["pus"] == [pu]
-    assert said["triad_mb_s"] >= said["triad_mb_s_median"] > 0
+    answer = json.loads(done.stdout)
+    assert answer["pus"] == [pu]
+    assert answer["triad_mb_s"] >= answer["triad_mb_s_median"] > 0
 
 
 def test_stream_refuses_a_hardware_thread_that_is_not_there():
@@ -145,4 +147,4 @@ def test_a_dependency_that_cannot_be_loaded_from_the_search_path_hides_no_librar
     assert list(prefix.rglob("libfabric.so.1"))
     (tmp_path / "libfabric.so.1").write_bytes(b"\x7fELF of another machine")
     done = run_mpiric("mpi", "list", "--json", env={"LD_LIBRARY_PATH": str(tmp_path)})
-    assert prefix.name in [each["label"] for each in json.loads(done.stdout)["mpis"]], done.stderr
+    assert prefix.name in [entry["label"] for entry in json.loads(done.stdout)["mpis"]], done.stderr

@@ -42,10 +42,10 @@ def furnish(work):
     return work
 
 
-def run(run_mpiric, programs, work, *words, path="", **more):
+def run(run_mpiric, programs, work, *arguments, path="", **more):
     launch = ("mpiexec.mpich", "-n", str(RANKS), programs / "odd")
     environment = {"PATH": path or os.environ["PATH"], **more}
-    return run_mpiric(*words, "--", *launch, cwd=work, env=environment)
+    return run_mpiric(*arguments, "--", *launch, cwd=work, env=environment)
 
 
 def set_by_hand(run_mpiric, programs, work, value, **more):
@@ -53,7 +53,9 @@ def set_by_hand(run_mpiric, programs, work, value, **more):
 
 
 def stripes(path):
-    return [(each.count, each.size_bytes) for each in _lov.parse(os.getxattr(path, _lov.ATTRIBUTE)).stripes]
+    return [
+        (entry.count, entry.size_bytes) for entry in _lov.parse(os.getxattr(path, _lov.ATTRIBUTE)).stripes
+    ]
 
 
 def check(work):
@@ -101,8 +103,8 @@ def test_without_the_right_to_set_a_layout_the_run_is_as_it_would_have_been(run_
     lab.fault("nolayouts")
     done = set_by_hand(run_mpiric, programs, work, f"layout={rule}", path=lab.environment["PATH"])
     assert (done.returncode, done.stdout) == (0, "written\n"), done.stderr
-    said = "files keep the layout of their directory" if "*" in rule else "Operation not permitted\nhint: "
-    assert said in done.stderr
+    output = "files keep the layout of their directory" if "*" in rule else "Operation not permitted\nhint: "
+    assert output in done.stderr
     check(work)
     assert stripes(work / "real/own.0.bin") == [(1, MIB)]
 
@@ -111,15 +113,15 @@ def test_without_the_right_to_set_a_layout_the_run_is_as_it_would_have_been(run_
 def test_an_lfs_that_knows_no_such_layout_is_named_with_its_own_words(run_mpiric, lab, programs, tmp_path):
     work, old = lab.mount / "work", tmp_path / "old"
     old.mkdir()
-    words = "lfs setstripe: invalid option -- 'C'"
-    refuses = f'*" -C "*) echo "{words}" >&2; echo "usage: setstripe …" >&2; exit 1;;'
+    command = "lfs setstripe: invalid option -- 'C'"
+    refuses = f'*" -C "*) echo "{command}" >&2; echo "usage: setstripe …" >&2; exit 1;;'
     script = f'#!/bin/sh\ncase " $* " in {refuses} esac\nexec {fs.SOURCES / "lfs"} "$@"\n'
     (old / "lfs").write_text(script)
     (old / "lfs").chmod(0o755)
     path = f"{old}:{lab.environment['PATH']}"
     done = set_by_hand(run_mpiric, programs, work, "layout=linked/:16x1MiB+over", path=path)
     assert (done.returncode, done.stdout) == (0, "written\n"), done.stderr
-    assert f"cannot be carried out: {words}\nhint: " in done.stderr
+    assert f"cannot be carried out: {command}\nhint: " in done.stderr
     check(work)
     assert stripes(work / "real/own.0.bin") == [(1, MIB)]
 
@@ -128,16 +130,16 @@ def test_an_lfs_that_knows_no_such_layout_is_named_with_its_own_words(run_mpiric
 def test_a_quota_that_is_used_up_is_said_and_reaches_the_program(run_mpiric, lab, programs):
     work = lab.mount / "work"
     lab.fault("quota")
-    there = {"path": lab.environment["PATH"], "USER": "root", "LAB_FS_QUOTA": "2048 2048"}
-    done = set_by_hand(run_mpiric, programs, work, "layout=linked/:4x1MiB", **there)
+    target = {"path": lab.environment["PATH"], "USER": "root", "LAB_FS_QUOTA": "2048 2048"}
+    done = set_by_hand(run_mpiric, programs, work, "layout=linked/:4x1MiB", **target)
     assert done.returncode == 3, done.stderr
-    assert "your quota where the working directory lies is used up" in done.stderr
+    assert "your quota for the working directory is used up" in done.stderr
     assert f"({lab.mount}: 0 bytes left)\nhint: " in done.stderr
-    plain = run(run_mpiric, programs, work, "run", "--no-recipe", **there)
+    plain = run(run_mpiric, programs, work, "run", "--no-recipe", **target)
     assert (plain.returncode, "quota" in plain.stderr) == (3, False)
-    looked_at = run(run_mpiric, programs, work, "doctor", "--json", **there)
-    found = json.loads(looked_at.stdout[looked_at.stdout.index("{") :])["findings"]
-    assert "quota-used-up" in {each["id"] for each in found}, looked_at.stderr
+    looked_at = run(run_mpiric, programs, work, "doctor", "--json", **target)
+    answer = json.loads(looked_at.stdout[looked_at.stdout.index("{") :])["findings"]
+    assert "quota-used-up" in {entry["id"] for entry in answer}, looked_at.stderr
 
 
 def test_spread_files_with_newlines_and_links_come_back(run_mpiric, programs, tmp_path):
@@ -158,5 +160,5 @@ def test_hints_and_the_record_know_a_file_with_a_newline(run_mpiric, programs, t
     assert done.returncode == 0, done.stderr
     check(work)
     assert read_hints(record)["new?line.mpi"]["cb_buffer_size"] == "8388608"
-    files = {each["path"] for each in json.loads(done.stdout.removeprefix("written\n"))["io"]["files"]}
+    files = {entry["path"] for entry in json.loads(done.stdout.removeprefix("written\n"))["io"]["files"]}
     assert {f"new\N{REPLACEMENT CHARACTER}line.{end}" for end in ("0.bin", "1.bin", "mpi")} <= files

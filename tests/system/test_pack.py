@@ -1,4 +1,4 @@
-"""Programs packed, moved away from what they were built with, and started by launchers of other MPIs."""
+"""Packs that are moved away from their build directory and started by launchers of other MPI libraries."""
 
 import json
 import shutil
@@ -41,12 +41,12 @@ def app(tmp_path: Path) -> Path:
     build.mkdir()
     (build / "twice.c").write_text(LIBRARY)
     (build / "app.c").write_text(PROGRAM)
-    for words in (
+    for arguments in (
         ("gcc", "-shared", "-fPIC", "twice.c", "-o", "libtwice.so.1.2", "-Wl,-soname,libtwice.so.1"),
         ("ln", "-s", "libtwice.so.1.2", "libtwice.so.1"),
         ("mpicc.openmpi", "app.c", "./libtwice.so.1", "-o", "app", f"-Wl,--disable-new-dtags,-rpath,{build}"),
     ):
-        subprocess.run(words, cwd=build, check=True)
+        subprocess.run(arguments, cwd=build, check=True)
     return build / "app"
 
 
@@ -54,10 +54,10 @@ def app(tmp_path: Path) -> Path:
 def start(environment, tmp_path):
     """`start(pack, "a")` under Debian's Open MPI, in a directory of its own."""
 
-    def run(pack: Path, *words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-        own = {**environment, "TMPDIR": str(tmp_path), **variables}
-        line = ["mpirun.openmpi", *RANKS, str(pack), *map(str, words)]
-        return subprocess.run(line, env=own, capture_output=True, text=True, timeout=60)
+    def run(pack: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment_of_run = {**environment, "TMPDIR": str(tmp_path), **variables}
+        line = ["mpirun.openmpi", *RANKS, str(pack), *map(str, arguments)]
+        return subprocess.run(line, env=environment_of_run, capture_output=True, text=True, timeout=60)
 
     return run
 
@@ -94,10 +94,10 @@ def test_a_packed_program_runs_where_nothing_of_it_is_installed(packed, start, t
     done = start(pack, "b", 3)
     assert (done.stdout, done.returncode) == ("sum 6 of b\n", 3), done.stderr
     assert described["file"] == str(pack)
-    assert {"lib/libtwice.so.1", "lib/libtwice.so.1.2"} <= {each["name"] for each in described["contains"]}
-    left = {Path(each["path"]).name: each["why"] for each in described["left_out"]}
-    assert "MPI" in left["libmpi.so.40"]
-    assert "C library" in left["libc.so.6"]
+    assert {"lib/libtwice.so.1", "lib/libtwice.so.1.2"} <= {entry["name"] for entry in described["contains"]}
+    remaining = {Path(entry["path"]).name: entry["why"] for entry in described["left_out"]}
+    assert "MPI" in remaining["libmpi.so.40"]
+    assert "C library" in remaining["libc.so.6"]
     for _ in range(50):
         if not left_behind(tmp_path):
             break
@@ -152,7 +152,7 @@ def test_one_pack_of_a_python_program_runs_under_two_families(
 
 
 def test_a_recipe_goes_along(run_mpiric, app, start, tmp_path):
-    """What ranks can be given from inside is set there, and the launcher's options stand in the line."""
+    """Settings of ranks are stored in the image, launcher options on the command line."""
     recipe = tmp_path / "app.toml"
     banner = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True).stdout
     version = banner.split("\n")[0].split()[-1]

@@ -63,14 +63,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """`installed(suite)` is where the wheel has been installed on that host; once each."""
-    found: dict[str, Path] = {}
+    results: dict[str, Path] = {}
 
     def place(suite: str) -> Path:
-        if suite not in found:
-            found[suite] = tmp_path_factory.mktemp(suite)
+        if suite not in results:
+            results[suite] = tmp_path_factory.mktemp(suite)
             wheel = DIST / f"mpiric-{VERSION}-py3-none-manylinux_2_17_{PROCESSOR}.whl"
-            install_inside(root_of(suite), wheel, found[suite], PROCESSOR)
-        return found[suite]
+            install_inside(root_of(suite), wheel, results[suite], PROCESSOR)
+        return results[suite]
 
     return place
 
@@ -82,21 +82,29 @@ Run = Callable[..., CompletedProcess[str]]
 def matrix(engine, installed, mpi_prefix, tmp_path) -> Callable[..., tuple[Run, list[str]]]:
     """`matrix(host, image, name, source, *words)`: mpiric on the host, and a launch line into the image."""
 
-    def cell(host: str, image: str, mpi: str, source: Path, *words: str) -> tuple[Run, list[str]]:
+    def cell(host: str, image: str, mpi: str, source: Path, *arguments: str) -> tuple[Run, list[str]]:
         prefix, root = mpi_prefix(mpi), root_of(image)
         for path in (prefix, *MOUNT_POINTS):  # an image has what is bound into it
             (root / str(path).lstrip("/")).mkdir(parents=True, exist_ok=True)
-        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")  # for copies from memory to memory
+        joined = ("--join", "--join-ct=2", f"--join-tag={uuid4().hex}")  # for copies within memory
         program = build_program(source, mpi, tmp_path)
         line = launch_line(
-            mpi, prefix, engine / "ch-run", *joined, f"--bind={prefix}:{prefix}", root, "--", program, *words
+            mpi,
+            prefix,
+            engine / "ch-run",
+            *joined,
+            f"--bind={prefix}:{prefix}",
+            root,
+            "--",
+            program,
+            *arguments,
         )
         places = [tmp_path, engine, prefix.parent, root]
-        own = {**settings(prefix), "USER": "root", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        variables = {**settings(prefix), "USER": "root", "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
-        def run_mpiric(*words: object, venv: Path | None = None) -> CompletedProcess[str]:
+        def run_mpiric(*arguments: object, venv: Path | None = None) -> CompletedProcess[str]:
             place = venv or installed(host)
-            return inside(root_of(host), [place / "venv/bin/mpiric", *words], [*places, place], own)
+            return inside(root_of(host), [place / "venv/bin/mpiric", *arguments], [*places, place], variables)
 
         return run_mpiric, line
 
@@ -136,7 +144,7 @@ def test_a_preload_that_cannot_load_is_never_tried(host, image, matrix, installe
     (native,) = venv.glob("venv/lib/python3*/site-packages/mpiric/_native")
     for library in native.glob("*/libmpiric.so"):
         shutil.copy(LOCAL / library.relative_to(native), library)
-    (native / "manifest.json").unlink()  # by which they would be others than those that were installed
+    (native / "manifest.json").unlink()  # so that they differ from the installed ones
     needed = max(elf.glibc_needed for path in LOCAL.glob("*/libmpiric.so") if (elf := read_elf(str(path))))
     done = mpiric("profile", "--json", "-o", tmp_path / "p", "--", *line, venv=venv)
     assert "2 ranks\n" in done.stdout + done.stderr

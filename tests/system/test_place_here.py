@@ -48,5 +48,5 @@ def test_ranks_sit_where_they_were_planned(mpi, order, environment, tmp_path):
         "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
     }
     env = {**environment, **mpi.environment, **paths, **emission.env}
-    seen = _launched(mpi, emission.argv, env, tmp_path)
-    assert seen == {rank: str(seat.pus[0]) for rank, seat in enumerate(planned.seats)}
+    observed = _launched(mpi, emission.argv, env, tmp_path)
+    assert observed == {rank: str(seat.pus[0]) for rank, seat in enumerate(planned.seats)}

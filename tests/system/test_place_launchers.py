@@ -26,8 +26,8 @@ class Elsewhere:
     topology: Topology
     file: Path
 
-    def plan(self, **wishes) -> Plan:
-        return plan(self.topology, PlacementRequest(**wishes))
+    def plan(self, **request) -> Plan:
+        return plan(self.topology, PlacementRequest(**request))
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def elsewhere(tmp_path: Path) -> Callable[[str], Elsewhere]:
 
 
 def _ranges(text: str) -> list[int]:
-    found: list[int] = []
+    results: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
-        found += range(int(low), int(high or low) + 1)
-    return found
+        results += range(int(low), int(high or low) + 1)
+    return results
 
 
 def _prrte_binding(text: str, topology: Topology) -> set[int]:
@@ -72,16 +72,16 @@ def _write(emission: Emission, place: Path) -> None:
 @pytest.mark.parametrize("request_name", REQUESTS)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_prrte_binds_as_planned(machine, request_name, elsewhere, mpi_prefix, environment, tmp_path):
-    there, prefix = elsewhere(machine), mpi_prefix("openmpi")
-    made = there.plan(nodes=1, **REQUESTS[request_name])
-    emission = emit(made, "openmpi5")
+    target, prefix = elsewhere(machine), mpi_prefix("openmpi")
+    placement = target.plan(nodes=1, **REQUESTS[request_name])
+    emission = emit(placement, "openmpi5")
     _write(emission, tmp_path)
     slots = [
         "--prtemca",
         "hwloc_use_topo_file",
-        str(there.file),
+        str(target.file),
         "--host",
-        f"localhost:{len(there.topology.pus)}",
+        f"localhost:{len(target.topology.pus)}",
     ]
     done = subprocess.run(
         [str(prefix / "bin/mpirun"), *slots, *emission.argv[1:], *DRY],
@@ -92,36 +92,36 @@ def test_prrte_binds_as_planned(machine, request_name, elsewhere, mpi_prefix, en
         timeout=60,
     )
     lines = re.findall(r"^\s*Binding: (.*)$", done.stdout, re.MULTILINE)
-    assert [_prrte_binding(line, there.topology) for line in lines] == [
-        set(seat.pus) for seat in made.seats
+    assert [_prrte_binding(line, target.topology) for line in lines] == [
+        set(seat.pus) for seat in placement.seats
     ], done.stdout + done.stderr
 
 
 def _hydra_masks(text: str) -> list[set[int]]:
-    found = dict(re.findall(r"process (\d+) binding: ([01]+)", text))
-    return [{pu for pu, bit in enumerate(found[rank]) if bit == "1"} for rank in sorted(found, key=int)]
+    matches = dict(re.findall(r"process (\d+) binding: ([01]+)", text))
+    return [{pu for pu, bit in enumerate(matches[rank]) if bit == "1"} for rank in sorted(matches, key=int)]
 
 
 @pytest.mark.requires("mpi:mpich")
 @pytest.mark.parametrize("request_name", REQUESTS)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_hydra_binds_as_planned(machine, request_name, elsewhere, mpi_prefix, environment, tmp_path):
-    there, prefix = elsewhere(machine), mpi_prefix("mpich")
-    made = there.plan(nodes=1, **REQUESTS[request_name])
-    emission = emit(made, "hydra")
-    for _ in range(4):  # of a program that ends at once hydra now and then loses what its proxy printed
+    target, prefix = elsewhere(machine), mpi_prefix("mpich")
+    placement = target.plan(nodes=1, **REQUESTS[request_name])
+    emission = emit(placement, "hydra")
+    for _ in range(4):  # if a program ends at once, hydra sometimes loses the output of its proxy
         done = subprocess.run(
             [str(prefix / "bin/mpiexec"), *emission.argv[1:], "/bin/true"],
-            env={**environment, **emission.env, "HWLOC_XMLFILE": str(there.file), "HYDRA_TOPO_DEBUG": "1"},
+            env={**environment, **emission.env, "HWLOC_XMLFILE": str(target.file), "HYDRA_TOPO_DEBUG": "1"},
             cwd=tmp_path,
             capture_output=True,
             text=True,
             timeout=60,
         )
         printed = done.stdout + done.stderr
-        if len(_hydra_masks(printed)) == len(made.seats):
+        if len(_hydra_masks(printed)) == len(placement.seats):
             break
-    assert _hydra_masks(printed) == [set(seat.pus) for seat in made.seats], printed
+    assert _hydra_masks(printed) == [set(seat.pus) for seat in placement.seats], printed
 
 
 NODES = {
@@ -134,15 +134,15 @@ NODES = {
 @pytest.mark.requires("mpi:openmpi")
 @pytest.mark.parametrize("form", NODES)
 def test_prrte_fills_two_nodes_as_planned(form, elsewhere, mpi_prefix, environment, tmp_path):
-    there, prefix = elsewhere("betzy"), mpi_prefix("openmpi")
-    made = there.plan(nodes=2, **NODES[form])
-    emission = emit(made, "openmpi5")
+    target, prefix = elsewhere("betzy"), mpi_prefix("openmpi")
+    placement = target.plan(nodes=2, **NODES[form])
+    emission = emit(placement, "openmpi5")
     _write(emission, tmp_path)
     parameters = {"ras": "simulator", "ras_simulator_num_nodes": "2", "ras_simulator_slots": "128"}
-    parameters["hwloc_use_topo_file"] = str(there.file)
-    words = [word for name, value in parameters.items() for word in ("--prtemca", name, value)]
+    parameters["hwloc_use_topo_file"] = str(target.file)
+    command = [word for name, value in parameters.items() for word in ("--prtemca", name, value)]
     done = subprocess.run(
-        [str(prefix / "bin/mpirun"), *words, *emission.argv[1:], *DRY],
+        [str(prefix / "bin/mpirun"), *command, *emission.argv[1:], *DRY],
         env={**environment, **emission.env, "LD_LIBRARY_PATH": f"{prefix}/lib:{prefix}/lib/openmpi"},
         cwd=tmp_path,
         capture_output=True,
@@ -152,10 +152,10 @@ def test_prrte_fills_two_nodes_as_planned(form, elsewhere, mpi_prefix, environme
     nodes = re.split(r"^\s*Data for node:", done.stdout, flags=re.MULTILINE)[1:]
     bound = [
         [
-            _prrte_binding(line, there.topology)
+            _prrte_binding(line, target.topology)
             for line in re.findall(r"Binding: (package.*)$", node, re.MULTILINE)
         ]
         for node in nodes
     ]
-    seats = [set(seat.pus) for seat in made.seats]
+    seats = [set(seat.pus) for seat in placement.seats]
     assert bound == [seats, seats[:3]], done.stdout + done.stderr

@@ -50,40 +50,40 @@ def three(tmp_path):
         yield state, topology
 
 
-def masks(lab, words):
-    """What slurmd set for each task of ``words``."""
+def masks(lab, command):
+    """Return the masks that slurmd set for each task of ``command``."""
     verbose = [
         word.replace("--cpu-bind=", "--cpu-bind=verbose,")
-        for word in words
+        for word in command
         if not word.startswith(("--gpu", "--mem-bind"))  # this machine has neither
     ]
     whole_nodes = ["salloc", "--quiet", "--exclusive", "--nodes=1"]
     done = cluster.run(lab, "big", [*whole_nodes, *verbose, "/bin/true"], clean_environment(), timeout=60)
-    said = re.findall(r"task\s+(\d+)\s+\d+ \[\d+\]: mask (0x[0-9A-Fa-f]+) set", done.stderr)
-    assert said, done.stderr
-    return [int(mask, 16) for _, mask in sorted(said, key=lambda each: int(each[0]))]
+    output = re.findall(r"task\s+(\d+)\s+\d+ \[\d+\]: mask (0x[0-9A-Fa-f]+) set", done.stderr)
+    assert output, done.stderr
+    return [int(mask, 16) for _, mask in sorted(output, key=lambda entry: int(entry[0]))]
 
 
 @pytest.mark.parametrize("request_name", REQUESTS)
 def test_slurm_binds_as_planned(node, request_name):
     lab, topology = node
-    made = plan(topology, PlacementRequest(nodes=1, **REQUESTS[request_name]))
+    placement = plan(topology, PlacementRequest(nodes=1, **REQUESTS[request_name]))
     first = {core.pus[0] for core in topology.cores}
     every = len(topology.pus) % len(topology.cores) == 0
-    assert masks(lab, emit(made, "srun").argv) == [
-        sum(1 << pu for pu in seat.pus if every or pu in first) for seat in made.seats
+    assert masks(lab, emit(placement, "srun").argv) == [
+        sum(1 << pu for pu in seat.pus if every or pu in first) for seat in placement.seats
     ]
 
 
 def test_slurm_gives_the_cores_that_an_even_share_would_leave_over(node):
     lab, topology = node
-    made = plan(topology, PlacementRequest(5, 1, nodes=1, policy="compact", leave_cores=0))
+    placement = plan(topology, PlacementRequest(5, 1, nodes=1, policy="compact", leave_cores=0))
     cores = topology.cores[-5:]
     moved = replace(
-        made,
+        placement,
         seats=tuple(
             replace(seat, threads=(core.pus,), cores=(core,))
-            for seat, core in zip(made.seats, cores, strict=True)
+            for seat, core in zip(placement.seats, cores, strict=True)
         ),
     )
     every = len(topology.pus) % len(topology.cores) == 0
@@ -94,9 +94,9 @@ def test_slurm_gives_the_cores_that_an_even_share_would_leave_over(node):
 
 def test_the_last_node_may_have_fewer_ranks_than_the_others(three):
     lab, topology = three
-    made = plan(topology, PlacementRequest(10, 2, nodes=3))
+    placement = plan(topology, PlacementRequest(10, 2, nodes=3))
     show = "echo $SLURM_PROCID $(hostname) $SLURM_CPU_BIND_LIST"
-    line = ["salloc", "--quiet", "--exclusive", "--nodes=3", *emit(made, "srun").argv, "sh", "-c", show]
+    line = ["salloc", "--quiet", "--exclusive", "--nodes=3", *emit(placement, "srun").argv, "sh", "-c", show]
     done = cluster.run(lab, "a", line, clean_environment(), timeout=60)
-    seen = sorted((int(words[0]), words[1]) for words in map(str.split, done.stdout.splitlines()))
-    assert seen == [(place.rank, "abc"[place.node]) for place in made.ranks], done.stderr
+    observed = sorted((int(fields[0]), fields[1]) for fields in map(str.split, done.stdout.splitlines()))
+    assert observed == [(place.rank, "abc"[place.node]) for place in placement.ranks], done.stderr

@@ -68,12 +68,12 @@ def test_every_rank_sits_where_the_rankfile_says(launcher, place, emissions, mpi
     subprocess.run([compiler, "-o", program, source], check=True, timeout=120)
     for name, text in emission.files.items():
         (place / name).write_text(text)
-    words = [str(program) if word == "PROGRAM" else word for word in emission.argv]
+    command = [str(program) if word == "PROGRAM" else word for word in emission.argv]
     if launcher == "srun":
-        words = ["salloc", "--quiet", "--exclusive", "--nodes=2", *words, "--mpi=pmi2"]
-        words = [*(word for word in words if word not in ("sh", "ranks.sh")), "sh", "ranks.sh"]
-    line = f"cd {shlex.quote(str(place))} && {shlex.join([*words, str(program)])}"
+        command = ["salloc", "--quiet", "--exclusive", "--nodes=2", *command, "--mpi=pmi2"]
+        command = [*(word for word in command if word not in ("sh", "ranks.sh")), "sh", "ranks.sh"]
+    line = f"cd {shlex.quote(str(place))} && {shlex.join([*command, str(program)])}"
     environment = mpi_environment(mpi, mpi_prefix(mpi), {**clean_environment(), **emission.env})
     done = cluster.run(place / "state", "n1", ["sh", "-c", line], environment, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert {said for said in done.stdout.splitlines() if said.startswith("rank ")} == WANTED
+    assert {output for output in done.stdout.splitlines() if output.startswith("rank ")} == WANTED

@@ -13,7 +13,7 @@ from tests.support.spin import build_spin
 from mpiric.model.errors import ExitCode
 
 pytestmark = pytest.mark.requires("gcc", "debian-openmpi", "debian-mpich", "several-cores")
-PATIENCE_S = 200  # of a watch, which ends with the program
+PATIENCE_S = 200  # limit of an observation, which ends with the program
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def spin(tmp_path: Path) -> str:
 
 @pytest.fixture
 def verify(run_mpiric):
-    def found(*words: object, **env: str) -> list[str]:
-        done = run_mpiric("place", "--verify", "--limit", PATIENCE_S, "--json", *words, env=env)
+    def found(*arguments: object, **env: str) -> list[str]:
+        done = run_mpiric("place", "--verify", "--limit", PATIENCE_S, "--json", *arguments, env=env)
         answer = json.loads(done.stdout or "{}")
         assert answer, done.stderr
         assert done.returncode == (ExitCode.MISPLACED if answer["findings"] else 0)
         ids = [finding["id"] for finding in answer["findings"]]
-        return [each for each in ids if each != "jobs-overlap"]  # others may be bound on this machine
+        return [entry for entry in ids if entry != "jobs-overlap"]  # others may be bound on this machine
 
     return found
 
@@ -68,12 +68,12 @@ def test_a_job_that_was_given_fewer_cores_than_it_has_ranks_is_caught(run_mpiric
 def test_ranks_elsewhere_than_planned_are_caught(verify, spin):
     first, second = sorted(os.sched_getaffinity(0))[:2]
     crossed = ("mpiexec.mpich", "-bind-to", f"user:{second},{first}", "-n", 2, spin, 1)
-    found = verify("--ranks", 2, "--policy", "compact", "--", *crossed, OMP_NUM_THREADS="1")
-    assert found == ["not-as-planned"]
+    result = verify("--ranks", 2, "--policy", "compact", "--", *crossed, OMP_NUM_THREADS="1")
+    assert result == ["not-as-planned"]
 
 
 def with_finding(name: str, done: "subprocess.CompletedProcess[str]") -> dict[str, Any] | None:
-    """What `ps` says once it has found this; None before."""
+    """Return the output of `ps` after it found this; None before."""
     answer = json.loads(done.stdout or "{}")
     return answer if name in [finding["id"] for finding in answer.get("findings", ())] else None
 
@@ -119,11 +119,11 @@ int main(int argc, char **argv) {
 @pytest.mark.parametrize("way", ["serial", "parallel"])
 def test_memory_that_one_thread_touched_for_all_is_found(verify, tmp_path, way):
     (tmp_path / "touch.c").write_text(TOUCH)
-    words = ["mpicc.mpich", "-O1", "-fopenmp", "touch.c", "-o", "touch"]
-    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    command = ["mpicc.mpich", "-O1", "-fopenmp", "touch.c", "-o", "touch"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     line = ("mpiexec.mpich", "-n", 1, tmp_path / "touch", way)
-    found = verify("--first-touch", "--", *line, OMP_NUM_THREADS="2", OMP_PROC_BIND="true")
-    assert ("first-touch" in found) == (way == "serial")
+    result = verify("--first-touch", "--", *line, OMP_NUM_THREADS="2", OMP_PROC_BIND="true")
+    assert ("first-touch" in result) == (way == "serial")
 
 
 def test_ps_says_when_a_process_is_not_there(run_mpiric):

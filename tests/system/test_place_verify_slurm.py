@@ -25,13 +25,13 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def findings(lab):
-    """What `place --verify` finds in a step of the whole host, by id."""
+    """Return the ids of findings of `place --verify` in a step of the whole host."""
 
     def found(threads, *srun):
-        words = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify"]
-        words += ["--limit", "100", "--json", "--"]
+        command = ["salloc", "--quiet", "--exclusive", "--nodes=1", MPIRIC, "place", "--verify"]
+        command += ["--limit", "100", "--json", "--"]
         environment = {**clean_environment(), "HOME": str(lab.parent), "OMP_NUM_THREADS": str(threads)}
-        line = [*words, "srun", *srun, str(lab.parent / "spin"), "2"]
+        line = [*command, "srun", *srun, str(lab.parent / "spin"), "2"]
         done = cluster.run(lab, "n1", line, environment, timeout=120)
         assert done.stdout, done.stderr
         return {finding["id"] for finding in json.loads(done.stdout)["findings"]}

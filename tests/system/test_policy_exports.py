@@ -1,6 +1,6 @@
-"""What a policy chooses each library really does there, and only there: exported, and by the runtime.
+"""Each library performs the choices of a policy, and only these: with exported files, and with the runtime.
 
-Sums of floating-point numbers tell: algorithms differ in the order in which they add.
+Sums of floating-point numbers show it, because algorithms differ in the order of additions.
 """
 
 import subprocess
@@ -27,7 +27,7 @@ CHOSEN = {
     "openmpi": {"allreduce": "ring", "reduce": "binomial"},
     "intelmpi": {"allreduce": "ring"},
 }
-# What the library chooses where a policy has no word. Intel MPI calls that preset 0, on AMD processors not
+# Default of the library for calls without a policy. Intel MPI calls that preset 0, on AMD processors not
 # always what it does without the variable.
 OTHERWISE = {"intelmpi": {"I_MPI_ADJUST_ALLREDUCE": "0"}}
 
@@ -78,7 +78,7 @@ def forcing(mpi: MpiLibrary) -> dict[str, str]:
     forced: dict[str, str] = {}
     for collective, name in CHOSEN[mpi.implementation].items():
         offered = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
-        forced.update(next(each for each in offered if each.name == name).environment)
+        forced.update(next(entry for entry in offered if entry.name == name).environment)
     return forced
 
 

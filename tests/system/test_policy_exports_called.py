@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.sweep, pytest.mark.requires("any-mpi", "gdb")]
 
 RANKS = 4
 BELOW, INSIDE, ABOVE = 256, 8192, 65536
-# Of each collective that is exported by size, one that Open MPI's own decision does not take in the middle.
+# A message size per exported collective whose algorithm Open MPI's decision does not use in between.
 CHOSEN = {
     "allgather": ("linear", "basic_linear"),
     "allreduce": ("segmented_ring", "ring_segmented"),
@@ -45,10 +45,10 @@ def called(mpi: MpiLibrary, mpi_run, tmp_path: Path) -> Called:
         script = tmp_path / "script.gdb"
         script.write_text("\n".join([*lines, "run", "kill"]) + "\n")
         probe = native_part("probe-collectives", mpi.abi_families[0])
-        words = [probe, "0.0001", *(f"{collective}:{RANKS}:{RANKS}:{size}" for collective in CHOSEN)]
-        watched = ["gdb", "-nx", "-batch", "-x", script, "--args", *words]
+        command = [probe, "0.0001", *(f"{collective}:{RANKS}:{RANKS}:{size}" for collective in CHOSEN)]
+        watched = ["gdb", "-nx", "-batch", "-x", script, "--args", *command]
         env = {**OVERSUBSCRIBED["openmpi"], **settings}
-        done = mpi_run(mpi, 1, *watched, ":", "-n", RANKS - 1, *words, env=env, timeout=300)
+        done = mpi_run(mpi, 1, *watched, ":", "-n", RANKS - 1, *command, env=env, timeout=300)
         rows = re.findall(r'^\{"collective":"(\w+)"', done.stdout, re.MULTILINE)
         assert set(rows) == set(CHOSEN), done.stdout + done.stderr
         return set(re.findall(r"^called (\w+)$", done.stdout, re.MULTILINE))

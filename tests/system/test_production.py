@@ -52,14 +52,16 @@ class Production:
         return [sys.executable, "-m", "mpiric", *options, "--store", str(self.store)]
 
     def run(self, *options):
-        words = [*self.words("run", *options), "--", *self.line]
-        done = subprocess.run(words, cwd=self.place, capture_output=True, text=True, timeout=120, check=False)
+        command = [*self.words("run", *options), "--", *self.line]
+        done = subprocess.run(
+            command, cwd=self.place, capture_output=True, text=True, timeout=120, check=False
+        )
         return done.returncode, done.stdout, done.stderr
 
     def history(self):
-        words = [*self.words("history", "--explore"), "--json", "--", *self.line]
+        command = [*self.words("history", "--explore"), "--json", "--", *self.line]
         return json.loads(
-            subprocess.run(words, cwd=self.place, capture_output=True, text=True, check=True).stdout
+            subprocess.run(command, cwd=self.place, capture_output=True, text=True, check=True).stdout
         )
 
 
@@ -91,8 +93,10 @@ def test_a_recipe_whose_first_run_goes_wrong_is_not_applied_again(production, te
 
 def test_a_run_that_is_ended_from_outside_says_nothing_of_the_recipe(production):
     production.input("20000 0 0")
-    words = [*production.words("run"), "--", *production.line]
-    process = subprocess.Popen(words, cwd=production.place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    command = [*production.words("run"), "--", *production.line]
+    process = subprocess.Popen(
+        command, cwd=production.place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     for _ in range(600):
         if any((production.store / "whole-runs").glob("*/rank-0.*.marks")):
             break
@@ -104,16 +108,16 @@ def test_a_run_that_is_ended_from_outside_says_nothing_of_the_recipe(production)
 
 
 def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
-    said = [production.run("--explore")[2] for _ in range(2)]
-    assert {"with the recipe" in words.partition("exploring: ")[2] for words in said} == {True, False}
-    found = production.history()
-    assert (found["blocks"], found["jobs"], found["ended_because"]) == (1, 2, None)
+    messages = [production.run("--explore")[2] for _ in range(2)]
+    assert {"with the recipe" in fields.partition("exploring: ")[2] for fields in messages} == {True, False}
+    result = production.history()
+    assert (result["blocks"], result["jobs"], result["ended_because"]) == (1, 2, None)
     (ledger,) = (production.store / "explore").glob("*/events.jsonl")
     lines = [json.loads(text) for text in ledger.read_text().splitlines()]
     assert [line["block"] for line in lines if line["event"] == "began"] == [1, 1]
-    for line in lines:  # as if the job with the recipe had failed
+    for line in lines:  # simulates a failure of the job with the recipe
         if line["event"] == "ended" and line["job"] == next(
-            each["job"] for each in lines if each.get("side") == "recipe"
+            entry["job"] for entry in lines if entry.get("side") == "recipe"
         ):
             line["status"] = 3
     ledger.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "beg')
@@ -125,9 +129,9 @@ def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
 
 
 def test_two_jobs_at_once_are_the_two_sides_of_a_block(production):
-    words = [*production.words("run", "--explore"), "--", *production.line]
+    command = [*production.words("run", "--explore"), "--", *production.line]
     silent = {"cwd": production.place, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    jobs = [subprocess.Popen(words, **silent) for _ in range(2)]
+    jobs = [subprocess.Popen(command, **silent) for _ in range(2)]
     assert [job.wait(timeout=120) for job in jobs] == [0, 0]
     (ledger,) = (production.store / "explore").glob("*/events.jsonl")
     began = [
@@ -140,9 +144,9 @@ def test_two_jobs_at_once_are_the_two_sides_of_a_block(production):
 
 def test_a_job_killed_with_its_mpiric_counts_by_the_marks_it_left(production):
     production.input("20000 0 0")
-    words = [*production.words("run", "--explore"), "--", *production.line]
+    command = [*production.words("run", "--explore"), "--", *production.line]
     process = subprocess.Popen(
-        words,
+        command,
         cwd=production.place,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -156,8 +160,8 @@ def test_a_job_killed_with_its_mpiric_counts_by_the_marks_it_left(production):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     production.input("120 0 0")
-    said = production.run("--explore")[2]
-    assert "inputs have changed since the first job of block 1" in said
+    output = production.run("--explore")[2]
+    assert "inputs have changed since the first job of block 1" in output
     (ledger,) = (production.store / "explore").glob("*/events.jsonl")
     ends = [
         line for text in ledger.read_text().splitlines() if (line := json.loads(text))["event"] == "ended"

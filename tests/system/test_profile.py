@@ -34,9 +34,9 @@ def build(tmp_path_factory):
     return built
 
 
-def row(rows, **wanted):
-    (found,) = [each for each in rows if wanted.items() <= each.items()]
-    return found
+def row(rows, **expected):
+    (results,) = [entry for entry in rows if expected.items() <= entry.items()]
+    return results
 
 
 @STACK
@@ -44,7 +44,7 @@ def test_counts_are_those_on_paper(run_mpiric, build, tmp_path, stack):
     done = run_mpiric("profile", "--json", "-o", tmp_path / "p", "--", *build(stack))
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
-    assert "4 ranks" in done.stderr  # of the program
+    assert "4 ranks" in done.stderr  # ranks of the program
     assert data["ranks"] == RANKS
     ring = {(at, (at + 1) % RANKS): (10, 10_000) for at in range(RANKS)}
     for to in range(1, RANKS):
@@ -148,6 +148,6 @@ def test_a_command_without_mpi_is_told_so(run_mpiric, tmp_path):
     done = run_mpiric(
         "profile", "-o", tmp_path / "p", "--", "mpiexec.mpich", "-n", "2", "true", stdin=subprocess.DEVNULL
     )
-    assert done.returncode == 0  # it is that of `true`
+    assert done.returncode == 0  # exit status of `true`
     assert "no record" in done.stderr
     assert "Traceback" not in done.stderr

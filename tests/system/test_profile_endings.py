@@ -1,4 +1,4 @@
-"""What `mpiric profile` makes of runs whose ranks cannot merge what they wrote, and of their input."""
+"""`mpiric profile` of runs whose ranks cannot merge their data, and of programs with input."""
 
 import json
 import subprocess

@@ -12,7 +12,7 @@ from mpiric.mpis import find_mpis
 from mpiric.profile.read import read_record
 
 PROGRAMS = Path(__file__).parent / "runtime_programs"
-SLOTS = "2031"  # of ranks 0 to 3
+SLOTS = "2031"  # slots of ranks 0 to 3
 
 INSTALLED = [
     pytest.param("mpich", "mpich", id="mpich", marks=pytest.mark.requires("mpi:mpich")),
@@ -55,9 +55,9 @@ def reordered(mpi_run, tmp_path, order):
             m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == (implementation, "mpiric")
         )
         program = compiled(mpi.compilers["c"], "reordered.c", tmp_path)
-        given = {"MPIRIC_RANK_ORDER": order, **settings}
-        words = [*preloaded(family, **given), program, SLOTS, tmp_path / "ranks.bin"]
-        return mpi_run(mpi, 4, *words, env=OVERSUBSCRIBED[implementation])
+        variables = {"MPIRIC_RANK_ORDER": order, **settings}
+        command = [*preloaded(family, **variables), program, SLOTS, tmp_path / "ranks.bin"]
+        return mpi_run(mpi, 4, *command, env=OVERSUBSCRIBED[implementation])
 
     return run
 
@@ -114,15 +114,15 @@ def test_fortran_programs_see_the_order_and_their_own_handles(family, source, or
 @pytest.mark.requires("mpi:intelmpi", "gfortran")
 @pytest.mark.parametrize("source", ["reordered_f77.f", "reordered.f90"])
 def test_fortran_programs_under_intel_mpi_do_too(source, order, mpi_run, tmp_path):
-    """The dialects are those that need no module of mpi_f08: Intel's is for its own compiler alone."""
+    """Test the dialects that do not need a module of mpi_f08: Intel's is for its own compiler only."""
     intel = next(
         m for m in find_mpis(LocalHost()) if (m.implementation, m.found_by) == ("intelmpi", "mpiric")
     )
     prefix, program = Path(intel.prefix), tmp_path / "reordered"
     modules = sorted((prefix / "include/mpi/gfortran").glob("12.*"))[-1]  # read by later compilers as well
-    words = ["gfortran", "-O1", f"-I{modules}", f"-I{prefix}/include", PROGRAMS / source, "-o", program]
-    words += [f"-L{prefix}/lib", "-lmpifort", "-lmpi"]
-    subprocess.run(words, cwd=tmp_path, check=True, timeout=120)
+    command = ["gfortran", "-O1", f"-I{modules}", f"-I{prefix}/include", PROGRAMS / source, "-o", program]
+    command += [f"-L{prefix}/lib", "-lmpifort", "-lmpi"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
     reordered = [*preloaded("mpich", MPIRIC_RANK_ORDER=order), program, SLOTS]
     done = mpi_run(intel, 4, *reordered, env=OVERSUBSCRIBED["intelmpi"])
     assert (done.returncode, done.stdout.split("\n")) == (0, ["all right", ""]), done.stderr
@@ -141,6 +141,6 @@ def test_what_is_no_order_changes_nothing_and_is_said_once(
 ):
     order.write_text(text)
     done = reordered(implementation, family)
-    said = [line for line in done.stderr.splitlines() if line.startswith("mpiric: ")]
-    assert said == [f"mpiric: ranks keep the order they have: {order}: {problem}"]
+    messages = [line for line in done.stderr.splitlines() if line.startswith("mpiric: ")]
+    assert messages == [f"mpiric: ranks keep the order they have: {order}: {problem}"]
     assert "slot() ==" in done.stdout  # the program finds its ranks where the launcher has put them

@@ -8,9 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def block_after(words):
+def block_after(command):
     """The lines of the README's first block of commands after ``words``."""
-    return (ROOT / "README.md").read_text().partition(words)[2].split("```\n")[1]
+    return (ROOT / "README.md").read_text().partition(command)[2].split("```\n")[1]
 
 
 @pytest.mark.requires("mpi:mpich", "gcc")

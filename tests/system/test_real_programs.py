@@ -27,17 +27,17 @@ VERDICTS = {verdict.value for verdict in Verdict}
 
 @dataclass(frozen=True)
 class Program:
-    """One program: how it is made, started, and what of its output is its answer."""
+    """Program with its build, its start, and the part of its output that is its result."""
 
     name: str
     mpi: str  # the library it is started under, as its label begins
-    argv: tuple[str, ...]  # of the program itself; {mpiexec} and {python} are filled in
+    argv: tuple[str, ...]  # argv of the program; {mpiexec} and {python} are replaced
     answer: str  # a regular expression; all it matches is the answer
     requires: tuple[str, ...] = ()
     source: str = ""  # compiled to ./program
     compiler: str = "c"
     flags: tuple[str, ...] = ()
-    file: str = ""  # where the answer is, stdout if nowhere else
+    file: str = ""  # file with the result, default: stdout
     has_own_launcher: bool = False
     says_library: bool = False
     refused: tuple[str, ...] = ()  # libraries of the family that lack what it needs
@@ -99,7 +99,7 @@ VARIANTS = {
 
 
 def marks(program: Program) -> list[pytest.MarkDecorator]:
-    """What a program needs, and whether it is one for the long tests."""
+    """Return the requirements of a program, and whether it belongs to the long tests."""
     return [
         pytest.mark.requires(*program.requires),
         *([pytest.mark.sweep] if program.name in VARIANTS else []),
@@ -107,13 +107,13 @@ def marks(program: Program) -> list[pytest.MarkDecorator]:
 
 
 def library(beginning: str) -> MpiLibrary:
-    """The library found here whose label begins so; those that mpiric brought come first."""
-    found = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
-    return max(found, key=lambda mpi: mpi.found_by == "mpiric")
+    """Return the installed library whose label has this prefix; mpiric's own installations come first."""
+    mpis = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
+    return max(mpis, key=lambda mpi: mpi.found_by == "mpiric")
 
 
 def members(family: AbiFamily) -> list[str]:
-    """Labels of the libraries of a family, those that can serve a program by its own ABI."""
+    """Return the labels of a family's libraries that can serve a program natively."""
     return sorted(
         {mpi.label for mpi in find_mpis(LocalHost()) if mpi.abi_families[0] is family and mpi.launcher}
     )
@@ -144,7 +144,7 @@ def under_each(*programs: Program) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled programs and what mpiric remembers of libraries are kept from test to test."""
+    """Return a directory for compiled programs and mpiric's cache, shared by the tests."""
     return tmp_path_factory.mktemp("workshop")
 
 
@@ -171,10 +171,10 @@ class Stage:
     def _compiled(self, workshop: Path) -> Path:
         target = workshop / f"{self.program.source}-{self.mpi.label}"
         if not target.exists():
-            words = [self.mpi.compilers[self.program.compiler], *self.program.flags]
+            command = [self.mpi.compilers[self.program.compiler], *self.program.flags]
             with_gnu = {"I_MPI_F90": "gfortran", "I_MPI_CC": "gcc"}
             subprocess.run(
-                [*words, str(HERE / self.program.source), "-o", str(target)],
+                [*command, str(HERE / self.program.source), "-o", str(target)],
                 env={**self.environment, **with_gnu},
                 check=True,
                 capture_output=True,
@@ -187,12 +187,12 @@ class Stage:
 
     @property
     def argv(self) -> list[str]:
-        words = list(self.program.argv)
-        return words if self.program.has_own_launcher else [self.mpi.launcher, "-n", "2", *words]
+        command = list(self.program.argv)
+        return command if self.program.has_own_launcher else [self.mpi.launcher, "-n", "2", *command]
 
-    def run(self, *words: str, **options) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
         options = {"env": self.environment, "timeout": 200, "capture_output": True, "text": True, **options}
-        return subprocess.run(words, cwd=self.place, **options)
+        return subprocess.run(arguments, cwd=self.place, **options)
 
     def answer(self, done: subprocess.CompletedProcess[str]) -> list[str]:
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -200,9 +200,9 @@ class Stage:
         text = file.read_text() if self.program.file else done.stdout
         if self.program.file:
             file.unlink()
-        found = re.findall(self.program.answer, text, re.MULTILINE)
-        assert found, text[-2000:]
-        return found
+        matches = re.findall(self.program.answer, text, re.MULTILINE)
+        assert matches, text[-2000:]
+        return matches
 
 
 @pytest.fixture
@@ -232,8 +232,8 @@ def test_a_program_answers_the_same_under_each_mpi_of_its_family(stage: Stage, l
 def test_the_command_printed_for_another_mpi_needs_no_mpiric(stage: Stage, label: str):
     shown = stage.run(MPIRIC, "run", "--json", "--dry-run", "--no-recipe", "--mpi", label, "--", *stage.argv)
     launch = json.loads(shown.stdout)
-    kept = {name: value for name, value in stage.environment.items() if name not in launch["unset"]}
-    done = stage.run(*launch["argv"], env={**kept, **launch["env"]})
+    variables = {name: value for name, value in stage.environment.items() if name not in launch["unset"]}
+    done = stage.run(*launch["argv"], env={**variables, **launch["env"]})
     assert stage.answer(done) == stage.answer(stage.run(*stage.argv))
     assert label.rpartition("-")[2] in done.stderr
 
@@ -246,12 +246,12 @@ def test_tune_keeps_the_contract_for_scripts(stage: Stage):
     result = json.loads(done.stdout)
     assert_contract(result)
     command = result["command"]
-    kept = {name: value for name, value in stage.environment.items() if name not in command["unset"]}
-    assert stage.answer(stage.run(*command["argv"], env={**kept, **command["env"]})) == expected
+    variables = {name: value for name, value in stage.environment.items() if name not in command["unset"]}
+    assert stage.answer(stage.run(*command["argv"], env={**variables, **command["env"]})) == expected
 
 
 def assert_contract(result: dict) -> None:
-    """The keys scripts may rely on, and the shape of what stands under them."""
+    """Check the keys that scripts may rely on, and the types of their values."""
     assert result["verdict"] in VERDICTS
     assert result["ratio"] is None or result["ratio"] > 0
     assert result["ratio_ci95"] is None or len(result["ratio_ci95"]) == 2
@@ -305,9 +305,9 @@ def test_ranks_that_load_another_family_behind_a_script_are_refused_once_seen(st
 @pytest.mark.requires("mpi:intelmpi")
 def test_an_rpath_does_not_bind_a_c_program_to_one_library_of_its_family(stage: Stage):
     place = str(Path(stage.mpi.library).parent)
-    words = ["gcc", "-fopenmp", f"-I{stage.mpi.prefix}/include", str(HERE / "threads.c"), "-o", "program"]
+    command = ["gcc", "-fopenmp", f"-I{stage.mpi.prefix}/include", str(HERE / "threads.c"), "-o", "program"]
     linked = (f"-L{place}", "-lmpi", f"-Wl,-rpath,{place}", "-Wl,--disable-new-dtags")
-    assert stage.run(*words, *linked).returncode == 0
+    assert stage.run(*command, *linked).returncode == 0
     other = library("intelmpi").label
     done = stage.run(MPIRIC, "run", "--no-recipe", "--mpi", other, "--", *stage.argv)
     assert done.returncode == 0, done.stderr
@@ -322,22 +322,29 @@ def set_traps(place: Path, *names: str) -> None:
     """Libraries of these names that end every process that loads them."""
     (place / "trap.c").write_text(TRAP)
     for name in names:
-        words = ("gcc", "-shared", "-fPIC", place / "trap.c", f"-Wl,-soname,{name}", "-o", place / name)
-        subprocess.run(words, check=True)
+        command = ("gcc", "-shared", "-fPIC", place / "trap.c", f"-Wl,-soname,{name}", "-o", place / name)
+        subprocess.run(command, check=True)
 
 
 @of_each(*(program for program in PROGRAMS if program.name == "fortran-intelmpi"))
 @pytest.mark.requires("mpi:mpich")
 def test_nor_does_it_bind_one_in_fortran(stage: Stage, environment: dict[str, str], tmp_path: Path):
-    """What its RPATH leads to ends every process that loads it."""
+    """The library at its RPATH ends every process that loads it."""
     place, trap = str(Path(stage.mpi.library).parent), tmp_path
     set_traps(trap, "libmpifort.so.12", "libmpi.so.12")
-    words = ["gfortran", *FORTRAN, f"-I{stage.mpi.prefix}/include", str(HERE / "relay.f90"), "-o", "program"]
+    command = [
+        "gfortran",
+        *FORTRAN,
+        f"-I{stage.mpi.prefix}/include",
+        str(HERE / "relay.f90"),
+        "-o",
+        "program",
+    ]
     linked = (f"-L{place}", "-lmpifort", "-lmpi", f"-Wl,-rpath,{trap}", "-Wl,--disable-new-dtags")
-    assert stage.run(*words, *linked).returncode == 0
+    assert stage.run(*command, *linked).returncode == 0
     line = (library("mpich-5").launcher, "-n", "2", "./program")
-    words = (MPIRIC, "run", "--no-recipe", "--mpi", stage.mpi.label, "--", *line)
-    done = stage.run(*words, env=environment)
+    command = (MPIRIC, "run", "--no-recipe", "--mpi", stage.mpi.label, "--", *line)
+    done = stage.run(*command, env=environment)
     assert done.returncode == 0, done.stderr
     assert re.search(RELAY, done.stdout)
 
@@ -364,9 +371,9 @@ def test_nor_one_in_cxx(environment: dict[str, str], tmp_path: Path):
     libraries = [f"{Path(intel.library).parent}/{name}" for name in names]
     bound = f"-Wl,--allow-shlib-undefined,--disable-new-dtags,-rpath,{tmp_path}"
     program = tmp_path / "program"
-    words = ["g++", f"-I{intel.prefix}/include", source, "-o", program, *libraries, bound]
-    subprocess.run(words, check=True)
+    command = ["g++", f"-I{intel.prefix}/include", source, "-o", program, *libraries, bound]
+    subprocess.run(command, check=True)
     line = (library("mpich-5").launcher, "-n", "2", program)
-    words = [MPIRIC, "run", "--no-recipe", "--mpi", intel.label, "--", *line]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    command = [MPIRIC, "run", "--no-recipe", "--mpi", intel.label, "--", *line]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "sum 2\n"), done.stderr

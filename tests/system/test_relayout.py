@@ -25,8 +25,8 @@ def test_files_of_a_rank_each_are_spread_and_gathered(run_mpiric, place, tmp_pat
     subprocess.run(["mpicc.mpich", "-o", place / "writes", HERE / "written_files.c"], check=True)
     (tmp_path / "at_once.0.bin").write_bytes(b"x" * 9000)
     launch = ("mpiexec.mpich", "-n", str(RANKS), place / "writes")
-    words = ("run", "--no-recipe", "--set", "subdirectories=own.*:2;at_once.*:3")
-    done = run_mpiric(*words, "--", *launch, cwd=tmp_path)
+    command = ("run", "--no-recipe", "--set", "subdirectories=own.*:2;at_once.*:3")
+    done = run_mpiric(*command, "--", *launch, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
     assert "mpiric gather" in done.stderr
     assert [path.name for path in tmp_path.glob("*.*")] == ["at_once.0.bin"]
@@ -39,7 +39,7 @@ def test_files_of_a_rank_each_are_spread_and_gathered(run_mpiric, place, tmp_pat
 
 
 def offsets(printed):
-    """Where the program's data sets begin."""
+    """Return the start of each data set of the program."""
     return [int(line.split()[-1]) for line in printed.splitlines() if line.startswith("set")]
 
 
@@ -50,7 +50,7 @@ def test_hdf5_files_are_arranged_as_asked_and_hold_the_same(run_mpiric, place, t
     launch = ("mpiexec.mpich", "-n", "2", program)
     plain = subprocess.run([*launch, "plain.h5"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert plain.stdout.endswith("alignment 1, metadata together 0, the program's own 1\n")
-    words = (
+    command = (
         "run",
         "--no-recipe",
         "--set",
@@ -59,7 +59,7 @@ def test_hdf5_files_are_arranged_as_asked_and_hold_the_same(run_mpiric, place, t
         *launch,
         "aligned.h5",
     )
-    done = run_mpiric(*words, cwd=tmp_path)
+    done = run_mpiric(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("alignment 262144, metadata together 1, the program's own 1\n")
     assert [offset % (256 << 10) for offset in offsets(done.stdout)] == [0, 0, 0]
@@ -80,6 +80,6 @@ def test_hdf5_files_are_arranged_as_asked_and_hold_the_same(run_mpiric, place, t
 @pytest.mark.parametrize(("settings", "seen"), [({}, False), ({"MPIRIC_HDF5_ALIGNMENT_KIB": "64"}, True)])
 def test_a_program_without_hdf5_finds_its_name_only_where_it_is_acted_on(settings, seen, environment):
     looks = "import ctypes; print(hasattr(ctypes.CDLL(None), 'H5Fcreate'))"
-    given = {**environment, **settings, "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so")}
-    done = subprocess.run([sys.executable, "-c", looks], env=given, capture_output=True, text=True)
+    variables = {**environment, **settings, "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so")}
+    done = subprocess.run([sys.executable, "-c", looks], env=variables, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == (str(seen), "")

@@ -1,4 +1,4 @@
-"""The preloaded runtime in real programs: what it counts, and that it never harms."""
+"""The preloaded runtime in real programs: correct counts, no side effects."""
 
 import subprocess
 from pathlib import Path
@@ -39,15 +39,15 @@ def launch(environment, tmp_path):
     """`launch(family, ranks, program)` runs it with the runtime; settings go to the ranks only."""
 
     def run(family: str, ranks: int, *program: object, runtime: str = "", **settings: str):
-        given = {
+        variables = {
             "LD_PRELOAD": yielding(NATIVE / (runtime or family) / "libmpiric.so"),
             "MPIRIC_RECORD_DIR": str(tmp_path / "record"),
             "MPIRIC_MERGE": "tree",
             **settings,
         }
         flags = {
-            "mpich": [word for name, value in given.items() for word in ("-genv", name, value)],
-            "openmpi": [word for name, value in given.items() for word in ("-x", f"{name}={value}")],
+            "mpich": [word for name, value in variables.items() for word in ("-genv", name, value)],
+            "openmpi": [word for name, value in variables.items() for word in ("-x", f"{name}={value}")],
         }[family]
         launcher = {"mpich": "mpiexec.mpich", "openmpi": "mpirun.openmpi"}[family]
         return subprocess.run(
@@ -106,9 +106,9 @@ def test_the_record_has_what_the_library_says_it_uses(family, settings, said, mp
     subprocess.run([mpi.compilers["c"], str(PROGRAMS / "ring.c"), "-o", str(program)], check=True)
 
     def facts(name: str, settings: dict[str, str]) -> dict[str, str]:
-        given = {"MPIRIC_RECORD_DIR": str(tmp_path / name), "MPIRIC_MERGE": "tree"}
-        words = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
-        done = mpi_run(mpi, 2, *words, env={**given, **settings})
+        variables = {"MPIRIC_RECORD_DIR": str(tmp_path / name), "MPIRIC_MERGE": "tree"}
+        command = ["env", f"LD_PRELOAD={yielding(NATIVE / family / 'libmpiric.so')}", program]
+        done = mpi_run(mpi, 2, *command, env={**variables, **settings})
         assert done.returncode == 0, done.stderr
         first, second = read_record(tmp_path / name).ranks
         assert not any(key.startswith("library.") for key in second.facts)
@@ -154,7 +154,7 @@ def test_persistent_and_one_sided_traffic_is_exact(family, launch, tmp_path):
 
 @pytest.mark.parametrize("family", DEBIAN)
 def test_receives_count_the_bytes_that_came(family, launch, tmp_path):
-    """However they are posted and completed; what is sent and what is received agree."""
+    """Sent and received totals are equal for all ways of posting and completion."""
     done = launch(family, 2, compiled("receives.c", family, tmp_path))
     assert done.returncode == 0, done.stderr
     sender, receiver = read_record(tmp_path / "record").ranks
@@ -227,7 +227,7 @@ def test_a_tool_behind_the_runtime_still_sees_each_call(family, launch, tmp_path
 
 @pytest.mark.parametrize("family", DEBIAN)
 def test_a_tool_inside_the_program_still_sees_each_call(family, launch, tmp_path):
-    """The tool's MPI_Send hides the runtime's; what it does by PMPI_Send is seen."""
+    """The tool's MPI_Send hides the runtime's; its calls of PMPI_Send are seen."""
     program = compiled("ring.c", family, tmp_path, str(PROGRAMS / "tool.c"))
     done = launch(family, 2, program)
     assert done.stderr.count(f"tool saw {ROUNDS} sends") == 2
@@ -262,7 +262,7 @@ def test_a_limit_on_the_size_of_files_costs_the_record_only(launch, tmp_path):
     done = launch("openmpi", 1, *limited, MPIRIC_MERGE="never")
     assert (done.returncode, done.stdout) == (0, "sum 1\n")
     assert "records nothing: File too large" in done.stderr
-    done = launch("openmpi", 1, *limited)  # what has been merged is short enough
+    done = launch("openmpi", 1, *limited)  # the merged record is short enough
     assert (done.returncode, done.stdout, done.stderr) == (0, "sum 1\n", "")
     assert calls(read_record(tmp_path / "record"), "MPI_Send") == [ROUNDS]
 

@@ -26,12 +26,12 @@ def mpich() -> MpiLibrary:
 def launch(mpich, environment, tmp_path):
     """`launch(source, settings, words…)` runs it on three ranks; settings go to the ranks."""
 
-    def run(source: str, settings: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    def run(source: str, settings: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
         program = tmp_path / Path(source).stem
         subprocess.run([mpich.compilers["c"], str(PROGRAMS / source), "-o", str(program)], check=True)
         flags = [word for name, value in settings.items() for word in ("-genv", name, value)]
         return subprocess.run(
-            [mpich.launcher, *words, *flags, "-n", "3", str(program)],
+            [mpich.launcher, *arguments, *flags, "-n", "3", str(program)],
             env=environment,
             capture_output=True,
             text=True,

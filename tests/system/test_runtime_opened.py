@@ -33,7 +33,7 @@ def test_python_finds_its_library_and_every_message_is_seen(
         "MPIRIC_MERGE": "tree",
         **({"MPI4PY_MPIABI": family} if named else {}),
     }
-    words = [
+    command = [
         "env",
         *(f"{name}={value}" for name, value in ranks.items()),
         program_python("mpi4py"),
@@ -41,7 +41,7 @@ def test_python_finds_its_library_and_every_message_is_seen(
         EXCHANGE,
     ]
     done = subprocess.run(
-        [prefix / "bin/mpiexec", *OVERSUBSCRIBE[family], "-n", "2", *words],
+        [prefix / "bin/mpiexec", *OVERSUBSCRIBE[family], "-n", "2", *command],
         env={**environment, "LD_LIBRARY_PATH": str(prefix / "lib")},
         capture_output=True,
         text=True,
@@ -71,15 +71,15 @@ int main(void) {
 
 @pytest.mark.requires("gcc")
 def test_what_a_program_opens_is_sought_where_the_program_says(environment, tmp_path):
-    """The places in an executable count for what it opens itself, and not for what we would open for it."""
+    """Call sites in an executable count for files it opens itself, not for files the runtime would open."""
     for name, source in PLUGINS.items():
         (tmp_path / name).write_text(source)
     (tmp_path / "own").mkdir()
-    for words in (
+    for arguments in (
         ["-shared", "-fPIC", "plugin.c", "-o", "own/libplugin.so"],
         ["opens.c", "-o", "opens", "-Wl,-rpath,$ORIGIN/own", "-ldl"],
     ):
-        subprocess.run(["gcc", *words], cwd=tmp_path, check=True, timeout=120)
+        subprocess.run(["gcc", *arguments], cwd=tmp_path, check=True, timeout=120)
     settings = {
         "LD_PRELOAD": str(NATIVE / "mpich/libmpiric.so"),
         "MPIRIC_RECORD_DIR": str(tmp_path / "record"),

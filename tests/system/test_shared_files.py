@@ -1,4 +1,4 @@
-"""What `mpiric profile` says of files that are written through MPI-IO, under each library."""
+"""File statistics of `mpiric profile` for files written through MPI-IO, with each library."""
 
 import json
 import subprocess
@@ -27,6 +27,6 @@ def test_places_and_makers_of_shared_files_are_known(mpi, environment, run_mpiri
     assert {name: file["pattern"] for name, file in files.items()} == patterns
     for file in files.values():
         assert (file["created_by"], file["opened"]) == (0, ["create", "write"])
-        assert file["ranks_in_one_stripe"] is None  # which rank writes what is the library's choice
+        assert file["ranks_in_one_stripe"] is None  # the library chooses the rank that writes
     assert files["strided"]["largest"] == BLOCK_BYTES
     assert [files[name]["unaligned"] for name in ("strided", "segmented", "gaps")] == [0, 0, RANKS - 1]

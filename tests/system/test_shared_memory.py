@@ -26,8 +26,8 @@ def program() -> Path:
 @pytest.fixture
 def said(mpi_run):
     """`said(ranks, *program)` is what rank 0 printed."""
-    found = find_mpis(LocalHost())
-    mpich = next(mpi for mpi in found if (mpi.implementation, mpi.found_by) == ("mpich", "mpiric"))
+    mpis = find_mpis(LocalHost())
+    mpich = next(mpi for mpi in mpis if (mpi.implementation, mpi.found_by) == ("mpich", "mpiric"))
 
     def run(ranks: int, *program: object) -> str:
         done = mpi_run(mpich, ranks, *program, env=SETTINGS)

@@ -32,8 +32,8 @@ MISMATCHES = [
 def program(tmp_path):
     def compiled(compiler):
         (tmp_path / "size.c").write_text(SIZE)
-        words = [compiler, "size.c", "-o", "size"]
-        subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+        command = [compiler, "size.c", "-o", "size"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         return str(tmp_path / "size")
 
     return compiled
@@ -69,16 +69,16 @@ def test_where_a_library_is_named_any_launcher_may_stand_in_the_line(
     program, run_mpiric, launcher, compiler, family
 ):
     exe = program(compiler)
-    own = run_mpiric("run", "--no-recipe", "--", launcher, "-n", 2, exe)
-    translated_by = own.stderr.partition("mpiric run --mpi ")[2].split()[0]
+    expected = run_mpiric("run", "--no-recipe", "--", launcher, "-n", 2, exe)
+    translated_by = expected.stderr.partition("mpiric run --mpi ")[2].split()[0]
     for label in (translated_by, family):
-        found = [mpi.label for mpi in find_mpis(LocalHost()) if mpi.label.startswith(label)]
-        done = run_mpiric("run", "--quiet", "--mpi", found[0], "--", launcher, "-n", 2, exe)
+        mpis = [mpi.label for mpi in find_mpis(LocalHost()) if mpi.label.startswith(label)]
+        done = run_mpiric("run", "--quiet", "--mpi", mpis[0], "--", launcher, "-n", 2, exe)
         assert done.stdout.splitlines() == ["one of 2", "one of 2"], done.stderr
 
 
 def test_a_library_that_only_shows_in_the_run_is_told_too(program, run_mpiric, tmp_path):
-    """The command names a shell script: what it starts is seen while it runs."""
+    """The command names a shell script: programs that it starts are observed while they run."""
     exe = program("mpicc.mpich")
     script = tmp_path / "run.sh"
     script.write_text(f"#!/bin/sh\n{exe}\nsleep 1\n")

@@ -1,4 +1,4 @@
-"""What the knobs set is known to the real libraries, and programs still run and compute rightly with it."""
+"""Settings of the knobs exist in real libraries, and programs still compute correctly with them."""
 
 import re
 import subprocess
@@ -42,23 +42,25 @@ NEEDS_ANOTHER_NETWORK = {
 
 
 def situation(mpi: MpiLibrary, program: str, environment: dict[str, str]) -> Situation:
-    words = [mpi.launcher, "-n", "2", program]
-    job = launchers.parse_command(words, str(HERE), environment, dialect=mpi.dialect)
+    command = [mpi.launcher, "-n", "2", program]
+    job = launchers.parse_command(command, str(HERE), environment, dialect=mpi.dialect)
     host = LocalHost()
-    seen = RankSeen(0, program, (0, 1), 1, 1.0, 0.0, 0, 0, 0, 0, 1 << 20, 0, ("/libc.so.6", "/libucp.so.0"))
+    observed = RankSeen(
+        0, program, (0, 1), 1, 1.0, 0.0, 0, 0, 0, 0, 1 << 20, 0, ("/libc.so.6", "/libucp.so.0")
+    )
     return Situation(
         machine=read_machine(host, str(HERE)),
         job=job,
         mpi=mpi,
-        observation=Observation(1.0, (seen, seen), 2),
+        observation=Observation(1.0, (observed, observed), 2),
         allowed=Allowed(rounding=True),
     )
 
 
 def words_of(knob: str, case: Situation) -> tuple[str, ...]:
     """All words of a knob, or what it would try: not every CPU can execute every routine for copying."""
-    words: tuple[str, ...] = getattr(all_knobs()[knob].domain, "words", ())
-    return words if words and knob != "memory-copy" else values(knob, case)
+    command: tuple[str, ...] = getattr(all_knobs()[knob].domain, "values", ())
+    return command if command and knob != "memory-copy" else values(knob, case)
 
 
 def spoken(case: Situation) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -75,11 +77,11 @@ def variables_of(mpi: MpiLibrary, environment: dict[str, str]) -> frozenset[str]
     environment = {**environment, **mpi.environment, "LD_LIBRARY_PATH": ":".join(mpi.library_path)}
     if mpi.implementation == "openmpi":
         program = Path(mpi.launcher).with_name("ompi_info")
-        words = [str(program), "--all", "--parsable"]
-        text = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+        command = [str(program), "--all", "--parsable"]
+        text = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
         return frozenset(f"OMPI_MCA_{name}" for name in re.findall(r":param:([^:]+):", text))
-    words = [sys.executable, str(HERE / "programs/control_variables.py"), mpi.library]
-    text = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, str(HERE / "programs/control_variables.py"), mpi.library]
+    text = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     names = [line.split("\t")[0] for line in text.splitlines()]
     return frozenset([*names, *re.findall(r"@Alias:# (\w+)", text)])
 
@@ -90,8 +92,8 @@ def program(mpi, tmp_path, environment):
     if "c" not in mpi.compilers:
         pytest.skip(f"{mpi.label} has no compiler wrapper")
     target = tmp_path / "right_results"
-    words = [mpi.compilers["c"], "-O1", str(HERE / "right_results.c"), "-o", str(target)]
-    subprocess.run(words, env={**environment, **mpi.environment}, check=True, capture_output=True)
+    command = [mpi.compilers["c"], "-O1", str(HERE / "right_results.c"), "-o", str(target)]
+    subprocess.run(command, env={**environment, **mpi.environment}, check=True, capture_output=True)
     return str(target)
 
 
@@ -129,8 +131,8 @@ def trials(case: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
             knob.family not in FAMILIES and name not in ("binding", "malloc")
         ):
             continue
-        words = values(name, case) if coarse else words_of(name, case)
-        speakable = [value for value in words if spell(knob, value, case) is not None]
+        command = values(name, case) if coarse else words_of(name, case)
+        speakable = [value for value in command if spell(knob, value, case) is not None]
         for value in speakable[:1] if coarse else speakable:
             if (name, value) not in NEEDS_ANOTHER_BUILD | NEEDS_ANOTHER_NETWORK:
                 yield name, value
@@ -139,8 +141,8 @@ def trials(case: Situation, *, coarse: bool) -> Iterator[tuple[str, str]]:
 def failures(
     case: Situation, values: Iterator[tuple[str, str]], environment: dict[str, str]
 ) -> dict[str, str]:
-    """Knob values under which the program fails or computes wrongly, and what it said."""
-    mpi, found = case.mpi, {}
+    """Return knob values with which the program fails or computes incorrectly, and its output."""
+    mpi, result = case.mpi, {}
     paths = {
         "LD_LIBRARY_PATH": ":".join(mpi.library_path),
         "PATH": ":".join([*mpi.search_path, environment["PATH"]]),
@@ -152,8 +154,8 @@ def failures(
             setting.pop(name, None)
         done = subprocess.run(list(launch.argv), env=setting, capture_output=True, text=True, timeout=60)
         if (done.returncode, done.stdout.strip()) != (0, "right"):
-            found[f"{knob}={value}"] = f"{done.returncode}: {done.stdout[-200:]} {done.stderr[-400:]}"
-    return found
+            result[f"{knob}={value}"] = f"{done.returncode}: {done.stdout[-200:]} {done.stderr[-400:]}"
+    return result
 
 
 @pytest.mark.newest_only

@@ -35,14 +35,14 @@ class Login:
         self.environment = {**environment, **cluster, "PATH": path, "MPIRIC_SCHEDULER": name}
         self.program = str(ranks_program("mpich", mpi_prefix, place))
 
-    def start(self, *words):
+    def start(self, *arguments):
         with (self.place / "stderr").open("a") as stderr:
             return subprocess.Popen(
-                [MPIRIC, *words], env=self.environment, cwd=self.place / "work", text=True,
+                [MPIRIC, *arguments], env=self.environment, cwd=self.place / "work", text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
             )  # fmt: skip
 
-    def tune(self, *words):
+    def tune(self, *arguments):
         options = (
             "--submit",
             "--json",
@@ -53,10 +53,10 @@ class Login:
             "--only",
             "malloc,pages",
         )
-        return self.start("tune", *options, *words, "--", "mpiexec", "-n", "2", self.program)
+        return self.start("tune", *options, *arguments, "--", "mpiexec", "-n", "2", self.program)
 
     def finished(self, session):
-        """What a verb prints when it has come to its end."""
+        """Return the final output of a command."""
         output = session.communicate(timeout=PATIENCE_S)[0]
         assert session.returncode == 0, self.said
         return json.loads(output)
@@ -92,7 +92,7 @@ def test_a_tune_is_made_by_an_array(login):
     assert "jobs submitted as array" in login.said
     assert tuned["runs"] == len(login.trials())
     assert "failed" not in {trial["outcome"] for trial in login.trials()}
-    assert len(login.jobs()) >= 3  # one that looks, an array, one after it
+    assert len(login.jobs()) >= 3  # observation job, array, follow-up job
 
 
 @pytest.mark.sweep
@@ -104,7 +104,7 @@ def test_a_cancelled_tune_goes_on_where_it_was(login):
     batch_scheduler(login.stand_in.name).cancel(host, [job])
     session.communicate(timeout=PATIENCE_S)
     assert session.returncode == 130, login.said
-    assert "was cancelled; what it measured is kept" in login.said
+    assert "was cancelled; its measurements are kept" in login.said
     before = login.trials()
     tuned = login.finished(login.tune("--max-runs", "12", "--resume"))
     assert login.trials()[: len(before)] == before
@@ -128,8 +128,10 @@ def test_a_tune_outlives_its_login_session_and_a_host(login):
 
 @pytest.mark.sweep
 def test_each_type_of_node_is_examined_in_a_job(login):
-    words = ("fabric", "--submit", "--json", "--rounds", "1", "--limit", "5s", "--ranks-per-node", "2")
-    (examined,) = login.finished(login.start(*words, "--", "mpiexec", "-n", "2", login.program))["node_types"]
+    command = ("fabric", "--submit", "--json", "--rounds", "1", "--limit", "5s", "--ranks-per-node", "2")
+    (examined,) = login.finished(login.start(*command, "--", "mpiexec", "-n", "2", login.program))[
+        "node_types"
+    ]
     assert examined["nodes"] == 1
     assert examined["answer"]["pairs"]
 

@@ -1,4 +1,4 @@
-"""`mpiric sweep` with real libraries: what it measures becomes a policy and the library's own form of it."""
+"""`mpiric sweep` with real libraries: measurements become a policy, also in the library's own format."""
 
 import json
 import re
@@ -32,8 +32,8 @@ def preloaded(tmp_path):
 
     def made(source):
         (tmp_path / "preload.c").write_text(source)
-        words = ["gcc", "-shared", "-fPIC", "-w", tmp_path / "preload.c", "-o", tmp_path / "preload.so"]
-        subprocess.run(words, check=True)
+        command = ["gcc", "-shared", "-fPIC", "-w", tmp_path / "preload.c", "-o", tmp_path / "preload.so"]
+        subprocess.run(command, check=True)
         return str(tmp_path / "preload.so")
 
     return made
@@ -45,14 +45,14 @@ def probed(mpi, mpi_run, tmp_path):
 
     def run(collectives, **more):
         probe = native_part("probe-collectives", mpi.abi_families[0])
-        words = [f"{name}:3:3:{size}" for name in collectives for size in (0, 12, 4096)]
+        command = [f"{name}:3:3:{size}" for name in collectives for size in (0, 12, 4096)]
         path = ":".join((*_under_name(tmp_path, mpi), *mpi.library_path))
         env = {**OVERSUBSCRIBED.get(mpi.implementation, {}), "LD_LIBRARY_PATH": path, **more}
-        done = mpi_run(mpi, 3, probe, "0.0001", *words, env=env)
+        done = mpi_run(mpi, 3, probe, "0.0001", *command, env=env)
         assert done.returncode == 0, done.stdout + done.stderr
         rows = [json.loads(line) for line in re.findall(r"^\{.*\}$", done.stdout, re.MULTILINE)]
-        assert len(rows) == len(words)
-        return {row["collective"]: row["wrong"] for row in rows}  # of the largest size
+        assert len(rows) == len(command)
+        return {row["collective"]: row["wrong"] for row in rows}  # results of the largest size
 
     return run
 
@@ -67,8 +67,8 @@ def test_the_probe_finds_every_collective_of_a_library_right(mpi, probed):
 def test_the_probe_sees_results_that_are_wrong(mpi, probed, preloaded):
     if not mpi.launcher:
         pytest.skip(f"{mpi.label} starts nothing")
-    found = probed(("alltoallv", "alltoall", "iscan"), LD_PRELOAD=yielding(preloaded(NOTHING_HAPPENS)))
-    assert found == {"alltoallv": 3, "alltoall": 0, "iscan": 3}
+    result = probed(("alltoallv", "alltoall", "iscan"), LD_PRELOAD=yielding(preloaded(NOTHING_HAPPENS)))
+    assert result == {"alltoallv": 3, "alltoall": 0, "iscan": 3}
 
 
 @pytest.mark.newest_only
@@ -109,11 +109,11 @@ def test_a_small_sweep_writes_policy_and_export_and_goes_on_where_it_stopped(mpi
 
     first = run_mpiric(*options, "--json", *launch, env=env)
     assert first.returncode == 0, first.stderr
-    said = json.loads(first.stdout)
-    assert {key["collective"] for key in said["keys"]} == {"bcast", "barrier", "alltoallv", "iallgather"}
-    assert said["points"] > 6
-    assert said["most_core_hours"] > said["least_core_hours"] > 0
-    assert [(key["from"], key["to"]) for key in said["keys"] if key["collective"] == "alltoallv"] == [
+    answer = json.loads(first.stdout)
+    assert {key["collective"] for key in answer["keys"]} == {"bcast", "barrier", "alltoallv", "iallgather"}
+    assert answer["points"] > 6
+    assert answer["most_core_hours"] > answer["least_core_hours"] > 0
+    assert [(key["from"], key["to"]) for key in answer["keys"] if key["collective"] == "alltoallv"] == [
         (0, None)
     ]
     assert "core-hours" in first.stderr
@@ -122,7 +122,7 @@ def test_a_small_sweep_writes_policy_and_export_and_goes_on_where_it_stopped(mpi
     again = run_mpiric(*options, "--resume", "--json", *launch, env=env)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["points"] == 0
-    assert json.loads(again.stdout)["keys"] == said["keys"]
+    assert json.loads(again.stdout)["keys"] == answer["keys"]
 
 
 def test_a_launch_line_that_names_no_library_is_refused(run_mpiric):

@@ -35,14 +35,14 @@ def shared(tmp_path: Path):
 
 def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp_path: Path) -> None:
     out, site = tmp_path / "out", tmp_path / "site"
-    own = {"HOME": str(tmp_path), "MPIRIC_POLICIES": str(site), "UCX_NET_DEVICES": "fast0"}
+    variables = {"HOME": str(tmp_path), "MPIRIC_POLICIES": str(site), "UCX_NET_DEVICES": "fast0"}
     environment = mpi_environment(
-        "mpich", mpi_prefix("mpich"), {**clean_environment(), **OVERSUBSCRIBED["mpich"], **own}
+        "mpich", mpi_prefix("mpich"), {**clean_environment(), **OVERSUBSCRIBED["mpich"], **variables}
     )
     program = str(ranks_program("mpich", mpi_prefix, shared))
 
-    def allocated(*words: object) -> CompletedProcess[str]:
-        line = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=2", *map(str, words)]
+    def allocated(*arguments: object) -> CompletedProcess[str]:
+        line = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=2", *map(str, arguments)]
         done = cluster.run(shared, "n1", line, environment, timeout=240)
         assert done.returncode == 0, done.stdout + done.stderr
         return done

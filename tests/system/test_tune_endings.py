@@ -1,4 +1,4 @@
-"""However a tune ends, nothing is lost and nothing is left behind; what it cannot trust it does not apply."""
+"""No data is lost and nothing is left behind after any end of a tune; damaged data is not used."""
 
 import json
 import os
@@ -52,9 +52,9 @@ class User:
     def line(self, *arguments: str) -> list[str]:
         return [self.mpiexec, "-n", "2", str(self.program), *arguments]
 
-    def run(self, *words: str, **options) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
         options = {"env": self.environment, "timeout": 200, "capture_output": True, "text": True, **options}
-        return subprocess.run([MPIRIC, *words], cwd=self.place, **options)
+        return subprocess.run([MPIRIC, *arguments], cwd=self.place, **options)
 
     def tune(
         self, *arguments: str, options: tuple[str, ...] = (), **more
@@ -67,7 +67,7 @@ class User:
 
         Ctrl-C reaches it also where the tests are a job in the background themselves, which ignores it.
         """
-        words = [
+        command = [
             "env",
             "--default-signal=INT",
             MPIRIC,
@@ -80,7 +80,7 @@ class User:
         ]
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            words,
+            command,
             cwd=self.place,
             env=self.environment,
             stdout=pipe,
@@ -94,7 +94,7 @@ class User:
         return Path(self.environment["XDG_STATE_HOME"]) / "mpiric/tunes"
 
     def trials(self) -> int:
-        """How many trials are in the store."""
+        """Return the number of trials in the store."""
         return sum(line.count('"trial"') for path in self.store.rglob("*.jsonl") for line in path.open())
 
     def strays(self) -> list[psutil.Process]:
@@ -171,7 +171,7 @@ def test_piped_input_reaches_every_run(user: User):
 def test_ctrl_c_prints_the_best_so_far_and_resume_goes_on(user: User):
     tune = user.begin("sleeps", "0.3")
     wait_for(lambda: user.trials() >= 5, "five trials")
-    os.killpg(tune.pid, signal.SIGINT)  # as a terminal does, to all of it
+    os.killpg(tune.pid, signal.SIGINT)  # signals the whole group, like a terminal
     stdout, stderr = tune.communicate(timeout=60)
     assert tune.returncode == 130, stderr
     before = json.loads(stdout)
@@ -189,7 +189,7 @@ def test_kill_9_leaves_no_process_and_a_store_that_resume_reads(user: User):
     wait_for(user.strays, "a running trial")
     tune.kill()
     tune.communicate(timeout=60)
-    wait_for(lambda: not user.strays(), "the end of what it had started")
+    wait_for(lambda: not user.strays(), "the end of its processes")
     after = user.run("tune", "--json", "--budget", "6s", "--resume", "--", *user.line("sleeps", "0.3"))
     assert after.returncode == 0, after.stderr
     assert json.loads(after.stdout)["runs"] > 4
@@ -221,9 +221,9 @@ def test_a_full_disk_ends_the_tune_with_a_clear_message(user: User, tmp_path: Pa
     full = tmp_path / "full"
     full.mkdir()
     inner = f"mount -t tmpfs -o size=40k none {full} && exec {MPIRIC} tune --budget 20s --store {full} -- "
-    words = ["unshare", "--mount", "sh", "-c", inner + " ".join(user.line("sleeps", "0.01"))]
+    command = ["unshare", "--mount", "sh", "-c", inner + " ".join(user.line("sleeps", "0.01"))]
     done = subprocess.run(
-        words, cwd=user.place, env=user.environment, capture_output=True, text=True, timeout=120
+        command, cwd=user.place, env=user.environment, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == ExitCode.NO_ROOM, done.stderr
     assert "hint:" in done.stderr
@@ -235,13 +235,13 @@ def test_a_full_disk_ends_the_tune_with_a_clear_message(user: User, tmp_path: Pa
 def recipe(user: User) -> Path:
     """A sound recipe for the user's program, in their directory."""
     host = LocalHost()
-    known = parse_job(user.line("exit", "0"), host, str(user.place), user.environment)
-    assert known.mpi is not None
-    mark = fingerprint(known.job, known.machine, known.mpi, host)
+    expected = parse_job(user.line("exit", "0"), host, str(user.place), user.environment)
+    assert expected.mpi is not None
+    mark = fingerprint(expected.job, expected.machine, expected.mpi, host)
     chosen = Configuration((("malloc", "keep-memory"),))
     path = user.place / "recipe.toml"
     write_recipe(
-        path, Recipe("ending", chosen, mark, None, tuple(known.job.argv), "2026-01-01T00:00:00+00:00")
+        path, Recipe("ending", chosen, mark, None, tuple(expected.job.argv), "2026-01-01T00:00:00+00:00")
     )
     return path
 
@@ -287,8 +287,8 @@ def test_a_recipe_edited_or_made_for_something_else_is_refused(
 
 def test_a_recipe_cut_off_anywhere_is_refused(user: User, recipe: Path):
     text = recipe.read_text()
-    for kept in (0, len(text) // 3, len(text) // 2):
-        recipe.write_text(text[:kept])
+    for stored in (0, len(text) // 3, len(text) // 2):
+        recipe.write_text(text[:stored])
         done = applied(user, recipe)
         assert done.returncode in {ExitCode.USAGE, ExitCode.MISMATCH}
         assert str(recipe) in done.stderr

@@ -28,15 +28,15 @@ def mpich() -> MpiLibrary:
 
 @pytest.fixture
 def tuned(mpich: MpiLibrary, tmp_path: Path):
-    """Tunes steps.c, or `line`, for so many seconds; a fortieth is all that a run may take by itself."""
+    """Tune steps.c, or `line`, for this number of seconds; a run may take a fortieth of it."""
 
     def tune(
-        *words: str, seconds: int, runs: int, only: str = "binding", line: tuple[str, ...] = ()
+        *arguments: str, seconds: int, runs: int, only: str = "binding", line: tuple[str, ...] = ()
     ) -> dict[str, Any]:
         program = tmp_path / "steps"
         subprocess.run([mpich.compilers["c"], str(PROGRAMS / "steps.c"), "-o", str(program)], check=True)
         options = ["--json", "--try-all", "--only", only, "--max-runs", str(runs), "--budget", f"{seconds}s"]
-        line = line or (mpich.launcher, "-n", "2", str(program), *words)
+        line = line or (mpich.launcher, "-n", "2", str(program), *arguments)
         place = tmp_path / "work"
         place.mkdir(exist_ok=True)
         options += ["--store", str(tmp_path / "store"), "--", *line]
@@ -55,29 +55,29 @@ def tuned(mpich: MpiLibrary, tmp_path: Path):
 
 
 def test_hours_of_steps_are_compared_at_a_mark_and_nothing_is_left(tuned, tmp_path):
-    found = tuned(seconds=60, runs=9)
-    assert (found["scope"], found["marks_why"]) == ("steps", None)
-    assert found["marks"]["function"] == "MPI_Allreduce"
-    assert found["marks"]["place"].startswith("steps+0x")
-    assert found["stopped_trials"] == found["runs"] <= 9
-    assert found["rejected"] == []
+    result = tuned(seconds=60, runs=9)
+    assert (result["scope"], result["marks_why"]) == ("steps", None)
+    assert result["marks"]["function"] == "MPI_Allreduce"
+    assert result["marks"]["place"].startswith("steps+0x")
+    assert result["stopped_trials"] == result["runs"] <= 9
+    assert result["rejected"] == []
     (log,) = (tmp_path / "store").glob("*/events.jsonl")
     at_mark = [trial for trial in read_log(log).trials if trial.split is not None]
-    assert len(at_mark) >= 4  # three of the command as it is, and what fitted into the time
+    assert len(at_mark) >= 4  # three of the original command, and as many as fitted into the time
     # A step takes 2 ms at the least, whatever else the machine does.
     assert all(trial.split.per_mark_s > 0.002 for trial in at_mark)
     (ended_early,) = (log.parent / "records").glob("steps-*")
     assert all("allocator.us" in rank.facts for rank in read_record(ended_early).ranks)
     assert list((tmp_path / "work").iterdir()) == []
-    left = [path for path in Path("/proc").glob("[0-9]*/environ") if carries(path, str(tmp_path))]
-    assert left == []
+    remaining = [path for path in Path("/proc").glob("[0-9]*/environ") if carries(path, str(tmp_path))]
+    assert remaining == []
 
 
 def test_the_second_run_of_a_pair_is_stopped_between_its_marks(tuned, tmp_path):
-    found = tuned("MALLOC_MMAP_MAX_", seconds=60, runs=14, only="malloc")
-    assert found["scope"] == "steps"
+    result = tuned("MALLOC_MMAP_MAX_", seconds=60, runs=14, only="malloc")
+    assert result["scope"] == "steps"
     # A setting without the variable takes thirty times as long: the search stops it, and nothing else.
-    assert all("clearly slower" in entry["reason"] for entry in found["rejected"])
+    assert all("clearly slower" in entry["reason"] for entry in result["rejected"])
     (log,) = (tmp_path / "store").glob("*/events.jsonl")
     proof = read_log(log).trials_of(Phase.PROOF)
     stopped = [trial for trial in proof if trial.at_least is not None]
@@ -86,15 +86,15 @@ def test_the_second_run_of_a_pair_is_stopped_between_its_marks(tuned, tmp_path):
         assert not trial.configuration
         assert trial.split.per_mark_s == trial.at_least > 2 * 0.002
         assert 0 < trial.split.start_from_s <= trial.split.start_s
-    assert found["stopped_trials"] == found["runs"]
+    assert result["stopped_trials"] == result["runs"]
 
 
 def test_what_a_program_sends_unset_is_not_held_against_an_allocator(mpich, tuned, tmp_path):
     program = tmp_path / "unset_rows"
     subprocess.run([mpich.compilers["c"], str(PROGRAMS / "unset_rows.c"), "-o", str(program)], check=True)
-    found = tuned(seconds=60, runs=10, only="malloc", line=(mpich.launcher, "-n", "2", str(program)))
-    assert found["scope"] == "steps"
-    assert found["rejected"] == []
+    result = tuned(seconds=60, runs=10, only="malloc", line=(mpich.launcher, "-n", "2", str(program)))
+    assert result["scope"] == "steps"
+    assert result["rejected"] == []
     (log,) = (tmp_path / "store").glob("*/events.jsonl")
     # Rejected at first, until the original, run again on memory that is not zero, sends something else too.
     events = [json.loads(line) for line in log.read_text().splitlines()]
@@ -110,19 +110,19 @@ def test_what_a_program_sends_unset_is_not_held_against_an_allocator(mpich, tune
 def test_a_static_program_is_counted_by_its_lines_or_runs_whole(tuned, tmp_path):
     """Nothing can be loaded into its ranks: they are MPICH's, linked from archives."""
     program = tmp_path / "printed_steps"
-    words = ["mpicc.mpich", "-static", str(PROGRAMS / "printed_steps.c"), "-o", str(program)]
-    subprocess.run([*words, "-Wl,--start-group", *ARCHIVES.split(), "-Wl,--end-group"], check=True)
+    command = ["mpicc.mpich", "-static", str(PROGRAMS / "printed_steps.c"), "-o", str(program)]
+    subprocess.run([*command, "-Wl,--start-group", *ARCHIVES.split(), "-Wl,--end-group"], check=True)
     line = ("mpiexec.mpich", "-n", "2", str(program))
-    found = tuned(seconds=60, runs=7, line=(*line, "2000000"))
-    assert (found["scope"], found["marks_why"]) == ("steps", None)
-    assert (found["marks"]["function"], found["marks"]["communicator"]) == ("stdout", None)
-    assert found["marks"]["place"].startswith(r"^\s*step\s+")
-    assert found["stopped_trials"] == found["runs"]
-    assert found["rejected"] == []
-    whole = tuned(seconds=40, runs=5, line=(*line, "1000", "quiet"))
-    assert (whole["scope"], whole["marks"]) == ("whole run", None)
-    assert "statically linked" in whole["marks_why"]
-    assert whole["marks_why"].endswith("nothing that it prints comes evenly")
+    result = tuned(seconds=60, runs=7, line=(*line, "2000000"))
+    assert (result["scope"], result["marks_why"]) == ("steps", None)
+    assert (result["marks"]["function"], result["marks"]["communicator"]) == ("stdout", None)
+    assert result["marks"]["place"].startswith(r"^\s*step\s+")
+    assert result["stopped_trials"] == result["runs"]
+    assert result["rejected"] == []
+    complete = tuned(seconds=40, runs=5, line=(*line, "1000", "quiet"))
+    assert (complete["scope"], complete["marks"]) == ("whole run", None)
+    assert "statically linked" in complete["marks_why"]
+    assert complete["marks_why"].endswith("nothing that it prints comes evenly")
 
 
 def carries(environ: Path, tag: str) -> bool:

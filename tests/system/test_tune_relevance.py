@@ -1,4 +1,4 @@
-"""What a tune does not try, and why: a heat solver, and a program that only reduces, under a real MPI."""
+"""Knobs that a tune does not try, and why: a heat solver and a program with reductions."""
 
 import json
 import os
@@ -28,12 +28,12 @@ def mpich() -> MpiLibrary:
 
 @pytest.fixture
 def tuned(mpich: MpiLibrary, tmp_path: Path):
-    """Tunes an example in a few runs, which do for what a record says."""
+    """Tune an example in a few runs, which are sufficient for a record."""
 
     def tune(source: str, ranks: int, *arguments: str, **settings: str) -> dict[str, Any]:
         program = tmp_path / Path(source).stem
-        words = [mpich.compilers["c"], "-O2", str(EXAMPLES / source), "-o", str(program), "-lm"]
-        subprocess.run(words, check=True)
+        command = [mpich.compilers["c"], "-O2", str(EXAMPLES / source), "-o", str(program), "-lm"]
+        subprocess.run(command, check=True)
         line = [mpich.launcher, "-n", str(ranks), str(program), *arguments]
         options = ["--json", "--max-runs", "8", "--no-check", "--store", str(tmp_path / "store")]
         place = tmp_path / "work"
@@ -52,29 +52,29 @@ def tuned(mpich: MpiLibrary, tmp_path: Path):
     return tune
 
 
-def needless(found: dict[str, Any]) -> dict[str, str]:
-    return {each["knob"]: each["why"] for each in found["cannot_matter"]}
+def needless(results: dict[str, Any]) -> dict[str, str]:
+    return {entry["knob"]: entry["why"] for entry in results["cannot_matter"]}
 
 
 def test_a_heat_solver_on_one_node_is_not_tried_with_what_its_messages_never_meet(tuned):
-    found = tuned("heat3d/heat3d.c", 2, "224", "20")
-    why = needless(found)
+    result = tuned("heat3d/heat3d.c", 2, "224", "20")
+    why = needless(result)
     assert UNUSED | {"eager-node"} <= set(why)
     assert "UCX" in why["ucx-transports"]
     assert "392 KiB" in why["eager-node"]
     assert "malloc" not in why
-    assert found["tried"]
-    assert not set(found["tried"]) & (set(why) | ALGORITHMS)
+    assert result["tried"]
+    assert not set(result["tried"]) & (set(why) | ALGORITHMS)
 
 
 def test_who_only_reduces_has_no_messages_to_set_anything_for(tuned):
     ranks = 2 * len(os.sched_getaffinity(0))
-    found = tuned("known_wins/oversubscribed.c", ranks, "20", LD_PRELOAD=yielding())
-    why = needless(found)
+    result = tuned("known_wins/oversubscribed.c", ranks, "20", LD_PRELOAD=yielding())
+    why = needless(result)
     of_messages = {"eager-node", "single-copy", "single-copy-threshold", "node-buffers"}
     assert UNUSED | of_messages <= set(why)
     assert why["eager-node"] == "no message is sent on a node"
     # Start-up allocates too: whether that is a share worth trying depends on how long the rest takes.
     assert "malloc" not in why or "of a rank's time goes into" in why["malloc"]
-    assert found["tried"][0] == "waiting"
-    assert not set(found["tried"]) & (set(why) | ALGORITHMS)
+    assert result["tried"][0] == "waiting"
+    assert not set(result["tried"]) & (set(why) | ALGORITHMS)

@@ -38,7 +38,7 @@ _FILES = {
 def domain_text(domain: Domain) -> str:
     """Describe the values that the knob accepts."""
     if isinstance(domain, Choice):
-        return ", ".join(f"`{word}`" for word in domain.words)
+        return ", ".join(f"`{word}`" for word in domain.values)
     if isinstance(domain, Bytes):
         return f"a size from {size_text(domain.low)} to {size_text(domain.high)}, such as `64KiB`"
     if isinstance(domain, Count):

@@ -68,7 +68,7 @@ def candidates(path: str, profile: Path | None = None) -> tuple[Candidate, ...]:
         programs_seen.add(real)
         for flag_set in FLAG_SETS:
             flags = tuple(facts["flag_sets"][flag_set])
-            result.append(Candidate(name, flag_set, programs, flags, family.words("vectorisation")))
+            result.append(Candidate(name, flag_set, programs, flags, family.flag_list("vectorisation")))
         if profile is not None:
             result.append(_learning(name, family, programs, profile / name))
     return tuple(result)
@@ -77,17 +77,17 @@ def candidates(path: str, profile: Path | None = None) -> tuple[Candidate, ...]:
 def _learning(name: str, family: CompilerFamily, programs: Mapping[str, str], profile: Path) -> Candidate:
     sets = family.facts["flag_sets"]
 
-    def words(key: str) -> tuple[str, ...]:
+    def flag_list(key: str) -> tuple[str, ...]:
         return tuple(str(word).format(profile=profile) for word in sets.get(key, ()))
 
     return Candidate(
         name,
         FEEDBACK,
         programs,
-        (*sets["good"], *words("feedback_use")),
-        family.words("vectorisation"),
-        (*sets["good"], *words("feedback_make")),
-        words("feedback_merge"),
+        (*sets["good"], *flag_list("feedback_use")),
+        family.flag_list("vectorisation"),
+        (*sets["good"], *flag_list("feedback_make")),
+        flag_list("feedback_merge"),
     )
 
 

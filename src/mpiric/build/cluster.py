@@ -12,7 +12,7 @@ _FEATURES = re.compile(r"\b(?:AvailableFeatures|ActiveFeatures)=(\S+)")
 
 
 def targets_in(features: list[str], machine: str) -> tuple[str, ...]:
-    """Return the words that are CPU targets, in order; other words are ignored."""
+    """Return the features that are CPU targets, in order; others are ignored."""
     return tuple(dict.fromkeys(name for word in features if (name := _target_or_none(word, machine))))
 
 

@@ -51,14 +51,14 @@ class Source(NamedTuple):
     """File to be compiled; ``dialect`` is "" if the compiler determines it."""
 
     path: str
-    position: int  # index in `Command.words`
+    position: int  # index in `Command.arguments`
     dialect: str  # "c", "c++", "fortran", or "" for assembler and other sources without variants
 
 
 class Command(NamedTuple):
-    """Parsed command line; ``words`` are all arguments without the compiler, response files expanded."""
+    """Parsed command line; ``arguments`` are all arguments without the compiler, response files expanded."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     mode: Mode
     output: str  # "" by default
     sources: tuple[Source, ...] = ()
@@ -68,11 +68,11 @@ class Command(NamedTuple):
     def option(self, name: str) -> str:
         """Return the last value of an option (separate or attached), "" if it is missing."""
         value = ""
-        for at, word in enumerate(self.words):
+        for at, word in enumerate(self.arguments):
             if at in self.values:
                 continue
             if word == name and at + 1 in self.values:
-                value = self.words[at + 1]
+                value = self.arguments[at + 1]
             elif word.startswith(name) and word != name:
                 value = word[len(name) :]
         return value
@@ -84,10 +84,10 @@ def is_input_name(word: str) -> bool:
     return ending in _C | _CXX | _FORTRAN | _PLAIN | {".o", ".a", ".so", ".lo", ".la"} or ".so." in word
 
 
-def expand(words: Sequence[str], read: Callable[[str], str | None], depth: int = 0) -> tuple[str, ...]:
-    """Replace ``@file`` by the words in the file; unreadable files remain as they are, as with GCC."""
+def expand(arguments: Sequence[str], read: Callable[[str], str | None], depth: int = 0) -> tuple[str, ...]:
+    """Replace ``@file`` by the arguments in the file; unreadable files remain as they are, as with GCC."""
     out: list[str] = []
-    for word in words:
+    for word in arguments:
         text = read(word[1:]) if word.startswith("@") and depth < 10 else None
         out.extend(expand(split_words(text), read, depth + 1) if text is not None else [word])
     return tuple(out)
@@ -105,21 +105,21 @@ def stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def parse_compiler_command(words: Sequence[str]) -> Command:
+def parse_compiler_command(arguments: Sequence[str]) -> Command:
     """Parse a command line without looking at files."""
     values: set[int] = set()
     sources: list[Source] = []
     inputs: list[int] = []
     output, language = "", ""
     at = 0
-    while at < len(words):
-        word = words[at]
-        if word in _TAKES_VALUE and at + 1 < len(words):
+    while at < len(arguments):
+        word = arguments[at]
+        if word in _TAKES_VALUE and at + 1 < len(arguments):
             values.add(at + 1)
             if word == "-o":
-                output = words[at + 1]
+                output = arguments[at + 1]
             elif word == "-x":
-                language = words[at + 1]
+                language = arguments[at + 1]
             elif word in ("-l", "-Xlinker"):
                 inputs.append(at + 1)
             at += 2
@@ -133,8 +133,8 @@ def parse_compiler_command(words: Sequence[str]) -> Command:
         elif word.startswith(("-l", "-Wl,")):
             inputs.append(at)
         at += 1
-    mode = _mode(words, values, sources, inputs)
-    return Command(tuple(words), mode, output, tuple(sources), tuple(inputs), frozenset(values))
+    mode = _mode(arguments, values, sources, inputs)
+    return Command(tuple(arguments), mode, output, tuple(sources), tuple(inputs), frozenset(values))
 
 
 def _sort_file(word: str, at: int, language: str, sources: list[Source], inputs: list[int]) -> None:
@@ -151,9 +151,9 @@ def _sort_file(word: str, at: int, language: str, sources: list[Source], inputs:
         inputs.append(at)
 
 
-def _mode(words: Sequence[str], values: set[int], sources: list[Source], inputs: list[int]) -> Mode:
-    options = [word for at, word in enumerate(words) if at not in values]
-    has_files = bool(sources) or any(not words[at].startswith("-Wl,") for at in inputs)
+def _mode(arguments: Sequence[str], values: set[int], sources: list[Source], inputs: list[int]) -> Mode:
+    options = [word for at, word in enumerate(arguments) if at not in values]
+    has_files = bool(sources) or any(not arguments[at].startswith("-Wl,") for at in inputs)
     if any(word in _ASKS_ONLY or word.startswith(_ASKS_ONLY_BEGINNINGS) for word in options) or not has_files:
         return Mode.ASK
     if any(not s.dialect and s.path.endswith((".h", ".hh", ".hpp", ".hxx", ".H")) for s in sources):
@@ -166,11 +166,11 @@ def _mode(words: Sequence[str], values: set[int], sources: list[Source], inputs:
 
 
 def without(command: Command, flags: Sequence[str], two_word: Sequence[str]) -> list[str]:
-    """Return the words without some options: ``flags``, and ``two_word`` with their values."""
+    """Return the arguments without some options: ``flags``, and ``two_word`` with their values."""
     remaining: list[str] = []
-    for at, word in enumerate(command.words):
+    for at, word in enumerate(command.arguments):
         if at in command.values:
-            if command.words[at - 1] not in two_word:
+            if command.arguments[at - 1] not in two_word:
                 remaining.append(word)
             continue
         attached = any(word.startswith(name) and len(word) > len(name) for name in two_word)

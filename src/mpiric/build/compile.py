@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from mpiric.build.build_options import BuildOptions
 from mpiric.build.command import Command, Mode, Source, parse_compiler_command, stem, without
 from mpiric.build.driver import Driver, Target
 from mpiric.build.edit import ObjectEditor
 from mpiric.build.elf import RELOCATABLE, SHF_EXCLUDE, STT_IFUNC, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX, Origin, describe, pack
 from mpiric.build.plan import Step
-from mpiric.build.wishes import Wishes
 from mpiric.host.toolchain import Finished, Scratch
 
 _DEPENDENCY_FLAGS = ("-MD", "-MMD", "-MP", "-MG")
@@ -29,7 +29,7 @@ class Compiled(NamedTuple):
     """Result of compiling a source file."""
 
     status: int
-    words: str  # output of the compiler
+    messages: str  # output of the compiler
     sentences: tuple[str, ...] = ()
 
 
@@ -37,10 +37,10 @@ class Task(NamedTuple):
     """Compilation of a source file."""
 
     driver: Driver
-    wishes: Wishes
+    build_options: BuildOptions
     command: Command
     source: Source
-    words: tuple[str, ...]  # arguments for this source only, without -o
+    arguments: tuple[str, ...]  # arguments for this source only, without -o
     output: str
     scratch: str  # scratch directory
     targets: tuple[Target, ...]  # baseline first; () if the object has no variants
@@ -56,10 +56,14 @@ def words_for(command: Command, source: Source) -> tuple[str, ...]:
     """Return the arguments that compile one source: no other source, output or linker input."""
     drop = {s.position for s in command.sources if s is not source} | set(command.inputs)
     drop |= {at - 1 for at in command.inputs if at in command.values}
-    drop |= {at for at in range(len(command.words)) if at in command.values and command.words[at - 1] == "-o"}
+    drop |= {
+        at
+        for at in range(len(command.arguments))
+        if at in command.values and command.arguments[at - 1] == "-o"
+    }
     remaining = [
         word
-        for at, word in enumerate(command.words)
+        for at, word in enumerate(command.arguments)
         if at not in drop
         and word not in ("-c", "-o", "-shared", "-rdynamic", "-s")
         and not (word.startswith("-o") and command.output and word == f"-o{command.output}")
@@ -69,7 +73,7 @@ def words_for(command: Command, source: Source) -> tuple[str, ...]:
 
 def _dependency_words(command: Command, source: Source) -> list[str]:
     """Return options for dependency files, which a compiler that also links would name by the program."""
-    if command.mode is Mode.COMPILE or not {"-MD", "-MMD"}.intersection(command.words):
+    if command.mode is Mode.COMPILE or not {"-MD", "-MMD"}.intersection(command.arguments):
         return []
     beside = command.output or f"{stem(source.path)}.o"
     options = [] if command.option("-MF") else ["-MF", f"{os.path.splitext(beside)[0]}.d"]
@@ -78,46 +82,53 @@ def _dependency_words(command: Command, source: Source) -> list[str]:
 
 
 def compile_source(
-    driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, stdin: bytes | None = None
+    driver: Driver,
+    build_options: BuildOptions,
+    command: Command,
+    source: Source,
+    output: str,
+    stdin: bytes | None = None,
 ) -> Compiled:
     """Compile all variants of a source and join them in ``output``."""
     with Scratch() as scratch:
-        return _compile(task_of(driver, wishes, command, source, output, scratch), stdin)
+        return _compile(task_of(driver, build_options, command, source, output, scratch), stdin)
 
 
 def task_of(
-    driver: Driver, wishes: Wishes, command: Command, source: Source, output: str, scratch: str
+    driver: Driver, build_options: BuildOptions, command: Command, source: Source, output: str, scratch: str
 ) -> Task:
     """Return the compilation of a source; only the compiler is queried."""
-    words = words_for(command, source)
-    if command.mode is not Mode.COMPILE and {*_FILES_BESIDE}.intersection(words):
-        words = _named_beside(words, command, source, driver)
-    if not source.dialect or not wishes.targets:
-        return Task(driver, wishes, command, source, words, output, scratch, ())
-    targets = tuple(driver.target(name, wishes.no_fma) for name in (wishes.baseline, *wishes.targets))
-    return Task(driver, wishes, command, source, words, output, scratch, targets)
+    arguments = words_for(command, source)
+    if command.mode is not Mode.COMPILE and {*_FILES_BESIDE}.intersection(arguments):
+        arguments = _named_beside(arguments, command, source, driver)
+    if not source.dialect or not build_options.targets:
+        return Task(driver, build_options, command, source, arguments, output, scratch, ())
+    targets = tuple(
+        driver.target(name, build_options.no_fma) for name in (build_options.baseline, *build_options.targets)
+    )
+    return Task(driver, build_options, command, source, arguments, output, scratch, targets)
 
 
 def steps(task: Task) -> list[Step]:
     """Return the compilations, the baseline's first.
 
-    The baseline goes where the object was asked for, so that what compilers write beside an object
+    The baseline goes where the object was asked for, so that files that compilers write next to an object
     (dependencies, ``-save-temps``, split debug information) keeps its name and directory.
     """
     if not task.targets:
-        return [Step((*task.driver.command, *task.words, "-o", task.output), task.output)]
+        return [Step((*task.driver.command, *task.arguments, "-o", task.output), task.output)]
     base, *variants = task.targets
-    result = [_step(task, base, task.words, task.output)]
+    result = [_step(task, base, task.arguments, task.output)]
     return result + [_step(task, t, _variant_words(task, t), f"{task.scratch}/{t.name}.o") for t in variants]
 
 
-def _step(task: Task, target: Target, words: Sequence[str], made: str) -> Step:
-    extra = task.driver.family.words("vectorisation") if task.wishes.explain_vectorisation else ()
-    argv = (*task.driver.command, *words, *target.flags, *extra, *_seed(task), "-o", made)
-    flags = recorded_flags(task.words, target)
+def _step(task: Task, target: Target, arguments: Sequence[str], output: str) -> Step:
+    extra = task.driver.family.flag_list("vectorisation") if task.build_options.explain_vectorisation else ()
+    argv = (*task.driver.command, *arguments, *target.flags, *extra, *_seed(task), "-o", output)
+    flags = recorded_flags(task.arguments, target)
     is_baseline = target is task.targets[0]
     origin = Origin(target.name, task.driver.identity.label, flags, target.needs, is_baseline)
-    return Step(argv, made, SECTION_PREFIX + target.name, describe(origin))
+    return Step(argv, output, SECTION_PREFIX + target.name, describe(origin))
 
 
 def directories(task: Task) -> list[str]:
@@ -145,16 +156,16 @@ def _compile(task: Task, stdin: bytes | None) -> Compiled:
     if baseline_alone(task) and results[0].status == 0:
         results += run(argvs[1:], stdin=stdin)
     messages = _all_words(results[0])
-    if results[0].status != 0 and task.wishes.feature_words and task.targets:
+    if results[0].status != 0 and task.build_options.feature_words and task.targets:
         return _as_written(task, stdin)
     if results[0].status != 0 or not task.targets:
         return Compiled(results[0].status, messages)
     for target, result in zip(task.targets, results, strict=True):
         if result.status != 0:
-            message = f"{messages}mpiric: the variant {target.name} does not compile:\n{result.words}"
+            message = f"{messages}mpiric: the variant {target.name} does not compile:\n{result.errors}"
             return Compiled(result.status, message)
     sentences = _join(task, todo, plain) if plain else ()
-    if task.wishes.explain_vectorisation:
+    if task.build_options.explain_vectorisation:
         messages += _explained(task.targets, results)
     return Compiled(0, messages, sentences)
 
@@ -170,43 +181,43 @@ def _taken(path: str) -> bytes:
 
 
 def _variant_words(task: Task, target: Target) -> list[str]:
-    plain = parse_compiler_command(task.words)
-    words = without(plain, (*_DEPENDENCY_FLAGS, *_FILES_BESIDE), _DEPENDENCY_VALUES)
-    words += _debug_words(task.words)
+    plain = parse_compiler_command(task.arguments)
+    arguments = without(plain, (*_DEPENDENCY_FLAGS, *_FILES_BESIDE), _DEPENDENCY_VALUES)
+    arguments += _debug_words(task.arguments)
     if task.source.dialect != "fortran":
-        return words
+        return arguments
     family = task.driver.family
     modules = f"{task.scratch}/{target.name}"
     where = plain.option(family.module_output)
-    words = without(parse_compiler_command(words), (), (family.module_output,))
+    arguments = without(parse_compiler_command(arguments), (), (family.module_output,))
     separate = family.facts.get("module_output_separate")
-    words += [family.module_output, modules] if separate else [f"{family.module_output}{modules}"]
-    return [*words, f"-I{where}"] if where else words
+    arguments += [family.module_output, modules] if separate else [f"{family.module_output}{modules}"]
+    return [*arguments, f"-I{where}"] if where else arguments
 
 
-def _debug_words(words: Sequence[str]) -> list[str]:
+def _debug_words(arguments: Sequence[str]) -> list[str]:
     """Return options that turn split debug information into ordinary one, which a variant contains."""
-    is_asked = any(word.startswith("-g") and word != _SPLIT for word in words)
-    return ["-g"] if _SPLIT in words and not is_asked else []
+    is_asked = any(word.startswith("-g") and word != _SPLIT for word in arguments)
+    return ["-g"] if _SPLIT in arguments and not is_asked else []
 
 
 def _named_beside(
-    words: tuple[str, ...], command: Command, source: Source, driver: Driver
+    arguments: tuple[str, ...], command: Command, source: Source, driver: Driver
 ) -> tuple[str, ...]:
-    """Rename files beside an object that is linked at once to GCC's names.
+    """Rename files next to an object that is linked at once to GCC's names.
 
     Other compilers cannot name them, and would write into the scratch directory.
     """
     if driver.identity.family != "gcc":
-        return (*without(parse_compiler_command(words), _FILES_BESIDE, ()), *_debug_words(words))
+        return (*without(parse_compiler_command(arguments), _FILES_BESIDE, ()), *_debug_words(arguments))
     name, ending = os.path.basename(source.path), os.path.splitext(source.path)[1]
-    return (*words, "-dumpdir", f"{command.output or 'a'}-", "-dumpbase", name, "-dumpbase-ext", ending)
+    return (*arguments, "-dumpdir", f"{command.output or 'a'}-", "-dumpbase", name, "-dumpbase-ext", ending)
 
 
 def _seed(task: Task) -> list[str]:
     """Return a seed for the section names of GCC's link-time optimisation, which are random otherwise."""
-    lto = any(word.startswith("-flto") for word in task.words)
-    seeded = any(word.startswith("-frandom-seed") for word in task.words)
+    lto = any(word.startswith("-flto") for word in task.arguments)
+    seeded = any(word.startswith("-frandom-seed") for word in task.arguments)
     if task.driver.identity.family != "gcc" or seeded or not lto:
         return []
     return [f"-frandom-seed={task.source.path}:{task.command.output}"]
@@ -214,9 +225,9 @@ def _seed(task: Task) -> list[str]:
 
 def _as_written(task: Task, stdin: bytes | None) -> Compiled:
     """Compile a file that needs the CPU options, with its own checks, equally for every variant."""
-    words = [*task.words, *task.wishes.feature_words]
-    done = task.driver.toolchain.run([*task.driver.command, *words, "-o", task.output], stdin=stdin)
-    named = " ".join(task.wishes.feature_words)
+    arguments = [*task.arguments, *task.build_options.feature_words]
+    done = task.driver.toolchain.run([*task.driver.command, *arguments, "-o", task.output], stdin=stdin)
+    named = " ".join(task.build_options.feature_words)
     sentence = f"{task.source.path} only compiles with {named}: built as written, the same in every variant"
     return Compiled(done.status, _all_words(done), (sentence,) if done.status == 0 else ())
 
@@ -234,19 +245,19 @@ def _join(task: Task, done: Sequence[Step], plain: bytes) -> tuple[str, ...]:
         )
     editor = ObjectEditor(ElfFile(plain))
     for step in done:
-        data = _bytes(step.made) if step.made != task.output else b""
+        data = _bytes(step.output) if step.output != task.output else b""
         editor.add_section(step.section, pack(step.description, data), SHF_EXCLUDE)
     _write(task.output, editor.finish())
     return ()
 
 
-def recorded_flags(words: Sequence[str], target: Target) -> str:
+def recorded_flags(arguments: Sequence[str], target: Target) -> str:
     """Return the flags worth recording: without files, directories and macros, so that files share them."""
-    command = parse_compiler_command(words)
+    command = parse_compiler_command(arguments)
     files = {source.position for source in command.sources}
     remaining = [
         word
-        for at, word in enumerate(words)
+        for at, word in enumerate(arguments)
         if at not in files and at not in command.values and word not in _FORGET and not word.startswith(_DULL)
     ]
     return " ".join([*(w for w in remaining if w not in ("-x", "-module")), *target.flags])
@@ -269,7 +280,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _all_words(done: Finished) -> str:
-    return done.printed + done.words
+    return done.printed + done.errors
 
 
 def _explained(targets: Sequence[Target], results: Sequence[Finished]) -> str:

@@ -30,7 +30,7 @@ class CompilerFamily(NamedTuple):
     name: str
     facts: Mapping[str, Any]
 
-    def words(self, key: str) -> tuple[str, ...]:
+    def flag_list(self, key: str) -> tuple[str, ...]:
         """Return a list of flags, empty if the family has none."""
         return tuple(str(word) for word in self.facts.get(key, ()))
 

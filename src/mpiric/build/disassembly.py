@@ -1,6 +1,7 @@
-"""Instruction sets an executable really uses, read off its disassembly; of any ELF file, not only ours.
+"""Instruction sets that an executable uses, from its disassembly; for any ELF file.
 
-Finding an instruction does not mean that it runs: a library that chooses by itself (a BLAS) holds many sets.
+The presence of an instruction does not mean that it is executed: a library with its own dispatch (a BLAS)
+contains many sets.
 """
 
 import re
@@ -11,7 +12,7 @@ _GROUPS = (
     ("amx", re.compile(r"(tdp|tileload|tilestore|tilezero|ldtilecfg)")),
     ("fma", _FMA),
     ("bmi2", re.compile(r"(mulx|pdep|pext|bzhi|rorx|sarx|shlx|shrx)[lq]?$")),
-    # tzcnt proves nothing: GCC writes it for every CPU, and those without BMI take it for bsf.
+    # tzcnt proves nothing: GCC emits it for every CPU, and CPUs without BMI execute it as bsf.
     ("bmi1", re.compile(r"(andn|bextr|blsi|blsmsk|blsr)[lqw]?$")),
     ("lzcnt", re.compile(r"lzcnt[lqw]?$")),
     ("popcnt", re.compile(r"popcnt[lqw]?$")),
@@ -32,7 +33,7 @@ _ARM = (
     ("atomics", re.compile(r"^(cas|swp|ld(add|clr|eor|set|s?max|s?min))(a|l|al)?[bh]?$")),
     ("dotprod", re.compile(r"^[us]dot$")),
 )
-# Like instructions, counted by awk: all that objdump prints of a large program takes Python many seconds.
+# Equal instructions are counted by awk: Python needs many seconds for objdump's output of a large program.
 CONDENSE = r"""NF > 1 { line = $2; sub(/[<#].*/, "", line); gsub(/0x[0-9a-f]+/, "", line); seen[line]++ }
 END { for (line in seen) print seen[line] "\t" line }"""
 _LINE = re.compile(r"^(\d+)\t(?:(?:data16|lock|notrack|bnd|cs|ds|rex\S*) )*(\S+) *(.*)$", re.MULTILINE)
@@ -40,19 +41,19 @@ _MASKED = re.compile(r"%k[0-7]|[xyz]mm(1[6-9]|2\d|3[01])\b")
 
 
 def sets_in(text: str, machine: str) -> dict[str, int]:
-    """Instruction sets and how often each is used, from what `CONDENSE` made of ``objdump``'s lines."""
-    seen: Counter[tuple[str, str]] = Counter()
+    """Return the instruction sets and the number of their uses, from lines that `CONDENSE` produced."""
+    uses: Counter[tuple[str, str]] = Counter()
     for times, mnemonic, operands in _LINE.findall(text):
-        seen[mnemonic, operands if machine == "aarch64" else _x86_kind(operands)] += int(times)
+        uses[mnemonic, operands if machine == "aarch64" else _x86_kind(operands)] += int(times)
     counts: Counter[str] = Counter()
-    for (mnemonic, operands), times in seen.items():
+    for (mnemonic, operands), times in uses.items():
         for name in _arm_sets(mnemonic, operands) if machine == "aarch64" else _x86_sets(mnemonic, operands):
             counts[name] += times
     return dict(sorted(counts.items()))
 
 
 def _x86_kind(operands: str) -> str:
-    """The operands' evidence of an instruction set: the widest register, "k" for AVX-512's own registers."""
+    """Return the operands' hint at an instruction set: the widest register, or "k" for mask registers."""
     if "mm" not in operands and "%k" not in operands:
         return ""
     width = next((name for name in ("zmm", "ymm", "xmm") if name in operands), "")
@@ -60,18 +61,18 @@ def _x86_kind(operands: str) -> str:
 
 
 def _x86_sets(mnemonic: str, operands: str) -> set[str]:
-    found = {name for name, pattern in _GROUPS if pattern.match(mnemonic)}
+    sets = {name for name, pattern in _GROUPS if pattern.match(mnemonic)}
     if "zmm" in operands or (operands.endswith("k") and mnemonic.startswith(("v", "k"))):
-        found.add("avx512")
+        sets.add("avx512")
     elif "ymm" in operands and _INTEGER_YMM.match(mnemonic):
-        found.add("avx2")
+        sets.add("avx2")
     elif mnemonic.startswith("v") and operands and mnemonic not in ("verr", "verw"):
-        found.add("avx")
-    elif operands == "xmm" and not found:
-        found.add("sse2")
-    return found
+        sets.add("avx")
+    elif operands == "xmm" and not sets:
+        sets.add("sse2")
+    return sets
 
 
 def _arm_sets(mnemonic: str, operands: str) -> set[str]:
-    found = {name for name, pattern in _ARM if pattern.search(operands) or pattern.search(mnemonic)}
-    return found or ({"asimd"} if re.search(r"\bv\d+\.|\bq\d+\b", operands) else set())
+    sets = {name for name, pattern in _ARM if pattern.search(operands) or pattern.search(mnemonic)}
+    return sets or ({"asimd"} if re.search(r"\bv\d+\.|\bq\d+\b", operands) else set())

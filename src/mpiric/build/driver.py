@@ -56,8 +56,8 @@ class Driver:
     @cached_property
     def identity(self) -> Identity:
         """Family, version and architecture."""
-        known = self._remember("identity", self._ask_identity)
-        return Identity(str(known["family"]), str(known["version"]), str(known["machine"]))
+        answer = self._remember("identity", self._ask_identity)
+        return Identity(str(answer["family"]), str(answer["version"]), str(answer["machine"]))
 
     @property
     def family(self) -> CompilerFamily:
@@ -66,21 +66,21 @@ class Driver:
 
     def target(self, name: str, no_fma: bool = False) -> Target:  # noqa: FBT001, FBT002
         """Return flags and needed features of a target. Raises MpiricError if it cannot be built."""
-        known = self._remember(f"target {name}", lambda: self._ask_target(name))
-        extra = self.family.words("no_fma") if no_fma else ()
-        return Target(name, (*_strings(known["flags"]), *extra), _strings(known["needs"]))
+        answer = self._remember(f"target {name}", lambda: self._ask_target(name))
+        extra = self.family.flag_list("no_fma") if no_fma else ()
+        return Target(name, (*_strings(answer["flags"]), *extra), _strings(answer["needs"]))
 
     def name_of(self, word: str, machine: str) -> str:
         """Return the cached `canonical`; reading archspec takes longer than compiling a small file."""
         if not word.replace("_", "").replace("-", "").isalnum():
             return canonical(word, machine)
-        known = self._remember(f"name {word}", lambda: {"name": canonical(word, machine)})
-        return str(known["name"])
+        answer = self._remember(f"name {word}", lambda: {"name": canonical(word, machine)})
+        return str(answer["name"])
 
     def program(self, name: str) -> str:
         """Return the path of a tool of this compiler, such as ``ld`` or ``objcopy``."""
-        known = self._remember(f"program {name}", lambda: {"path": self._ask_program(name)})
-        return str(known["path"])
+        answer = self._remember(f"program {name}", lambda: {"path": self._ask_program(name)})
+        return str(answer["path"])
 
     def _ask_program(self, name: str) -> str:
         printed = self.toolchain.run([*self.command, f"-print-prog-name={name}"]).printed.strip()
@@ -108,7 +108,7 @@ class Driver:
             )
         for question in ("--version", "-V", "-v"):
             answer = self.toolchain.run([*self.command, question])
-            identity = recognise(answer.printed + answer.words, machine)
+            identity = recognise(answer.printed + answer.errors, machine)
             if identity:
                 return identity._asdict()
         raise MpiricError(
@@ -124,10 +124,10 @@ class Driver:
                 source,
                 "double probe(double *a, int n)\n{ double s = 0; while (n--) s += a[n] * a[n]; return s; }\n",
             )
-            words = ["-x", "c", "-O2", "-c", source, "-o", f"{scratch}/probe.o"]
-            tried = self.toolchain.run([*self.command, *flags, *words])
-            if tried.status != 0 and "cc1" not in tried.words:  # a Fortran-only driver cannot compile C
-                reason = (tried.words.strip().splitlines() or ["no reason given"])[0]
+            arguments = ["-x", "c", "-O2", "-c", source, "-o", f"{scratch}/probe.o"]
+            tried = self.toolchain.run([*self.command, *flags, *arguments])
+            if tried.status != 0 and "cc1" not in tried.errors:  # a Fortran-only driver cannot compile C
+                reason = (tried.errors.strip().splitlines() or ["no reason given"])[0]
                 raise MpiricError(
                     f"{self.identity.label} or its assembler cannot build for {name}: {reason}",
                     hint="omit the target, or use newer binutils and compiler",

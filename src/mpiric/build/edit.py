@@ -1,6 +1,6 @@
 """Editor of relocatable object files: rename and add sections; rename, split and add symbols.
 
-Bytes that stay keep their offset; what grows is written behind them with a new section table. Symbols are
+Unchanged bytes keep their offset; larger content is appended with a new section table. Symbols are
 only changed in place or appended, so no relocation has to be renumbered.
 """
 
@@ -125,7 +125,7 @@ class ObjectEditor:
             grown.append((self._extension.number, bytes(self._wide)))
         for index, contents in grown:
             if index < len(self.elf.sections) and contents == self.elf.contents(self.elf.sections[index]):
-                continue  # stays where it is
+                continue  # unchanged
             out += bytes(-len(out) % 8)
             self._headers[index][4], self._headers[index][5] = len(out), len(contents)
             out += contents

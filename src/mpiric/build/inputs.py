@@ -1,4 +1,4 @@
-"""Linker inputs on a command line: files of words, and replacement of words for another link."""
+"""Linker inputs on a command line: recognition of files, and replacement for another link."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from mpiric.build.command import Command
 Rewrite = Callable[[str], Sequence[str]]  # linker input → its replacements
 
 
-def linker_words(words: Sequence[str]) -> list[str]:
-    """Return the words that the compiler passes to the linker: ``-Wl,a,b`` and ``-Xlinker a``."""
+def linker_words(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments that the compiler passes to the linker: ``-Wl,a,b`` and ``-Xlinker a``."""
     passed: list[str] = []
-    for at, word in enumerate(words):
+    for at, word in enumerate(arguments):
         if word.startswith("-Wl,"):
             passed.extend(word[4:].split(","))
-        elif at and words[at - 1] == "-Xlinker":
+        elif at and arguments[at - 1] == "-Xlinker":
             passed.append(word)
     return passed
 
 
-def wrapped_symbols(words: Sequence[str]) -> list[str]:
+def wrapped_symbols(arguments: Sequence[str]) -> list[str]:
     """Return the symbols of the linker's ``--wrap``."""
-    handed = linker_words(words)
+    handed = linker_words(arguments)
     wrapped: list[str] = []
     for at, word in enumerate(handed):
         name, equals, value = word.lstrip("-").partition("=")
@@ -31,10 +31,10 @@ def wrapped_symbols(words: Sequence[str]) -> list[str]:
     return [name for name in wrapped if name]
 
 
-def without_wrap(words: Sequence[str]) -> list[str]:
-    """Return the words without ``--wrap``, which has been applied to the variants already."""
+def without_wrap(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments without ``--wrap``, which has been applied to the variants already."""
     remaining: list[str] = []
-    for word in words:
+    for word in arguments:
         if not word.startswith("-Wl,"):
             remaining.append(word)
             continue
@@ -51,10 +51,10 @@ def without_wrap(words: Sequence[str]) -> list[str]:
 
 
 def rewritten(command: Command, rewrite: Rewrite) -> list[str]:
-    """Apply ``rewrite`` to the linker inputs among the words; an empty ``-Wl,`` is dropped."""
+    """Apply ``rewrite`` to the linker inputs among the arguments; an empty ``-Wl,`` is dropped."""
     inputs = set(command.inputs)
     out: list[str] = []
-    for at, word in enumerate(command.words):
+    for at, word in enumerate(command.arguments):
         if at not in inputs:
             out.append(word)
         elif word.startswith("-Wl,"):
@@ -73,7 +73,7 @@ def rewritten(command: Command, rewrite: Rewrite) -> list[str]:
 
 @dataclass(frozen=True)
 class FileWords:
-    """Recogniser of words that refer to certain files, by path or (archives) by ``-l``."""
+    """Recogniser of arguments that refer to certain files, by path or (archives) by ``-l``."""
 
     root: Path
     files: frozenset[Path]  # resolved paths

@@ -162,12 +162,12 @@ def _step(features: Iterable[str]) -> int:
     return sum(feature in have for feature in _LADDER)
 
 
-def rounding_differs(variants: Sequence[VariantInfo], words: Sequence[str]) -> bool:
+def rounding_differs(variants: Sequence[VariantInfo], arguments: Sequence[str]) -> bool:
     """Check whether variants may differ in rounding: fused multiply-add in some, or reordered sums."""
     if len(variants) < 2:
         return False
     flags = " ".join(" ".join((v.flags, *v.other_flags)) for v in variants).split()
-    reordered = any(word in flags for word in words)
+    reordered = any(word in flags for word in arguments)
     fused = {"fma" in variant.instruction_sets for variant in variants}
     return reordered or len(fused) > 1
 

@@ -1,10 +1,11 @@
 """Link of objects and libraries into an ordinary executable with all variants.
 
-1. Link plainly, and let the linker tell which objects, members and libraries that takes and what it exports.
+1. Link plainly; the linker reports the used objects, members and libraries, and the exports.
 2. Per variant: take its objects out, link them into one object (``ld -r``), make its names its own.
 3. Link all of them with a dispatcher, by the user's own command line.
 """
 
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,21 +13,78 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiric.build.command import Command, parse_compiler_command
-from mpiric.build.dispatcher import compile_dispatcher
 from mpiric.build.driver import Driver
 from mpiric.build.elf import STB_WEAK, ElfFile
 from mpiric.build.information import describe
 from mpiric.build.inputs import FileWords, linker_words, rewritten, without_wrap, wrapped_symbols
-from mpiric.build.needs import really_needed
 from mpiric.build.overlay import set_tables_apart
 from mpiric.build.partial import Exports, Variant, find_exports, make_variants
 from mpiric.build.payload import Origin
 from mpiric.build.plain_link import Linked, deliver, for_target, output_of, trial, with_output
-from mpiric.build.tables import DispatchTables
-from mpiric.build.targets import BASELINE, in_order
+from mpiric.build.tables import DispatchTables, source
+from mpiric.build.targets import BASELINE, features, in_order
 from mpiric.build.trace import Loaded, Trace, all_members, elf_of, shared_once
 from mpiric.build.unpack import union_of_needs, variants_in, write_list, write_objects
-from mpiric.model.errors import MpiricError
+from mpiric.host.packaged import packaged_directory
+from mpiric.host.toolchain import Toolchain
+from mpiric.model.errors import MpiricError, NotFoundError
+
+# General registers only: vector registers hold arguments of other functions when it runs.
+_FLAGS = ("-x", "c", "-std=gnu11", "-O2", "-g0", "-w", "-fPIE", "-ffreestanding", "-fno-builtin",
+          "-fno-stack-protector", "-fno-lto", "-fno-asynchronous-unwind-tables",
+          "-mgeneral-regs-only")  # fmt: skip
+_X86_64 = ("-march=x86-64", "-fcf-protection")
+_SPEAK_GNU = {"gcc", "clang", "oneapi", "aocc", "cray"}
+
+
+def compile_dispatcher(driver: Driver, plan: DispatchTables, scratch: Path) -> Path:
+    """Compile the object with tables, trampolines and dispatcher."""
+    text, object_file = scratch / "mpiric.c", scratch / "mpiric.o"
+    text.write_text(source(plan, features(plan.machine)))
+    extra = _X86_64 if plan.machine == "x86_64" else ()
+    candidates = [driver.command] if driver.identity.family in _SPEAK_GNU else []
+    candidates += [(name,) for name in ("gcc", "cc", "clang") if shutil.which(name)]
+    headers = packaged_directory("build/dispatch")
+    complaint = ""
+    for command in candidates:
+        done = driver.toolchain.run(
+            [*command, *_FLAGS, *extra, f"-I{headers}", "-c", str(text), "-o", str(object_file)]
+        )
+        if done.status == 0:
+            return object_file
+        complaint = complaint or done.errors.strip()
+    raise NotFoundError(
+        f"cannot compile the dispatcher: {complaint or 'there is not any C compiler'}", hint="install gcc"
+    )
+
+
+_UNKNOWN = re.escape("(bad)")  # instruction unknown to objdump, which may need any feature
+_PROOF = "disassembled to the end"
+
+
+def really_needed(
+    code: Path, allowed: Sequence[str], machine: str, objdump: str, toolchain: Toolchain
+) -> tuple[str, ...]:
+    """Return ``allowed`` without features whose distinct instructions do not occur in the object."""
+    known_features = features(machine) if allowed else {}
+    spelled = {
+        name: known_features[name].instructions for name in allowed if known_features[name].instructions
+    }
+    if not spelled:
+        return tuple(allowed)
+    pattern = "|".join([*spelled.values(), _UNKNOWN, _PROOF])
+    # Only matches are passed on: the disassembly of a large program is hundreds of times larger than its
+    # code.
+    script = '{ LC_ALL=C "$1" -d --no-show-raw-insn "$2" && echo "$4"; } | grep -owE -e "$3" | sort -u'
+    done = toolchain.run(["sh", "-c", script, "sh", objdump, str(code), pattern, _PROOF])
+    hits = set(done.printed.splitlines())
+    if _PROOF not in hits or "(bad)" in hits:
+        return tuple(allowed)
+    return tuple(
+        name
+        for name in allowed
+        if name not in spelled or any(re.fullmatch(spelled[name], hit) for hit in hits)
+    )
 
 
 @dataclass
@@ -59,14 +117,14 @@ def link(driver: Driver, command: Command) -> Linked:
     """Link a program; a program without fat objects is linked as the compiler does."""
     with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
         scratch, root = Path(name), Path.cwd()
-        made = scratch / "plain"
-        status, words, trace = trial(driver, command, root, made)
+        plain = scratch / "plain"
+        status, messages, trace = trial(driver, command, root, plain)
         if status != 0:
-            return Linked(status, words)
+            return Linked(status, messages)
         if not any(item.is_fat for item in trace.loaded):
-            deliver(made, Path(output_of(command)))
-            return Linked(0, words)
-        job = _prepare(driver, command, root, scratch, trace, ElfFile(made.read_bytes()))
+            deliver(plain, Path(output_of(command)))
+            return Linked(0, messages)
+        job = _prepare(driver, command, root, scratch, trace, ElfFile(plain.read_bytes()))
         return _link_fat(job)
 
 
@@ -77,7 +135,9 @@ def _prepare(
     loaded = list(trace.loaded)
     link_time = any(item.is_link_time for item in loaded)
     fat_names = {name for item in loaded if item.is_fat for name in elf_of(item.data).defined_names}
-    outside = shared_once(loaded, fat_names) if not (link_time or wrapped_symbols(command.words)) else set()
+    outside = (
+        shared_once(loaded, fat_names) if not (link_time or wrapped_symbols(command.arguments)) else set()
+    )
     inside = [item for at, item in enumerate(loaded) if at not in outside and not item.is_toolchain]
     return FatLink(
         driver=driver,
@@ -98,31 +158,31 @@ def _link_fat(job: FatLink) -> Linked:
     exports = find_exports(base, _wanted(job, base))
     toolchain = job.driver.toolchain
     parts = toolchain.each(lambda target: _partial(job, target, base=base), job.others)
-    whole = dict(zip(job.others, parts, strict=True)) | {job.baseline: base}
-    needs = {target: _really_needed(job, target) for target in whole}
-    variants = make_variants(whole, job.baseline, exports)
+    elf_of_target = dict(zip(job.others, parts, strict=True)) | {job.baseline: base}
+    needs = {target: _really_needed(job, target) for target in elf_of_target}
+    variants = make_variants(elf_of_target, job.baseline, exports)
     files = toolchain.each(lambda variant: _localise(job, variant), variants)
     plan = _plan(job, variants, needs, exports, base)
     dispatcher = compile_dispatcher(job.driver, plan, job.scratch)
-    made = job.scratch / "fat"
-    words = _final_words(job, [dispatcher, *files], made)
-    done = toolchain.run([*job.driver.command, *words])
+    program = job.scratch / "fat"
+    arguments = _final_words(job, [dispatcher, *files], program)
+    done = toolchain.run([*job.driver.command, *arguments])
     if done.status != 0:
-        return Linked(done.status, done.words)
-    deliver(made, Path(output_of(job.command)))
-    return Linked(0, done.words, targets=tuple(v.target for v in variants))
+        return Linked(done.status, done.errors)
+    deliver(program, Path(output_of(job.command)))
+    return Linked(0, done.errors, targets=tuple(v.target for v in variants))
 
 
 def _wanted(job: FatLink, base: ElfFile) -> set[str]:
     """Return the names that the rest of the program uses: exports, start-up code, linker options."""
-    wanted = {symbol.name for symbol in job.plain.dynamic_symbols if symbol.is_defined}
+    names = {symbol.name for symbol in job.plain.dynamic_symbols if symbol.is_defined}
     for item in job.trace.loaded:
         if item.is_toolchain:
-            wanted |= elf_of(item.data).needed_names
-    handed = linker_words(job.command.words)
+            names |= elf_of(item.data).needed_names
+    handed = linker_words(job.command.arguments)
     handed_names = {part for word in handed for part in word.replace("=", " ").split()}
     handed_names |= {job.command.option("-u"), job.command.option("-e")}
-    return wanted | (handed_names & base.defined_names)
+    return names | (handed_names & base.defined_names)
 
 
 def _partial(job: FatLink, target: str, base: ElfFile | None) -> ElfFile:
@@ -133,10 +193,10 @@ def _partial(job: FatLink, target: str, base: ElfFile | None) -> ElfFile:
     elf = _relocatable(job, target, items)
     while base is not None:
         missing = elf.needed_names - base.needed_names - base.defined_names
-        found = _members_defining(job, missing, items) if missing else []
-        if not found:
+        added = _members_defining(job, missing, items) if missing else []
+        if not added:
             return elf
-        items.extend(found)
+        items.extend(added)
         elf = _relocatable(job, target, items)
     return elf
 
@@ -145,16 +205,16 @@ def _relocatable(job: FatLink, target: str, items: Sequence[Loaded]) -> ElfFile:
     scratch = job.scratch / f"objects-{target}"
     shutil.rmtree(scratch, ignore_errors=True)
     files = write_objects(items, target, job.needs[target], scratch, set_tables_apart)
-    made = _partial_file(job, target)
-    wraps = [f"--wrap={name}" for name in wrapped_symbols(job.command.words)]
+    joined = _partial_file(job, target)
+    wraps = [f"--wrap={name}" for name in wrapped_symbols(job.command.arguments)]
     listing = write_list(files, job.scratch / f"objects-{target}.list")
     ld = job.driver.program("ld")
     done = job.driver.toolchain.run(
-        [ld, "-r", "-d", "--force-group-allocation", *wraps, "-o", str(made), listing]
+        [ld, "-r", "-d", "--force-group-allocation", *wraps, "-o", str(joined), listing]
     )
     if done.status != 0:
-        raise MpiricError(f"the variant {target} cannot be linked: {done.words.strip()}")
-    return ElfFile(made.read_bytes())
+        raise MpiricError(f"the variant {target} cannot be linked: {done.errors.strip()}")
+    return ElfFile(joined.read_bytes())
 
 
 def _partial_file(job: FatLink, target: str) -> Path:
@@ -164,7 +224,7 @@ def _partial_file(job: FatLink, target: str) -> Path:
 def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) -> list[Loaded]:
     """Return members of the archives of the plain link that define names only a variant uses."""
     have = {(item.path, item.member) for item in items}
-    found: list[Loaded] = []
+    members_found: list[Loaded] = []
     for archive in job.trace.archives:
         for member in all_members(archive):
             item = Loaded(archive, Path(member.name).name, member.data)
@@ -176,8 +236,8 @@ def _members_defining(job: FatLink, names: set[str], items: Sequence[Loaded]) ->
                 continue
             if names & elf_of(member.data).defined_names:
                 names = names - elf_of(member.data).defined_names
-                found.append(item)
-    return found
+                members_found.append(item)
+    return members_found
 
 
 def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
@@ -188,26 +248,26 @@ def _link_time_objects(job: FatLink, target: str) -> list[Loaded]:
         scratch = job.scratch / f"lto-{target}"
         scratch.mkdir()
         command = for_target(job.driver, job.command, job.trace, job.root, target, job.needs[target], scratch)
-        status, words, trace = trial(job.driver, command, job.root, scratch / "plain")
+        status, messages, trace = trial(job.driver, command, job.root, scratch / "plain")
         if status != 0:
-            raise MpiricError(f"link-time optimisation of the variant {target} failed: {words.strip()}")
+            raise MpiricError(f"link-time optimisation of the variant {target} failed: {messages.strip()}")
         loaded = trace.loaded
     return [item for item in loaded if not item.is_toolchain and not elf_of(item.data).has_lto]
 
 
 def _localise(job: FatLink, variant: Variant) -> Path:
-    """Rename all symbols of a variant except those of the dispatcher."""
+    """Rename all symbols of a variant except the dispatcher's."""
     wide = job.scratch / f"wide-{variant.target}.o"
     names = job.scratch / f"keep-{variant.target}"
-    made = job.scratch / f"variant-{variant.target}.o"
+    object_file = job.scratch / f"variant-{variant.target}.o"
     wide.write_bytes(variant.data)
     names.write_text("".join(f"{name}\n" for name in variant.keep) or "__mpiric.none\n")
     tool = job.driver.program("objcopy")
-    done = job.driver.toolchain.run([tool, f"--keep-global-symbols={names}", str(wide), str(made)])
+    done = job.driver.toolchain.run([tool, f"--keep-global-symbols={names}", str(wide), str(object_file)])
     if done.status != 0:
-        raise MpiricError(f"{tool} cannot make the names of {variant.target} its own: {done.words.strip()}")
+        raise MpiricError(f"{tool} cannot make the names of {variant.target} its own: {done.errors.strip()}")
     wide.unlink()
-    return made
+    return object_file
 
 
 def _really_needed(job: FatLink, target: str) -> tuple[str, ...]:
@@ -227,8 +287,8 @@ def _plan(
     return DispatchTables(job.driver.identity.machine, variants, needs, job.needs, exports, weak, info)
 
 
-def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
-    """Return the user's words with variants instead of the first fat input, without inputs they contain."""
+def _final_words(job: FatLink, files: Sequence[Path], output: Path) -> list[str]:
+    """Return the user's arguments with the variants instead of the fat inputs."""
     inside = {item.path for item in job.inside if not item.is_link_time}
     recognised = FileWords.of(job.root, inside)
     extracted = _plain_members(job, inside)
@@ -244,8 +304,10 @@ def _final_words(job: FatLink, files: Sequence[Path], made: Path) -> list[str]:
         done = True
         return placed
 
-    words = rewritten(parse_compiler_command(without_wrap(with_output(job.command, made).words)), replacement)
-    return words if done else [*placed, *words]
+    arguments = rewritten(
+        parse_compiler_command(without_wrap(with_output(job.command, output).arguments)), replacement
+    )
+    return arguments if done else [*placed, *arguments]
 
 
 def _plain_members(job: FatLink, dropped: set[Path]) -> list[Path]:

@@ -34,7 +34,7 @@ _APART = ".rodata.mpiric."
 class Pair:
     """Section of a variant and the baseline's section that replaces it."""
 
-    own: Section
+    variant: Section
     base: Section
 
     def name_at(self, offset: int) -> str:
@@ -54,13 +54,13 @@ def pairs(elf: ElfFile, base: ElfFile, shared: Mapping[str, Symbol]) -> list[Pai
     """
     pairs: list[Pair] = []
     candidates = [section for section in base.sections if _is_zero(section)]
-    for own in elf.sections:
-        peer = next((section for section in candidates if section.name == own.name), None)
-        if not _is_zero(own) or peer is None:
+    for data_section in elf.sections:
+        peer = next((section for section in candidates if section.name == data_section.name), None)
+        if not _is_zero(data_section) or peer is None:
             continue
         candidates.remove(peer)
-        if own.size_bytes >= _LARGE_BYTES and _same_places(elf, Pair(own, peer), shared):
-            pairs.append(Pair(own, peer))
+        if data_section.size_bytes >= _LARGE_BYTES and _same_places(elf, Pair(data_section, peer), shared):
+            pairs.append(Pair(data_section, peer))
     return pairs
 
 
@@ -89,10 +89,14 @@ def equal_tables(elf: ElfFile, base: ElfFile) -> list[Pair]:
     """Return sections of `set_tables_apart` that equal the baseline's byte for byte."""
     base_sections = {section.name: section for section in base.sections if section.name.startswith(_APART)}
     pairs: list[Pair] = []
-    for own in elf.sections:
-        peer = base_sections.get(own.name)
-        if peer and own.alignment <= peer.alignment and elf.contents(own) == base.contents(peer):
-            pairs.append(Pair(own, base_sections.pop(own.name)))
+    for data_section in elf.sections:
+        peer = base_sections.get(data_section.name)
+        if (
+            peer
+            and data_section.alignment <= peer.alignment
+            and elf.contents(data_section) == base.contents(peer)
+        ):
+            pairs.append(Pair(data_section, base_sections.pop(data_section.name)))
     return pairs
 
 
@@ -102,16 +106,16 @@ def _is_zero(section: Section) -> bool:
 
 
 def _same_places(elf: ElfFile, pair: Pair, shared: Mapping[str, Symbol]) -> bool:
-    own = {s.name: s.value for s in elf.symbols if s.is_global and s.section == pair.own.number}
-    there = {name: symbol.value for name, symbol in shared.items() if symbol.section == pair.base.number}
-    return all(own.get(name) == value for name, value in there.items())
+    places = {s.name: s.value for s in elf.symbols if s.is_global and s.section == pair.variant.number}
+    expected = {name: symbol.value for name, symbol in shared.items() if symbol.section == pair.base.number}
+    return all(places.get(name) == value for name, value in expected.items())
 
 
 def lay_over(
     elf: ElfFile, editor: ObjectEditor, chosen: Sequence[Pair], shared: Mapping[str, Symbol]
 ) -> set[tuple[int, int]]:
     """Redirect uses of a variant's sections to the baseline's; return (section, offset) of each."""
-    by_section = {pair.own.number: pair for pair in chosen}
+    by_section = {pair.variant.number: pair for pair in chosen}
     used: set[tuple[int, int]] = set()
     moved: dict[int, int] = {}
     fresh: dict[str, int] = {}
@@ -132,7 +136,7 @@ def lay_over(
         if section.kind == SHT_RELA:
             editor.replace_contents(section.number, _renumbered(editor.contents(section.number), moved))
     for pair in chosen:
-        editor.resize_section(pair.own.number, 0)
+        editor.resize_section(pair.variant.number, 0)
     return used
 
 
@@ -149,8 +153,8 @@ def make_room(editor: ObjectEditor, used: set[tuple[int, int]], chosen: Sequence
     """Enlarge the baseline's sections for the largest variant and name the used offsets; return the names."""
     names: list[str] = []
     for pair in chosen:
-        editor.resize_section(pair.base.number, max(pair.own.size_bytes, pair.base.size_bytes))
-        editor.align_section(pair.base.number, pair.own.alignment)
+        editor.resize_section(pair.base.number, max(pair.variant.size_bytes, pair.base.size_bytes))
+        editor.align_section(pair.base.number, pair.variant.alignment)
     for section, offset in sorted(used):
         name = f"__mpiric.over.{section}.{offset:x}"
         editor.add_symbol(name, 1, section, offset, 0)

@@ -42,8 +42,8 @@ def describe(origin: Origin) -> str:
 
 def pack(description: str, data: bytes) -> bytes:
     """Return the padded bytes of a payload; ``src/front`` writes the same format."""
-    words = description.encode()
-    body = _HEADER.pack(_MAGIC, len(words), len(data)) + words + data
+    text = description.encode()
+    body = _HEADER.pack(_MAGIC, len(text), len(data)) + text + data
     return body + bytes(-len(body) % 8)
 
 
@@ -60,15 +60,15 @@ def payloads(data: bytes) -> Iterator[Payload]:
 def _unpack(raw: bytes) -> Iterator[Payload]:
     offset = 0
     while offset + _HEADER.size <= len(raw):
-        magic, words, size = _HEADER.unpack_from(raw, offset)
+        magic, length, size = _HEADER.unpack_from(raw, offset)
         if magic != _MAGIC:  # padding of the linker between two inputs
             offset += 1
             continue
         offset += _HEADER.size
-        origin: Mapping[str, object] = parse_json(raw[offset : offset + words])
-        offset += words
+        origin: Mapping[str, object] = parse_json(raw[offset : offset + length])
+        offset += length
         yield Payload(origin_of(origin), raw[offset : offset + size])
-        offset += size + -(_HEADER.size + words + size) % 8
+        offset += size + -(_HEADER.size + length + size) % 8
 
 
 def origin_of(fields: Mapping[str, object]) -> Origin:

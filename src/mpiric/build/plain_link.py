@@ -19,7 +19,7 @@ class Linked:
     """Result of a link."""
 
     status: int
-    words: str
+    messages: str
     targets: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
 
@@ -34,16 +34,16 @@ def with_output(command: Command, output: Path | str) -> Command:
     return parse_compiler_command([*without(command, (), ("-o",)), "-o", str(output)])
 
 
-def trial(driver: Driver, command: Command, root: Path, made: Path) -> tuple[int, str, Trace]:
-    """Link plainly to ``made``; return status, messages of the linker, and used files."""
+def trial(driver: Driver, command: Command, root: Path, output: Path) -> tuple[int, str, Trace]:
+    """Link plainly to ``output``; return status, messages of the linker, and used files."""
     keep = ["-save-temps"] if driver.identity.family == "gcc" else []
-    words = with_output(command, made).words
-    done = driver.toolchain.run([*driver.command, *words, *TRACE_WORDS, *keep])
+    arguments = with_output(command, output).arguments
+    done = driver.toolchain.run([*driver.command, *arguments, *TRACE_WORDS, *keep])
     if done.status != 0:
-        return done.status, done.words, Trace((), ())
-    named = [*(command.words[at] for at in command.inputs), *linker_words(command.words)]
-    given = {(root / word).resolve() for word in named if not word.startswith("-")}
-    return 0, done.words, read_trace(done.stdout.decode(errors="surrogateescape"), root, given)
+        return done.status, done.errors, Trace((), ())
+    named = [*(command.arguments[at] for at in command.inputs), *linker_words(command.arguments)]
+    inputs_given = {(root / word).resolve() for word in named if not word.startswith("-")}
+    return 0, done.errors, read_trace(done.stdout.decode(errors="surrogateescape"), root, inputs_given)
 
 
 def for_target(
@@ -68,24 +68,24 @@ def for_target(
             fat[path.resolve()] = write_archive(path, target, needs, inner, driver.toolchain, ar)
         else:
             fat[path.resolve()] = write_objects(items, target, needs, inner)[0]
-    words = FileWords.of(root, fat)
+    file_words = FileWords.of(root, fat)
 
     def replacement(word: str) -> list[str]:
-        file = words.file_of(word)
+        file = file_words.file_of(word)
         return [str(fat[file])] if file else [word]
 
     return parse_compiler_command(rewritten(command, replacement))
 
 
-def deliver(made: Path, output: Path) -> None:
+def deliver(program: Path, output: Path) -> None:
     """Write the program like a linker: as a new file with a mode according to the umask."""
     if output.is_char_device():
         return
     output.unlink(missing_ok=True)
     try:
-        with made.open("rb") as source, os.fdopen(open_new(output, 0o666), "wb") as target:
+        with program.open("rb") as source, os.fdopen(open_new(output, 0o666), "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
-            os.fchmod(target.fileno(), made.stat().st_mode & 0o777)
+            os.fchmod(target.fileno(), program.stat().st_mode & 0o777)
     except OSError as error:
         output.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(output)) from None

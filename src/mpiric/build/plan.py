@@ -2,7 +2,7 @@
 
 ``src/front`` requests a plan by three environment variables: its path, its key (the command line without
 parts that vary from file to file, and relevant environment variables), and the positions of the varying
-words, which are holes in the plan. A field ends with a zero byte, a list begins with its length.
+arguments, which are holes in the plan. A field ends with a zero byte, a list begins with its length.
 """
 
 import os
@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import NamedTuple
 
+from mpiric.build.build_options import OWN_WORDS
 from mpiric.build.command import Command
-from mpiric.build.wishes import OWN_WORDS
 from mpiric.host import cache
 
 _FORMAT = "mpiric plan 1"
@@ -30,11 +30,11 @@ class PlanRequest(NamedTuple):
     question_path: str = ""  # path of the output of `write_question`
     question_key: str = ""
 
-    def with_holes(self, words: Sequence[str]) -> list[str]:
+    def with_holes(self, arguments: Sequence[str]) -> list[str]:
         """Return the command line with holes; only the suffix of the source remains."""
-        out = list(words)
+        out = list(arguments)
         for at in self.positions:
-            ending = os.path.splitext(words[at])[1] if at == self.positions[0] else ""
+            ending = os.path.splitext(arguments[at])[1] if at == self.positions[0] else ""
             out[at] = f"{_MARK}{at}{_MARK}{ending}"
         return out
 
@@ -43,7 +43,7 @@ class Step(NamedTuple):
     """Compilation step; ``section`` and ``description`` belong to the fat object, "" without one."""
 
     argv: tuple[str, ...]
-    made: str
+    output: str
     section: str = ""
     description: str = ""
 
@@ -71,23 +71,25 @@ class CompilationPlan(NamedTuple):
 
 def take_wanted(environ: MutableMapping[str, str]) -> PlanRequest | None:
     """Remove the request from the environment, so that child processes do not inherit it."""
-    path, key, words = (environ.pop(f"MPIRIC_PLAN{part}", "") for part in ("", "_KEY", "_WORDS"))
+    path, key, positions = (environ.pop(f"MPIRIC_PLAN{part}", "") for part in ("", "_KEY", "_WORDS"))
     question = tuple(environ.pop(f"MPIRIC_PLAN_QUESTION{part}", "") for part in ("", "_KEY"))
     return (
-        PlanRequest(path, key, tuple(map(int, words.split())), *question) if any((path, *question)) else None
+        PlanRequest(path, key, tuple(map(int, positions.split())), *question)
+        if any((path, *question))
+        else None
     )
 
 
 def holes_are_known(command: Command) -> bool:
     """Check whether the holes are the source and values of options with file names."""
-    holes = {at for at, word in enumerate(command.words) if _MARK in word}
+    holes = {at for at, word in enumerate(command.arguments) if _MARK in word}
     sources = {source.position for source in command.sources}
     values = holes & command.values
     return (
         len(sources) == 1
         and sources <= holes
         and holes == sources | values
-        and all(command.words[at - 1] in _PER_FILE_OPTIONS for at in values)
+        and all(command.arguments[at - 1] in _PER_FILE_OPTIONS for at in values)
         and _MARK in command.output
     )
 
@@ -118,7 +120,7 @@ def write(plan: CompilationPlan, request: PlanRequest) -> None:
     fields += [int(plan.retry), int(plan.baseline_alone)]
     fields += _listed([name] for name in plan.directories)
     fields += _listed(
-        [step.section, step.description, step.made, str(len(step.argv)), *step.argv] for step in plan.steps
+        [step.section, step.description, step.output, str(len(step.argv)), *step.argv] for step in plan.steps
     )
     _keep(request.path, fields)
 
@@ -132,7 +134,7 @@ def write_question(
 ) -> None:
     """Record that files with these ``marks`` in their path are queries, and the program that answers them.
 
-    The first ``named`` words on the command line are the compiler.
+    The first ``named`` arguments on the command line are the compiler.
     """
     fields: list[object] = [_FORMAT, request.question_key]
     fields += _listed([str(field) for field in row] for row in witnesses)

@@ -20,34 +20,39 @@ def link_shared(driver: Driver, command: Command) -> Linked:
     output = Path(output_of(command))
     with tempfile.TemporaryDirectory(prefix="mpiric-") as name:
         scratch, root = Path(name), Path.cwd()
-        made = scratch / output.name
-        status, words, trace = trial(driver, command, root, made)
+        baseline_file = scratch / output.name
+        status, messages, trace = trial(driver, command, root, baseline_file)
         if status != 0:
-            return Linked(status, words)
+            return Linked(status, messages)
         needs = union_of_needs(variants_in(trace.loaded))
-        deliver(made, output)
+        deliver(baseline_file, output)
         baseline = BASELINE[driver.identity.machine]
-        others = [target for target in in_order(needs) if target != baseline]
-        for target in [t for t in others if t in GLIBC_LEVELS]:
+        targets = [target for target in in_order(needs) if target != baseline]
+        for target in [t for t in targets if t in GLIBC_LEVELS]:
             inner = scratch / target
             inner.mkdir()
-            own = for_target(driver, command, trace, root, target, needs[target], inner)
-            done = driver.toolchain.run([*driver.command, *with_output(own, inner / output.name).words])
+            target_command = for_target(driver, command, trace, root, target, needs[target], inner)
+            done = driver.toolchain.run(
+                [*driver.command, *with_output(target_command, inner / output.name).arguments]
+            )
             if done.status != 0:
-                return Linked(done.status, f"{words}mpiric: the variant {target}:\n{done.words}")
+                return Linked(done.status, f"{messages}mpiric: the variant {target}:\n{done.errors}")
             _lay_out(inner / output.name, output, GLIBC_LEVELS[target])
-    left = [target for target in others if target not in GLIBC_LEVELS]
+    other_targets = [target for target in targets if target not in GLIBC_LEVELS]
     return Linked(
-        0, words, tuple(others), (_sentence(output, left, only=len(left) == len(others)),) if left else ()
+        0,
+        messages,
+        tuple(targets),
+        (_sentence(output, other_targets, only=len(other_targets) == len(targets)),) if other_targets else (),
     )
 
 
-def _lay_out(made: Path, output: Path, level: str) -> None:
+def _lay_out(library: Path, output: Path, level: str) -> None:
     """Move a library into the level's directory, also under its soname."""
     directory = output.parent / "glibc-hwcaps" / level
     directory.mkdir(parents=True, exist_ok=True)
-    deliver(made, directory / output.name)
-    soname = _soname(made)
+    deliver(library, directory / output.name)
+    soname = _soname(library)
     if soname and soname != output.name:
         link = directory / soname
         link.unlink(missing_ok=True)
@@ -59,10 +64,10 @@ def _soname(library: Path) -> str:
     return elf.soname if elf else ""
 
 
-def _sentence(output: Path, left: list[str], only: bool) -> str:  # noqa: FBT001
+def _sentence(output: Path, targets: list[str], only: bool) -> str:  # noqa: FBT001
     levels = ", ".join(GLIBC_LEVELS)
     what = "and only the baseline is built" if only else "and that is left out"
     return (
-        f"{output.name} is a shared library: the loader knows no variant for {', '.join(left)}, {what} "
+        f"{output.name} is a shared library: the loader knows no variant for {', '.join(targets)}, {what} "
         f"(it chooses among {levels})"
     )

@@ -27,9 +27,8 @@ class Feature(NamedTuple):
     leaf: int = 0
     subleaf: int = 0
     state: int = 0
-    instructions: str = (
-        ""  # where given: how its instructions are spelled, and code without them does not need it
-    )
+    # Pattern of its instructions, if given: code without a match does not need the feature.
+    instructions: str = ""
 
 
 class Offer(NamedTuple):
@@ -100,8 +99,8 @@ def generic_features(target: str) -> frozenset[str]:
 def in_order(targets: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """Sort targets by the number of features they need, most demanding first.
 
-    A CPU takes the first one that it can run: a target with more of the CPU's features is closer to it. Names
-    break ties.
+    A CPU takes the first target that it can run: a target with more of the CPU's features is closer to
+    it. Names break ties.
     """
     return tuple(sorted(targets, key=lambda name: (-len(set(targets[name])), name)))
 
@@ -109,9 +108,9 @@ def in_order(targets: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 def best_for(have: frozenset[str], offered: Iterable[Offer]) -> str:
     """Return the variant for a CPU with these features, "" if none can run; same as ``dispatch/choose.h``.
 
-    Among the variants that can run, it is the one whose target has the most features of this CPU, then the
+    Among the variants that can run, its target has the most features of this CPU, then the
     fewest features that it lacks. Thus a CPU with a hidden feature still uses its variant, and a CPU prefers
-    its own variant to a newer one that happens to run.
+    its own variant to a newer variant that also runs.
     """
     able = [offer for offer in offered if have.issuperset(offer.needs)]
     best = min(

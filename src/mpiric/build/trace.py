@@ -1,21 +1,90 @@
-"""Trace of a link: files and archive members that the linker used.
+"""Object files and archives of a link, from the output of the linker; reader of static libraries.
 
-The command line does not have the file found by `-l`, used members of an archive, and files of linker
-scripts. The linker prints all of them with ``-t``.
+The command line does not contain the file found by `-l`, used members of an archive, and files of linker
+scripts. Archives are in the ``ar`` format of GNU and LLVM, including thin archives.
 """
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from mpiric.build.archive import Member, files_of_thin, is_archive, members
 from mpiric.build.elf import RELOCATABLE, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX
 
-TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # given twice so that GNU ld prints members too
+_MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
+_HEADER_BYTES = 60
+_INDEXES = ("/", "/SYM64/", "__.SYMDEF")
+
+
+@dataclass(frozen=True)
+class Member:
+    """File of an archive. ``name`` is as stored: a bare name, or the path in a thin archive."""
+
+    name: str
+    data: bytes
+    position: int  # index among the members; names may be equal
+
+
+def is_archive(head: bytes) -> bool:
+    """Check whether a file with these first bytes is a static library."""
+    return head[:8] in (_MAGIC, _THIN)
+
+
+def members(path: Path) -> Iterator[Member]:
+    """Yield all members in order, except the index and the table of long names."""
+    data = path.read_bytes()
+    thin = data[:8] == _THIN
+    long_names = b""
+    offset, position = 8, 0
+    while offset + _HEADER_BYTES <= len(data):
+        header = data[offset : offset + _HEADER_BYTES]
+        name = header[:16].decode(errors="surrogateescape").rstrip()
+        size = int(header[48:58])
+        offset += _HEADER_BYTES
+        special = name in ("//", *_INDEXES)
+        content = data[offset : offset + size] if special or not thin else b""
+        if special or not thin:
+            offset += size + size % 2
+        if name == "//":
+            long_names = content
+        if special:
+            continue
+        name, content = _named(name, content, long_names)
+        if thin:
+            content = _beside(path, name).read_bytes()
+        yield Member(name, content, position)
+        position += 1
+
+
+def files_of_thin(path: Path) -> dict[Path, str]:
+    """Return the files of a thin archive and the names of their members; empty for other archives."""
+    with path.open("rb") as file:
+        if file.read(8) != _THIN:
+            return {}
+    return {_beside(path, member.name).resolve(): member.name for member in members(path)}
+
+
+def _beside(archive: Path, name: str) -> Path:
+    """Return the path of a thin archive's member, which is relative to the archive."""
+    return Path(name) if name.startswith("/") else archive.parent / name
+
+
+def _named(name: str, data: bytes, long_names: bytes) -> tuple[str, bytes]:
+    """Return the real name of a member, and its data without a BSD name."""
+    if name.startswith("#1/"):
+        length = int(name[3:])
+        return data[:length].rstrip(b"\0").decode(errors="surrogateescape"), data[length:]
+    if name.startswith("/") and name[1:].split(":")[0].isdigit():
+        start = int(name[1:].split(":")[0])
+        end = long_names.index(b"\n", start)
+        return long_names[start:end].rstrip(b"/").decode(errors="surrogateescape"), data
+    return name.rstrip("/"), data
+
+
+TRACE_WORDS = ("-Wl,-t", "-Wl,-t")  # named_files twice so that GNU ld prints members too
 _MEMBER = (
     re.compile(r"^\((?P<archive>.+)\)(?P<member>[^()]+)$"),
     re.compile(r"^(?P<archive>.+)\((?P<member>[^()]+)\)$"),
@@ -79,11 +148,11 @@ def elf_of(data: bytes) -> ElfFile:
     return ElfFile(data)
 
 
-def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
+def read_trace(output: str, root: Path, named_files: Collection[Path] = ()) -> Trace:
     """Parse the linker's output; relative names are relative to ``root``.
 
-    For a member of a thin archive, the linker prints its file. A file in ``given``, the files on the command
-    line, counts as itself.
+    For a member of a thin archive, the linker prints its file. ``named_files``, which are on the command
+    line, are not members.
     """
     loaded: list[Loaded] = []
     thin: dict[Path, tuple[Path, str]] = {}
@@ -91,24 +160,24 @@ def read_trace(output: str, root: Path, given: Collection[Path] = ()) -> Trace:
     times: Counter[tuple[Path, str]] = Counter()
     visited: set[Path] = set()
     for line in output.splitlines():
-        found = next((match for match in (p.match(line) for p in _MEMBER) if match), None)
-        if found:
-            archive = root / found["archive"]
-            times[archive, found["member"]] += 1
-            member = _member(archive, found["member"], times[archive, found["member"]])
+        match = next((m for m in (p.match(line) for p in _MEMBER) if m), None)
+        if match:
+            archive = root / match["archive"]
+            times[archive, match["member"]] += 1
+            member = _member(archive, match["member"], times[archive, match["member"]])
             if member is not None and is_elf(member.data):
-                loaded.append(Loaded(archive, found["member"], member.data))
+                loaded.append(Loaded(archive, match["member"], member.data))
             continue
         path = root / line
         if path in visited or not line or not path.is_file():
             continue
         visited.add(path)
-        known = len(archives)
+        previous_count = len(archives)
         _add_file(path, loaded, archives)
-        for archive in archives[known:]:
+        for archive in archives[previous_count:]:
             thin.update((file, (archive, name)) for file, name in files_of_thin(archive).items())
         whose = thin.get(path.resolve()) if thin else None
-        if whose and path.resolve() not in given:
+        if whose and path.resolve() not in named_files:
             loaded[-1] = Loaded(whose[0], Path(whose[1]).name, loaded[-1].data)
     return Trace(tuple(loaded), tuple(archives))
 

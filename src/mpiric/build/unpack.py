@@ -72,13 +72,13 @@ def write_archive(
     directory.mkdir(parents=True, exist_ok=True)
     items = [Loaded(archive, Path(m.name).name, m.data) for m in all_members(archive)]
     members = write_objects(items, target, needs, directory / f"{archive.name}.d")
-    made = directory / archive.name
+    variant_archive = directory / archive.name
     listing = directory / f"{archive.name}.list"
     listing.write_text("".join(f"{response_file_word(str(path))}\n" for path in members))
-    done = toolchain.run([ar, "qcs", str(made), f"@{listing}"])
+    done = toolchain.run([ar, "qcs", str(variant_archive), f"@{listing}"])
     if done.status != 0:
-        raise MpiricError(f"{ar} cannot write the archive of {target}: {done.words.strip()}")
-    return made
+        raise MpiricError(f"{ar} cannot write the archive of {target}: {done.errors.strip()}")
+    return variant_archive
 
 
 def write_list(paths: Sequence[Path], where: Path) -> str:
@@ -88,7 +88,7 @@ def write_list(paths: Sequence[Path], where: Path) -> str:
 
 
 def union_of_needs(origins: Mapping[str, Sequence[Origin]]) -> dict[str, tuple[str, ...]]:
-    """Return the CPU features each target requires: those that any of its objects may use."""
+    """Return the CPU features each target requires: all that its objects may use."""
     return {
         target: tuple(sorted({need for origin in target_origins for need in origin.needs}))
         for target, target_origins in origins.items()

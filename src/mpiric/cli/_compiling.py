@@ -26,7 +26,7 @@ def run(verb: str, words: tuple[str, ...]) -> int:
     if sys.stderr:  # there is none when it was closed
         for sentence in outcome.sentences:
             print(f"mpiric: {sentence}", file=sys.stderr)
-        raw(sys.stderr).write(outcome.words)  # the compiler's own, colours included
+        raw(sys.stderr).write(outcome.messages)  # the compiler's own, colours included
     return outcome.status
 
 

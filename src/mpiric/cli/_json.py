@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
-from mpiric.model.printable import printable_json
+from mpiric.model.quoting import printable_json
 
 # hwloc's own text stands in the model for programs that read it; as a string in JSON it helps nobody.
 _LEFT_OUT = {"xml"}

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from mpiric.model.printable import printable
+from mpiric.model.quoting import printable
 
 
 class PrintableStream:

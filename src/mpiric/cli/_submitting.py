@@ -15,8 +15,8 @@ from mpiric.cli._input import refuse_descriptors
 from mpiric.cli._remembered import given_options
 from mpiric.cli._streams import raw
 from mpiric.host.facts.local import LocalHost
+from mpiric.model.amount import parse_duration
 from mpiric.model.batch import Spread
-from mpiric.model.duration import parse_duration
 from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.schedulers import batch_schedulers

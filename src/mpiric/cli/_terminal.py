@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from mpiric.cli._streams import raw
-from mpiric.model.printable import printable
+from mpiric.model.quoting import printable
 
 WIDTH_OF_FILES = 110  # rich would squeeze tables to 80 columns when nobody's terminal tells the width
 

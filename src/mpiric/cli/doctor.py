@@ -20,7 +20,7 @@ from mpiric.cli.profile import abi_option, json_of_run_option, letter_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.host.secrets import masked
-from mpiric.model.duration import parse_duration, show_duration
+from mpiric.model.amount import parse_duration, show_duration
 from mpiric.model.errors import ExitCode, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Advice

@@ -17,7 +17,7 @@ from mpiric.cli._options import (
     json_option,
 )
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import ExitCode
 from mpiric.report.fabric_text import fabric_json, fabric_text
 from mpiric.workflows.fabric.fabric import FabricRequest, examine
@@ -101,7 +101,7 @@ def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
     if given["as_json"]:
         print_json({"node_types": types})
     for each in () if given["as_json"] else types:
-        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.kept}")
+        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.output}")
         for pair in each.answer.get("pairs", []):
             where = f"{pair['transport']} {pair['device']}".strip()
             speed = f"{pair['latency_us']:.2f} µs {pair['bandwidth_MBps']:.0f} MB/s"

@@ -27,11 +27,11 @@ def command(directory: Path, *, as_json: bool) -> int:
         print_json(
             {
                 "moved": list(gathered.moved),
-                "left": [{"path": path, "reason": reason} for path, reason in gathered.left],
+                "left": [{"path": path, "reason": reason} for path, reason in gathered.remaining],
             }
         )
     else:
         print(f"files put back: {len(gathered.moved)}")
-    for path, reason in gathered.left:
+    for path, reason in gathered.remaining:
         print(one_line(f"{path} stays: {reason}"), file=sys.stderr)
-    return 1 if gathered.left else 0
+    return 1 if gathered.remaining else 0

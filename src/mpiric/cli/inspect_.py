@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mpiric.build.wishes import split_targets
+from mpiric.build.build_options import split_targets
 from mpiric.cli._command import cli_command
 from mpiric.cli._errors import say
 from mpiric.cli._json import print_json

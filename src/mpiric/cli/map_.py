@@ -29,7 +29,7 @@ from mpiric.host.owned_files import write_whole
 from mpiric.launchers.rank_orders import rank_order_forms
 from mpiric.mapping.objectives import OBJECTIVES
 from mpiric.mapping.read import read_numbers
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.mapped_ranks import Mapped
 from mpiric.model.rank_graph import Weights
@@ -185,13 +185,15 @@ def _asked(record: Path | None, given: dict[str, Any], host: Host) -> _Asked:
         machine = plain_machine(given, () if traffic is None else traffic.nodes)
         if traffic is not None:
             require_slot_each(str(record), graph.size, machine)
-        return _Asked(MapRequest(graph, machine, None if traffic is None else traffic.given, **how), traffic)
+        return _Asked(
+            MapRequest(graph, machine, None if traffic is None else traffic.slots_before, **how), traffic
+        )
     request = machine_request(given, needs_machine=traffic is None)
     spec = read_machine(request, host)
     if traffic is None:
         return _Asked(MapRequest(graph, machine_for(graph, request, spec), **how))
     placed = record_on_machine(traffic, spec, request)
-    return _Asked(MapRequest(graph, placed.machine, placed.given, **how), traffic)
+    return _Asked(MapRequest(graph, placed.machine, placed.slots_before, **how), traffic)
 
 
 def _uses(spread: str, traffic: RecordedTraffic | None) -> Weights | None:

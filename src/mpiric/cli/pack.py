@@ -78,7 +78,7 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     )
     say("gathering and compressing; the environment of a Python program may take a minute")
     packed = pack(request, LocalHost())
-    for words in packed.words:
+    for words in packed.sentences:
         say(words)
     if given["as_json"]:
         print_json(_as_json(packed))

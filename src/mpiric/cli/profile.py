@@ -21,7 +21,7 @@ from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_opt
 from mpiric.cli._terminal import WIDTH_OF_FILES, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
-from mpiric.model.duration import parse_duration, show_duration
+from mpiric.model.amount import parse_duration, show_duration
 from mpiric.model.errors import MpiricError, NoRoomError, after_run
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.profile import Profile

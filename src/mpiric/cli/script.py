@@ -181,7 +181,7 @@ def _verdict(written: Script, *, requested: bool) -> int:
     checked = written.checked
     if checked is not None:
         takes = "would take it" if checked.accepted else "would not take it"
-        say(f"{written.scheduler} {takes}: {checked.words}")
+        say(f"{written.scheduler} {takes}: {checked.message}")
     elif requested:
         say(f"not checked: there is no {written.scheduler} here that tests scripts")
     return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0

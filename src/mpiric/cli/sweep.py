@@ -27,7 +27,7 @@ from mpiric.cli._submitting import (
 )
 from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.report.policy_text import policy_json, print_policy

@@ -38,7 +38,7 @@ from mpiric.cli._submitting import (
 from mpiric.cli._terminal import stdout_console
 from mpiric.cli.main import STARTED_S
 from mpiric.host.facts.local import LocalHost
-from mpiric.model.duration import parse_duration
+from mpiric.model.amount import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Allowed

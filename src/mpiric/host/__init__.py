@@ -1,1 +1,1 @@
-"""The only room that runs commands or reads the machine."""
+"""Access to the machine: the only package that runs commands or reads the system."""

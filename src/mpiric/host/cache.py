@@ -1,4 +1,4 @@
-"""What is kept in the user's cache directory: whole files, which nobody else can write."""
+"""Files in the user's cache directory, written atomically and not writable by other users."""
 
 import os
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from mpiric.host.user_directories import user_directory
 
 
 def directory(environ: Mapping[str, str]) -> str:
-    """Directory of what mpiric may lose; "" without a home: a directory that others share is not trusted."""
+    """Return mpiric's cache directory; "" without a home, because shared directories are not trusted."""
     root = user_directory(environ, "cache")
     return f"{root}/mpiric" if root else ""
 
 
 def read(path: str) -> str | None:
-    """A file of this user's that no other user may change, None for any other."""
+    """Return the text of a file that only this user can change, None for any other."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             state = os.fstat(file.fileno())
@@ -24,23 +24,23 @@ def read(path: str) -> str | None:
 
 
 def write(path: str, text: str) -> None:
-    """Write a file whole or not at all; a cache that cannot be written is only slower."""
-    made = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
+    """Write a file atomically. Errors are ignored: without a cache mpiric is only slower."""
+    temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(text.encode(errors="surrogateescape"))
-        os.replace(made, path)
+        os.replace(temporary, path)
     except OSError:
         with suppress(OSError):
-            os.unlink(made)
+            os.unlink(temporary)
 
 
-def make_room(path: str, kept: int) -> None:
-    """Remove the older half of a directory that has more than ``kept`` files."""
+def make_room(path: str, limit: int) -> None:
+    """Remove the older half of a directory's files if there are more than ``limit``."""
     with suppress(OSError):
         names = os.listdir(path)
-        if len(names) > kept:
+        if len(names) > limit:
             oldest = sorted(names, key=lambda name: os.stat(f"{path}/{name}").st_mtime_ns)
             for name in oldest[: len(oldest) // 2]:
                 os.unlink(f"{path}/{name}")

@@ -1,4 +1,4 @@
-"""Files that somebody else named or wrote: probed without errors, read when regular and not too large."""
+"""Checked reading of files that users or other programs provide: regular files of limited size only."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import stat
 from mpiric.host.host import Host
 from mpiric.model.errors import MpiricError, NotFoundError
 
-LARGEST_TEXT_BYTES = 64 << 20  # size limit of a text file that is read at once
-# Streams of this very process, `<(command)` of a shell among them: a pipe is meant there.
+LARGEST_TEXT_BYTES = 64 << 20  # size limit of text files
+# Streams of this process, for example of `<(command)` in a shell: a pipe is intended there.
 _OWN_STREAM = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+")
 
 
@@ -28,9 +28,9 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 def read_bounded(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> bytes:
-    """Contents of a regular file of at most ``most_bytes``; ``what`` names its kind in errors.
+    """Return the content of a regular file of at most ``most_bytes``; ``what`` names its kind in errors.
 
-    Raises NotFoundError for a file that cannot be opened, MpiricError for one that is not regular or larger.
+    Raises NotFoundError if the file cannot be opened, MpiricError if it is not regular or too large.
     """
     try:
         return open_and_read(path, what, most_bytes, hint)
@@ -43,9 +43,9 @@ def read_bounded(path: str | os.PathLike[str], what: str, most_bytes: int, hint:
 def open_and_read(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> bytes:
     """Read like `read_bounded`, but raise OSError or ValueError for a file that cannot be opened."""
     is_stream = _OWN_STREAM.fullmatch(os.fspath(path)) is not None
-    # Looked at before it is opened: opening a device may do something.
+    # Checked before opening: opening a device may have side effects.
     _require_regular(path, os.stat(path).st_mode, what, hint, is_stream=is_stream)  # noqa: PTH116
-    blocking = 0 if is_stream else os.O_NONBLOCK  # a FIFO put there meanwhile must not block
+    blocking = 0 if is_stream else os.O_NONBLOCK  # a FIFO created in the meantime must not block
     with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | blocking), "rb") as file:  # noqa: PTH123
         _require_regular(path, os.fstat(file.fileno()).st_mode, what, hint, is_stream=is_stream)
         data = file.read(most_bytes + 1)
@@ -57,7 +57,7 @@ def open_and_read(path: str | os.PathLike[str], what: str, most_bytes: int, hint
 def require_readable(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str = "") -> None:
     """Raise MpiricError for a file that is missing, forbidden, not regular, or too large."""
     try:
-        facts = os.stat(path)  # noqa: PTH116 may be no path
+        facts = os.stat(path)  # noqa: PTH116 may be an invalid path
         is_stream = _OWN_STREAM.fullmatch(os.fspath(path)) is not None
         _require_regular(path, facts.st_mode, what, hint, is_stream=is_stream)
         os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
@@ -70,7 +70,7 @@ def require_readable(path: str | os.PathLike[str], what: str, most_bytes: int, h
 
 
 def why_unreadable(path: str, what: str, hint: str = "") -> MpiricError:
-    """The error for a text file that a host could not read."""
+    """Return the error for a text file that a host could not read."""
     try:
         require_readable(path, what, LARGEST_TEXT_BYTES, hint)
     except MpiricError as error:
@@ -79,7 +79,7 @@ def why_unreadable(path: str, what: str, hint: str = "") -> MpiricError:
 
 
 def text_of(host: Host, path: str, what: str, hint: str = "") -> str:
-    """Text of a file that the user named. Raises MpiricError that says why it cannot be read."""
+    """Return the text of a file that the user named. Raises MpiricError if it is unreadable."""
     text = host.read_text(path)
     if text is None:
         raise why_unreadable(path, what, hint=hint)
@@ -101,13 +101,13 @@ def _require_regular(
 
 
 def _too_large(path: str | os.PathLike[str], what: str, most_bytes: int, hint: str) -> MpiricError:
-    most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
+    limit = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
     return MpiricError(
-        f"{_shown(path)} is larger than any {what} may be ({most})", hint=hint or f"name a {what}"
+        f"{_shown(path)} is larger than any {what} may be ({limit})", hint=hint or f"name a {what}"
     )
 
 
 def _shown(path: str | os.PathLike[str]) -> str:
-    """The path in a message: at most a line of it."""
+    """Return the path for a message, at most 200 characters of it."""
     text = os.fspath(path)
     return text if len(text) <= 200 else f"{text[:200]}…"

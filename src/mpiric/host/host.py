@@ -1,19 +1,19 @@
-"""Host: what the other rooms may ask of the machine. Passed in, so that a recorded one serves as well."""
+"""Host: interface to the machine. It is passed as an argument, so that a recorded host can replace it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-HERE = "."  # the directory that mpiric was started in
-TIMED_OUT = 124  # status of a command that was ended because it took too long
+HERE = "."  # working directory of mpiric
+TIMED_OUT = 124  # exit status of a command that exceeded its time limit
 
 
-Changes = Mapping[str, str | None] | None  # of an environment: variables to set, or to remove (None)
+Changes = Mapping[str, str | None] | None  # changes of an environment: variables to set, or to remove (None)
 
 
 @dataclass(frozen=True)
 class Completed:
-    """A short command that has ended; ``status`` is 127 when the program is missing, or `TIMED_OUT`."""
+    """Result of a short command; ``status`` is 127 if the program is missing, or `TIMED_OUT`."""
 
     status: int
     stdout: str
@@ -22,7 +22,7 @@ class Completed:
 
 @dataclass(frozen=True)
 class Space:
-    """Room in a file system, in bytes; ``free_bytes`` is what an ordinary user may still write."""
+    """Size of a file system in bytes; ``free_bytes`` is available to ordinary users."""
 
     size_bytes: int
     free_bytes: int
@@ -30,26 +30,26 @@ class Space:
 
 @dataclass(frozen=True)
 class Elf:
-    """What the header, the dynamic section and the versions of an ELF file say."""
+    """Facts from the header, dynamic section and symbol versions of an ELF file."""
 
     soname: str
     needed: tuple[str, ...]
-    search_path: tuple[str, ...]  # DT_RUNPATH, or DT_RPATH when there is none; $ORIGIN as written
-    interpreter: str  # the dynamic linker, "" for libraries and static executables
-    fixed_path: tuple[str, ...] = ()  # DT_RPATH where it is in force: it goes before LD_LIBRARY_PATH
+    search_path: tuple[str, ...]  # DT_RUNPATH, or DT_RPATH without it; $ORIGIN is not expanded
+    interpreter: str  # dynamic linker, "" for libraries and static executables
+    fixed_path: tuple[str, ...] = ()  # DT_RPATH if it is effective: it precedes LD_LIBRARY_PATH
     bits: int = 64
-    processor: str = ""  # as uname says it, "" when unknown
-    glibc_needed: tuple[int, ...] = ()  # the highest version of glibc's symbols that it asks for: (2, 17)
-    glibc_offered: tuple[int, ...] = ()  # of libc.so.6: the release of glibc that it is
-    build_id: str = ""  # tells one build of the file from every other, "" where the linker gave none
+    processor: str = ""  # name that uname prints, "" if unknown
+    glibc_needed: tuple[int, ...] = ()  # highest version of glibc symbols that it requires: (2, 17)
+    glibc_offered: tuple[int, ...] = ()  # release of glibc, only for libc.so.6
+    build_id: str = ""  # unique id of the build, "" if the linker added none
 
 
 class Host(Protocol):
-    """Reads and short commands; none raises for what is merely absent."""
+    """Interface for reads and short commands; no method raises for absent items."""
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """The environment mpiric was started in."""
+        """Return the environment of mpiric."""
         ...
 
     def run(
@@ -60,11 +60,11 @@ class Host(Protocol):
         timeout_s: float = 20,
         working_directory: str = "/",
     ) -> Completed:
-        """Run a short command without input; ``environment`` is added to the host's, None takes away.
+        """Run a short command without input; ``environment`` is added to the host's, None removes a variable.
 
-        It starts in ``/``: files of the directory that mpiric was started in are not part of a probe. A
-        command with words of the user starts in ``HERE``. Empty entries of search paths, which stand for the
-        working directory, are left out in either case.
+        The working directory is ``/``, so that files in mpiric's working directory do not affect probes;
+        commands with arguments of the user run in ``HERE``. In both cases empty entries of search paths,
+        which mean the working directory, are removed.
         """
         ...
 
@@ -78,73 +78,73 @@ class Host(Protocol):
         identity: Sequence[str] = (),
         working_directory: str = "/",
     ) -> Completed:
-        """Run a command whose answer changes only with ``files``, or give the answer kept from before.
+        """Run a command whose result depends only on ``files``, or return the cached result.
 
-        ``identity`` takes the place of words and environment where these do not decide the answer.
+        ``identity`` replaces argv and environment if the result does not depend on them.
         """
         ...
 
     def read_text(self, path: str) -> str | None:
-        """Contents of a text file (undecodable bytes replaced), None when it cannot be read."""
+        """Return the content of a text file (undecodable bytes replaced), None if it is unreadable."""
         ...
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """Names in a directory, sorted; empty when it cannot be read."""
+        """Return the names in a directory, sorted; empty if it is unreadable."""
         ...
 
     def is_file(self, path: str) -> bool:
-        """Whether a regular file, or a link to one, is there."""
+        """Return whether the path is a regular file or a link to one."""
         ...
 
     def is_executable(self, path: str) -> bool:
-        """Whether it is a file that may be executed."""
+        """Return whether the path is an executable file."""
         ...
 
     def real_path(self, path: str) -> str:
-        """The path with every link resolved."""
+        """Return the path with all links resolved."""
         ...
 
     def which(self, name: str, *, by_shell: bool = False) -> str | None:
         """Return the absolute path of a command on PATH; links are not resolved.
 
-        For a word of the user's command (``by_shell``) an empty entry of PATH is the working directory, as it
-        is for a shell; for a command of mpiric's own it is nothing.
+        For a word of the user's command (``by_shell``) an empty entry of PATH means the working directory,
+        as in a shell; for a command of mpiric it is ignored.
         """
         ...
 
     @property
     def python(self) -> str:
-        """The Python interpreter mpiric runs in, for short helper processes."""
+        """Return the path of mpiric's Python interpreter, for short helper processes."""
         ...
 
     def space(self, path: str) -> Space | None:
-        """Room in the file system that holds ``path``, None when it cannot be asked."""
+        """Return the size and free space of the file system that contains ``path``, None if unknown."""
         ...
 
     def attribute(self, path: str, name: str) -> bytes | None:
-        """Value of an extended attribute, None when it is not there or cannot be read."""
+        """Return the value of an extended attribute, None if it is missing or unreadable."""
         ...
 
     def addresses(self) -> Mapping[str, tuple[str, ...]]:
-        """IP addresses of each network interface."""
+        """Return the IP addresses of each network interface."""
         ...
 
     def topology_xml(self, source: str = "", libraries: Sequence[str] = ()) -> str | None:
-        """Hwloc's XML of this machine, or of ``source``: XML text or a synthetic description.
+        """Return hwloc's XML of this machine, or of ``source``: XML text or a synthetic description.
 
-        ``libraries`` are further paths of libhwloc to try after the system's. None when there
-        is no libhwloc or it rejects the source.
+        ``libraries`` are additional paths of libhwloc. The result is None without libhwloc or if it rejects
+        the source.
         """
         ...
 
     def elf(self, path: str) -> Elf | None:
-        """Dynamic section of an ELF file, None for anything else."""
+        """Return the facts of an ELF file, None for any other file."""
         ...
 
     def exported_symbols(self, path: str) -> frozenset[str]:
-        """Names a shared object defines for others to use; empty when it cannot be read."""
+        """Return the names that a shared object exports; empty if it is unreadable."""
         ...
 
     def imported_symbols(self, path: str) -> frozenset[str]:
-        """Names an executable or shared object takes from others; empty when it cannot be read."""
+        """Return the names that an executable or shared object imports; empty if it is unreadable."""
         ...

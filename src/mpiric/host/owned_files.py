@@ -1,7 +1,7 @@
-"""Files and directories where other users may write: no link is followed, no other user's file is touched.
+"""Safe access to files in directories where other users may write: no links, no files of other users.
 
-Every function works on an open directory, so that nobody can put a link in the way between a check and its
-use. New files are created exclusively. Errors of the system are raised.
+Each function works on an open directory, so that a link cannot be inserted between check and use. New files
+are created exclusively. Errors of the system are raised.
 """
 # ruff: noqa: PTH101
 
@@ -24,7 +24,7 @@ _MOST_TRIES = 20
 
 
 def open_directory(path: str | os.PathLike[str], at: int | None = None) -> int:
-    """Open a directory of this user's own. Raises OSError for a link and for another user's."""
+    """Open a directory of this user. Raises OSError for a link or another user's directory."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     if os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)
@@ -33,7 +33,7 @@ def open_directory(path: str | os.PathLike[str], at: int | None = None) -> int:
 
 
 def open_new(path: str | os.PathLike[str], mode: int = 0o600, at: int | None = None) -> int:
-    """Create a file for writing. Raises FileExistsError where the name is taken, by a link too."""
+    """Create a file for writing. Raises FileExistsError if the name exists, also as a link."""
     LOG.debug("create: %s", path)
     return os.open(path, os.O_WRONLY | _NEW, mode, dir_fd=at)
 
@@ -41,8 +41,8 @@ def open_new(path: str | os.PathLike[str], mode: int = 0o600, at: int | None = N
 def open_own(
     path: str | os.PathLike[str], flags: int = os.O_RDONLY, mode: int = 0o600, at: int | None = None
 ) -> int:
-    """Open a regular file of this user's own; to write, one without another name. Raises OSError else."""
-    safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a FIFO must not wait
+    """Open a regular file of this user; for writing it must have a single name. Raises OSError otherwise."""
+    safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a FIFO must not block
     descriptor = os.open(path, flags | safe, mode, dir_fd=at)
     status = os.fstat(descriptor)
     is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
@@ -53,24 +53,24 @@ def open_own(
 
 
 def read_own(path: str | os.PathLike[str], most_bytes: int = _LONGEST, at: int | None = None) -> bytes:
-    """Read the first bytes of a regular file of this user's own. Raises OSError for anything else."""
+    """Read the first bytes of a regular file of this user. Raises OSError for any other file."""
     with os.fdopen(open_own(path, at=at), "rb") as file:
         return file.read(most_bytes)
 
 
 def append(path: str | os.PathLike[str], text: str) -> None:
-    """Append to a file of this user's own, made where there is none. Raises OSError."""
+    """Append to a file of this user; create it if it does not exist. Raises OSError."""
     LOG.debug("append to: %s", path)
     with os.fdopen(open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "ab") as file:
         file.write(text.encode())
 
 
 def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
-    """Write a file completely or not at all: a new file in the same directory, then renamed.
+    """Write a file atomically: a new file in the same directory, then renamed.
 
-    ``data`` may be an open file, which is copied from its position on. A link that another user put there is
-    replaced. A device, and a link of the user's own or the system's (``/dev/stdout``), is written to as a
-    shell would.
+    ``data`` may be an open file, which is copied from its position on. A link of another user is replaced.
+    A device, or a link of this user or the system (``/dev/stdout``), is written to directly, as a shell
+    does.
     """
     source = BytesIO(data) if isinstance(data, bytes) else data
     if not _may_be_replaced(path):
@@ -78,18 +78,18 @@ def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
             shutil.copyfileobj(source, file)
         LOG.info("wrote: %s", path)
         return
-    beside = path.with_name(f".mpiric-{secrets.token_hex(6)}")
-    descriptor = open_new(beside, mode)
+    temporary = path.with_name(f".mpiric-{secrets.token_hex(6)}")
+    descriptor = open_new(temporary, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             shutil.copyfileobj(source, file)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
         LOG.info("wrote: %s", path)
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def _may_be_replaced(path: Path) -> bool:
@@ -102,7 +102,7 @@ def _may_be_replaced(path: Path) -> bool:
 
 
 def is_own_directory(path: str | os.PathLike[str], *, private: bool = True) -> bool:
-    """Return whether a path is a directory of this user and no link; ``private``: only this user writes."""
+    """Return whether a path is a directory of this user, not a link; ``private``: not writable for others."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -112,7 +112,7 @@ def is_own_directory(path: str | os.PathLike[str], *, private: bool = True) -> b
 
 
 def why_open_to_others(directory: str | os.PathLike[str]) -> str:
-    """Why others may put files or links into a directory, or have put it there; "" when they may not.
+    """Return why others may create files in a directory, or have created it; "" if they may not.
 
     A link of this user or of the system is followed.
     """
@@ -126,11 +126,11 @@ def why_open_to_others(directory: str | os.PathLike[str]) -> str:
 
 
 def remove_tree(path: str | os.PathLike[str]) -> None:
-    """Remove a directory of this user's own with all that is in it, as far as that can be done.
+    """Remove a directory of this user with its content, as far as possible.
 
-    Directories inside that their program closed are opened up. Links are removed, not followed; other file
-    systems are not entered. A directory of another user and a link in its place stay, but for those that are
-    in a directory of this user's alone. The directory above keeps its mode and its times.
+    Inaccessible directories inside are made accessible. Links are removed, not followed; other file systems
+    are not entered. Directories of other users stay, and so do links with the name of the directory, except
+    in a directory that only this user can write. The parent directory keeps its mode and times.
     """
     above, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     try:
@@ -154,12 +154,12 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def _remove_directory(name: str, parent: int, device: int) -> None:
-    """Remove a directory of an open one; what cannot be removed stays. Raises OSError when it stays."""
+    """Remove a subdirectory of an open directory as far as possible. Raises OSError if it stays."""
     descriptor = _open_up(name, parent)
     try:
         if os.fstat(descriptor).st_dev != device:
             return
-        for _ in range(_MOST_TRIES):  # something may still be written into it
+        for _ in range(_MOST_TRIES):  # a process may still be writing to it
             names = os.listdir(descriptor)  # noqa: PTH208
             for inner in names:
                 with suppress(OSError):
@@ -183,7 +183,7 @@ def _remove_entry(name: str, parent: int, device: int) -> None:
 
 
 def _open_up(name: str, parent: int) -> int:
-    """Open a directory for reading and writing its entries, also where its owner may not."""
+    """Open a directory for reading and changing its entries, even if its mode denies that to its owner."""
     handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         path = f"/proc/self/fd/{handle}"

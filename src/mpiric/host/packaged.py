@@ -1,4 +1,4 @@
-"""Data files shipped inside the package, and TOML in general."""
+"""Data files of the package, and a TOML parser."""
 
 import os
 import sys
@@ -8,20 +8,21 @@ from importlib import import_module
 from typing import Any
 
 from mpiric.model.errors import NotFoundError
+from mpiric.model.finding import Finding
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def own_command(python: str) -> tuple[str, str]:
-    """The words that start mpiric in a working directory of others, whose modules must not be imported.
+    """Return the argv that starts mpiric in a directory of other users without importing their modules.
 
-    Options of Python (``-I``, ``-P``) would take the directories of PYTHONPATH or need Python 3.11.
+    Python's options would ignore PYTHONPATH (``-I``) or need Python 3.11 (``-P``).
     """
     return python, os.path.join(_PACKAGE, "__main__.py")
 
 
 def packaged_directory(name: str) -> str:
-    """Absolute path of a directory of the package, ``build/dispatch`` for example."""
+    """Return the absolute path of a directory of the package, for example ``build/dispatch``."""
     path = os.path.join(_PACKAGE, name)
     if not os.path.isdir(path):
         raise NotFoundError(
@@ -31,22 +32,22 @@ def packaged_directory(name: str) -> str:
 
 
 def packaged_names(directory: str) -> tuple[str, ...]:
-    """Stems of the TOML files in a directory of the package, in alphabetical order."""
+    """Return the stems of the TOML files in a directory of the package, in alphabetical order."""
     names = sorted(os.listdir(packaged_directory(directory)))
     return tuple(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 @lru_cache
 def packaged_table(name: str) -> Mapping[str, Any]:
-    """Contents of a TOML file of the package, named without its extension: ``build/data/cpu/x86_64``."""
+    """Return the content of a TOML file of the package; the name is like ``build/data/cpu/x86_64``."""
     directory, file = os.path.split(name)
     with open(os.path.join(packaged_directory(directory), f"{file}.toml"), encoding="utf-8") as stream:
         return parse_toml(stream.read())
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML document. Raises ValueError when it is malformed."""
-    # Imported when needed: most compilations read no table.
+    """Parse a TOML document. Raises ValueError if it is malformed."""
+    # Imported on demand: most compilations read no table.
     try:
         parsed: dict[str, Any] = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(
             text
@@ -54,3 +55,9 @@ def parse_toml(text: str) -> dict[str, Any]:
     except (RecursionError, OverflowError):
         raise ValueError("nested too deeply, or a number is too large") from None
     return parsed
+
+
+def finding_from(table: str, key: str, **facts: object) -> Finding:
+    """Return a finding whose texts are templates in a TOML file of the package, filled with ``facts``."""
+    texts = packaged_table(table)[key]
+    return Finding(key, *(texts[part].format(**facts) for part in ("says", "evidence", "fix")))

@@ -1,4 +1,4 @@
-"""Arguments of commands that look like secrets, masked in what mpiric keeps and reports."""
+"""Masking of arguments that look like secrets, for files and reports of mpiric."""
 
 import os
 import re
@@ -19,14 +19,15 @@ _ASSIGNMENT = re.compile(rf"(-{{0,2}}{_NAME}[=:]).+", re.IGNORECASE | re.DOTALL)
 _WITHIN = re.compile(rf"(?<![A-Za-z0-9_.-])((?:{_NAME})=|--?(?:{_NAME})[= ]\s*)[^\s,;&'\"]+", re.IGNORECASE)
 _HEADER = re.compile(r"\b((?:bearer|basic)\s+)\S+", re.IGNORECASE)
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+(?=@)", re.IGNORECASE)
-_SETS_VARIABLE = ("-env", "-genv", "--env", "--genv")  # NAME VALUE, of Hydra and Intel MPI
+_SETS_VARIABLE = ("-env", "-genv", "--env", "--genv")  # NAME VALUE, options of Hydra and Intel MPI
 
 
 def hide(argv: Sequence[str]) -> tuple[str, ...]:
-    """The words of a command with ``***`` for values that look like secrets.
+    """Return the arguments of a command with ``***`` for values that look like secrets.
 
-    ``--password=x``, ``--db-password x``, ``API_TOKEN=x``, also in lists (``--export=ALL,API_TOKEN=x``) and
-    in commands for a shell, ``Authorization: Bearer x``, and the password of ``scheme://user:password@host``.
+    Examples: ``--password=x``, ``--db-password x``, ``API_TOKEN=x``, also in lists
+    (``--export=ALL,API_TOKEN=x``) and in shell commands, ``Authorization: Bearer x``, and the password of
+    ``scheme://user:password@host``.
     """
     hidden = []
     for at, word in enumerate(argv):
@@ -43,10 +44,10 @@ def hide(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def masked(argv: Sequence[str]) -> tuple[str, ...]:
-    """The words for a record or report: as `hide` gives them, unless MPIRIC_SHOW_SECRETS is set."""
+    """Mask the arguments with `hide` unless MPIRIC_SHOW_SECRETS is set."""
     return tuple(argv) if os.environ.get(SHOW_VARIABLE, "0") not in ("", "0") else hide(argv)
 
 
 def masked_launch(launch: Launch) -> Launch:
-    """The launch with a masked command, to be reported."""
+    """Return a launch with a masked command for reports."""
     return replace(launch, argv=masked(launch.argv))

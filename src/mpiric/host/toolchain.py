@@ -1,7 +1,7 @@
-"""Running compilers and binary tools: long commands, bytes in and out, several at once.
+"""Execution of compilers and binary tools: long commands with binary input and output, in parallel.
 
-A build starts this for every file, so it keeps to modules that are quick to import: `subprocess`, `tempfile`
-and `shutil` together take longer than a compiler takes to start.
+A build starts this module for every file, so it imports only modules that load quickly: `subprocess`,
+`tempfile` and `shutil` together take longer than a compiler takes to start.
 """
 
 import os
@@ -18,7 +18,7 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Finished(NamedTuple):
-    """A tool that ran to its end; ``status`` is 127 when it is not there, 128 + n when signal n ended it."""
+    """Result of a tool; ``status`` is 127 if it does not exist, 128 + n if signal n ended it."""
 
     status: int
     stdout: bytes
@@ -26,17 +26,17 @@ class Finished(NamedTuple):
 
     @property
     def printed(self) -> str:
-        """What it printed on stdout, decoded."""
+        """Return the decoded standard output."""
         return self.stdout.decode(errors="replace")
 
     @property
-    def words(self) -> str:
-        """What it said on stderr, decoded."""
+    def errors(self) -> str:
+        """Return the decoded standard error."""
         return self.stderr.decode(errors="replace")
 
 
 class Toolchain:
-    """The machine's compilers and linkers, and how many of them may run at once."""
+    """Runner for the machine's compilers and linkers, with a limit of parallel processes."""
 
     def __init__(self, environ: Mapping[str, str], parallel: int) -> None:
         self.environ = environ
@@ -49,7 +49,7 @@ class Toolchain:
         stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Finished:
-        """Run a tool to its end with its output captured; ``environment`` is added to ours."""
+        """Run a tool and capture its output; ``environment`` is added to the toolchain's."""
         return _Running(argv, {**self.environ, **(environment or {})}, stdin).finish()
 
     def run_all(
@@ -59,9 +59,9 @@ class Toolchain:
         stdin: bytes | None = None,
         after_first: Callable[[Finished], None] = lambda _: None,
     ) -> list[Finished]:
-        """Run tools, as many at once as there are CPUs to use, each with the same input; results in order.
+        """Run tools in parallel with the same input; return the results in order.
 
-        ``after_first`` is called with the first result, before the others have all ended.
+        ``after_first`` is called with the first result, before all others have ended.
         """
         running: list[_Running] = []
         done: list[Finished] = []
@@ -85,16 +85,16 @@ class Toolchain:
         return done
 
     def become(self, argv: Sequence[str]) -> NoReturn:
-        """Replace this process by the tool: same standard streams, its own exit status."""
+        """Replace this process by the tool, with the same standard streams."""
         _log_start(argv)
         os.execvpe(argv[0], list(argv), dict(self.environ))  # noqa: S606
 
     def each(self, work: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-        """Apply ``work`` to every item, as many at once as there are CPUs to use; results in order."""
+        """Apply ``work`` to every item in parallel; return the results in order."""
         todo = list(items)
         if len(todo) < 2 or self.parallel < 2:
             return [work(item) for item in todo]
-        from threading import Thread  # a compilation needs none
+        from threading import Thread  # a compilation needs no threads
 
         done: dict[int, _R] = {}
         failed: list[BaseException] = []
@@ -118,7 +118,7 @@ class Toolchain:
 
 
 class _Running:
-    """A tool at work. Its output goes to files without a name, so nothing has to be read while it runs."""
+    """Running tool. Its output goes to unnamed files, so that it need not be read while the tool runs."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], stdin: bytes | None) -> None:
         _log_start(argv)
@@ -140,7 +140,7 @@ class _Running:
         os.close(source)
 
     def finish(self) -> Finished:
-        """Wait for its end."""
+        """Wait for the end of the tool."""
         status = _NOT_FOUND
         if self._pid:
             try:
@@ -152,11 +152,11 @@ class _Running:
         return Finished(status, _contents(self._out), _contents(self._err))
 
     def end(self) -> None:
-        """Stop it; a compiler then takes its temporary files away."""
+        """Terminate the tool; a compiler then removes its temporary files."""
         pid, self._pid = self._pid, 0
         if not pid:
             return
-        with suppress(ProcessLookupError, ChildProcessError):  # its end and ours may coincide
+        with suppress(ProcessLookupError, ChildProcessError):  # it may just have ended
             os.kill(pid, signal.SIGTERM)
             os.waitpid(pid, 0)
 
@@ -170,19 +170,19 @@ def _log_start(argv: Sequence[str]) -> None:
 
 
 def _nameless_file(contents: bytes = b"") -> int:
-    """A descriptor of a file that is nowhere, set to its beginning."""
+    """Return a descriptor of an unnamed file with these contents, at position 0."""
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("mpiric")
-    else:  # a Python built for an old C library
+    else:  # Python built for an old C library
         import tempfile
 
-        with tempfile.TemporaryFile() as made:
-            file = os.dup(made.fileno())
+        with tempfile.TemporaryFile() as temporary:
+            file = os.dup(temporary.fileno())
     if contents:
         with open(file, "wb", closefd=False) as out:
             out.write(contents)
         os.lseek(file, 0, os.SEEK_SET)
-    while file < 3:  # a standard stream is closed: its number is the child's
+    while file < 3:  # a standard stream is closed: the child needs its number
         file = os.dup(file)
     return file
 
@@ -194,7 +194,7 @@ def _contents(file: int) -> bytes:
 
 
 def which(program: str, path: str | None = None) -> str | None:
-    """The executable a shell would start, by ``path`` or this process's PATH; None when there is none."""
+    """Return the executable that a shell would start, by ``path`` or PATH; None if there is none."""
     if "/" in program:
         return program if _is_executable(program) else None
     directories = (path if path is not None else os.environ.get("PATH", os.defpath)).split(":")
@@ -207,7 +207,7 @@ def _is_executable(path: str) -> bool:
 
 
 class Scratch:
-    """A directory of one's own, gone with its ``with``."""
+    """Temporary directory that exists for the duration of a ``with`` statement."""
 
     def __init__(self) -> None:
         offered = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108
@@ -226,15 +226,15 @@ class Scratch:
 
 
 def _leave(number: int, _: object) -> NoReturn:
-    """Leave by an exception, which ends the tools at work and takes scratch directories away."""
+    """Exit with an exception, which terminates running tools and removes temporary directories."""
     raise SystemExit(128 + number)
 
 
 def this_toolchain() -> Toolchain:
-    """The toolchain of this process's environment.
+    """Return the toolchain for this process's environment.
 
-    Under a parallel make every job already has its CPU, so variants are compiled one after the other there;
-    ``MPIRIC_JOBS`` says otherwise.
+    Under a parallel make, variants are compiled one after the other, because each job has its own CPU;
+    ``MPIRIC_JOBS`` overrides this.
     """
     signal.signal(signal.SIGTERM, _leave)
     environ = os.environ

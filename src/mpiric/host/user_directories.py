@@ -1,11 +1,11 @@
-"""Directories that environment variables name: absolute ones, and never the working directory by accident."""
+"""Directories from environment variables; relative paths are ignored or rejected."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from mpiric.model.errors import MpiricError
 
-# XDG Base Directory Specification: "All paths must be absolute", a relative one is to be ignored.
+# XDG Base Directory Specification: "All paths must be absolute"; relative ones are ignored.
 _XDG = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "config": ("XDG_CONFIG_HOME", ".config"),
@@ -16,7 +16,7 @@ _SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
 
 
 def user_directory(environ: Mapping[str, str], kind: str) -> str:
-    """The user's directory for ``cache``, ``config``, ``data`` or ``state``, "" without a home."""
+    """Return the user's directory for ``cache``, ``config``, ``data`` or ``state``, "" without a home."""
     variable, below_home = _XDG[kind]
     if (named := environ.get(variable, "")).startswith("/"):
         return named
@@ -27,9 +27,10 @@ def user_directory(environ: Mapping[str, str], kind: str) -> str:
 def probe_environment(
     environ: Mapping[str, str], changes: Mapping[str, str | None] | None = None
 ) -> dict[str, str]:
-    """The environment for a command of mpiric's own: search paths without the working directory.
+    """Return the environment for commands of mpiric: search paths without the working directory.
 
-    An empty entry of PATH or LD_LIBRARY_PATH means it, often by accident (``PATH=$PATH:``).
+    An empty entry of PATH or LD_LIBRARY_PATH means the working directory, often by accident
+    (``PATH=$PATH:``).
     """
     merged = {**environ, **(changes or {})}
     for name in _SEARCH_PATHS:
@@ -38,13 +39,13 @@ def probe_environment(
 
 
 def has_relative_library_path(environ: Mapping[str, str]) -> bool:
-    """Return whether this process would load libraries from its working directory, by an empty entry too."""
+    """Return whether this process would load libraries from its working directory."""
     path = environ.get("LD_LIBRARY_PATH", "")
     return bool(path) and any(not entry.startswith("/") for entry in path.replace(";", ":").split(":"))
 
 
 def named_path(environ: Mapping[str, str], variable: str) -> Path | None:
-    """The path in a variable of mpiric's own, None where it is unset or empty. Raises MpiricError."""
+    """Return the path in a variable of mpiric, None if it is unset or empty. Raises MpiricError."""
     text = environ.get(variable, "")
     if not text:
         return None

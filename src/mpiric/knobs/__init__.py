@@ -1,4 +1,4 @@
-"""The knobs: one family a file, each with ``KNOBS``. What they mean; `mpis/` and `launchers/` spell them."""
+"""Knobs: each file declares a family in ``KNOBS``. `mpis/` and `launchers/` define their settings."""
 
 import logging
 import sys
@@ -35,23 +35,23 @@ __all__ = [
     "why_not_set",
 ]
 LOG = logging.getLogger(__package__)
-_MOST_SHOWN = 100  # characters of a value that is refused
+_MOST_SHOWN = 100  # limit of a rejected value in a message, in characters
 
 
 def switched(situation: Situation, values: Mapping[str, str]) -> Situation:
-    """The situation all knobs but ``mpi`` are spelled in: under the MPI library that ``values`` chooses."""
-    library = next((other for other in situation.others if other.label == values.get("mpi")), None)
+    """Return the situation with the MPI library that ``values`` selects, for all other knobs."""
+    library = next((other for other in situation.other_libraries if other.label == values.get("mpi")), None)
     if library is None:
         return situation
-    others = (situation.mpi, *(other for other in situation.others if other is not library))
-    return replace(situation, mpi=library, others=others)
+    libraries = (situation.mpi, *(other for other in situation.other_libraries if other is not library))
+    return replace(situation, mpi=library, other_libraries=libraries)
 
 
 def is_binding_kept(label: str, situation: Situation) -> bool:
-    """Return whether ranks under the library of a label are known to be bound as the command's own are."""
-    library = next((other for other in situation.others if other.label == label), situation.mpi)
+    """Return whether ranks under the library with a label are certainly bound like the command's ranks."""
+    library = next((other for other in situation.other_libraries if other.label == label), situation.mpi)
     options = [option.meaning for segment in situation.job.segments for option in segment.options]
-    if Meaning.BINDING in options:  # translated
+    if Meaning.BINDING in options:  # the launcher's option is translated
         return True
     level = binding_in_force(situation.mpi, situation)
     return bool(level) and level == default_level(library, situation)
@@ -59,7 +59,7 @@ def is_binding_kept(label: str, situation: Situation) -> bool:
 
 @cache
 def all_knobs() -> Mapping[str, Knob]:
-    """Knob name → knob, in alphabetical order of the families, in each family as written."""
+    """Return all knobs by name, families in alphabetical order, knobs of a family in their declared order."""
     knobs: dict[str, Knob] = {}
     for stem, module in modules_of(sys.modules[__name__]).items():
         for knob in module.KNOBS:
@@ -70,7 +70,7 @@ def all_knobs() -> Mapping[str, Knob]:
 
 
 def consider(knob: Knob, situation: Situation) -> Skip | Try:
-    """Whether a knob is worth a run: allowed by the user, able to change something, with values left."""
+    """Decide if a knob is worth a run: permitted, able to have an effect, with values left to try."""
     if reason := _not_allowed(knob, situation):
         return Skip(reason)
     if knob.needs_mpi and not situation.observation.uses_mpi:
@@ -97,23 +97,23 @@ def _not_allowed(knob: Knob, situation: Situation) -> str:
 
 
 def to_try(situation: Situation) -> dict[str, Try]:
-    """Knobs worth a run, the likeliest to help first (of equals in the order of the registry)."""
+    """Return the knobs worth a run, sorted by their probability to help, then by the registry's order."""
     answers = {name: consider(knob, situation) for name, knob in all_knobs().items()}
     tried = [(name, answer) for name, answer in answers.items() if isinstance(answer, Try)]
     return dict(sorted(tried, key=lambda entry: -entry[1].prior))
 
 
 def _shown(value: object) -> str:
-    """A value from outside, no longer than fits into a sentence."""
+    """Return an external value, truncated for use in a sentence."""
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…, of {len(text)} characters,"
 
 
 def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
-    """What is wrong with knob values from outside (a recipe, ``--only``), a sentence each; empty when sound.
+    """Return the problems of knob values from outside (a recipe, ``--only``), a sentence each.
 
-    A value that passes is one of a fixed set of words, a bounded number or a bare name: it cannot
-    carry a path, a command or a variable of its own.
+    A valid value is an element of a fixed set, a bounded number or a plain name: it cannot contain a path,
+    a command or a variable.
     """
     problems = []
     for name, value in values.items():
@@ -122,5 +122,5 @@ def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
             problems.append(f"no knob is called {name!r}")
         elif not isinstance(value, str) or not knob.domain.accepts(value):
             takes = f", which takes {knob.domain.form}" if isinstance(knob.domain, Written) else ""
-            problems.append(f"{_shown(value)} is no value of the knob {name}{takes}")
+            problems.append(f"{_shown(value)} is not a value of the knob {name}{takes}")
     return tuple(problems)

@@ -1,4 +1,4 @@
-"""Knobs that mpiric's own runtime carries out, preloaded into the ranks."""
+"""Knobs that mpiric's preloaded runtime implements."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from mpiric.model.spelling import Spelling
 
 
 def no_runtime(situation: Situation) -> str:
-    """Why the runtime cannot be put into the ranks; "" when it can."""
+    """Return why the runtime cannot be loaded into the ranks; "" if it can."""
     if not situation.tuner.library:
         return situation.tuner.why_not or "this installation has no runtime for this MPI"
     return situation.no_preload
 
 
 def by_the_runtime(situation: Situation, environment: Mapping[str, str], note: str = "") -> Spelling | None:
-    """Options of the runtime and the runtime itself; None without one for this MPI."""
+    """Return a spelling that loads the runtime with options; None without a runtime for this MPI."""
     library = situation.tuner.library
     return Spelling(environment=environment, preload=(library,), note=note) if library else None

@@ -1,26 +1,28 @@
-"""Who carries the messages of a job: what library, settings and loaded components leave possible."""
+"""Transports that may carry a job's messages, derived from library, settings and loaded components."""
 
 from mpiric.knobs._shared_memory import shared_memory_is_off
 from mpiric.model.behaviour import Carriers
 from mpiric.model.situation import Situation
 
 _EVERYWHERE = frozenset({"node", "network"})
-_COMPONENT = "mca_pml_"  # components that are files: those not chosen are closed again
+_COMPONENT = "mca_pml_"  # components in files of their own: unselected ones are unloaded again
 
 
 def carriers(situation: Situation, transport: str) -> Carriers:
-    """``transport`` is what the library itself has reported of its layers, "" where it reports nothing."""
+    """Return the carriers of messages. ``transport``: layers that the library reported, or ""."""
     return Carriers(transport, _through_ucx(situation, transport.split()), _without_messages(situation))
 
 
 def _through_ucx(situation: Situation, reported: list[str]) -> frozenset[str]:
-    """Reaches that UCX may carry; what is not known may be so."""
+    """Return the reaches that UCX may carry, including unknown ones."""
     if not situation.uses_ucx:
         return frozenset()
     if reported:
         if {"ucx", "uct"} & set(reported):
             return _EVERYWHERE
-        return frozenset({"network"}) if "ofi" in reported else frozenset()  # a provider lies over UCX
+        return (
+            frozenset({"network"}) if "ofi" in reported else frozenset()
+        )  # a libfabric provider may use UCX
     if situation.observation.loads(_COMPONENT):
         return _EVERYWHERE if situation.observation.loads(f"{_COMPONENT}ucx") else frozenset({"network"})
     can = situation.mpi.capabilities
@@ -30,7 +32,7 @@ def _through_ucx(situation: Situation, reported: list[str]) -> frozenset[str]:
 
 
 def _without_messages(situation: Situation) -> frozenset[str]:
-    """Collectives that ranks of one node carry out in memory they share, unless a setting says otherwise."""
+    """Return the collectives that ranks of one node perform in shared memory with the current settings."""
     offered = situation.mpi.capabilities.collectives.without_messages
     if shared_memory_is_off(situation):
         return frozenset()

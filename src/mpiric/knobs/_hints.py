@@ -1,6 +1,6 @@
-"""Hints of MPI-IO worth trying: who writes for the others, with which buffers, and whether anybody does.
+"""Candidate hints for MPI-IO: collective buffering, number of aggregators, buffer sizes.
 
-ROMIO's hints as in its user's guide; OMPIO's as in Open MPI's documentation, "MPI IO".
+ROMIO's hints are described in its user's guide, OMPIO's in Open MPI's documentation, "MPI IO".
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from mpiric.model.situation import Situation
 
 MIB = 1 << 20
 _MOST_VALUES = 6
-_BUFFER, _OMPIO_BUFFERS = 64 * MIB, (4 * MIB, 128 * MIB)  # the defaults are 16 and 32 MiB
+_BUFFER, _OMPIO_BUFFERS = 64 * MIB, (4 * MIB, 128 * MIB)  # defaults are 16 and 32 MiB
 
 
 def consider(situation: Situation) -> Skip | Try:
-    """Combinations of hints, the most promising first."""
+    """Return combinations of hints, the most promising first."""
     if reason := no_calls(situation):
         return Skip(reason)
     ompio = situation.mpi.capabilities.mpi_io == "ompio"
@@ -31,7 +31,7 @@ def consider(situation: Situation) -> Skip | Try:
 
 
 def no_calls(situation: Situation) -> str:
-    """Why hints cannot serve the program, "" where it has been seen to open files through MPI."""
+    """Return why hints have no effect on the program, "" if it is known to open files through MPI."""
     if not situation.mpi.capabilities.mpi_io:
         return "it is not known which hints the library obeys"
     if situation.observation.behaviour is not None:
@@ -41,16 +41,16 @@ def no_calls(situation: Situation) -> str:
 
 
 def why_hints_not_set(value: str, situation: Situation) -> str:
-    """Why hints cannot be used where the job writes, "" where they can.
+    """Return why hints cannot be used on the job's file system, "" if they can.
 
-    ROMIO locks what it reads and writes again where ranks write with gaps and by themselves (data sieving):
-    without locks it aborts, and with locks that hold on one node only the data are wrong. Its driver for NFS
-    has every rank truncate (ad_nfs_resize.c), others have one do it and all wait.
+    For writes with gaps ROMIO locks a range, reads it and writes it again (data sieving). It aborts without
+    locks, and the data are wrong if locks are valid on one node only. Its NFS driver makes each rank
+    truncate the file (ad_nfs_resize.c); other drivers use one rank and a barrier.
     """
     rules = parse_hints(value)
     each_alone = any(rule.each_alone for rule in rules)
     cuts = situation.observation.can_call("file_set_size") and is_served_as_nfs(situation)
-    if each_alone and cuts and not own_driver(situation):  # which comes with such hints
+    if each_alone and cuts and not own_driver(situation):  # the driver is selected together with such hints
         return (
             "MPI_File_set_size cuts a file on every rank under the driver for NFS, which takes what others "
             "have written by then away: only collective buffering has them wait for each other"
@@ -67,7 +67,7 @@ def why_hints_not_set(value: str, situation: Situation) -> str:
 
 
 def _calls(situation: Situation) -> tuple[float, float]:
-    """Collective and independent reads and writes through MPI; without a record both may be there."""
+    """Return collective and independent reads and writes through MPI; both are assumed without a record."""
     behaviour = situation.observation.behaviour
     if behaviour is None:
         return 1, 1
@@ -76,11 +76,11 @@ def _calls(situation: Situation) -> tuple[float, float]:
 
 
 def _aggregators(situation: Situation) -> list[int]:
-    """Numbers of ranks that may access files for all, but the default of one a node."""
+    """Return candidate numbers of aggregators, without the default of one per node."""
     system, nodes, ranks = output_system(situation), max(1, situation.nodes), situation.rank_count
     targets = (system.targets if system else None) or nodes
-    wanted = (nodes * 2, min(targets, ranks), ranks, ceil(nodes / 2))
-    return [count for count in dict.fromkeys(wanted) if 1 <= count <= ranks and count != nodes]
+    candidates = (nodes * 2, min(targets, ranks), ranks, ceil(nodes / 2))
+    return [count for count in dict.fromkeys(candidates) if 1 <= count <= ranks and count != nodes]
 
 
 def _romio(situation: Situation) -> Iterator[str]:
@@ -89,8 +89,8 @@ def _romio(situation: Situation) -> Iterator[str]:
         yield "romio_cb_read=enable,romio_cb_write=enable"
         yield "romio_cb_read=disable,romio_cb_write=disable"
         for count in _aggregators(situation)[:2]:
-            each = ceil(count / max(1, situation.nodes))  # spread over the nodes
-            yield f"cb_config_list=*:{each},cb_nodes={count},romio_cb_read=enable,romio_cb_write=enable"
+            per_node = ceil(count / max(1, situation.nodes))  # spread over the nodes
+            yield f"cb_config_list=*:{per_node},cb_nodes={count},romio_cb_read=enable,romio_cb_write=enable"
         yield f"cb_buffer_size={_BUFFER},romio_cb_read=enable,romio_cb_write=enable"
     if independent:
         yield "romio_ds_read=disable,romio_ds_write=disable"

@@ -1,11 +1,11 @@
-"""Settings the user has inherited that do harm here, or nothing at all."""
+"""Findings on inherited settings that are harmful or have no effect here."""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from mpiric.host.findings import finding_from
+from mpiric.host.packaged import finding_from
 from mpiric.knobs._outputs import missing_locks, output_system, system_of
 from mpiric.knobs._shared_memory import shared_memory_is_off
 from mpiric.model.finding import Finding
@@ -18,7 +18,7 @@ _LOUD = (("UCX_LOG_LEVEL", ("debug", "trace", "data")), ("FI_LOG_LEVEL", ("debug
 _INTERFACE = re.compile(r"([A-Za-z][\w.-]*)(?::\d+)?")
 _finding = partial(finding_from, "knobs/_inherited")
 _FILE_CALLS = ("collective_file_calls", "independent_file_calls")
-_MANY_MODULES = 10  # compiled ones that a rank has mapped; of others there are many more
+_MANY_MODULES = 10  # compiled modules that a rank has mapped; a program imports many more others
 _ALLOCATORS = ("jemalloc", "tcmalloc", "mimalloc")
 
 
@@ -48,21 +48,21 @@ def _shared_memory(situation: Situation) -> Iterator[Finding]:
 
 
 def _interface(situation: Situation) -> Iterator[Finding]:
-    known = {nic.name for nic in situation.machine.nics}
+    interfaces = {nic.name for nic in situation.machine.nics}
     for variable in _INTERFACES:
         names = (situation.in_force(variable) or "").split(",")
-        named = (_INTERFACE.fullmatch(name) for name in names if name != "all")  # addresses are names too
-        wrong = [match[1] for match in named if match and match[1] not in known]
-        if wrong and known:
-            found = {"name": variable, "value": ",".join(names), "known": ", ".join(sorted(known))}
-            yield _finding("unknown-interface", **found)
+        named = (_INTERFACE.fullmatch(name) for name in names if name != "all")  # addresses are also valid
+        wrong = [match[1] for match in named if match and match[1] not in interfaces]
+        if wrong and interfaces:
+            facts = {"name": variable, "value": ",".join(names), "known": ", ".join(sorted(interfaces))}
+            yield _finding("unknown-interface", **facts)
 
 
 def _threads(situation: Situation) -> Iterator[Finding]:
     requested = (situation.in_force("OMP_NUM_THREADS") or "").split(",")[0]
     ranks, cpus = situation.ranks_per_node, situation.cpus_per_node
-    wanted = situation.threads_per_rank * ranks
-    if requested.isdigit() and situation.is_threaded and wanted > cpus:
+    threads = situation.threads_per_rank * ranks
+    if requested.isdigit() and situation.is_threaded and threads > cpus:
         fitting = max(1, cpus // ranks)
         yield _finding("too-many-threads", requested=requested, ranks=ranks, cpus=cpus, fitting=fitting)
 
@@ -73,12 +73,12 @@ def _missing_component(situation: Situation) -> Iterator[Finding]:
         value, framework = situation.in_force(variable) or "", variable.rpartition("_")[2]
         for name in value.split(",") if not value.startswith("^") else ():
             if name in can.removed_components:
-                words = {
+                facts = {
                     "mpi": f"{can.title} {situation.mpi.version}",
                     "framework": framework,
                     "component": name,
                 }
-                yield _finding("missing-component", name=variable, value=value, **words)
+                yield _finding("missing-component", name=variable, value=value, **facts)
 
 
 def _allocators(situation: Situation) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _mount(situation: Situation) -> Iterator[Finding]:
 
 
 def _writes_through_mpi(situation: Situation) -> bool:
-    """Whether files are accessed through MPI, as recorded; else whether the program could."""
+    """Return whether files are accessed through MPI according to a record, else whether they may be."""
     behaviour = situation.observation.behaviour
     if behaviour is not None:
         return any(behaviour.numbers.get(name, 0) for name in _FILE_CALLS)
@@ -145,7 +145,7 @@ def _writes_through_mpi(situation: Situation) -> bool:
 
 
 def _imports(situation: Situation) -> Iterator[Finding]:
-    """Python's modules on a file system that all nodes share: every rank asks it for each of them."""
+    """Report Python modules on a shared file system: each rank requests each of them."""
     first = next(iter(situation.observation.ranks), None)
     if first is None or (not situation.observation.loads("libpython") and "python" not in first.program):
         return
@@ -177,5 +177,5 @@ _CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
 
 
 def inherited_problems(situation: Situation) -> tuple[Finding, ...]:
-    """Harmful or useless settings in the user's environment and command line, the costliest kinds first."""
+    """Return harmful or useless settings in the user's environment and command line, the costliest first."""
     return tuple(finding for check in _CHECKS for finding in check(situation))

@@ -1,7 +1,8 @@
-"""Layouts worth trying, from who writes which files, and how a layout is set.
+"""Candidate layouts of files, derived from their writers, and the settings for a layout.
 
-One target per writer, k for each node (t3pio: McLay, James, Liu and Barth, XSEDE12), or all of them; where
-every rank has a file of its own one, or its share of all; stripes as large as what is written at a time.
+Candidates: one target per writer, k per node (t3pio: McLay, James, Liu and Barth, XSEDE12), or all targets.
+If each rank writes its own file: one target, or an equal share of all. The stripe size is the size of a
+write.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,15 +22,15 @@ from mpiric.storage import Storage, storages
 MIB = 1 << 20
 _LARGEST_STRIPE = 64 * MIB
 _SMALL_FILE = 4 * MIB
-_MANY_FILES = 1000  # of one directory
-_WORTH = 0.1  # of the bytes, for a kind of files to have a layout of its own
+_MANY_FILES = 1000  # number of files in one directory
+_WORTH = 0.1  # minimum share of the bytes for which a kind of files gets its own layout
 _MOST_VALUES = 6
 _LONGEST = 1500  # characters of a value
-BY_THE_RUNTIME = ("lustre",)  # file systems on which the runtime can lay out single files
+BY_THE_RUNTIME = ("lustre",)  # file systems for which the runtime can set layouts of single files
 
 
 def consider(situation: Situation) -> Skip | Try:
-    """Layouts of the files that the program makes, where the user may set them."""
+    """Propose layouts of the program's output files, if the user may set them."""
     system, files = output_system(situation), outputs(situation)
     storage = storages().get(system.kind) if system else None
     if system is None or storage is None or storage.render is None:
@@ -47,13 +48,13 @@ def consider(situation: Situation) -> Skip | Try:
     values, default = _values(files, system, storage), system.default_layout
     shared = [file for file in files if file.ranks > 1]
     if default is not None and default.count == 1 and shared:
-        return Try(values, 0.9, f"{len(shared)} files of several ranks lie on one storage target each")
+        return Try(values, 0.9, f"{len(shared)} files of several ranks are stored on one target each")
     return Try(values, 0.5, "files are made on a striped file system, in its default layout")
 
 
 def _values(files: Sequence[FileTotal], system: FileSystem, storage: Storage) -> tuple[str, ...]:
-    """Layouts of all output directories, or of kinds of files where one directory holds unlike files."""
-    found = dict[str, None]()
+    """Return layouts of all output directories, or of kinds of files if a directory has several."""
+    values = dict[str, None]()
     shared, alone = _by_writers(files)
     of_shared: list[FileLayout | None] = [*_candidates(shared, system)] or [None]
     of_alone: list[FileLayout | None] = [*_candidates(alone, system)] or [None]
@@ -61,12 +62,12 @@ def _values(files: Sequence[FileTotal], system: FileSystem, storage: Storage) ->
         rules = _rules(shared, alone, *layouts)
         sound = rules and not any(storage.check(rule.layout, _facts(system)) for rule in rules)
         if sound and any(rule.layout != system.default_layout for rule in rules):
-            found[write_layouts(rules)] = None
-    return tuple(value for value in found if len(value) < _LONGEST)[:_MOST_VALUES]
+            values[write_layouts(rules)] = None
+    return tuple(value for value in values if len(value) < _LONGEST)[:_MOST_VALUES]
 
 
 def why_not_set(value: str, situation: Situation) -> str:
-    """Why a layout cannot be set where the job writes, "" where it can."""
+    """Return why a layout cannot be set in the job's output directory, "" if it can."""
     system = output_system(situation)
     storage = storages().get(system.kind) if system else None
     if system is None or storage is None or storage.render is None:
@@ -80,12 +81,12 @@ def why_not_set(value: str, situation: Situation) -> str:
         if system.kind not in BY_THE_RUNTIME:
             return f"single files cannot be laid out on {storage.title}"
         if not situation.tuner.library:
-            return situation.tuner.why_not or "no runtime is there for this MPI library"
+            return situation.tuner.why_not or "mpiric has no runtime for this MPI library"
     return ""
 
 
 def settings(value: str, situation: Situation) -> Spelling | None:
-    """Commands for directories, the runtime for kinds of files; None where neither can be."""
+    """Return commands for directories, or runtime options for kinds of files; None if neither is possible."""
     system = output_system(situation)
     if system is None or why_not_set(value, situation):
         return None
@@ -110,10 +111,10 @@ def _commands(rule: LayoutRule, storage: Storage) -> Iterator[tuple[str, ...]]:
 
 
 def _for_runtime(rule: LayoutRule) -> str:
-    """Write a rule as spec/options.toml has MPIRIC_FILE_LAYOUTS."""
+    """Return a rule in the syntax of MPIRIC_FILE_LAYOUTS (spec/options.toml)."""
     extents = ",".join(
-        f"{each.count}x{each.size_bytes}" + (f"@{each.end_bytes}" if each.end_bytes else "")
-        for each in rule.layout.stripes
+        f"{extent.count}x{extent.size_bytes}" + (f"@{extent.end_bytes}" if extent.end_bytes else "")
+        for extent in rule.layout.stripes
     )
     return f"{rule.where} {extents}{' over' if rule.layout.overstriped else ''}"
 
@@ -125,7 +126,7 @@ def _facts(system: FileSystem) -> StorageFacts:
 
 
 def _by_writers(files: Sequence[FileTotal]) -> tuple[list[FileTotal], list[FileTotal]]:
-    """Files of several ranks, and of one each; a kind with few of the bytes goes with the other."""
+    """Return files with several writers and files with one; a kind with few bytes is added to the other."""
     shared, alone = [file for file in files if file.ranks > 1], [file for file in files if file.ranks == 1]
     total = sum(file.bytes_written for file in files)
     for few, many in ((shared, alone), (alone, shared)):
@@ -135,24 +136,24 @@ def _by_writers(files: Sequence[FileTotal]) -> tuple[list[FileTotal], list[FileT
 
 
 def _candidates(files: Sequence[FileTotal], system: FileSystem) -> list[FileLayout]:
-    """Layouts for files of one kind, the most promising first."""
+    """Return layouts for files of one kind, the most promising first."""
     if not files:
         return []
     targets = system.targets or 0
     sizes = _stripe_sizes(files, system)
     counts = list(dict.fromkeys(_counts(files, targets)))
     plain = [FileLayout((Stripes(count, size),)) for size in sizes for count in counts[:2]]
-    found = plain[:4]
+    layouts = plain[:4]
     largest = max(file.bytes_written for file in files)
     if min(file.bytes_written for file in files) < _SMALL_FILE < largest and system.kind in BY_THE_RUNTIME:
-        found.append(FileLayout((Stripes(1, MIB, _SMALL_FILE), Stripes(ALL_TARGETS, sizes[0]))))
+        layouts.append(FileLayout((Stripes(1, MIB, _SMALL_FILE), Stripes(ALL_TARGETS, sizes[0]))))
     writers = max(file.ranks for file in files)
     if targets and writers >= 2 * targets and system.kind in BY_THE_RUNTIME:
-        found.append(FileLayout((Stripes(2 * targets, sizes[0]),), overstriped=True))
+        layouts.append(FileLayout((Stripes(2 * targets, sizes[0]),), overstriped=True))
     servers = system.metadata_servers or 1
     if servers > 1 and len(files) >= _MANY_FILES:
-        found.append(FileLayout((Stripes(1, MIB),), directory_stripes=servers))
-    return [*found, *(FileLayout((Stripes(count, MIB),)) for count in counts[2:])]
+        layouts.append(FileLayout((Stripes(1, MIB),), directory_stripes=servers))
+    return [*layouts, *(FileLayout((Stripes(count, MIB),)) for count in counts[2:])]
 
 
 def _counts(files: Sequence[FileTotal], targets: int) -> Iterator[int]:
@@ -174,12 +175,12 @@ def _counts(files: Sequence[FileTotal], targets: int) -> Iterator[int]:
 
 
 def t3pio_stripes(nodes: int, targets: int) -> int:
-    """The stripes of t3pio: all targets, or the largest multiple of the nodes that there are targets for."""
+    """Return the stripe count of t3pio: all targets, or the largest multiple of the nodes that fits."""
     return targets if nodes >= targets else nodes * (targets // nodes)
 
 
 def _stripe_sizes(files: Sequence[FileTotal], system: FileSystem) -> list[int]:
-    """1 MiB, as large as what is written at a time, and 4 MiB; multiples of the unit."""
+    """Return 1 MiB, the size of a write, and 4 MiB; rounded to multiples of the stripe unit."""
     unit = max(64 << 10, system.layout_limits.stripe_unit_bytes)
     access = max(file.largest for file in files)
     fitting = min(_LARGEST_STRIPE, -(-access // unit) * unit)
@@ -195,7 +196,7 @@ def _rules(
     of_shared: FileLayout | None,
     of_alone: FileLayout | None,
 ) -> list[LayoutRule]:
-    """Rules by directory, or by name where both kinds meet in one; empty where none can be written."""
+    """Return rules by directory, or by name if a directory contains both kinds; empty if inexpressible."""
     kinds: list[tuple[Sequence[FileTotal], FileLayout | None]]
     kinds = [(files, layout) for files, layout in ((shared, of_shared), (alone, of_alone)) if layout]
     directories = [{directory_of(file) for file in files} for files, _ in kinds]
@@ -208,8 +209,8 @@ def _rules(
                 return []
             return [
                 LayoutRule(pattern, layout, is_pattern=True)
-                for found, (_, layout) in zip(patterns, kinds, strict=True)
-                for pattern in found or ()
+                for kind_patterns, (_, layout) in zip(patterns, kinds, strict=True)
+                for pattern in kind_patterns or ()
                 if layout
             ]
     if not all(is_plain_directory(path) for paths in directories for path in paths):

@@ -1,4 +1,4 @@
-"""How much of the time a knob can touch, and which of its values do the same."""
+"""Share of the time that a knob can affect, and knob values with identical effects."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from mpiric.model.spelling import Spelling
 _USUAL_START_S = 0.3  # assumed time for start and end of an MPI program without a record
 _HIGH = 0.3  # share of the time at which a knob helps as often as it ever does
 
-# What takes the time that a bound limits.
+# Activity whose time a bound limits.
 BOUNDS: Mapping[str, str] = {
     "mpi_bound": "MPI",
     "outside_bound": "start and end",
@@ -34,14 +34,14 @@ BOUNDS: Mapping[str, str] = {
 
 
 def scaled(knob: Knob, answer: Try, situation: Situation) -> Skip | Try:
-    """The answer with what a record says of the time that the knob touches; Skip where that is too little.
+    """Scale an answer by the share of the time that the knob affects; Skip if the share is too small.
 
-    Too little is what `Situation.least_share` says. The prior is at least how often the knob helped programs
-    where so much of the time went into what it touches.
+    The limit is `Situation.least_share`. The prior is at least the frequency with which the knob helped
+    programs with a similar share of the time.
     """
-    behaviour, least = situation.observation.behaviour, situation.least_share
+    behaviour, limit = situation.observation.behaviour, situation.least_share
     share = behaviour.bound(knob.touches) if behaviour and knob.touches else 1.0
-    if behaviour and knob.touches and least is not None and share <= least:
+    if behaviour and knob.touches and limit is not None and share <= limit:
         parts = [BOUNDS[name] for name in knob.touches if behaviour.numbers[name] > 0]
         if share == 0:
             return Skip(f"no time goes into {BOUNDS[knob.touches[0]]}")
@@ -66,9 +66,9 @@ def scaled(knob: Knob, answer: Try, situation: Situation) -> Skip | Try:
 
 
 def is_in_force(spelling: Spelling, situation: Situation) -> bool:
-    """Whether all that a spelling sets is variables that have these values already.
+    """Return whether a spelling only sets variables that have these values already.
 
-    The user has set them, or the library was seen to give them these values by itself.
+    The user has set them, or the library reported them as defaults.
     """
     variables = spelling.environment
     only_variables = replace(spelling, environment={}, unset=(), note="") == Spelling()
@@ -84,16 +84,16 @@ def is_in_force(spelling: Spelling, situation: Situation) -> bool:
 
 
 def _normal(value: str | None) -> str | None:
-    """Write a switch as the number that libraries take for it."""
+    """Return a boolean value as the number that libraries accept for it."""
     return {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}.get(
         (value or "").lower(), value
     )
 
 
 def distinct(knob: Knob, answer: Try, situation: Situation, *, is_set: bool) -> Skip | Try:
-    """The answer with one of all values that do the same to the recorded messages; Skip without any.
+    """Remove values with identical effects on the recorded messages from an answer; Skip if none is left.
 
-    ``is_set`` tells that the user has set what the knob sets, so that the library's default is not in force.
+    ``is_set``: the user has set the knob's variables, so that the library's default is not effective.
     """
     behaviour = situation.observation.behaviour
     if behaviour is None or situation.least_share is None or not knob.threshold_of:
@@ -102,23 +102,23 @@ def distinct(knob: Knob, answer: Try, situation: Situation, *, is_set: bool) -> 
     cuts_only = knob.name != "eager-node" or can.eager_cuts_only
     default = can.sizes_in_force.get(knob.name)
     done = set() if default is None or is_set else {behaviour.cuts(knob.threshold_of, default)}
-    kept = []
+    values = []
     for value in answer.values:
         size = parse_bytes(value)
         cuts = behaviour.cuts(knob.threshold_of, size)
-        # Parts of larger messages become as large as it.
+        # Chunks of larger messages grow to this size.
         cuts = cuts if cuts_only else tuple(side if side == inf else float(size) for side in cuts)
         if cuts not in done:
             done.add(cuts)
-            kept.append(value)
-    return replace(answer, values=tuple(kept)) if kept else Skip(_sizes_sent(knob, behaviour))
+            values.append(value)
+    return replace(answer, values=tuple(values)) if values else Skip(_sizes_sent(knob, behaviour))
 
 
 def _sizes_sent(knob: Knob, behaviour: Behaviour) -> str:
-    """Why none of a knob's sizes does anything of its own."""
+    """Return why none of a knob's sizes has a distinct effect."""
     sizes = behaviour.sizes.get(knob.threshold_of, ())
     if not sizes:
         return "no message is sent there"
     low, high = min(size.low_bytes for size in sizes), max(size.high_bytes for size in sizes)
     ends = dict.fromkeys(quote("{size:b}", {"size": end}) for end in (low, high))
-    return f"messages of {' to '.join(ends)} lie on one side of every size worth trying"
+    return f"messages of {' to '.join(ends)} are on the same side of every candidate size"

@@ -1,4 +1,4 @@
-"""Whether something keeps ranks of one node from using shared memory."""
+"""Detection of settings that prevent ranks of a node from using shared memory."""
 
 import re
 
@@ -7,7 +7,7 @@ from mpiric.model.situation import Situation
 
 
 def shared_memory_is_off(situation: Situation) -> str:
-    """The setting of the user's that keeps ranks of a node from using shared memory; "" when none does."""
+    """Return the user's setting that prevents ranks of a node from using shared memory; "" without one."""
     for setting in situation.mpi.capabilities.node_settings:
         value = situation.in_force(setting.variable)
         if not setting.needed and situation.is_on(setting.variable):

@@ -1,4 +1,4 @@
-"""The memory allocator: how glibc's returns memory to the kernel, or another one in its place."""
+"""Memory allocator: settings of glibc's allocator, or a replacement."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,8 @@ from mpiric.model.knob import Choice, Knob, Skip, Try
 from mpiric.model.situation import NO_C_LIBRARY, Situation
 from mpiric.model.spelling import Spelling
 
-# A rank that faults more often than this in a second spends several per cent of its time on it:
-# a fault of a 4 KiB page costs about 0.25 µs bare metal and up to 1 µs virtualised.
+# A rank with more faults per second spends several per cent of its time on them:
+# a fault of a 4 KiB page costs about 0.25 µs on bare metal and up to 1 µs in a virtual machine.
 _MANY_FAULTS_PER_S = 20_000.0
 _KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
 _TOUCHES = ("allocator_bound", "fault_bound")
@@ -35,27 +35,27 @@ _GLIBC_SETTINGS: dict[str, Spelling] = {
 
 
 def faults_much(situation: Situation) -> bool:
-    """Whether page faults are a cost worth attacking: many of them, or much time in the kernel with them."""
+    """Return whether page faults are expensive: many of them, or much time in the kernel because of them."""
     observation = situation.observation
     faults, in_kernel = observation.minor_faults_per_s, observation.kernel_share
     return faults > _MANY_FAULTS_PER_S or (faults > 2_000.0 and in_kernel > 0.15)
 
 
 def _own_allocator(situation: Situation) -> str:
-    own = any(situation.observation.loads(f"lib{name}") for name in _ALLOCATORS)
-    return "the program brings an allocator of its own" if own else ""
+    has_allocator = any(situation.observation.loads(f"lib{name}") for name in _ALLOCATORS)
+    return "the program brings an allocator of its own" if has_allocator else ""
 
 
 def beside_another_allocator(values: Mapping[str, str], _situation: Situation) -> bool:
-    """Whether glibc's allocator, which a setting is for, answers no call."""
+    """Return whether another allocator replaces glibc's, so that settings of the latter have no effect."""
     return "allocator" in values
 
 
 def _consider_malloc(situation: Situation) -> Skip | Try:
-    seen = situation.observation
+    observation = situation.observation
     if not situation.glibc_version:
         return Skip("the C library is not glibc")
-    if seen.ranks and not seen.is_dynamic:
+    if observation.ranks and not observation.is_dynamic:
         return Skip(NO_C_LIBRARY)
     if reason := _own_allocator(situation):
         return Skip(reason)
@@ -68,8 +68,8 @@ def _consider_malloc(situation: Situation) -> Skip | Try:
     if not faults_much(situation):
         return Try(tuple(values), 0.15, "few page faults: memory is not handed back and forth")
     because = (
-        f"{seen.minor_faults_per_s:,.0f} page faults a second and rank, "
-        f"{seen.kernel_share:.0%} of the time in the kernel"
+        f"{observation.minor_faults_per_s:,.0f} page faults a second and rank, "
+        f"{observation.kernel_share:.0%} of the time in the kernel"
     )
     return Try(tuple(values), 0.85, because, ("keep-memory",))
 
@@ -127,7 +127,7 @@ KNOBS = (
     ),
     Knob(
         name="allocator",
-        sentence="Another memory allocator in place of glibc's, preloaded",
+        sentence="Another memory allocator instead of glibc's, preloaded",
         why="They keep freed memory longer, waste less of it and let threads allocate without waiting",
         source="jemalloc(3), the mimalloc and gperftools manuals (preloading)",
         evidence=(

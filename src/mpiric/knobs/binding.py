@@ -1,4 +1,4 @@
-"""Where ranks may run: binding to a level of the machine, and the order in which the levels fill."""
+"""Binding of ranks to a level of the machine, and the order in which the levels are filled."""
 
 from collections import Counter
 
@@ -20,12 +20,12 @@ def _levels_here(situation: Situation) -> tuple[str, ...]:
     )
     wide = tuple(level for level, count in several if count > 1)
     if situation.is_hybrid and situation.threads_per_rank > 1:
-        return wide  # on one core, all threads of a rank would take turns
+        return wide  # all threads of a rank would share one core
     return ("core", *(("hwthread",) if topology.has_smt else ()), *wide)
 
 
 def _documented_level(situation: Situation) -> str:
-    """Return the level of the library's own launcher where ranks are on nodes that were not looked at."""
+    """Return the level that the library's launcher binds to by default on nodes that were not observed."""
     is_seen = situation.nodes == 1 and situation.observation.ranks
     if is_seen or situation.observation.unbound or situation.job.dialect != situation.mpi.dialect:
         return ""
@@ -33,7 +33,7 @@ def _documented_level(situation: Situation) -> str:
 
 
 def _levels_in_use(situation: Situation) -> tuple[str, ...]:
-    """Levels that ranks were seen to be bound to, each rank to one of its own."""
+    """Return the levels that ranks were observed to be bound to, each rank to a domain of its own."""
     bound = [frozenset(rank.cpus_allowed) for rank in situation.observation.ranks]
     if situation.nodes > 1 or not bound or len(set(bound)) < len(bound):
         return ()
@@ -48,23 +48,23 @@ def _levels_in_use(situation: Situation) -> tuple[str, ...]:
 
 
 def _consider_binding(situation: Situation) -> Skip | Try:
-    seen, levels = situation.observation, _levels_here(situation)
+    observation, levels = situation.observation, _levels_here(situation)
     if situation.cpus_per_node < 2:
         return Skip("the job has one CPU: there is nothing to choose")
     if situation.is_oversubscribed:
-        if seen.unbound:
+        if observation.unbound:
             return Skip("there are more ranks than CPUs, and no rank is bound")
         because = "more ranks than CPUs: a bound rank waits for its CPU while others idle"
         return Try(("none",), 0.7, because, ("none",))
     in_use = (*_levels_in_use(situation), _documented_level(situation))
     values = tuple(level for level in levels if level not in in_use)
-    if seen.unbound:
+    if observation.unbound:
         if situation.rank_count > 1 and levels:
             because = "no rank is bound: the kernel moves them away from their caches"
             return Try(values, 0.9, because, levels[:1])
     else:
         values = (*values, *(() if "none" in in_use else ("none",)))
-    shared = Counter(rank.cpus_allowed for rank in seen.ranks)
+    shared = Counter(rank.cpus_allowed for rank in observation.ranks)
     if any(count > len(cpus) for cpus, count in shared.items() if cpus):
         return Try(values, 0.95, "several ranks are bound to the same CPU", (*levels[:1], "none"))
     if situation.is_hybrid and situation.threads_per_rank > 1:
@@ -96,7 +96,7 @@ def _consider_mapping(situation: Situation) -> Skip | Try:
 
 
 def _order_in_use(situation: Situation) -> str:
-    """Return the order in which the library's launcher fills nodes by itself, "" where it is unknown."""
+    """Return the order in which the library's launcher fills nodes by default, "" if unknown."""
     if not situation.mpi.capabilities.maps_as_it_binds or situation.job.dialect != situation.mpi.dialect:
         return ""
     orders = {"none": "compact", "core": "compact", "numa": "spread-numa", "package": "spread-package"}

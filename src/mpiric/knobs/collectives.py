@@ -1,6 +1,6 @@
-"""Collective operations: tuned call by call, or by one choice for the whole program.
+"""Collective operations: tuned per call, or by one choice for the whole program.
 
-The choices for a whole program are coarse on purpose; their algorithms are those of `spec/candidates`, among
+The choices for a whole program are coarse on purpose. They use the algorithms of `spec/candidates`, from
 which the tuner chooses by communicator and message size.
 """
 
@@ -18,9 +18,9 @@ from mpiric.model.policy import COLLECTIVES, REDUCING
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-_MOST = 5  # values a whole-program search tries of one collective
+_MOST = 5  # maximum number of values of one collective in a search
 
-# How much of the communication time of usual programs each stands for, where no run was recorded.
+# Typical share of the communication time of each collective, for programs without a record.
 _WEIGHT = {"allreduce": 0.3, "alltoall": 0.2, "bcast": 0.2, "allgather": 0.15, "reduce": 0.15}
 
 
@@ -40,7 +40,7 @@ def _offered(collective: str, situation: Situation) -> tuple[LibraryAlgorithm, .
 
 
 def _forced(collective: str, situation: Situation) -> str:
-    """The algorithm that the user's settings choose for the whole program, "" where they leave it open."""
+    """Return the algorithm that the user's settings select for the whole program, "" without one."""
     for algorithm in _offered(collective, situation):
         variable, value = algorithm.environment[0]
         if situation.in_force(variable) == value:
@@ -48,7 +48,7 @@ def _forced(collective: str, situation: Situation) -> str:
     return ""
 
 
-# Every collective an algorithm of which can be chosen, and those carried out by the same code.
+# Collectives with selectable algorithms, and other collectives that use the same code.
 _ALSO = {
     "reduce_scatter": ("reduce_scatter_block",),
     "allgather": ("allgatherv",),
@@ -59,13 +59,13 @@ _ALSO = {
 
 
 def _uncalled(situation: Situation, *called: str) -> str:
-    """Why the program has no use for these collectives, "" where it may call one."""
+    """Return why the program does not need these collectives, "" if it may call one."""
     if situation.rank_count < 2:
         return "one rank needs no collective operation"
-    functions = tuple(name for each in called for name in (each, *_ALSO.get(each, ())))
+    functions = tuple(name for collective in called for name in (collective, *_ALSO.get(collective, ())))
     if not situation.observation.can_call(*functions):
-        words = f"MPI_{called[0].capitalize()}" if len(called) == 1 else "any collective operation"
-        return f"the program does not call {words}"
+        callee = f"MPI_{called[0].capitalize()}" if len(called) == 1 else "any collective operation"
+        return f"the program does not call {callee}"
     return ""
 
 
@@ -96,7 +96,9 @@ def _consider_algorithm(collective: str) -> Callable[[Situation], Skip | Try]:
         if forced:
             return Try(values, 0.7, f"the algorithm {forced} is forced from outside")
         ranks, behaviour = situation.rank_count, situation.observation.behaviour
-        crowd = 1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5  # between two ranks most are the same
+        crowd = (
+            1.5 if ranks > 16 else 1.0 if ranks > 2 else 0.5
+        )  # most algorithms are identical for two ranks
         share = behaviour.bound(_bounds(collective)) if behaviour else _WEIGHT.get(collective, 0.1)
         because = "thresholds between algorithms were chosen on other machines"
         return Try(values, min(0.45, share * crowd), because)
@@ -127,14 +129,14 @@ def _algorithm_knob(collective: str, names: tuple[str, ...]) -> Knob:
 def _consider_component(situation: Situation) -> Skip | Try:
     if reason := _uncalled(situation, *coarse_algorithms()) or _no_collective(situation):
         return Skip(reason)
-    offered, seen = situation.mpi.capabilities.collectives, situation.observation
+    offered, observation = situation.mpi.capabilities.collectives, situation.observation
     values = (
-        *(value for value, library in offered.plugins.items() if seen.loads(library)),
+        *(value for value, library in offered.plugins.items() if observation.loads(library)),
         *(offered.between_nodes if situation.nodes > 1 else ()),
         *(offered.on_node if situation.ranks_per_node > 1 else ()),
         *offered.everywhere,
     )
-    if seen.loads("libhcoll."):
+    if observation.loads("libhcoll."):
         because = "hcoll carries the collectives: where it is slow or noisy, Open MPI's own are faster"
         return Try(values, 0.5, because, ("without-hcoll",))
     if situation.nodes > 1 and situation.ranks_per_node > 1:
@@ -154,8 +156,8 @@ def _consider_tuner(situation: Situation) -> Skip | Try:
         return Skip(tuner.why_not or missing)
     if reason := _uncalled(situation, *COLLECTIVES) or _no_collective(situation):
         return Skip(reason)
-    values = [value for value, there in (("policy", tuner.policy), ("exported", tuner.exported)) if there]
-    # What was learned with reductions left alone is a policy without them; later runs may do no other.
+    values = [value for value, policy in (("policy", tuner.policy), ("exported", tuner.exported)) if policy]
+    # A policy learned without reductions contains none; later runs cannot add any.
     if not values or situation.allowed.rounding:
         values.append("online")
     crowd = 1.5 if situation.rank_count > 16 else 1.0
@@ -164,7 +166,7 @@ def _consider_tuner(situation: Situation) -> Skip | Try:
 
 
 def _before_init(situation: Situation) -> dict[str, str]:
-    """What must be there when MPI starts so that the runtime's choices among the library's own count."""
+    """Return the variables that must be set before MPI starts so that the runtime can select algorithms."""
     if needed := situation.mpi.capabilities.needed_to_switch_algorithms:
         return dict(needed)
     if are_chosen_at_start(situation.mpi.implementation) and situation.tuner.policy:
@@ -173,7 +175,7 @@ def _before_init(situation: Situation) -> dict[str, str]:
 
 
 def _set_tuner(value: str, situation: Situation) -> Spelling | None:
-    """The runtime in the ranks; `library` keeps it out even where the environment requests it."""
+    """Return a spelling that loads the runtime; `library` excludes it even if the environment requests it."""
     tuner = situation.tuner
     if value == "library":
         return Spelling(environment={"MPIRIC_COLLECTIVES": "off"})

@@ -1,7 +1,7 @@
 """Files that ranks only read: read once for all nodes.
 
-mpiric's runtime does it (`src/runtime`). Bytes are the same, metadata that the program asks of an open
-file are not all: tried with ``--allow-late`` only.
+mpiric's runtime implements this (`src/runtime`). The bytes are the same, but some metadata of open files
+differ, so it is tried with ``--allow-late`` only.
 """
 
 from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
@@ -12,11 +12,11 @@ from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-_MOST_INPUTS = 16  # `most_inputs` of the runtime
+_MOST_INPUTS = 16  # equal to `most_inputs` of the runtime
 
 
 def _read_only(situation: Situation) -> tuple[FileTotal, ...]:
-    """Files that are read and written by nobody, those with most bytes first."""
+    """Return files that are only read, sorted by the number of bytes."""
     behaviour = situation.observation.behaviour
     files = [
         file
@@ -30,7 +30,7 @@ def _read_only(situation: Situation) -> tuple[FileTotal, ...]:
 
 
 def _shared_inputs(situation: Situation) -> tuple[FileTotal, ...]:
-    """Files below the working directory that all ranks read and none writes."""
+    """Return files below the working directory that all ranks read and none writes."""
     ranks = situation.rank_count
     read = _read_only(situation)
     return tuple(file for file in read if file.ranks >= max(2, ranks) and is_plain_directory(file.path))[
@@ -45,7 +45,7 @@ def _lies_on_network(situation: Situation) -> bool:
 
 def _consider_broadcast(situation: Situation) -> Skip | Try:
     if not _lies_on_network(situation):
-        return Skip("the files lie on no file system that nodes share")
+        return Skip("the files are not on a file system that nodes share")
     inputs = _shared_inputs(situation)
     if not inputs:
         return Skip("no file below the working directory is seen to be read by all ranks and written by none")

@@ -1,7 +1,7 @@
-"""Files: how they are spread over a file system's targets, and how MPI-IO accesses them.
+"""Files: layouts on the targets of a file system, and access through MPI-IO.
 
-Open MPI loads its I/O components when a program first opens a file through MPI, and then they are in the
-list of libraries. Of a library with I/O built in only a record shows that it is used.
+Open MPI loads its I/O components when a program first opens a file through MPI, and the list of libraries
+then contains them. If a library has I/O built in, only a record shows its use.
 """
 
 from mpiric.knobs import _hints, _layouts
@@ -24,7 +24,7 @@ def _does_mpi_io(situation: Situation) -> bool:
 
 def _try_mpi_io(situation: Situation, values: tuple[str, ...]) -> Try:
     if any(system.is_network for system in situation.machine.file_systems):
-        because = "files lie on a network file system: how ranks join their requests decides"
+        because = "files are on a network file system, whose speed depends on how ranks combine requests"
         return Try(values, 0.4, because)
     return Try(values, 0.2, "the ranks do MPI-IO")
 
@@ -36,8 +36,8 @@ def _consider_implementation(situation: Situation) -> Skip | Try:
     if not _does_mpi_io(situation):
         return Skip("the ranks are not seen to do MPI-IO")
     current = situation.in_force(can.io_variable) or can.io_implementations[0]
-    others = tuple(name for name in can.io_implementations if not current.startswith(name))
-    return _try_mpi_io(situation, others)
+    alternatives = tuple(name for name in can.io_implementations if not current.startswith(name))
+    return _try_mpi_io(situation, alternatives)
 
 
 def _consider_driver(situation: Situation) -> Skip | Try:
@@ -96,7 +96,7 @@ KNOBS = (
     ),
     Knob(
         name="mpi-io-driver",
-        sentence="Intel MPI's driver for the file system of the job, in place of the one for NFS",
+        sentence="Intel MPI's driver for the file system of the job, instead of the NFS driver",
         why="The one for NFS locks whatever it reads or writes, and knows nothing of stripes",
         source="Intel MPI Library developer reference, 'I_MPI_FILESYSTEM'",
         evidence="benchmarks/results/io.md: Intel MPI, one file, in an answer of 37.5 times",

@@ -1,7 +1,7 @@
 """Output that reaches files and the screen later: the same bytes in the same order, in fewer, larger writes.
 
-mpiric's runtime holds it back (`src/runtime/deferred`). What a killed run loses is at most the buffers,
-which each note says. All of it is tried with ``--allow-late`` only.
+mpiric's runtime buffers it (`src/runtime/deferred`). A killed run loses at most the buffers; each note says
+so. All of it is tried with ``--allow-late`` only.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from mpiric.model.spelling import Spelling
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _SIZES = Bytes(16 * _KIB, 64 * _MIB)
-_LATE_S = 0.2  # MPIRIC_LATE_MS
+_LATE_S = 0.2  # default of MPIRIC_LATE_MS, in seconds
 _WRITING = ("io_bound", "unsafe_bound")
 _LEAST_WRITTEN = 1e5  # bytes
 _SMALL = ("io_share", "small_io_share")
-_FEW_LINES = 8.0  # a flush: where more lines go out together, little is left to gain
+_FEW_LINES = 8.0  # lines per flush; with more lines there is little to gain
 
 
 def _held_back(variable: str, loses: str) -> Callable[[str, Situation], Spelling | None]:
@@ -31,10 +31,10 @@ def _held_back(variable: str, loses: str) -> Callable[[str, Situation], Spelling
 
 
 def _try_buffers(situation: Situation) -> Try:
-    """Buffers of files; what is worth trying of all of them."""
+    """Propose buffer sizes for files."""
     system, values = output_system(situation), ("1MiB", "4MiB")
     if system is not None and system.is_network:
-        return Try(values, 0.3, "files lie on a network file system, which each write may ask")
+        return Try(values, 0.3, "files are on a network file system, and each write may be a request")
     return Try(values, 0.1, "the kernel joins small writes to a local file by itself")
 
 

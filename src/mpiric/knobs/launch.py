@@ -1,4 +1,4 @@
-"""How ranks are started: by the library's launcher or the scheduler's, and how helpers reach other nodes."""
+"""Start of ranks: launcher of the library or the scheduler, and start of helpers on other nodes."""
 
 from mpiric.knobs._site import suits_every_program
 from mpiric.model.knob import Choice, Knob, Skip, Try

@@ -1,4 +1,4 @@
-"""The libraries under the program: code paths of math libraries, another BLAS, another MPI."""
+"""Libraries of the program: code paths of math libraries, another BLAS, another MPI library."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -7,11 +7,10 @@ from pathlib import PurePosixPath
 from mpiric.model.amount import share
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Meaning
-from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try
+from mpiric.model.knob import Choice, Knob, Name, ResultsEffect, Skip, Try, plain
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling, Weight
-from mpiric.model.spelling_forms import plain
 from mpiric.model.translation import (
     NAMES,
     before_rpath,
@@ -22,7 +21,7 @@ from mpiric.model.translation import (
 )
 
 _BLAS = "libblas.so."
-_HOST = "host"  # value of `mpi` for an image: the launcher's own library
+_HOST = "host"  # value of `mpi` for an image: the launcher's library
 _AMD = "AuthenticAMD"
 _BINDING_VARIABLE = re.compile(r"^(?!OMP_).*(bind|_PIN|affinity)", re.IGNORECASE)
 
@@ -31,7 +30,7 @@ def _has(situation: Situation, *features: str) -> bool:
     return all(feature in situation.machine.cpu.features for feature in features)
 
 
-Fit = tuple[str, bool]  # value, whether the CPU can run it
+Fit = tuple[str, bool]  # value, and whether the CPU supports it
 
 
 def _openblas_paths(situation: Situation) -> tuple[Fit, ...]:
@@ -46,7 +45,7 @@ def _openblas_paths(situation: Situation) -> tuple[Fit, ...]:
 
 def _mkl_paths(situation: Situation) -> tuple[Fit, ...]:
     if situation.machine.cpu.vendor == _AMD:
-        return ()  # MKL obeys the variable on Intel's CPUs only
+        return ()  # MKL reads the variable on Intel's CPUs only
     return (("AVX512", _has(situation, "avx512f")), ("AVX2", _has(situation, "avx2")))
 
 
@@ -55,10 +54,10 @@ def _code_path_knob(
     texts: tuple[str, str, str, str],
     stem: str,
     variable: str,
-    words: tuple[str, ...],
+    choices: tuple[str, ...],
     paths: Callable[[Situation], tuple[Fit, ...]],
 ) -> Knob:
-    """A knob for a library whose code path a variable chooses; ``texts``: sentence, why, source, evidence."""
+    """Return a knob for a library's code path variable; ``texts``: sentence, why, source, evidence."""
 
     def consider(situation: Situation) -> Skip | Try:
         if not situation.observation.loads(stem):
@@ -74,7 +73,7 @@ def _code_path_knob(
         why=why,
         source=source,
         evidence=evidence,
-        domain=Choice(words),
+        domain=Choice(choices),
         consider=consider,
         settings=plain(variable),
         results=ResultsEffect.ROUNDING,
@@ -110,7 +109,7 @@ def _set_blas(value: str, situation: Situation) -> Spelling | None:
 
 
 def mpi_mismatch(library: MpiLibrary, situation: Situation) -> str:
-    """Why the program cannot run under another MPI library; "" when it can."""
+    """Return why the program cannot use another MPI library; "" if it can."""
     now = situation.mpi
     names = situation.observation.mpi_names or {now.soname}
     if situation.observation.mpi_fixed:
@@ -139,20 +138,21 @@ def _launcher_missing(library: MpiLibrary) -> str:
 
 
 def _untranslated(library: MpiLibrary, names: Collection[str], situation: Situation) -> str:
-    """Why no stand-in serves the program over this library."""
-    asked = (family for family in AbiFamily if set(names) & set(NAMES[family]))
-    program = next(asked, None) if situation.observation.mpi_names else own_family(situation.mpi)
+    """Return why no translation library supports the program with this library."""
+    families = (family for family in AbiFamily if set(names) & set(NAMES[family]))
+    program = next(families, None) if situation.observation.mpi_names else own_family(situation.mpi)
     if program is None or not can_translate(program, library):
-        return "there is no stand-in for its ABI over this library"
+        return "no stand-in exists for its ABI over this library"
     return library.refused or "its stand-in cannot be had here"
 
 
 def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
-    """The libraries that the program can run under, those that need no translation first.
+    """Return the libraries that the program can use, libraries without translation first.
 
-    One that lacks a function which the program can call is left to the user, who may know that it does not.
+    A library without a function that the program can call is only used on request: the user may know that
+    the function is not needed.
     """
-    fitting = (library for library in situation.others if not mpi_mismatch(library, situation))
+    fitting = (library for library in situation.other_libraries if not mpi_mismatch(library, situation))
     other_libraries = (
         library for library in fitting if library.label != situation.mpi_in_force and not library.lacks
     )
@@ -160,33 +160,33 @@ def _members(situation: Situation) -> tuple[MpiLibrary, ...]:
 
 
 def _consider_mpi(situation: Situation) -> Skip | Try:
-    """Labels of libraries; for a container only whether the launcher's takes the place of its own."""
-    job, seen = situation.job, situation.observation
+    """Propose labels of libraries; for a container only the launcher's library."""
+    job, observation = situation.job, situation.observation
     if not job.launcher_words or job.launcher.serves_every_library:
         return Skip("started without the library's own launcher, which would have to change with it")
     if job.container is not None:
         if situation.host_mpi and situation.host_mpi.refused:
             return Skip(situation.host_mpi.refused)
         values: tuple[str, ...] = (_HOST,)
-    elif seen.mpi_fixed:
-        return Skip(seen.mpi_fixed)
-    elif seen.ranks and not seen.is_dynamic:
+    elif observation.mpi_fixed:
+        return Skip(observation.mpi_fixed)
+    elif observation.ranks and not observation.is_dynamic:
         return Skip("the program is linked statically")
     else:
         values = tuple(library.label for library in _members(situation))[:5]
         if not values:
             return Skip("no other library that can serve the program is installed")
-    # The library of the user stays where little of the run could be gained by another one. Start-up
-    # alone is not a reason: lighter settings shorten it.
+    # The user's library stays if another one could save little of the run. A long start-up
+    # alone is not a reason, because lighter settings shorten it.
     if (bound := situation.shown("run_mpi_bound")) < 0.1:
         return Skip(f"{share(bound)} of the run goes into MPI between MPI_Init and MPI_Finalize")
     return Try(values, 0.4, "other libraries that can serve the program are installed")
 
 
 def _set_host_mpi(situation: Situation) -> Spelling:
-    """The launcher's prefix bound into the image, in front of the image's own libraries.
+    """Return a spelling that mounts the launcher's prefix in the image, before the image's own libraries.
 
-    A stand-in is bound in as well; where the library lies inside, the environment says.
+    The translation library is mounted too; variables contain the path of the library in the container.
     """
     mpi = situation.host_mpi or situation.mpi
     if situation.job.container is None:
@@ -197,7 +197,7 @@ def _set_host_mpi(situation: Situation) -> Spelling:
             hint="keep the image's: --mpi image",
         )
     leads_to = {"MPIRIC_TRANSLATE": mpi.library} if mpi.stand_in else {}
-    note = f"the ranks load {mpi.label} of the host in place of the image's library"
+    note = f"the ranks load {mpi.label} of the host instead of the image's library"
     return Spelling(
         environment={**mpi.environment, **leads_to},
         preload=mpi.preloaded,
@@ -209,7 +209,7 @@ def _set_host_mpi(situation: Situation) -> Spelling:
 
 
 def default_level(library: MpiLibrary, situation: Situation) -> str:
-    """The value of `binding` that ranks have by a library's default here, "" when it is not known."""
+    """Return the value of `binding` that a library uses by default here, "" if it is unknown."""
     level = library.capabilities.default_binding[situation.rank_count > 2]
     topology = situation.machine.topology
     several = {"numa": len(topology.numa_nodes) > 1, "package": len(topology.packages) > 1}
@@ -217,9 +217,9 @@ def default_level(library: MpiLibrary, situation: Situation) -> str:
 
 
 def binding_in_force(library: MpiLibrary, situation: Situation) -> str:
-    """The value of `binding` that ranks of the command have under its own library.
+    """Return the value of `binding` that ranks of the command have under its own library.
 
-    "" when it is not known, and where the launch line chooses it: that is translated.
+    The result is "" if it is unknown, or if the command line sets it: that option is translated.
     """
     placed = (Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING)
     options = (option for segment in situation.job.segments for option in segment.options)
@@ -231,11 +231,11 @@ def binding_in_force(library: MpiLibrary, situation: Situation) -> str:
 
 
 def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """The binding that ranks had: libraries differ in theirs, and threads of a rank count the CPUs it has."""
+    """Keep the binding: defaults of libraries differ, and thread numbers depend on the CPUs of a rank."""
     if value == _HOST or situation.cpus_per_node < 2 or situation.is_oversubscribed:
         return {}
-    command_library, *other_libraries = (situation.mpi, *situation.others)
-    if command_library.label == value and other_libraries:  # situation under the other library already
+    command_library, *other_libraries = (situation.mpi, *situation.other_libraries)
+    if command_library.label == value and other_libraries:  # the situation already has the other library
         command_library, library = other_libraries[0], command_library
     else:
         match = next((other for other in other_libraries if other.label == value), None)
@@ -247,21 +247,21 @@ def _mpi_brings(value: str, situation: Situation) -> Mapping[str, str]:
 
 
 def _of_others(library: MpiLibrary, situation: Situation) -> tuple[str, ...]:
-    """Variables the user has set for another library (OPAL_PREFIX), which would lead this one astray."""
-    everyone = (situation.mpi, *situation.others)
+    """Return variables that the user has set for another library (OPAL_PREFIX) and that break this one."""
+    everyone = (situation.mpi, *situation.other_libraries)
     names = {name for other in everyone for name in other.environment} - set(library.environment)
     return tuple(sorted(name for name in names if name in situation.job.environment))
 
 
 def _set_mpi(value: str, situation: Situation) -> Spelling:
-    """Launcher, dialect, library path and environment together; raises MismatchError with the reason."""
+    """Return launcher, dialect, library path and environment together. Raises MismatchError."""
     if value == _HOST:
         return _set_host_mpi(situation)
-    library = next((other for other in situation.others if other.label == value), None)
+    library = next((other for other in situation.other_libraries if other.label == value), None)
     if library is None:
-        known = ", ".join(other.label for other in _members(situation)) or "none"
+        labels = ", ".join(other.label for other in _members(situation)) or "none"
         raise MismatchError(
-            f"no MPI library {value} is installed here", hint=f"that can serve the program: {known}"
+            f"no MPI library {value} is installed here", hint=f"that can serve the program: {labels}"
         )
     if reason := mpi_mismatch(library, situation):
         raise MismatchError(
@@ -269,7 +269,7 @@ def _set_mpi(value: str, situation: Situation) -> Spelling:
             hint="mpiric inspect PROGRAM shows the libraries that can run it",
         )
     path = ":".join((*library.search_path, situation.job.environment.get("PATH", "")))
-    seen = situation.observation
+    observation = situation.observation
     note = f"launcher and library are both {library.label}; reductions may be ordered otherwise"
     if library.stand_in:
         note += "; calls are translated from the program's ABI"
@@ -280,7 +280,7 @@ def _set_mpi(value: str, situation: Situation) -> Spelling:
     return Spelling(
         environment=dict(library.environment),
         unset=_of_others(library, situation),
-        preload=preloads(library, seen.mpi_names, is_bound=bool(seen.mpi_nailed)),
+        preload=preloads(library, observation.mpi_names, is_bound=bool(observation.mpi_nailed)),
         launcher_environment={"PATH": path} if library.search_path else {},
         library_path=library.library_path,
         launcher_words=(library.launcher,),

@@ -1,4 +1,4 @@
-"""The order of ranks: which of them share a node."""
+"""Order of ranks: the assignment of ranks to nodes."""
 
 from mpiric.model.knob import Choice, Knob, Skip, Try
 from mpiric.model.situation import Situation
@@ -10,7 +10,7 @@ _ORDERS = ("mapped", "block", "round-robin", "folded", "given")
 
 
 def _stays_on_nodes(situation: Situation) -> str:
-    """Why the order of ranks changes nothing, "" where it may."""
+    """Return why the order of ranks has no effect, "" if it may have one."""
     if situation.nodes < 2:
         return "the job stays on one node"
     if situation.shown("nodes") < 2:
@@ -21,7 +21,7 @@ def _stays_on_nodes(situation: Situation) -> str:
 
 
 def _consider_order(situation: Situation) -> Skip | Try:
-    """Rank orders that were planned; what lies between nodes may be waiting for others as well."""
+    """Propose the planned rank orders; part of the time between nodes may be waiting for other ranks."""
     orders = situation.rank_orders
     reason = _stays_on_nodes(situation) or ("" if orders.choices else orders.why_not)
     if reason:
@@ -32,7 +32,7 @@ def _consider_order(situation: Situation) -> Skip | Try:
     saved = situation.number("network_bound", 1.0) * max(0.0, 1 - share)
     return Try(
         tuple(choice.name for choice in orders.choices),
-        min(0.9, 0.5 + 0.5 * saved),  # half of what it is predicted to save
+        min(0.9, 0.5 + 0.5 * saved),  # half of the predicted saving
         f"{more_or_less}, predicted from the messages of a recorded run",
         tuple(choice.name for choice in choices),
     )

@@ -1,4 +1,4 @@
-"""How a rank waits: spinning, giving its CPU away, or sleeping."""
+"""Waiting of ranks: spinning, yielding the CPU, or sleeping."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ def _waits_politely(situation: Situation) -> bool:
 
 
 def _yields_by_itself(situation: Situation) -> bool:
-    """Return whether the library yields CPUs already because the launcher knows that they are shared."""
+    """Return whether the library already yields CPUs because the launcher reported oversubscription."""
     can, job = situation.mpi.capabilities, situation.job
     allowed = any(segment.first(Meaning.OVERSUBSCRIBE) for segment in job.segments)
     allowed = allowed or situation.is_on("OMPI_MCA_rmaps_base_oversubscribe")
@@ -40,7 +40,7 @@ def _consider(situation: Situation) -> Skip | Try:
 
 
 def _brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """Bound ranks cannot use the CPU another one gave away; some libraries bind none by default."""
+    """Unbind ranks, because bound ranks cannot use a CPU that another one yields."""
     unbound = not situation.mpi.capabilities.binds_by_default and situation.observation.unbound
     return {} if value == "spin" or unbound else {"binding": "none"}
 
@@ -48,7 +48,7 @@ def _brings(value: str, situation: Situation) -> Mapping[str, str]:
 KNOBS = (
     Knob(
         name="waiting",
-        sentence="What a rank does with its CPU while it waits for a message",
+        sentence="Use of a rank's CPU while it waits for a message",
         why=(
             "With more ranks than CPUs, spinning ranks block the ones they wait for; MPICH's shared-memory "
             "collectives do so however often they yield, so its message-based ones come along"
@@ -65,7 +65,7 @@ KNOBS = (
         consider=_consider,
         results=ResultsEffect.CHECKED,
         brings=_brings,
-        site_default=lambda value, _: value == "spin",  # where each rank has a CPU, waiting politely costs
+        site_default=lambda value, _: value == "spin",  # if each rank has a CPU, yielding only costs time
         symptoms=("involuntary_per_s", "mpi_share", "collective_share", "point_to_point_share", "cpu_use"),
     ),
 )

@@ -1,4 +1,4 @@
-"""The size of the pages that memory comes in."""
+"""Page sizes of the program's memory."""
 
 from mpiric.knobs.allocator import beside_another_allocator, faults_much
 from mpiric.model.amount import size
@@ -22,10 +22,10 @@ _SETTINGS = {
 
 
 def _consider(situation: Situation) -> Skip | Try:
-    pages, seen = situation.machine.memory.pages, situation.observation
+    pages, observation = situation.machine.memory.pages, situation.observation
     if situation.glibc_version < (2, 35):
         return Skip("the C library is not glibc 2.35 or later")
-    if seen.ranks and not seen.is_dynamic:
+    if observation.ranks and not observation.is_dynamic:
         return Skip(NO_C_LIBRARY)
     if pages.transparent == "always" and not pages.huge_free:
         return Skip("the kernel hands out huge pages by itself and none are reserved")
@@ -38,14 +38,16 @@ def _consider(situation: Situation) -> Skip | Try:
     values = []
     if pages.transparent == "madvise" and f"{_TUNABLE}=1" not in inherited:
         values.append("transparent")
-    needed = seen.rss_peak_bytes * max(1, len(seen.ranks))
+    needed = observation.rss_peak_bytes * max(1, len(observation.ranks))
     if pages.huge_free * pages.huge_size_bytes >= max(needed, 1) and f"{_TUNABLE}=2" not in inherited:
         values.append("reserved")
     if faults_much(situation):
-        because = f"{seen.minor_faults_per_s:,.0f} page faults a second and rank"
+        because = f"{observation.minor_faults_per_s:,.0f} page faults a second and rank"
         return Try(tuple(values), 0.8, because, ("transparent",))
-    if seen.rss_peak_bytes > _BIG_BYTES:
-        because = f"a rank holds {seen.rss_peak_bytes / 2**20:,.0f} MiB: scattered access misses the TLB"
+    if observation.rss_peak_bytes > _BIG_BYTES:
+        because = (
+            f"a rank holds {observation.rss_peak_bytes / 2**20:,.0f} MiB: scattered access misses the TLB"
+        )
         return Try(tuple(values), 0.6, because, ("transparent",))
     return Try(tuple(values), 0.1, "little memory and few page faults")
 

@@ -1,4 +1,4 @@
-"""How a message travels: eager or rendezvous, through how many buffers, copied and matched by whom."""
+"""Message protocols: eager or rendezvous, number of buffers, copying and matching."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from mpiric.model.knob import Bytes, Choice, Count, Knob, Skip, Try, parse_bytes
 from mpiric.model.situation import Situation
 
 _KIB, _MIB = 1 << 10, 1 << 20
-_CELLS_BYTES = 64 << 20  # of shared memory a node spends on cells, at most
+_CELLS_BYTES = 64 << 20  # maximum shared memory of a node for cells
 _NEEDED = {"avx512": "avx512f", "avx2": "avx2"}  # routine → feature of the CPU
-_PLAIN = "what it gains depends on the message sizes of the program"
+_PLAIN = "the gain depends on the message sizes of the program"
 
 
 def _silent_on_node(knob: str, situation: Situation) -> str:
-    """Why a setting for messages on a node changes nothing, "" where it may."""
+    """Return why a setting for messages within a node has no effect, "" if it may have one."""
     if situation.ranks_per_node < 2:
         return "one rank on a node sends nothing there"
     if knob not in situation.mpi.capabilities.settings:
@@ -33,9 +33,10 @@ def _consider_eager_node(situation: Situation) -> Skip | Try:
 
 
 def _eager_node_brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """Fewer cells when they are large and each rank keeps its own pool of them, as under MPICH.
+    """Reduce the number of cells if they are large and each rank has its own pool of them, as in MPICH.
 
-    Where the kernel copies messages from some size on, larger cells stay empty unless that moves too.
+    If the kernel copies messages from some size on, larger cells stay empty unless that threshold moves
+    too.
     """
     can, size = situation.mpi.capabilities, parse_bytes(value)
     fitting = _CELLS_BYTES // situation.rank_count // (size + 4 * _KIB)
@@ -56,8 +57,8 @@ def _consider_buffers(situation: Situation) -> Skip | Try:
     can = situation.mpi.capabilities
     if reason := _silent_on_node("node-buffers", situation):
         return Skip(reason)
-    if (most := situation.shown("most_node_messages")) <= 32:
-        return Skip(f"a rank sends {most:,.0f} messages on its node at most")
+    if (messages := situation.shown("most_node_messages")) <= 32:
+        return Skip(f"a rank sends {messages:,.0f} messages on its node at most")
     current = situation.in_force(can.node_buffers_variable) or can.node_buffers
     return Try(tuple(count for count in ("64", "128", "256") if count != current), 0.15, _PLAIN)
 

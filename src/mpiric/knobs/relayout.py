@@ -1,7 +1,7 @@
-"""Bytes of files elsewhere than the program puts them, or arranged otherwise.
+"""Storage of file data at other locations or in another arrangement than the program's.
 
-Tried with ``--allow-relayout`` only. mpiric's runtime does it (`src/runtime`); each note says what
-undoes it.
+Tried with ``--allow-relayout`` only. mpiric's runtime implements it (`src/runtime`); each note names the
+command that undoes it.
 """
 
 from collections import Counter
@@ -9,19 +9,18 @@ from math import ceil, sqrt
 
 from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
 from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
-from mpiric.model.file_rules import binary_size, parse_hdf5
+from mpiric.model.file_rules import SpreadRule, binary_size, parse_hdf5, parse_spread, write_spread
 from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
 from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spread import SpreadRule, parse_spread, write_spread
 
 _LEAST_ALIGNMENT = 1 << 20
-_MANY_FILES = 32  # of one directory: entries of fewer are made in no time
+_MANY_FILES = 32  # number of files in one directory; fewer entries are created quickly
 
 
 def _crowd(situation: Situation) -> tuple[FileTotal, ...]:
-    """Files of one rank each in the directory that has most of them; empty where none has many."""
+    """Return the single-writer files of the directory with most of them; empty below the limit."""
     alone = [file for file in outputs(situation) if file.ranks == 1]
     counts = Counter(map(directory_of, alone))
     if not counts or max(counts.values()) < _MANY_FILES:
@@ -38,7 +37,7 @@ def _consider_spread(situation: Situation) -> Skip | Try:
         return Skip(reason)
     patterns = patterns_of(crowd, [file for file in outputs(situation) if file not in crowd])
     count = ceil(sqrt(len(crowd)))
-    values = (write_spread(tuple(SpreadRule(each, count) for each in patterns)),) if patterns else ()
+    values = (write_spread(tuple(SpreadRule(pattern, count) for pattern in patterns)),) if patterns else ()
     system, because = output_system(situation), "many files are made in one directory"
     if system is not None and system.is_network:
         return Try(values, 0.3, f"{because}, whose server makes one after the other")
@@ -47,7 +46,7 @@ def _consider_spread(situation: Situation) -> Skip | Try:
 
 def _set_spread(value: str, situation: Situation) -> Spelling | None:
     rules = ";".join(f"{rule.pattern} {rule.subdirectories}" for rule in parse_spread(value))
-    note = "files lie in mpiric-spread/NN below their directory: `mpiric gather DIRECTORY` puts them back"
+    note = "files are in mpiric-spread/NN below their directory: `mpiric gather DIRECTORY` puts them back"
     return by_the_runtime(situation, {"MPIRIC_SUBDIRECTORIES": rules}, note)
 
 
@@ -66,9 +65,11 @@ def _consider_hdf5(situation: Situation) -> Skip | Try:
 
 
 def _set_hdf5(value: str, situation: Situation) -> Spelling | None:
-    wanted = parse_hdf5(value)
-    environment = {"MPIRIC_HDF5_ALIGNMENT_KIB": str(wanted.align_bytes >> 10)} if wanted.align_bytes else {}
-    if wanted.collective_metadata:
+    arrangement = parse_hdf5(value)
+    environment = (
+        {"MPIRIC_HDF5_ALIGNMENT_KIB": str(arrangement.align_bytes >> 10)} if arrangement.align_bytes else {}
+    )
+    if arrangement.collective_metadata:
         environment |= {"MPIRIC_HDF5_COLLECTIVE_METADATA": "1"}
     note = "HDF5 files hold the same, otherwise arranged, with gaps: `h5repack` makes them as they were"
     return by_the_runtime(situation, environment, note)

@@ -1,11 +1,10 @@
-"""Threads of hybrid programs, and the split of the machine into ranks and threads."""
+"""Threads of hybrid programs, and the division of the machine into ranks and threads."""
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try
+from mpiric.model.knob import Choice, Count, Knob, ResultsEffect, Skip, Try, by_value, plain
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import by_value, plain
 
 _COUNTS = (
     "OMP_NUM_THREADS",
@@ -26,15 +25,15 @@ def _consider_count(situation: Situation) -> Skip | Try:
         return Skip("the ranks load no OpenMP runtime and no threaded math library")
     threads, share = situation.threads_per_rank, situation.cpus_per_rank
     ranks, cpus = situation.ranks_per_node, situation.cpus_per_node
-    seen, is_requested = situation.observation.ranks, situation.in_force("OMP_NUM_THREADS")
-    in_use = {str(threads)} if seen else set()
-    if seen and not is_requested and all(len(rank.cpus_allowed) == 1 for rank in seen):
-        in_use.add("1")  # runtimes start a thread for each CPU that the rank may use
+    observed_ranks, is_requested = situation.observation.ranks, situation.in_force("OMP_NUM_THREADS")
+    in_use = {str(threads)} if observed_ranks else set()
+    if observed_ranks and not is_requested and all(len(rank.cpus_allowed) == 1 for rank in observed_ranks):
+        in_use.add("1")  # OpenMP runtimes start a thread for each CPU that the rank may use
     worth = map(str, dict.fromkeys((share, max(1, share // 2), 1)))
     values = tuple(count for count in worth if count not in in_use)
     if threads * ranks > cpus:
         because = f"{ranks} ranks × {threads} threads on {cpus} CPUs"
-        prior = 0.6 if is_requested is None else 0.9  # threads only seen may sleep
+        prior = 0.6 if is_requested is None else 0.9  # threads that were only observed may be sleeping
         return Try(values, prior, because, (str(share),))
     if threads < share:
         return Try(values, 0.5, f"{threads} threads a rank, {share} CPUs for each", (str(share),))
@@ -42,7 +41,7 @@ def _consider_count(situation: Situation) -> Skip | Try:
 
 
 def _count_brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """Threads beyond the CPUs their rank is bound to would sit on one another: the rank gets as many."""
+    """Give ranks as many CPUs as threads; additional threads of a bound rank would share its CPUs."""
     if int(value) == 1:
         return {}
     if int(value) * situation.ranks_per_node <= situation.cpus_per_node:
@@ -65,7 +64,7 @@ def _consider_width(situation: Situation) -> Skip | Try:
 
 
 def _own_cpus(situation: Situation) -> bool:
-    """Whether no two ranks may run on one CPU: else places of all ranks start at the same core."""
+    """Return whether no two ranks share a CPU; otherwise the places of all ranks start at the same core."""
     if situation.ranks_per_node == 1:
         return True
     if situation.nodes > 1 or not situation.observation.ranks:
@@ -79,13 +78,13 @@ def _single_thread(situation: Situation) -> bool:
 
 
 def _not_placed(situation: Situation) -> str:
-    """Why threads are not placed one by one, "" where they can be."""
+    """Return why threads are not bound one by one, "" if they can be."""
     if not situation.is_hybrid:
         return "the ranks load no OpenMP runtime"
     if _single_thread(situation):
         return "one thread a rank needs no place among others"
-    own = _own_cpus(situation)
-    return "" if own else "ranks share CPUs: the threads of all would be put on the same cores"
+    has_own_cpus = _own_cpus(situation)
+    return "" if has_own_cpus else "ranks share CPUs: the threads of all would be put on the same cores"
 
 
 def _consider_places(situation: Situation) -> Skip | Try:
@@ -115,7 +114,7 @@ def _consider_wait(situation: Situation) -> Skip | Try:
 
 
 def _beside_one_thread(values: Mapping[str, str], _situation: Situation) -> bool:
-    """Whether there are no other threads to be placed beside, or to be waited for."""
+    """Return whether ranks have one thread, so that bindings and waiting of threads have no effect."""
     return values.get("omp-threads") == "1"
 
 
@@ -129,7 +128,7 @@ def _consider_ranks(situation: Situation) -> Skip | Try:
 
 
 def _ranks_brings(value: str, situation: Situation) -> Mapping[str, str]:
-    """The CPUs a rank gains or loses go to its threads."""
+    """Adjust the number of threads to the number of CPUs per rank."""
     if not situation.is_threaded:
         return {}
     per_node = -(-int(value) // max(1, situation.nodes))
@@ -170,7 +169,7 @@ KNOBS = (
     ),
     Knob(
         name="omp-places",
-        sentence="What each OpenMP thread is bound to",
+        sentence="Hardware that each OpenMP thread is bound to",
         why="A thread that stays keeps its caches and the memory it touched first",
         source=f"{_OPENMP}, OMP_PLACES",
         evidence="https://doi.org/10.1007/978-3-642-30961-8_2: Eichenberger et al., IWOMP 2012",

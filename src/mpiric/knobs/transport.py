@@ -1,4 +1,4 @@
-"""What carries messages: on the node, between nodes, over which library and which network."""
+"""Transports of messages: within nodes, between nodes, libraries and networks."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from mpiric.model.situation import Situation
 
 _MECHANISMS = ("cma", "xpmem", "knem", "emulated", "none")
 _GPU_RUNTIMES = ("libcuda.", "libcudart.", "libze_loader.", "libamdhip64.", "libhsa-runtime64.")
-_BROUGHT = ("mlx",)  # providers that no libfabric of a system has, only some MPI libraries bring them
+_BROUGHT = ("mlx",)  # providers that only some MPI libraries ship, never the system's libfabric
 _ADAPTERS = "/sys/class/infiniband"
 _DEVICES = {  # provider or transport → patterns of its adapter's name in sysfs
     "verbs": (f"{_ADAPTERS}/*",),
@@ -99,7 +99,7 @@ def _consider_gpu_buffers(situation: Situation) -> Skip | Try:
     if not situation.machine.gpus:
         return Skip("the machine has no GPU")
     if not situation.observation.ranks:
-        return Skip("what the program loads is unknown")
+        return Skip("the libraries of the program are unknown")
     if any(map(situation.observation.loads, _GPU_RUNTIMES)):
         return Skip("the program loads a GPU runtime")
     if (ranks := situation.shown("gpu_ranks", 0)) >= 1:
@@ -115,7 +115,7 @@ def _on_one_node(situation: Situation) -> str:
 
 
 def _consider_interface(situation: Situation) -> Skip | Try:
-    can, seen, networks = situation.mpi.capabilities, situation.observation, situation.machine.networks
+    can, observation, networks = situation.mpi.capabilities, situation.observation, situation.machine.networks
     if can.has_one_network:
         return Skip(f"{can.title} knows its network's adapters")
     if reason := _on_one_node(situation):
@@ -124,8 +124,8 @@ def _consider_interface(situation: Situation) -> Skip | Try:
         return Skip("there is one network")
     names = [nic.name for nic in networks]
     forced = situation.first_in_force(can.interface_variables)
-    values = tuple(name for name in names if name != forced and (name,) != seen.networks_used)[:4]
-    if measured := tuple(name for name in seen.networks if name in names)[:1]:
+    values = tuple(name for name in names if name != forced and (name,) != observation.networks_used)[:4]
+    if measured := tuple(name for name in observation.networks if name in names)[:1]:
         return Try(values, 0.9, f"plain TCP between two of the nodes is best over {measured[0]}", measured)
     because = "on two networks the library's own choice had 100 times the latency"
     return Try(values, 0.8, because, tuple(names[:1]))
@@ -135,12 +135,12 @@ def _consider_host_names(situation: Situation) -> Skip | Try:
     if reason := _on_one_node(situation):
         return Skip(reason)
     names = situation.host_names
-    if not names.others:
+    if not names.names_by_interface:
         return Skip("the command names no hosts, or they have no names on another network")
-    best = tuple(name for name in situation.observation.networks if name in names.others)
-    own = names.network or "a network unknown here"
-    because = f"hosts are named on {own}: some libraries talk over the network of the names"
-    return Try(tuple(names.others)[:4], 0.3, because, best)
+    best = tuple(name for name in situation.observation.networks if name in names.names_by_interface)
+    network = names.network or "a network unknown here"
+    because = f"hosts are named on {network}: some libraries talk over the network of the names"
+    return Try(tuple(names.names_by_interface)[:4], 0.3, because, best)
 
 
 def _consider_provider(situation: Situation) -> Skip | Try:
@@ -166,7 +166,7 @@ def _consider_provider(situation: Situation) -> Skip | Try:
 
 
 def _no_ucx(situation: Situation) -> str:
-    """Why a setting of UCX changes nothing, "" where UCX may carry messages."""
+    """Return why a setting of UCX has no effect, "" if UCX may carry messages."""
     if situation.rank_count < 2:
         return "one rank sends no messages"
     if not situation.uses_ucx:
@@ -199,9 +199,9 @@ def _all_in_shared_memory(values: Mapping[str, str], _situation: Situation) -> b
 
 
 def without_ucx(values: Mapping[str, str], situation: Situation) -> bool:
-    """Whether other settings keep UCX from carrying messages: on one node, the library's own layer does."""
-    own = situation.nodes == 1 and values.get("network-library") == "own"
-    return own or _all_in_shared_memory(values, situation)
+    """Return whether other settings exclude UCX: within one node the library may use its own layer."""
+    is_own_layer = situation.nodes == 1 and values.get("network-library") == "own"
+    return is_own_layer or _all_in_shared_memory(values, situation)
 
 
 KNOBS = (
@@ -219,7 +219,7 @@ KNOBS = (
         results=ResultsEffect.CHECKED,
         site_default=lambda value, _: value != "shared-memory-only",
         touches=("mpi_bound", "outside_bound"),
-        helped_where=(("outside_bound", 0.95),),  # all 8 short ones of 12 under Open MPI 4.1: 1.05 to 1.7
+        helped_where=(("outside_bound", 0.95),),  # all 8 short programs of 12 with Open MPI 4.1: 1.05 to 1.7
         symptoms=("mpi_share", "point_to_point_share", "start_up_s"),
     ),
     Knob(
@@ -257,7 +257,7 @@ KNOBS = (
     ),
     Knob(
         name="gpu-buffers",
-        sentence="Whether MPI asks of each buffer if it lies on a GPU",
+        sentence="Whether MPI checks for each buffer if it is in GPU memory",
         why="The question costs time in every call; a program without GPU never needs the answer",
         source="MPIR_CVAR_ENABLE_GPU as MPICH describes it; MPICH_GPU_SUPPORT_ENABLED in Cray's intro_mpi(3)",
         evidence="https://github.com/pmodels/mpich/pull/5005: the question can be expensive",
@@ -309,7 +309,7 @@ KNOBS = (
         why="Providers of one network differ in latency, and one for another network is slow or fails",
         source="fi_provider(7), Intel MPI Developer Reference 'OFI-capable Network Fabrics Control'",
         evidence=(
-            "https://github.com/mercury-hpc/mercury/issues/485: psm3 in place of psm2, an order of magnitude "
+            "https://github.com/mercury-hpc/mercury/issues/485: psm3 instead of psm2, an order of magnitude "
             "slower"
         ),
         domain=Choice(_PROVIDERS),

@@ -1,1 +1,1 @@
-"""The lab: makes runs of one job, each rendered, isolated, executed, judged and logged."""
+"""Lab: makes the runs of one job; each is rendered, isolated, executed, judged and logged."""

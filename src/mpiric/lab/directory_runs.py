@@ -1,27 +1,87 @@
-"""DirectoryRuns: launches, each in a directory as the original's was, and what they wrote made safe."""
+"""Launches in trial directories, and the time until their output is stored on the servers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from mpiric.host.files import is_directory
+from mpiric.host.files import exists, is_directory
+from mpiric.host.isolation.page_cache import drop_cached, make_safe
 from mpiric.host.isolation.working_copies import TrialDirectory
+from mpiric.host.processes.captured import CommandLate, run_captured
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
-from mpiric.host.processes.preparing import leads_out, make_ready
-from mpiric.lab.durability import cool, make_durable
+from mpiric.host.processes.preparing import make_ready, target_outside
+from mpiric.lab.other_program import line_without_program
 from mpiric.model.errors import MpiricError
-from mpiric.model.execution import Execution
+from mpiric.model.job import Job
 from mpiric.model.launch import Launch
+from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Situation
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Execution, Outcome, Trial
+
+_SMALL_BYTES = 1 << 20  # smaller amounts do not justify a launch on all nodes
+_LIMIT_S = 600.0
+# Each rank: time to synchronise its node's pages, in ns. `dd` drops a file's pages by fadvise.
+_SCRIPT = (
+    "begun=$(date +%s%N); sync -f . || exit 1; over=$(date +%s%N); "
+    'for file; do dd if="$file" iflag=nocache count=0 status=none 2>/dev/null; done; '
+    'echo "safe $((over - begun))"'
+)
+
+
+@dataclass(frozen=True)
+class DurableFiles:
+    """Output of a run: bytes in files that it created or changed, and the time until they were stored."""
+
+    size_bytes: int
+    until_safe_s: float
+
+
+def make_durable(
+    job: Job, nodes: int, directory: TrialDirectory, *, cold: tuple[str, ...] = (), read_back: bool = False
+) -> DurableFiles:
+    """Flush the output of a run to the servers; on several nodes with a launch that runs `sync` on each.
+
+    The start of that launch does not count: each rank reports the duration on its node. It also drops the
+    cached pages of the files ``cold``. With ``read_back`` later reads of the run's files come from the
+    servers.
+
+    Raises OSError if bytes were lost, MpiricError if the nodes cannot be reached.
+    """
+    files = list(directory.written().values())
+    size_bytes = sum(path.stat().st_size for path in files if exists(path))
+    local_s = make_safe(files)
+    if read_back:
+        drop_cached(files)
+    if nodes <= 1 or size_bytes < _SMALL_BYTES or directory.mount is not None:
+        return DurableFiles(size_bytes, local_s)
+    return DurableFiles(size_bytes, local_s + _on_nodes(job, directory.path, cold))
+
+
+def cool(directory: TrialDirectory, inputs: Iterable[str]) -> None:
+    """Evict inputs from this node's page cache, so that the next run reads them from the servers."""
+    drop_cached(directory.where(path) for path in inputs)
+
+
+def _on_nodes(job: Job, directory: Path, cold: tuple[str, ...]) -> float:
+    argv = [*line_without_program(job), "sh", "-c", _SCRIPT, "sh", *cold]
+    try:
+        done = run_captured(argv, directory=directory, environment=job.environment, limit_s=_LIMIT_S)
+    except (OSError, CommandLate) as error:
+        raise MpiricError(f"the nodes cannot be asked to synchronise: {error}") from error
+    took = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("safe ")]
+    if done.returncode != 0 or not took:
+        raise MpiricError(
+            f"`{sh_command(argv[:3])} … sync` failed on the nodes: {done.stderr.strip()[-200:]}"
+        )
+    return max(int(word) for word in took if word.isdigit()) / 1e9
 
 
 class LaunchRunner(Protocol):
-    """Executes launches: a `Runner`, or a test's script."""
+    """Interface for executing launches: a `Runner`, or a scripted one in tests."""
 
     def execute(
         self,
@@ -36,23 +96,23 @@ class LaunchRunner(Protocol):
         early_end: EarlyEnd | None = None,
         mount: OverlayMount | None = None,
     ) -> Execution:
-        """Run a launch to its end, or to its early one."""
+        """Run a launch to its end or early end."""
         ...
 
 
 class DirectorySource(Protocol):
-    """Gives each trial a directory as the original was: `WorkingCopies`, or a test's own."""
+    """Interface for trial directories with the original content: `WorkingCopies`, or a test's own."""
 
     def fresh(self) -> TrialDirectory:
-        """A directory for the next trial; the one before is over."""
+        """Return a directory for the next trial; the previous trial is over."""
         ...
 
     def copy_instead(self) -> None:
-        """Give up mounts: directories are copies from now on."""
+        """Use copies instead of mounts from now on."""
         ...
 
     def renew(self) -> None:
-        """Make the next directory from nothing."""
+        """Create the next directory from scratch."""
         ...
 
 
@@ -82,14 +142,14 @@ class UsersDirectory:
 
 
 class DirectoryRuns:
-    """Executes launches and keeps what one run's directory means for the next."""
+    """Executor of launches that carries information from one run's directory to the next."""
 
     def __init__(self, runner: LaunchRunner, directories: DirectorySource) -> None:
         self.cold: tuple[str, ...] = ()  # inputs that each run reads from the servers
         self.ran_in = ""  # directory of the last run
         self._runner, self._directories = runner, directories
         self._mounts_work = False
-        self._changed_more = False  # the last run, of its directory, than files
+        self._changed_more = False  # the last run changed more of its directory than files
 
     def execute(
         self,
@@ -101,9 +161,9 @@ class DirectoryRuns:
         observe: bool,
         early_end: EarlyEnd | None,
     ) -> tuple[TrialDirectory, Execution]:
-        """Run a launch in a directory of its own; again in a copy when the first one in a mount fails.
+        """Run a launch in its own directory; repeat it in a copy if the first run in a mount fails.
 
-        Its output goes into files that begin with ``stem``.
+        The names of its output files begin with ``stem``.
         """
         if self._changed_more:
             self._directories.renew()
@@ -128,32 +188,33 @@ class DirectoryRuns:
         return directory, execution
 
     def _not_ready(self, launch: Launch, environment: Mapping[str, str], directory: TrialDirectory) -> str:
-        """Why a launch cannot begin in its directory, "" when it can; inputs are cold then."""
+        """Return why a launch cannot start in its directory, "" if it can; evict its inputs first."""
         if launch.prepare and directory.mount is not None:
             return "the directory is laid over the user's, where no layout can be set"
-        if astray := leads_out(launch, directory.path):
+        if astray := target_outside(launch, directory.path):
             return f"'{astray}' leads out of the working directory by a link: its layout is left alone"
         complaint = make_ready(launch, {**environment, **launch.environment}, directory.path)
         cool(directory, self.cold)
         return complaint
 
     def _gives_up_mounts(self, execution: Execution) -> bool:
-        """Whether the first run in a mount failed and is to be made in a copy: it may have been the mount."""
+        """Return whether to repeat a failed first run in a copy, because the mount may be the cause."""
         self._mounts_work = execution.outcome is Outcome.OK
         if execution.outcome not in (Outcome.FAILED, Outcome.REFUSED):
             return False
         try:
             self._directories.copy_instead()
         except MpiricError:
-            return False  # too much to be copied: the command's own failure is what there is to tell
+            return False  # too large to copy: report the failure of the command itself
         return True
 
     def make_durable(
         self, trial: Trial, situation: Situation, directory: TrialDirectory, *, read_back: bool
     ) -> Trial:
-        """The trial with the time until its bytes were safe; a disk that lost some has made it fail.
+        """Return the trial with the time until its bytes were stored; it failed if some were lost.
 
-        With ``read_back`` what a stopped run has under way is waited for: it would slow the next run.
+        With ``read_back`` also wait for the unwritten data of a stopped run, which would slow down the next
+        run.
         """
         if trial.outcome is Outcome.TIMED_OUT and read_back and is_directory(Path(directory.path)):
             with suppress(OSError, MpiricError):
@@ -169,7 +230,7 @@ class DirectoryRuns:
                 read_back=read_back,
             )
         except OSError as error:
-            reason = f"what it wrote was lost when it was synchronised: {error.strerror}"
+            reason = f"output was lost during synchronisation: {error.strerror}"
             return replace(trial, outcome=Outcome.FAILED, reason=reason)
         except MpiricError:
             return trial

@@ -1,7 +1,7 @@
 """Runs that were rejected for their output, kept so that a later run of the original can clear them.
 
-A value that changes from run to run by itself may have been equal in all originals seen so far. Whenever a
-run of the original prints or writes something else than those before it, the rejected runs are compared anew.
+A value that varies between runs may have been equal in all original runs so far. Whenever a run of the
+original produces a different output, the rejected runs are compared again.
 """
 
 import shutil
@@ -17,7 +17,7 @@ from mpiric.tuning.store.store import TuneLog
 
 _KEPT_BYTES = 256 << 20  # total size of the kept files of rejected runs
 _SUFFIX = ".rejected"
-MANY = 10  # configurations that are rejected at one place: is it a result at all?
+MANY = 10  # number of configurations that differ at one place; it is then doubtful if the place is a result
 _RERUNS = 3  # reruns of the original for one place that differs
 _MOST_RERUNS = 12
 
@@ -36,14 +36,14 @@ class RejectedRun:
 
 @dataclass
 class Disputes:
-    """Rejected runs by the numbers of their trials, and how often the original was run again for a place."""
+    """Rejected runs by trial number, and the number of reruns of the original for each place."""
 
     runs: dict[int, RejectedRun] = field(default_factory=dict)
     _reruns: Counter[str] = field(default_factory=Counter)
     _kept_bytes: int = 0
 
     def add(self, run: RejectedRun) -> None:
-        """Keep a rejected run, with copies of its files as far as there is room for them."""
+        """Keep a rejected run, with copies of its files within the size limit."""
         place = run.stdout.with_suffix(_SUFFIX)
         sizes = {name: path.stat().st_size for name, path in run.files.items()}
         if self._kept_bytes + sum(sizes.values()) > _KEPT_BYTES:
@@ -67,7 +67,7 @@ class Disputes:
         return True
 
     def cleared(self, agrees: Callable[[RejectedRun], bool]) -> list[Trial]:
-        """Take out the runs that agree with the original after all."""
+        """Remove and return the runs that agree with the original after all."""
         agreeing = [run for run in self.runs.values() if agrees(run)]
         for run in agreeing:
             del self.runs[run.trial.number]
@@ -86,7 +86,7 @@ class Disputes:
 
 
 def withdraw_rejections(log: TuneLog) -> None:
-    """Have runs that were rejected for their output judged again, by another rule."""
+    """Mark runs that were rejected for their output for another judgement, by another rule."""
     for trial in log.read().trials:
         if trial.outcome is Outcome.DIFFERENT:
             amended = {"outcome": Outcome.INTERRUPTED.value, "reason": "is judged again with --ignore-lines"}

@@ -1,4 +1,4 @@
-"""Why a run failed: if a host or the scheduler did, that says nothing about the run's settings."""
+"""Cause of failed runs: a failure of a host or the scheduler does not concern the run's settings."""
 
 import os
 import time
@@ -11,32 +11,32 @@ from mpiric.model.errors import ExitCode, MpiricError
 from mpiric.schedulers import NAME_VARIABLE, BatchScheduler, Patience, batch_schedulers, find_allocation
 
 _TAIL_BYTES = 16 << 10
-_KILLED_WITHIN_S = 900.0  # of having the scheduler begin this job again
+_KILLED_WITHIN_S = 900.0  # maximum time since the job was requeued
 
 
 class LostAllocationError(MpiricError):
-    """A host of the allocation is gone: nothing more can be measured in it."""
+    """A host of the allocation is lost; no further measurement is possible in it."""
 
     exit_code = ExitCode.NOT_FOUND
 
 
 class FailureCause(Protocol):
-    """Where to look for the cause of a run that failed."""
+    """Interface for determining the cause of a failed run."""
 
     def excuse(self, stderr: Path) -> str:
-        """Why the failure is not the configuration's, "" when it is. Raises LostAllocationError."""
+        """Return why the configuration is not the cause, "" if it is. Raises LostAllocationError."""
         ...
 
     def leave(self) -> None:
-        """Do what is to be done when the allocation is lost."""
+        """Clean up after the loss of the allocation."""
         ...
 
 
 class LocalMachine:
-    """The machine mpiric runs on, which is to blame for nothing."""
+    """The machine mpiric runs on, which never counts as the cause."""
 
     def excuse(self, stderr: Path) -> str:  # noqa: ARG002
-        """Find no excuse."""
+        """Return no excuse."""
         return ""
 
     def leave(self) -> None:
@@ -44,7 +44,7 @@ class LocalMachine:
 
 
 class AllocationHosts:
-    """The hosts of an allocation, and its scheduler, which is waited for."""
+    """The hosts of an allocation, and its scheduler."""
 
     def __init__(
         self, scheduler: BatchScheduler, host: Host, allocation: Allocation, patience: Patience | None = None
@@ -54,30 +54,30 @@ class AllocationHosts:
         self._foreign_steps = scheduler.steps(host, allocation.job)
 
     def excuse(self, stderr: Path) -> str:
-        """Look at every host of the allocation; see FailureCause."""
+        """Check every host of the allocation; see FailureCause."""
         cause = self._scheduler.why_it_failed(
             self._host, self._allocation, _tail(stderr), self._patience, self._foreign_steps
         )
         if cause.lost_hosts:
             raise LostAllocationError(
                 f"allocation {self._allocation.job} has lost {' and '.join(cause.lost_hosts)}",
-                hint="what was measured is kept: go on with --resume in another allocation",
+                hint="measurements are kept: continue with --resume in another allocation",
             )
         return cause.excuse
 
     def leave(self) -> None:
-        """Leave a job of ``--submit``: have it begun again, on hosts that are there; wait to be ended."""
+        """Requeue a job of ``--submit``, so that it restarts on working hosts, and wait for its end."""
         job = self._scheduler.own_job(self._host.environ)
         if self._host.environ.get(NAME_VARIABLE) and self._scheduler.requeue(self._host, job):
             time.sleep(_KILLED_WITHIN_S)
 
 
 def failure_cause_of(host: Host) -> FailureCause:
-    """Where to look for the causes of failures of this process's trials."""
+    """Return the object that determines the causes of failed trials of this process."""
     try:
         allocation = find_allocation(host)
     except MpiricError:
-        return LocalMachine()  # an allocation that contradicts itself is reported where it matters
+        return LocalMachine()  # inconsistent allocations are reported elsewhere
     scheduler = batch_schedulers().get(allocation.scheduler)
     return AllocationHosts(scheduler, host, allocation) if scheduler else LocalMachine()
 

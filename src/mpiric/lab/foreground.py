@@ -1,39 +1,38 @@
-"""Foreground: the lab whose runs are the user's own; terminal, signals and exit status are the program's."""
+"""Foreground runs: the program has the user's terminal, signals and exit status."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mpiric.host.processes.foreground import Output, run_in_foreground
-from mpiric.host.processes.overhearing import Overhearing
+from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.probes import Probe
 from mpiric.model.configuration import Configuration
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.run import Run
 from mpiric.model.spelling import Spelling
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Execution, Outcome, Trial
 
 
 @dataclass(frozen=True)
 class Foreground:
-    """Makes runs in the user's directory; judges nothing, and logs nothing."""
+    """Runs in the user's directory; they are neither judged nor logged."""
 
     render: Callable[[Configuration, Spelling | None], Launch]
-    environment: Mapping[str, str]  # what launches are started on top of
+    environment: Mapping[str, str]  # environment of launches before their own changes
     output: Output = Output.STDOUT
-    overhearing: Overhearing | None = None  # of its one run
-    after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself, or failed
+    output_tap: OutputTap | None = None  # copy of the output of its single run
+    after_ended_run: Callable[[], None] = lambda: None  # called if a run failed or was ended
 
     def measure(self, run: Run) -> Trial:
-        """Make a run. Raises NotFoundError when it cannot be started.
+        """Make a run. Raises NotFoundError if it cannot be started.
 
-        The exit status is as a shell has it. A run that was ended at its limit is TIMED_OUT, one that was
-        asked to end by a signal from outside is INTERRUPTED.
+        The exit status is a shell's. A run that exceeded its limit is TIMED_OUT; a run that a signal from
+        outside ended is INTERRUPTED.
         """
         probe = run.probe if isinstance(run.probe, Probe) else Probe()
         launch = self.render(run.configuration, probe.spelling())
         ran = run_in_foreground(
-            launch, self.environment, self.output, run.limit_s, overhearing=self.overhearing
+            launch, self.environment, self.output, run.limit_s, output_tap=self.output_tap
         )
         outcome = Outcome.FAILED if ran.status else Outcome.OK
         if ran.was_ended or ran.was_asked_to_end:

@@ -1,4 +1,4 @@
-"""Judge: whether a run's output, files and memory agree with the original's, and the run's objective."""
+"""Judge: comparison of a run's output, files and memory with the original, and the run's objective."""
 
 import filecmp
 import os
@@ -16,25 +16,25 @@ from mpiric.host.owned_files import open_new, remove_tree
 from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.disputes import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
-from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
+from mpiric.model.file_rules import in_own_places
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
+from mpiric.model.numbers_in_text import count_of
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
-from mpiric.model.spread import in_own_places
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
 from mpiric.tuning.marks.forecast import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
 
-OUTPUTS = "outputs"  # directory of a tune that holds what its runs printed
+OUTPUTS = "outputs"  # directory of a tune with the output of its runs
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)
-_PARTS = {"main": "main_s", "io": "io_s"}  # objective → what of a run's split it is
+_PARTS = {"main": "main_s", "io": "io_s"}  # objective → attribute of a run's split
 _CHECK_LIMIT_S = 600
-_KEPT_BYTES = 512 << 20  # of an original's output files
+_KEPT_BYTES = 512 << 20  # limit of an original's output files
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{4,}")
 _PLACING = ("binding", "threads-per-rank", "mapping", "mpi", "omp-places", "omp-bind", "ranks-per-node")
 _ON_PLACEMENT = (  # lines of a program on its own threads; OpenMP runtimes write OMP_…
@@ -46,35 +46,36 @@ _MEMORY_FACTOR, _MEMORY_SLACK_BYTES = 1.5, 256 << 20  # what a knob may cost in 
 
 @dataclass
 class Judge:
-    """Everything passes until it has learned from runs of the original; these may widen it later."""
+    """Checks of runs. All runs pass until original runs are known; later original runs relax the checks."""
 
     objective: Objective
-    check_command: str = ""  # the user's own judge, run in the trial's directory
-    rounding: bool = False  # whether the last digits may differ
+    check_command: str = ""  # the user's own check, run in the trial's directory
+    rounding: bool = False  # the last digits may differ
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
     printed: Expectation | None = field(default=None, init=False)  # None: not compared
-    at_mark: MarkJudge | None = field(default=None, init=False)  # None: runs are whole
-    until_safe: bool = field(default=False, init=False)  # runs last until what they wrote is on the servers
-    marks_of_length: float | None = field(default=None, init=False)  # of the run that is forecast
+    at_mark: MarkJudge | None = field(default=None, init=False)  # None: runs are complete
+    until_safe: bool = field(default=False, init=False)  # a run ends when its output is stored on the servers
+    marks_of_length: float | None = field(
+        default=None, init=False
+    )  # number of marks in the run that is forecast
     _compares: bool = field(default=False, init=False)
     disputes: Disputes = field(default_factory=Disputes, init=False)
     _written: FilesExpectation | None = field(default=None, init=False)
-    _kept: list[Path] = field(
-        default_factory=list, init=False
-    )  # directories that the files were learned from
-    _rss_limit_bytes: int = field(default=0, init=False)  # of one process; 0: not watched
+    # Directories from which the expected files were learned.
+    _reference_directories: list[Path] = field(default_factory=list, init=False)
+    _rss_limit_bytes: int = field(default=0, init=False)  # limit of one process; 0: not checked
     _stdout_of_original: str = field(default="", init=False)
 
     def learn(self, originals: Sequence[Trial], *, compare: bool) -> None:
-        """Require of every later run what these runs of the original print and write in common."""
+        """Require the common output of these original runs, on stdout and in files, from every later run."""
         self._stdout_of_original = originals[0].stdout
         if compare:
             self.printed = learn([Path(trial.stdout) for trial in originals], self.ignored)
-            self._kept = [kept_files(trial) for trial in originals]
-            self._written = learn_files(self._kept, ignored=self.ignored)
+            self._reference_directories = [kept_files(trial) for trial in originals]
+            self._written = learn_files(self._reference_directories, ignored=self.ignored)
 
     def learn_at_mark(self, pair: MarkPair, originals: Sequence[Trial], *, compare: bool) -> None:
-        """Require that every later run comes to its last mark as these runs did, which ended there."""
+        """Require that every later run reaches its last mark like these original runs, which ended there."""
         self._compares = compare
         stopped = [
             StoppedOriginal(trial.marks, Path(trial.stdout), kept_files(trial))
@@ -85,12 +86,12 @@ class Judge:
 
     @property
     def expectation(self) -> tuple[object, ...]:
-        """Reference for comparing runs, empty before anything was learned; it changes when it is widened."""
+        """Return the reference of comparisons, empty before learning; it changes when it is relaxed."""
         return (self.at_mark,) if self.at_mark else (self.printed, self._written) if self.printed else ()
 
     @property
     def uncompared(self) -> str:
-        """Sentence on the original's output that differs from run to run; "" for none."""
+        """Return a sentence about output of the original that differs between runs; "" for none."""
         printed = self.at_mark.printed.stdout.expected if self.at_mark and self._compares else self.printed
         if printed is None:
             return ""
@@ -102,14 +103,16 @@ class Judge:
         return ""
 
     def cleared(self) -> list[Trial]:
-        """Trials whose rejection is withdrawn: they agree with the originals as these are known by now."""
+        """Return trials whose rejection is withdrawn, because they agree with the known original runs."""
         return self.disputes.cleared(lambda run: self._disagreement(run) is None)
 
     def limit_memory(self, situation: Situation) -> None:
-        """Refuse later runs whose memory grows far beyond the original's."""
+        """Reject later runs whose memory exceeds the original's by far."""
         observation, memory = situation.observation, situation.machine.memory
-        whole = min(memory.total_bytes, memory.limit_bytes or memory.total_bytes)
-        self._rss_limit_bytes = memory_limit(whole, observation.rss_peak_bytes, len(observation.ranks))
+        available_bytes = min(memory.total_bytes, memory.limit_bytes or memory.total_bytes)
+        self._rss_limit_bytes = memory_limit(
+            available_bytes, observation.rss_peak_bytes, len(observation.ranks)
+        )
 
     def judge(
         self,
@@ -118,7 +121,7 @@ class Judge:
         situation: Situation,
         directory: TrialDirectory,
     ) -> Trial:
-        """The trial of a run that ended well with its objective, or with what is wrong with it."""
+        """Return the trial of a successful run with its objective, or with the reason for its rejection."""
         if trial.phase is Phase.FINISH or (trial.phase in _LEARNED_FROM and not trial.configuration):
             _keep_files(trial, directory)
         if complaint := self._complaint(trial, directory, situation, set_by(launch)):
@@ -137,20 +140,20 @@ class Judge:
                 )
             return replace(trial, outcome=outcome, reason=str(reason))
         if self._time_s(trial) is None and trial.phase in _LEARNED_FROM:
-            return trial  # it teaches what is printed; what is compared carries marks
+            return trial  # used to learn the printed output; only runs with marks are compared
         return self._valued(trial, launch, situation, directory)
 
     def _valued(self, trial: Trial, launch: Launch, situation: Situation, directory: TrialDirectory) -> Trial:
-        """The trial with its objective, failed where it shows none."""
+        """Return the trial with its objective, failed if there is none."""
         try:
             return replace(trial, objective=self._value(trial, launch, situation, directory))
         except MpiricError as error:
             return replace(trial, outcome=Outcome.FAILED, reason=error.message)
 
     def valued(self, trial: Trial, launch: Launch, situation: Situation) -> Trial:
-        """An original that ended at the mark before it was known what counts, with its objective.
+        """Return an original run that ended at the mark, with its objective.
 
-        Raises MpiricError where it shows none before the mark.
+        Raises MpiricError if it has no objective before the mark.
         """
         return replace(trial, objective=self._value(replace(trial, ranks=()), launch, situation))
 
@@ -175,7 +178,7 @@ class Judge:
         return value_of(self.objective, time_s, cores, Path(trial.stdout), place)
 
     def _time_s(self, trial: Trial) -> float | None:
-        """The time that counts; None when the run's marks do not tell it."""
+        """Return the time that is compared; None if the run's marks do not give it."""
         if self.at_mark is not None and trial.split is not None and trial.split.per_mark_s is not None:
             if self.marks_of_length is None:
                 return trial.split.per_mark_s
@@ -187,7 +190,7 @@ class Judge:
         return None if trial.came_early or self.at_mark is not None else trial.wall_s + until_safe_s
 
     def least(self, split: Split | None) -> float | None:
-        """The least objective of a stopped run, by bounds of its times; None if they say nothing."""
+        """Return a lower bound of a stopped run's objective, from bounds of its times; None if unknown."""
         if split is None or split.per_mark_s is None:
             return None
         if self.marks_of_length is None:
@@ -219,7 +222,7 @@ class Judge:
             grown, limit = trial.rss_peak_bytes >> 20, self._rss_limit_bytes >> 20
             return Outcome.GREEDY, f"a process grew to {grown} MiB, more than the {limit} MiB allowed"
         if self.at_mark is not None and trial.phase is Phase.RECORD:
-            return None  # it is ended anywhere, for what it shows until then
+            return None  # it may end at any time; its record is complete up to then
         if self.at_mark is not None:
             different = self._different_at_mark(self.at_mark, trial, directory, settings)
             return (Outcome.DIFFERENT, different) if different else None
@@ -237,7 +240,7 @@ class Judge:
         directory: TrialDirectory,
         settings: tuple[str, ...],
     ) -> str | Disagreement | None:
-        """What differs at the mark; a run of the original that came there only teaches."""
+        """Return the difference at the mark; a run of the original only relaxes the check."""
         marks = trial.marks
         if other_work := at_mark.other_work(marks):
             return f"other work than the original's: {other_work}"
@@ -261,23 +264,23 @@ class Judge:
     def _difference(
         self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
     ) -> Disagreement | None:
-        """What differs from the original's output; a run of the original itself only teaches."""
+        """Return the difference from the original's output; a run of the original only relaxes the check."""
         stdout, files = Path(trial.stdout), in_own_places(directory.written())
-        found = self._disagreement(RejectedRun(trial, "", stdout, files, settings))
-        if found is None or trial.configuration:
-            return found
+        disagreement = self._disagreement(RejectedRun(trial, "", stdout, files, settings))
+        if disagreement is None or trial.configuration:
+            return disagreement
         if self.printed and self.printed.compare(stdout, rounding=self.rounding) is not None:
             self.printed = self.printed.widened(stdout)
         if self._written and self._written.compare_files(files) is not None:
             _keep_files(trial, directory)
-            self._kept.append(kept_files(trial))
-            self._written = learn_files(self._kept, ignored=self.ignored)
+            self._reference_directories.append(kept_files(trial))
+            self._written = learn_files(self._reference_directories, ignored=self.ignored)
         return None
 
     def _check(
         self, trial: Trial, directory: TrialDirectory, situation: Situation
     ) -> tuple[Outcome, str] | None:
-        """Ask the user's own judge: in the trial's directory, with the outputs' paths in the environment."""
+        """Run the user's check in the trial's directory, with the output paths in the environment."""
         environment = {
             **situation.job.environment,
             "MPIRIC_STDOUT": trial.stdout,
@@ -303,9 +306,9 @@ class Judge:
 
 
 def _rearranges(values: Mapping[str, str]) -> bool:
-    """Whether a setting may leave bytes of files otherwise arranged."""
-    known = knobs.all_knobs()
-    return any(known[name].files is FilesEffect.RELAYOUT for name in values if name in known)
+    """Return whether a setting may change the arrangement of bytes in files."""
+    registered = knobs.all_knobs()
+    return any(registered[name].files is FilesEffect.RELAYOUT for name in values if name in registered)
 
 
 def set_by(launch: Launch) -> tuple[str, ...]:
@@ -317,13 +320,13 @@ def set_by(launch: Launch) -> tuple[str, ...]:
 
 
 def memory_limit(machine_bytes: int, original_bytes: int, ranks: int) -> int:
-    """Resident bytes one process may reach: half as much again as the original, within the machine."""
+    """Return the maximum resident size of a process: 1.5 times the original's plus a margin."""
     generous = int(original_bytes * _MEMORY_FACTOR) + _MEMORY_SLACK_BYTES
     return min(generous, max(original_bytes, int(machine_bytes * 0.9 / max(1, ranks))))
 
 
 def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]) -> int:
-    """Cores a run keeps from others: whole nodes when there are several, else ranks × threads, capped."""
+    """Return the cores that a run occupies: whole nodes if there are several, else ranks × threads."""
     cores = situation.machine.usable_cpu_count
     if situation.nodes > 1:
         return cores * situation.nodes
@@ -333,12 +336,12 @@ def cores_used(launch: Launch, situation: Situation, ranks: tuple[RankSeen, ...]
 
 
 def kept_files(trial: Trial) -> Path:
-    """Directory of the copies of what a run wrote, where these are kept."""
+    """Return the directory for copies of a run's output files, if they are kept."""
     return Path(trial.stdout).with_suffix(".files")
 
 
 def written_by_originals(tune: Path) -> tuple[str, ...]:
-    """Names of the files that the original wrote in the runs of a tune, as far as copies were kept."""
+    """Return the names of files that the original wrote in a tune, as far as copies were kept."""
     copies = (tune / OUTPUTS).glob("*.files")
     return tuple(
         sorted({str(path.relative_to(run)) for run in copies for path in run.rglob("*") if is_file(path)})
@@ -346,12 +349,12 @@ def written_by_originals(tune: Path) -> tuple[str, ...]:
 
 
 def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
-    """Copy what a run of the original wrote, as long as it is not too much, to learn from it.
+    """Copy the output files of a run of the original within the size limit, to learn from them.
 
-    A file that an earlier run wrote alike, such as a checkpoint, is kept once.
+    A file that is identical to an earlier run's, such as a checkpoint, is stored once.
     """
     destination = kept_files(trial)
-    remove_tree(destination)  # left by a run that an interrupted tune did not note
+    remove_tree(destination)  # left by a run that an interrupted tune did not log
     destination.mkdir(mode=0o700)
     free_bytes = _KEPT_BYTES
     for name, path in directory.written().items():
@@ -362,12 +365,12 @@ def _keep_files(trial: Trial, directory: TrialDirectory) -> None:
             alike = (file for file in earlier if is_file(file) and filecmp.cmp(path, file, shallow=False))
             try:
                 os.link(next(alike), destination / name)
-            except (StopIteration, OSError):  # there is none, or the file system has no hard links
+            except (StopIteration, OSError):  # no identical file, or a file system without hard links
                 _copy_private(path, destination / name)
 
 
 def _copy_private(path: Path, copy: Path) -> Path:
-    """Copy a file so that nobody but this user can read the copy."""
+    """Copy a file so that only this user can read the copy."""
     copy.unlink(missing_ok=True)
     with path.open("rb") as source, os.fdopen(open_new(copy), "wb") as target:
         shutil.copyfileobj(source, target)

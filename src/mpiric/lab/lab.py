@@ -1,4 +1,4 @@
-"""Lab: makes runs of one job, one at a time, and has each judged before its time counts."""
+"""Lab: makes the runs of one job one at a time, and judges each before its time counts."""
 
 import logging
 import time
@@ -17,10 +17,9 @@ from mpiric.lab.failure_cause import FailureCause, LocalMachine, LostAllocationE
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.probes import Probe, started_unix_s
 from mpiric.lab.reliability import FAILURES, Reliability
-from mpiric.lab.render import render
+from mpiric.lab.render import TUNABLES_VARIABLE, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.merge_spellings import TUNABLES_VARIABLE
 from mpiric.model.run import Plan, Result, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
@@ -32,13 +31,13 @@ _MOST_EXCUSES = 3  # in a row, when a host or the scheduler failed and not the r
 _LEARNED_FROM = (Phase.OBSERVE, Phase.RECORD)  # whose outputs are kept, of the baseline
 _LOOKED_AT = (*_LEARNED_FROM, Phase.FINISH)  # whose ranks and step markers are returned
 _FILLED = "glibc.malloc.perturb=85"
-_PATIENCE = 3.0  # factor of the longest run so far, above which a run of the baseline hangs
+_PATIENCE = 3.0  # multiple of the longest run so far, after which a run of the baseline is considered hanging
 
 
 class Lab:
-    """Makes, judges and logs runs; every trial is in the log before anybody sees it."""
+    """Makes, judges and logs runs; each trial is logged before it is returned."""
 
-    situation: Situation  # of the job, as far as it is known; to be set before the first run
+    situation: Situation  # situation of the job; must be set before the first run
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class Lab:
         failure_cause: FailureCause | None = None,
     ) -> None:
         self.judge = judge
-        self.probes: dict[Phase, Probe] = {}  # how runs of a phase are measured; absent: as whole runs
+        self.probes: dict[Phase, Probe] = {}  # method of measurement by phase; default: the complete run
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
         self._failure_cause = failure_cause or LocalMachine()
@@ -57,10 +56,10 @@ class Lab:
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._excuses_left = _MOST_EXCUSES
-        self._whole_s: list[float] = []  # of runs that nobody stopped, with all that surrounds them
-        self.corrected: list[Trial] = []  # earlier trials that turned out otherwise, as they are now
+        self._whole_s: list[float] = []  # durations of complete runs, including setup and clean-up
+        self.corrected: list[Trial] = []  # earlier trials whose judgement changed
         self.reliability = Reliability()
-        self._failed: list[Trial] = []  # rejected for a failure
+        self._failed: list[Trial] = []  # trials that were rejected for a failure
         self._longest_s = 0.0  # longest run of the baseline so far
         earlier = log.read().trials
         self.count = len(earlier)
@@ -70,14 +69,14 @@ class Lab:
         self._outputs.mkdir(mode=0o700, exist_ok=True)
 
     def measure(self, run: Run) -> Trial:
-        """Make a run; its time is the objective, unless something is wrong with it.
+        """Make a run; its time is the objective, unless the run is rejected.
 
-        A failure is repeated before it counts against a configuration, as the program may fail by itself; a
-        difference of the output only counts when the baseline, run once more, still prints the same. With
-        ``stop_at`` a run is of use even when it was stopped.
+        A failure is repeated before it counts against a configuration, because the program may fail by
+        itself. A difference in the output counts only if another run of the baseline still prints the same.
+        With ``stop_at`` a stopped run is valid too.
 
-        Raises KeyboardInterrupt when the user stops it and LostAllocationError when a host is gone, both
-        after logging the trial.
+        Raises KeyboardInterrupt if the user stops it and LostAllocationError if a host is lost, both after
+        logging the trial.
         """
         before = self.count
         is_whole = self.judge.at_mark is None
@@ -87,7 +86,7 @@ class Lab:
             and run.stop_at is not None
             and run.stop_at > self._longest_s > 0
         ):
-            # It usually ends before: where it does not, it hangs, and is not slow.
+            # It usually ends before; otherwise it hangs and is not merely slow.
             hangs_s = max(run.stop_at, _PATIENCE * self._longest_s)
             limit_s = hangs_s if run.limit_s is None else min(run.limit_s, hangs_s)
             run = replace(run, stop_at=None, limit_s=limit_s)
@@ -136,7 +135,7 @@ class Lab:
             return self._noted(replace(trial, reason=error.message))
 
         LOG.info("run %d (%s): %s", self.count, run.phase.value, run.configuration)
-        begun = time.monotonic()
+        start_s = time.monotonic()
         early_end, environment = probe.early_end, situation.job.environment
         directory, execution = self.runs.execute(
             launch, environment, stem, limit_s, observe=run.observe, early_end=early_end
@@ -173,12 +172,12 @@ class Lab:
             trial = replace(trial, outcome=Outcome.OK, reason="", came_early=True)
         probe.remove()
         trial = self.runs.make_durable(trial, situation, directory, read_back=self.judge.until_safe)
-        until_safe_s = max(0.0, time.monotonic() - begun - execution.wall_s)
+        until_safe_s = max(0.0, time.monotonic() - start_s - execution.wall_s)
         if trial.outcome is Outcome.OK:
             trial = self.judge.judge(trial, launch, situation, directory)
-        around_s = max(0.0, time.monotonic() - begun - execution.wall_s)
+        around_s = max(0.0, time.monotonic() - start_s - execution.wall_s)
         self.around_runs_s += around_s
-        keeps_copies = run.phase in _LEARNED_FROM and not run.configuration  # as no later run does
+        keeps_copies = run.phase in _LEARNED_FROM and not run.configuration  # later runs do not keep copies
         trial = replace(trial, took_s=execution.wall_s + (until_safe_s if keeps_copies else around_s))
         if not execution.came_early and execution.outcome is not Outcome.TIMED_OUT:
             self._whole_s.append(trial.took_s)
@@ -203,20 +202,20 @@ class Lab:
 
     @property
     def run_s(self) -> float:
-        """Seconds of a whole run so far with all that surrounds it, on average; 0 before the first."""
+        """Return the average duration of complete runs, including setup and clean-up; 0 before the first."""
         return mean(self._whole_s) if self._whole_s else 0.0
 
     @property
     def next_stdout(self) -> Path:
-        """Where the next run's output goes."""
+        """Return the output path of the next run."""
         return self._outputs / f"{self.count + 1}.stdout"
 
     def _is_above(self, objective: float, per_mark_s: float) -> bool:
-        least = self.judge.least(Split(0.0, per_mark_s=per_mark_s))
-        return least is not None and least >= objective
+        bound = self.judge.least(Split(0.0, per_mark_s=per_mark_s))
+        return bound is not None and bound >= objective
 
     def _is_excused(self, trial: Trial) -> bool:
-        """Whether the run is to be made again, because it was not the program that failed."""
+        """Return whether to repeat the run, because the program was not the cause of its failure."""
         if trial.outcome not in (Outcome.FAILED, Outcome.TIMED_OUT):
             self._excuses_left = _MOST_EXCUSES
             return False
@@ -232,7 +231,7 @@ class Lab:
         return bool(excuse)
 
     def _weighed(self, trial: Trial, failed: list[Trial]) -> Trial:
-        """See whether failures are the command's own: then they count against no configuration."""
+        """Check if failures are the command's own: then they count against no configuration."""
         if not trial.configuration:
             if trial.outcome is Outcome.OK and trial.phase is not Phase.RECORD:
                 self._longest_s = max(self._longest_s, trial.wall_s)
@@ -254,7 +253,7 @@ class Lab:
         return trial
 
     def _correct(self, trials: list[Trial]) -> None:
-        """Log trials that turned out otherwise than they were logged."""
+        """Log trials whose judgement changed."""
         for trial in trials:
             LOG.info("run %d counts otherwise: %s: %s", trial.number, trial.outcome.value, trial.reason)
             amended = {"objective": trial.objective, "outcome": trial.outcome.value, "reason": trial.reason}
@@ -262,7 +261,7 @@ class Lab:
         self.corrected += trials
 
     def _doubted(self, trial: Trial) -> Trial:
-        """Run the baseline again, before output counts against a configuration."""
+        """Run the baseline again before a different output counts against a configuration."""
         if not self.judge.disputes.may_rerun(trial.number):
             return trial
         filled = None if self.judge.at_mark is None else on_filled_memory(self.situation)
@@ -283,14 +282,14 @@ def _withdrawn(trial: Trial) -> Trial:
 
 
 def on_filled_memory(situation: Situation) -> Situation:
-    """Return the situation with glibc filling what it allocates and frees; nothing else changes.
+    """Return the situation with glibc filling memory when it is allocated and freed.
 
-    Fresh pages are zeros, and memory that an allocator gives out again is not. A program that sends rows with
-    corners that it never wrote sends other bytes under other allocators, and has computed nothing else.
+    Fresh pages are zero, reused memory is not. A program that sends uninitialised corners of rows sends
+    different bytes with different allocators, although its results are equal.
     """
     environment = situation.job.environment
-    own = environment.get(TUNABLES_VARIABLE)
-    filled = {**environment, TUNABLES_VARIABLE: f"{own}:{_FILLED}" if own else _FILLED}
+    tunables = environment.get(TUNABLES_VARIABLE)
+    filled = {**environment, TUNABLES_VARIABLE: f"{tunables}:{_FILLED}" if tunables else _FILLED}
     return replace(situation, job=replace(situation.job, environment=filled))
 
 
@@ -347,7 +346,7 @@ def drive(
     Trials that are ``logged`` are sent instead of making the run again: this resumes a plan.
 
     An interruption, or the error of a run that could not be made, is thrown into the plan, which may return
-    what it has until then.
+    a partial result.
     """
     logged = logged or LoggedTrials()
     try:

@@ -1,4 +1,4 @@
-"""Judging runs that end at a mark: they came there, did the original's work, and had its answers so far."""
+"""Judgement of runs that end at a mark: they reached it, did the original's work, and printed its results."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from mpiric.tuning.marks.agreement import less_work
 
 @dataclass(frozen=True)
 class StoppedOriginal:
-    """What a run of the original left at its last mark."""
+    """Data of an original run at its last mark."""
 
     marks: RunMarks
     stdout: Path
@@ -24,7 +24,7 @@ class StoppedOriginal:
 
 @dataclass(frozen=True)
 class MarkJudge:
-    """What every run must have done at the last mark. Made by `learn_at_mark`."""
+    """Requirements for every run at the last mark. Created by `learn_at_mark`."""
 
     pair: MarkPair
     work: Mapping[int, Crossing]
@@ -34,7 +34,7 @@ class MarkJudge:
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
 
     def other_work(self, marks: RunMarks | None) -> str:
-        """Why a run did not come to the mark by the original's way, "" when it did."""
+        """Return why a run did not reach the mark with the original's calls, "" if it did."""
         if marks is None:
             return "its ranks left no marks"
         return less_work(self.work, crossings(marks, self.pair))
@@ -55,34 +55,34 @@ class MarkJudge:
         return self.printed.compare(stdout, files, rounding=rounding, settings=settings)
 
     def cut(self, stdout: Path) -> None:
-        """Cut an output behind the lines that every run has printed when it comes to the mark."""
+        """Truncate an output after the lines that every run has printed when it reaches the mark."""
         keep_lines(stdout, self.printed.stdout.lines)
 
     def widened(self, original: StoppedOriginal) -> "MarkJudge":
-        """Learn from one more run of the original, after it disagreed."""
+        """Learn from another run of the original, after it disagreed."""
         return learn_at_mark(self.pair, (*self.originals, original), self.ignored)
 
 
 def learn_at_mark(
     pair: MarkPair, originals: Sequence[StoppedOriginal], ignored: "re.Pattern[str] | None" = None
 ) -> MarkJudge:
-    """Learn from runs of the original that ended at the mark, at least two.
+    """Learn from at least two runs of the original that ended at the mark.
 
-    What a run had written into files when it was ended at a line of its output, nobody knows.
+    The content of files is undefined if a run was ended at a line of its output.
     """
-    files = [] if pair.key.is_printed else [each.files for each in originals]
+    files = [] if pair.key.is_printed else [original.files for original in originals]
     return MarkJudge(
         pair,
         crossings(originals[0].marks, pair),
-        learn_results([each.marks for each in originals]),
-        learn_prefixes([each.stdout for each in originals], files, ignored),
+        learn_results([original.marks for original in originals]),
+        learn_prefixes([original.stdout for original in originals], files, ignored),
         tuple(originals),
         ignored,
     )
 
 
 def crossings(marks: RunMarks, pair: MarkPair) -> dict[int, Crossing]:
-    """Rank → it at the last mark, for those that count and came there."""
+    """Return each relevant rank's state at the last mark, if it reached it."""
     return {
         rank.rank: rank.last
         for rank in marks.ranks

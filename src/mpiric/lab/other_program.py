@@ -1,11 +1,11 @@
-"""The user's launch line with another program in place of the job's."""
+"""The user's launch line with another program."""
 
 from mpiric.model.errors import MismatchError
 from mpiric.model.job import Job, Meaning
 
 
 def line_without_program(job: Job) -> tuple[str, ...]:
-    """The launch line, for another program. Raises MismatchError where none can take its place."""
+    """Return the launch line without the program. Raises MismatchError if the program cannot be replaced."""
     if job.container is not None:
         raise MismatchError(f"another program is not inside the container {job.container.image}")
     if not job.launcher_words:

@@ -1,4 +1,4 @@
-"""Follows the output of a launch while it runs: when its lines came, and where the last mark in it ends."""
+"""Observation of a launch's output while it runs: times of its lines, and the position of the last mark."""
 
 import os
 import time
@@ -9,37 +9,37 @@ from mpiric.model.marks import MarkPair, MarksState, RankMarks, RunMarks, mark_o
 from mpiric.model.pace import Crossing, KeyPace
 from mpiric.tuning.marks.printed import Printed, line_matcher, printed_pace
 
-EVERY_S = 0.01  # between two looks at the size of the output: what its lines' times are known to
-_MOST_BYTES = 64 << 20  # of an output that is followed
+EVERY_S = 0.01  # interval between checks of the output's size: resolution of the lines' times
+_MOST_BYTES = 64 << 20  # limit of the observed output
 
 
 @dataclass
 class OutputFollower:
-    """Reads what is new in a file; times are of CLOCK_MONOTONIC."""
+    """Reader of the growth of a file; times are of CLOCK_MONOTONIC."""
 
     path: Path
     lines: list[tuple[float, bytes]] = field(default_factory=list)
     growth: list[tuple[float, int]] = field(default_factory=list)
-    _rest: bytes = b""
+    _partial_line: bytes = b""
 
     def look(self) -> bool:
-        """Read what has come since the last look; whether something has."""
-        now_s, known = time.monotonic(), self.growth[-1][1] if self.growth else 0
+        """Read the growth since the last call; return whether there was any."""
+        now_s, size = time.monotonic(), self.growth[-1][1] if self.growth else 0
         try:
-            if self.path.stat().st_size <= known or known >= _MOST_BYTES:
+            if self.path.stat().st_size <= size or size >= _MOST_BYTES:
                 return False
             with self.path.open("rb") as file:
-                file.seek(known)
-                new = file.read(_MOST_BYTES - known)
+                file.seek(size)
+                new = file.read(_MOST_BYTES - size)
         except FileNotFoundError:
-            return False  # the launch is about to be started
-        *whole, self._rest = (self._rest + new).split(b"\n")
-        self.lines += ((now_s, line) for line in whole)
-        self.growth.append((now_s, known + len(new)))
+            return False  # the launch has not started yet
+        *complete_lines, self._partial_line = (self._partial_line + new).split(b"\n")
+        self.lines += ((now_s, line) for line in complete_lines)
+        self.growth.append((now_s, size + len(new)))
         return True
 
     def printed(self, started_s: float, until_s: float) -> Printed:
-        """What came between two moments of CLOCK_MONOTONIC, relative to the first."""
+        """Return the output between two times of CLOCK_MONOTONIC, relative to the first."""
         return Printed(
             until_s - started_s,
             [(at_s - started_s, line) for at_s, line in self.lines],
@@ -48,7 +48,7 @@ class OutputFollower:
 
 
 class PairFollower(OutputFollower):
-    """Follows an output to the second of two marks in it."""
+    """Reader of an output up to the second of two marks."""
 
     def __init__(self, path: Path, pair: MarkPair) -> None:
         super().__init__(path)
@@ -59,7 +59,7 @@ class PairFollower(OutputFollower):
         self._last: Crossing | None = None
 
     def has_come(self) -> bool:
-        """Whether the last mark is in the output."""
+        """Return whether the output contains the last mark."""
         if self._last is None and self.look():
             if self._pair.key.place:
                 self._count_lines()
@@ -68,8 +68,8 @@ class PairFollower(OutputFollower):
         return self._last is not None
 
     def marks(self, started_ns: int) -> RunMarks:
-        """What the run left, as if rank 0 had printed it all; the output is cut behind the last mark."""
-        self.has_come()  # what was printed in the last moment
+        """Return the marks as if rank 0 had printed all output; truncate the output after the last mark."""
+        self.has_come()  # reads the latest output
         started_s = started_ns / 1e9
         if self._last is not None:
             os.truncate(self.path, self._last.bytes)
@@ -78,10 +78,10 @@ class PairFollower(OutputFollower):
         return RunMarks(1, mark_option(self._pair.key, self._pair.first, self._pair.last), (rank,))
 
     def rank_so_far(self) -> RankMarks:
-        """Which marks have come, by the clock of this host."""
+        """Return the marks reached so far, by the clock of this host."""
         return self._rank(0.0, None)
 
-    def _rank(self, started_s: float, kept: KeyPace | None) -> RankMarks:
+    def _rank(self, started_s: float, pace: KeyPace | None) -> RankMarks:
         return RankMarks(
             rank=0,
             state=MarksState.RUNNING if self._last is None else MarksState.ENDED,
@@ -91,9 +91,9 @@ class PairFollower(OutputFollower):
             first=_since(self._first, started_s),
             last=_since(self._last, started_s),
             finalize_s=None,
-            calls=kept.calls if kept else 0,
-            stride=kept.stride if kept else 1,
-            times_s=kept.times_s if kept else (),
+            calls=pace.calls if pace else 0,
+            stride=pace.stride if pace else 1,
+            times_s=pace.times_s if pace else (),
             results=(),
             lost=0,
         )
@@ -112,7 +112,7 @@ class PairFollower(OutputFollower):
         self._cross(at_s, before, size)
 
     def _cross(self, at_s: float, before: int, count: int) -> None:
-        """Note the marks that lie between two counts; what was printed by then is the work that was done."""
+        """Record the marks between two counts; the amount of output up to them is the work done."""
         at_line = bool(self._pair.key.place)
         if before < self._pair.first <= count:
             self._first = Crossing(at_s, self._looked_at, self._bytes if at_line else self._pair.first)

@@ -1,7 +1,7 @@
-"""Probes: how a run is measured. Baseline and candidate carry the same one, or they could not be compared.
+"""Probes: methods of measuring a run. Baseline and candidate use the same one, to be comparable.
 
-Each says what it adds to the launch, when the run may end, and what it reads of it. A probe describes many
-runs; `begin` makes the one that belongs to a single run.
+A probe defines additions to the launch, the condition for ending the run, and the evaluation. A probe
+describes many runs; `begin` returns the probe of a single run.
 """
 
 import shutil
@@ -16,20 +16,19 @@ from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.lab.output_follower import EVERY_S, PairFollower
 from mpiric.lab.recording import Recorder, read_recorded
 from mpiric.model.errors import MpiricError
-from mpiric.model.execution import Execution
 from mpiric.model.marks import ONLY_TIMES, MarkPair, MarksState, RankMarks, RunMarks
 from mpiric.model.spelling import Spelling
-from mpiric.model.trial import Split
+from mpiric.model.trial import Execution, Split
 from mpiric.profile.marks import read_first_rank, read_marks
 from mpiric.tuning.marks.split import split_of, split_of_stopped
 
-_PATIENCE_S = 2.0  # for the runtime's own end of a run, after rank 0 has begun it
+_PATIENCE_S = 2.0  # time for the runtime to end a run, after rank 0 has started to do so
 
-IsTooSlow = Callable[[float], bool]  # whether a run of at least so many seconds per step is of no use
+IsTooSlow = Callable[[float], bool]  # whether a run with at least this many seconds per step is useless
 
 
 class Probe:
-    """A run of which nothing but its own time is read: what the other probes change is overridden."""
+    """Probe that only measures the run time; it overrides the effects of other probes."""
 
     early_end: "EarlyEnd | None" = None  # when the run may end before the program does; None: it is whole
     keeps_output: bool = False  # whether what the run printed is read later
@@ -40,15 +39,15 @@ class Probe:
         return self
 
     def spelling(self) -> Spelling | None:
-        """Return what the launch sets, and make the directories that the ranks write to."""
+        """Return the settings of the launch, and create the directories that the ranks write to."""
         return None
 
     def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002
-        """Read the step markers of a run that has ended; None where there are none."""
+        """Return the step markers of an ended run; None without markers."""
         return None
 
     def holds_window(self, marks: RunMarks | None) -> bool:  # noqa: ARG002
-        """Return whether all that the run was made for is known, whatever the status of its launcher."""
+        """Return whether the required data of the run is complete, for any status of its launcher."""
         return False
 
     def split(
@@ -61,17 +60,17 @@ class Probe:
         return None
 
     def remove(self) -> None:
-        """Remove the files that are not needed any more."""
+        """Remove files that are not needed any more."""
 
 
 @dataclass(frozen=True)
 class WholeRun(Probe):
-    """A run to its end, or to an early one; with a ``recorder`` its ranks record into ``directory``."""
+    """Complete run, or run to an early end; with a ``recorder`` its ranks record into ``directory``."""
 
     recorder: Recorder | None = None
     directory: Path = Path()
     early_end: EarlyEnd | None = None
-    keeps_files: bool = False  # whether other files in the directory stay
+    keeps_files: bool = False  # other files in the directory stay
 
     def spelling(self) -> Spelling | None:
         """Return the settings that make the ranks record."""
@@ -84,7 +83,7 @@ class WholeRun(Probe):
 
 @dataclass(frozen=True)
 class FileTime(Probe):
-    """The time of the slowest rank in calls on files, from a record that is then removed."""
+    """Time of the slowest rank in file operations, from a record that is removed afterwards."""
 
     recorder: Recorder
     directory: Path = Path()
@@ -104,7 +103,7 @@ class FileTime(Probe):
         execution: Execution,
         stopped_after_s: float | None = None,
     ) -> Split | None:
-        """Return the time in calls on files; None without a usable record, and for a run that was stopped."""
+        """Return the time in file operations; None without a usable record, and for a stopped run."""
         if stopped_after_s is not None:
             return None
         try:
@@ -120,22 +119,22 @@ class FileTime(Probe):
 
 @dataclass(frozen=True)
 class _Markers(Probe):
-    """Two step markers, or without a ``pair`` the times of MPI_Init and MPI_Finalize."""
+    """Two step markers; without a ``pair`` the times of MPI_Init and MPI_Finalize."""
 
     pair: MarkPair | None = None
-    ends: bool = False  # whether the run ends at the second marker
+    ends: bool = False  # the run ends at the second marker
     library: str = ""  # absolute path of the runtime
     slow: "SlowRun | None" = None
 
     @property
     def was_stopped(self) -> bool:  # type: ignore[override]
-        """Whether it was too slow to be worth its end."""
+        """Return whether the run was stopped because it was too slow."""
         return self.slow is not None and self.slow.was_stopped
 
     def holds_window(self, marks: RunMarks | None) -> bool:
-        """Return whether every rank that counts has passed the last marker.
+        """Return whether every relevant rank has passed the last marker.
 
-        A launcher may kill the ranks, and say so in its status, while rank 0 is about to end the run.
+        A launcher may kill the ranks and return an error while rank 0 is ending the run.
         """
         if not self.ends or self.pair is None or marks is None:
             return False
@@ -166,7 +165,7 @@ class _Markers(Probe):
 
 @dataclass(frozen=True)
 class BetweenMarkers(_Markers):
-    """Calls of MPI that the runtime counts in the ranks; they leave their markers in ``directory``."""
+    """Markers from MPI calls, which the runtime counts in the ranks and stores in ``directory``."""
 
     directory: Path = Path()
 
@@ -176,7 +175,7 @@ class BetweenMarkers(_Markers):
 
     @property
     def early_end(self) -> EarlyEnd | None:  # type: ignore[override]
-        """The moment at which the run may end: the runtime ends it itself."""
+        """Return the condition for ending the run: the runtime ends it itself."""
         if not self.ends:
             return None
         return EarlyEnd(self._has_ended, _PATIENCE_S, ends_itself=True, is_hopeless=self._is_too_slow)
@@ -197,14 +196,14 @@ class BetweenMarkers(_Markers):
         return Spelling(environment, preload=(self.library,), directories=directories)
 
     def marks(self, execution: Execution) -> RunMarks | None:  # noqa: ARG002
-        """Read what the ranks left."""
+        """Read the files of the ranks."""
         try:
             return read_marks(self.directory)
         except MpiricError:
             return None
 
     def remove(self) -> None:
-        """Remove what the ranks left."""
+        """Remove the files of the ranks."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _has_ended(self) -> bool:
@@ -224,7 +223,7 @@ class BetweenMarkers(_Markers):
 
 @dataclass(frozen=True)
 class OutputLines(_Markers):
-    """Lines of the output: nothing is loaded into the ranks, and the keeper ends the run."""
+    """Markers from output lines: nothing is loaded into the ranks, and the keeper ends the run."""
 
     follower: PairFollower | None = None
 
@@ -236,11 +235,11 @@ class OutputLines(_Markers):
 
     @property
     def early_end(self) -> EarlyEnd:  # type: ignore[override]
-        """The moment at which the run may end; it is followed even where it does not end there."""
+        """Return the condition for ending the run; the output is observed in any case."""
         return EarlyEnd(self._has_ended, every_s=EVERY_S, is_hopeless=self._is_too_slow)
 
     def marks(self, execution: Execution) -> RunMarks | None:
-        """Read when the lines came; the output is cut behind the last one."""
+        """Return the times of the lines; truncate the output after the last one."""
         return self.follower.marks(execution.started_ns) if self.follower else None
 
     def _has_ended(self) -> bool:
@@ -254,18 +253,18 @@ class OutputLines(_Markers):
 
 
 def between(pair: MarkPair, library: str, *, ends: bool) -> BetweenMarkers | OutputLines:
-    """Return the probe that sees these markers: calls of MPI, or lines of the output."""
+    """Return the probe for these markers: MPI calls, or lines of the output."""
     kind = OutputLines if pair.key.is_printed else BetweenMarkers
     return kind(pair, ends, library)
 
 
 @dataclass
 class SlowRun:
-    """Watches the pace of a run between its markers, which may be too slow already to be worth its end.
+    """Detection of runs whose pace between the markers is too slow to complete them.
 
-    Time counts from the moment at which all counting ranks are seen behind the first marker: later than each
-    of them came there, by this host's clock alone. What has passed since is the least that each rank without
-    the last marker takes from one to the other.
+    The time starts when all relevant ranks have been seen after the first marker: later than each of them
+    passed it, by this host's clock. The elapsed time is a lower bound for each rank that has not reached
+    the last marker.
     """
 
     pair: MarkPair
@@ -276,7 +275,7 @@ class SlowRun:
     _passed_s: float = field(default=0.0, init=False)
 
     def look(self, first: RankMarks | None, all_ranks: Callable[[], Iterable[RankMarks]]) -> bool:
-        """Whether it is to be stopped now, from what rank 0 has left so far, and the others if need be."""
+        """Return whether to stop the run, from rank 0's current data and, if necessary, the other ranks'."""
         if first is None or first.first is None or first.last is not None:
             return False
         if self._since_s is None:
@@ -289,7 +288,7 @@ class SlowRun:
         return self.was_stopped
 
     def least_per_mark_s(self, ranks: Iterable[RankMarks]) -> float | None:
-        """The least that the middle one of the ranks takes from mark to mark; None if nothing is known."""
+        """Return a lower bound of the median rank's time per mark; None if unknown."""
         if self._since_s is None or not self._passed_s:
             return None
         counting = [rank for rank in ranks if rank.rank == 0 or not self.pair.on_rank_0_alone]
@@ -305,11 +304,11 @@ class SlowRun:
 
 
 def started_unix_s(execution: Execution) -> float:
-    """The time a launch was started, by the wall clock of this host."""
+    """Return the start time of a launch, by the wall clock of this host."""
     return time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
 
 
 def _make_empty(directory: Path) -> None:
-    """Make a directory of one run, without what a run has left that an interrupted tune did not note."""
+    """Create the directory of one run, without remains of a run that an interrupted tune did not log."""
     remove_tree(directory)
     directory.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Runs with the recording runtime in their ranks, and what they leave."""
+"""Runs with the recording runtime in their ranks, and their records."""
 
 import shutil
 from collections.abc import Mapping
@@ -17,22 +17,22 @@ from mpiric.profile.analyse import analyse
 from mpiric.profile.merge import merge_parts
 from mpiric.profile.read import read_record
 
-RECORDS = "records"  # directory of a tune that holds those of its runs
+RECORDS = "records"  # directory of a tune with the records of its runs
 _RUNTIME, _ALLOCATOR = "libmpiric.so", "libmpiric-allocator.so"
-_KEPT_BYTES = 64 << 20  # of a tune's records together
+_KEPT_BYTES = 64 << 20  # limit of all records of a tune
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """The runtime as a launch carries it."""
+    """Settings of a launch for the recording runtime."""
 
     library: str  # absolute path
-    merge: str = "tree"  # "never" where not every rank is known to get it
-    options: Mapping[str, str] = field(default_factory=dict)  # of the runtime, as spec/options.toml has them
-    before: tuple[str, ...] = ()  # other libraries of mpiric's, absolute paths
+    merge: str = "tree"  # "never" if some ranks may run without it
+    options: Mapping[str, str] = field(default_factory=dict)  # options of the runtime, see spec/options.toml
+    before: tuple[str, ...] = ()  # other libraries of mpiric, absolute paths
 
     def spelling(self, directory: Path) -> Spelling:
-        """What a launch sets so that its ranks record into ``directory``."""
+        """Return the settings that make the ranks record into ``directory``."""
         return Spelling(
             environment={"MPIRIC_MERGE": self.merge, **self.options},
             preload=(*self.before, self.library),
@@ -42,28 +42,29 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What one run has left."""
+    """Results of one recorded run."""
 
     directory: Path
     record: Record
     profile: Profile
-    run_s: float = 0.0  # of the whole run, launcher and all; 0: unknown
-    safe_s: float = 0.0  # until what it wrote was on the servers; 0: unknown
-    ran_in: str = ""  # its working directory
-    ended_unix_s: float = 0.0  # when that was over; 0: unknown
+    run_s: float = 0.0  # duration including the launcher; 0: unknown
+    safe_s: float = 0.0  # time until its output was stored on the servers; 0: unknown
+    ran_in: str = ""  # working directory
+    ended_unix_s: float = 0.0  # time of its end; 0: unknown
 
 
 def recorder_of(job: Job, family: AbiFamily, options: Mapping[str, str] | None = None) -> Recorder:
-    """The recorder for a job under a family of MPI libraries; NotFoundError where none was built.
+    """Return the recorder for a job with a family of MPI libraries. Raises NotFoundError without a runtime.
 
-    Ranks that a script starts elsewhere may lack the runtime: then none may wait for another's part.
+    Ranks that a script starts elsewhere may run without the runtime; no rank may then wait for another
+    one's data.
     """
     merge = "tree" if job.launcher_words else "never"
     return Recorder(native_part(_RUNTIME, family), merge, options or {}, _counting())
 
 
 def _counting() -> tuple[str, ...]:
-    """What counts the allocator's calls, where this installation has it."""
+    """Return the library that counts calls of the allocator, if it is installed."""
     try:
         return (native_part(_ALLOCATOR),)
     except NotFoundError:
@@ -71,7 +72,7 @@ def _counting() -> tuple[str, ...]:
 
 
 def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded:
-    """What a run has left in its directory. Raises MpiricError where that is no usable record."""
+    """Return the record in a run's directory. Raises MpiricError if it is not usable."""
     merge_parts(directory)
     record = read_record(directory)
     if record.missing:
@@ -80,7 +81,7 @@ def read_recorded(directory: Path, command: str, run_s: float = 0.0) -> Recorded
 
 
 def keep_small(directory: Path, most_bytes: int = _KEPT_BYTES) -> None:
-    """Remove records of a tune, the first ones first, until the rest is small."""
+    """Remove the oldest records of a tune until the rest is within the limit."""
     records = sorted(
         (path for path in directory.glob("*") if is_directory(path)), key=lambda p: p.stat().st_mtime
     )

@@ -8,9 +8,9 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Trial
 
 FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
-_CHANCE = 0.02  # probability of a series of failures of the original; below it, the setting is to blame
+_CHANCE = 0.02  # probability of a series of failures of the original; below it, the setting is the cause
 _MOST_RUNS = 4  # runs of one configuration before it is rejected
-_LATE = 2  # time-outs that are looked into; without any failure of the original further ones are slow runs
+_LATE = 2  # time-outs that are examined; without any failure of the original further ones are slow runs
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Reliability:
 
     runs: Counter[Configuration] = field(default_factory=Counter)
     failures: Counter[tuple[Configuration, Outcome]] = field(default_factory=Counter)
-    _late: int = 0  # time-outs that were looked into
+    _late: int = 0  # number of examined time-outs
 
     def enter(self, trial: Trial) -> None:
         """Count a run, unless it was stopped because the other run of its pair is faster."""

@@ -1,5 +1,6 @@
-"""Knob values → Launch: each is spelled by the first of knob, launcher and library that can."""
+"""Conversion of knob values to a Launch: a value is spelled by the knob, the launcher or the library."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from posixpath import basename
 
@@ -8,18 +9,62 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch
-from mpiric.model.merge_spellings import merge_spellings
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.situation import Situation, Tuner
 from mpiric.model.spelling import Spelling
 
+TUNABLES_VARIABLE = "GLIBC_TUNABLES"
+
+
+def merge_tunables(inherited: str, chosen: Mapping[str, str]) -> str:
+    """Return the user's list with ``chosen`` added or replaced; the user's entries stay first."""
+    merged: dict[str, str] = {}
+    for entry in inherited.split(":"):
+        name, equals, value = entry.partition("=")
+        if equals and name:
+            merged[name] = value
+    merged.update(chosen)
+    return ":".join(f"{name}={value}" for name, value in merged.items())
+
+
+def merge_spellings(spellings: Mapping[str, Spelling], environment: Mapping[str, str]) -> dict[str, Spelling]:
+    """Merge glibc tunables into one variable, and detect conflicts between knobs.
+
+    ``environment`` is the environment of the ranks without the configuration. A variable that one knob sets
+    and another removes stays set. Raises MismatchError if two knobs set a variable or tunable to different
+    values.
+    """
+    tunables: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    writers: dict[str, str] = {}
+    for knob, spelling in spellings.items():
+        for written, merged_values in ((spelling.tunables, tunables), (spelling.environment, variables)):
+            for name, value in written.items():
+                if merged_values.setdefault(name, value) != value:
+                    raise MismatchError(
+                        f"the knobs {writers[name]} and {knob} want different values of {name}: "
+                        f"{merged_values[name]!r} and {value!r}",
+                        hint=f"choose only one of them (--without {knob})",
+                    )
+                writers.setdefault(name, knob)
+    merged = merge_tunables(environment.get(TUNABLES_VARIABLE, ""), tunables)
+    result = {}
+    for knob, spelling in spellings.items():
+        variables_of_knob = dict(spelling.environment)
+        if spelling.tunables and merged:
+            variables_of_knob[TUNABLES_VARIABLE], merged = merged, ""
+        unset = tuple(name for name in spelling.unset if name not in variables)
+        result[knob] = replace(spelling, environment=variables_of_knob, tunables={}, unset=unset)
+    return result
+
+
 _ASAN = "libasan.so"
 _ANY = "libmpiric.so"
-_SWITCHES = ("mpi", "launch-route")  # knobs that change in whose words the others are spelled
+_SWITCHES = ("mpi", "launch-route")  # knobs that change the spelling of all others
 
 
 def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
-    """How this value is written here: the knob's own way, else the launcher's, else the MPI library's."""
+    """Return the spelling of a value: by the knob itself, else by the launcher, else by the MPI library."""
     if knob.settings is not None:
         return knob.settings(value, situation)
     by_launcher = launchers.spell(knob.name, value, situation)
@@ -29,10 +74,10 @@ def spell(knob: Knob, value: str, situation: Situation) -> Spelling | None:
 
 
 def spellings(configuration: Configuration, situation: Situation) -> dict[str, Spelling]:
-    """Knob → spelling, merged with one another.
+    """Return the merged spelling of each knob.
 
-    Raises MismatchError for a value that nobody can write here, and for knobs that contradict; NoRuntimeError
-    for a value that could be set if the runtime could be loaded.
+    Raises MismatchError for a value without a spelling, and for conflicts between knobs; NoRuntimeError for
+    a value that needs the runtime if it cannot be loaded.
     """
     written: dict[str, Spelling] = {}
     under = _switched(configuration, situation)
@@ -51,7 +96,7 @@ def spellings(configuration: Configuration, situation: Situation) -> dict[str, S
 
 
 def _unwritten(knob: Knob, value: str, situation: Situation) -> MpiricError:
-    """Why a value cannot be written: nobody has words for it, or it needs the runtime."""
+    """Return why a value has no spelling: it is not supported, or it needs the runtime."""
     why, hint = situation.tuner.why_not, f"take another value, or leave {knob.name} out"
     if why and spell(knob, value, _with_a_runtime(situation)) is not None:
         return NoRuntimeError(f"{knob.name}={value} cannot be set: {why}", hint=hint)
@@ -60,14 +105,14 @@ def _unwritten(knob: Knob, value: str, situation: Situation) -> MpiricError:
 
 
 def _with_a_runtime(situation: Situation) -> Situation:
-    """The situation as it would be if the runtime could be loaded: to ask what needs it."""
+    """Return the situation with a loadable runtime, to find out which values need it."""
     family = next(iter(situation.mpi.abi_families), "")
     orders = RankOrders(library=_ANY, engine=_ANY, family=family)
     return replace(situation, tuner=Tuner(library=_ANY, policy=_ANY), rank_orders=orders)
 
 
 def completed(configuration: Configuration, situation: Situation) -> Configuration:
-    """Add what the chosen values need from other knobs, unless those are chosen as well."""
+    """Add the values that the chosen values need from other knobs, unless those are chosen too."""
     under = _switched(configuration, situation)
     values = configuration.as_dict()
     for name, value in configuration.items:
@@ -79,7 +124,7 @@ def completed(configuration: Configuration, situation: Situation) -> Configurati
 
 
 def _switched(configuration: Configuration, situation: Situation) -> Situation:
-    """The situation in which the other knobs are spelled: under another library, through another launcher."""
+    """Return the situation for the other knobs: with another library or another launcher."""
     values = configuration.as_dict()
     under = knobs.switched(situation, values)
     if values.get("launch-route") == "srun":
@@ -89,7 +134,7 @@ def _switched(configuration: Configuration, situation: Situation) -> Situation:
 
 
 def can_be_written(configuration: Configuration, situation: Situation) -> bool:
-    """Return whether one launch line can express the configuration, and no two knobs contradict."""
+    """Return whether one launch line can express the configuration without conflicts between knobs."""
     try:
         render(configuration, situation)
     except MismatchError:
@@ -98,15 +143,15 @@ def can_be_written(configuration: Configuration, situation: Situation) -> bool:
 
 
 def render(configuration: Configuration, situation: Situation, carried: Spelling | None = None) -> Launch:
-    """The Launch of a configuration; that of the empty one is the user's own command, untouched.
+    """Return the Launch of a configuration; for the empty one, the user's unchanged command.
 
-    ``carried`` is what the ranks get in addition: the recording runtime.
+    ``carried`` is added for the ranks: the recording runtime.
     """
     written = spellings(configuration, situation)
     chosen = completed(configuration, situation).as_dict()
     spelled = [(knob, chosen[knob], spelling) for knob, spelling in written.items()]
     beside = [("record", "on", carried)] if carried else []
-    # Of preloaded libraries the runtime comes before an MPI library, or it would intercept nothing.
+    # The runtime must precede an MPI library in the preloads, otherwise it would not intercept calls.
     parts = sorted([*spelled, *beside], key=lambda part: part[0] == _SWITCHES[0])
     if (first := _sanitizer(situation)) and any(spelling.preload for _, _, spelling in parts):
         parts.insert(0, ("sanitizer", "first", Spelling(preload=first)))
@@ -114,7 +159,7 @@ def render(configuration: Configuration, situation: Situation, carried: Spelling
 
 
 def _sanitizer(situation: Situation) -> tuple[str, ...]:
-    """The AddressSanitizer that a program is linked to: it ends the program where it is not the first."""
+    """Return the AddressSanitizer of a program: it must be loaded first, otherwise it ends the program."""
     if situation.job.container is not None:
         return ()
     loaded = (path for rank in situation.observation.ranks for path in rank.libraries)

@@ -14,7 +14,7 @@ Words = tuple[str, ...]
 def container_variables(job: Job) -> Mapping[str, str]:
     """Return the variables that the user's engine options set in the container of the first segment."""
     container = split_container(job.program)
-    return {} if container is None else engines()[container.engine].own_variables(container.words)
+    return {} if container is None else engines()[container.engine].own_variables(container.argv)
 
 
 def map_containers(job: Job, change: Callable[[Engine, Words], Words]) -> Job:
@@ -24,8 +24,8 @@ def map_containers(job: Job, change: Callable[[Engine, Words], Words]) -> Job:
         container = split_container(segment.program)
         if container is None:
             return segment
-        arguments = change(engines()[container.engine], container.words)
-        return replace(segment, program=(*arguments, *segment.program[len(container.words) :]))
+        arguments = change(engines()[container.engine], container.argv)
+        return replace(segment, program=(*arguments, *segment.program[len(container.argv) :]))
 
     segments = tuple(changed(segment) for segment in job.segments)
     return replace(job, segments=segments, container=split_container(segments[0].program))

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from mpiric.model.count import count_of
 from mpiric.model.job import HostSlots
+from mpiric.model.numbers_in_text import count_of
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def named_hosts(job: Job) -> Hosts:
 
 def names_speller(situation: Situation, value: str) -> Spelling | None:
     """Write the hosts by their names on another network, instead of list and file."""
-    job, names = situation.job, situation.host_names.others.get(value)
+    job, names = situation.job, situation.host_names.names_by_interface.get(value)
     dialect = dialects()[job.dialect]
     hosts = [replace(host, name=names.get(host.name, "")) for host in named_hosts(job)] if names else []
     if not hosts or not dialect.hosts or not all(host.name for host in hosts) or len(job.segments) > 1:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from mpiric.launchers._dialect import Dialect, Option
-from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.numbers_in_text import count_of
 
 IsProgram = Callable[[str], bool]
 

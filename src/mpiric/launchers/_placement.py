@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mpiric.launchers._dialect import Speller, Words
-from mpiric.model.count import count_of
+from mpiric.model.numbers_in_text import count_of
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 

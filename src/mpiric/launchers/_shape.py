@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mpiric.model.core_set import CoreSet, Level
+from mpiric.model.machine import CoreSet, Level
 from mpiric.model.placement import Plan
 
 LEVELS = (None, Level.SOCKET, Level.NUMA, Level.CACHE)

@@ -8,9 +8,9 @@ from mpiric.launchers._draft import Draft, process_value, set_for_process, start
 from mpiric.launchers._edit import all_options, in_front, twin, without
 from mpiric.launchers._options import parse_option
 from mpiric.launchers._registry import dialects
-from mpiric.model.count import number_of
 from mpiric.model.job import Job, Meaning
 from mpiric.model.launch import Setting
+from mpiric.model.numbers_in_text import number_of
 
 # The dynamic linker applies these in each program that has them, including the launcher.
 _FOR_RANKS_ONLY = frozenset({"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"})

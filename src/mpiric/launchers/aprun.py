@@ -12,9 +12,9 @@ from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_depth, by_word, ranks_per_node
 from mpiric.launchers._shape import fillings
 from mpiric.launchers._uneven import PROGRAM, REPEATED, shared_variables
-from mpiric.model.banner import version_by
-from mpiric.model.core_set import Level
 from mpiric.model.job import Meaning
+from mpiric.model.machine import Level
+from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, HugePages, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling

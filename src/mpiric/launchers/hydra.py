@@ -16,10 +16,9 @@ from mpiric.launchers._route import route_speller
 from mpiric.launchers._shape import Filled, fillings
 from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
 from mpiric.launchers._words import words
-from mpiric.model.banner import version_by
-from mpiric.model.core_set import Level
-from mpiric.model.count import count_of
 from mpiric.model.job import LaunchOption, Meaning
+from mpiric.model.machine import Level
+from mpiric.model.numbers_in_text import count_of, version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling

@@ -14,9 +14,8 @@ from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._uneven import PROGRAM, REPEATED, hosts_with_ranks, shared_variables
 from mpiric.launchers._words import words
-from mpiric.model.banner import version_by
-from mpiric.model.count import count_of
 from mpiric.model.job import Meaning
+from mpiric.model.numbers_in_text import count_of, version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation

@@ -8,12 +8,19 @@ cannot express an order. Sources: orte/mca/schizo/ompi/schizo_ompi.c and opal/ut
 from collections.abc import Sequence
 
 from mpiric.launchers._dialect import Grammar, Option, flags, valued
-from mpiric.launchers._openmpi import PlacementWords, dialect, placing_options
-from mpiric.launchers._openmpi_emission import forwarded, rankfile, uneven, words_for_hosts
+from mpiric.launchers._openmpi import (
+    PlacementWords,
+    dialect,
+    forwarded,
+    placing_options,
+    rankfile,
+    uneven,
+    words_for_hosts,
+)
 from mpiric.launchers._shape import fillings
-from mpiric.model.banner import version_by
-from mpiric.model.core_set import Level
 from mpiric.model.job import Meaning
+from mpiric.model.machine import Level
+from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_list
 

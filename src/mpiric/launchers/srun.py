@@ -19,10 +19,9 @@ from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_word
 from mpiric.launchers._route import route_speller
 from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
-from mpiric.model.banner import version_by
-from mpiric.model.count import count_of
 from mpiric.model.host_list import hosts_of
 from mpiric.model.job import HostSlots, Meaning
+from mpiric.model.numbers_in_text import count_of, version_by
 from mpiric.model.placement import Emission, Plan
 from mpiric.model.pu_set import pu_mask
 from mpiric.model.situation import Situation

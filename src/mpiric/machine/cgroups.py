@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mpiric.host.host import Host
-from mpiric.model.count import number_of
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.pu_set import parse_pu_list
 
 _NO_LIMIT = 1 << 60  # version 1 writes a number near 2^63 for "none"

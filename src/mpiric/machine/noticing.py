@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from mpiric.host.findings import finding_from
+from mpiric.host.packaged import finding_from
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine
 from mpiric.model.pu_set import pu_list

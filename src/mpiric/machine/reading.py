@@ -1,16 +1,16 @@
 """Host → Machine."""
 
+import re
+
 from mpiric.host.host import Host
-from mpiric.machine.cgroups import read_cgroup_limits
-from mpiric.machine.compilers import read_compilers
+from mpiric.host.packaged import packaged_table
+from mpiric.machine.cgroups import CgroupLimits, read_cgroup_limits
 from mpiric.machine.cpu import read_cpu
-from mpiric.machine.file_systems import read_file_systems
-from mpiric.machine.gpus import local_gpus
-from mpiric.machine.libraries import read_allocators, read_blas_libraries
-from mpiric.machine.limits import read_limits
-from mpiric.machine.memory import read_memory
 from mpiric.machine.network import read_nics
 from mpiric.machine.system import (
+    local_gpus,
+    read_allocators,
+    read_blas_libraries,
     read_container,
     read_host_name,
     read_kernel,
@@ -19,7 +19,109 @@ from mpiric.machine.system import (
     read_system,
 )
 from mpiric.machine.topology import topology_of
-from mpiric.model.machine import Machine
+from mpiric.model.machine import Compiler, FileSystem, Limits, Machine, Memory, Pages
+from mpiric.model.numbers_in_text import number_of
+from mpiric.model.pu_set import parse_pu_list
+from mpiric.storage import read_mounts, read_storage
+
+
+def read_compilers(host: Host) -> tuple[Compiler, ...]:
+    """Return the compilers on PATH that support ``--version``."""
+    compilers = []
+    for name, languages in packaged_table("machine/compilers").items():
+        path = host.which(name)
+        if path is None:
+            continue
+        answer = host.run([path, "--version"])
+        if answer.status == 0:
+            compilers.append(Compiler(name, version_in(answer.stdout), path, tuple(languages)))
+    return tuple(compilers)
+
+
+def version_in(text: str) -> str:
+    """Return the version number in the output of a compiler: ``gcc (Debian 12.2.0-14) 12.2.0``."""
+    bare = re.sub(r"\([^)]*\)", " ", text)
+    match = re.search(r"(?<![\w.])v?(\d+\.\d+(?:[.-]\d+)*)", bare)
+    return match[1] if match else ""
+
+
+_SCRATCH = ("SCRATCH", "WORK", "PROJECT", "TMPDIR")
+
+
+def read_file_systems(host: Host, working_directory: str) -> tuple[FileSystem, ...]:
+    """Return the file systems of the working directory, home, scratch, /tmp and /dev/shm, each once."""
+    directories = [host.environ.get(name, "") for name in ("HOME", *_SCRATCH)]
+    mounts = read_mounts(host)
+    file_systems: dict[str, FileSystem] = {}
+    for path in [working_directory, *directories, "/tmp", "/dev/shm"]:  # noqa: S108 read, not written to
+        if path.startswith("/"):
+            entry = read_storage(host, path, mounts)
+            if entry is not None:
+                file_systems.setdefault(entry.mount_point, entry)
+    return tuple(file_systems.values())
+
+
+def read_limits(host: Host, cgroup: CgroupLimits, pus: tuple[int, ...]) -> Limits:
+    """Return the limits of this process; ``pus`` replaces an affinity that the kernel does not report."""
+    status = host.read_text("/proc/self/status") or ""
+    allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", status, re.MULTILINE)
+    affinity = parse_pu_list(allowed[1]) if allowed else ()
+    if cgroup.pus:
+        affinity = tuple(pu for pu in affinity or cgroup.pus if pu in cgroup.pus)
+    text = host.read_text("/proc/self/limits") or ""
+    return Limits(
+        affinity=affinity or pus,
+        cgroup_cpus=cgroup.cpus,
+        locked_memory_bytes=_soft_limit(text, "Max locked memory"),
+        open_files=_soft_limit(text, "Max open files"),
+    )
+
+
+def _soft_limit(text: str, name: str) -> int:
+    match = re.search(rf"^{name}\s+(\S+)", text, re.MULTILINE)
+    return number_of(match[1], -1) if match else -1
+
+
+_THP = "/sys/kernel/mm/transparent_hugepage"
+_PAGE_SIZE = 4096
+
+
+def read_memory(host: Host, limit_bytes: int) -> Memory:
+    """Return the memory of a host; ``limit_bytes`` is the limit of the cgroup, 0 for none."""
+    facts = dict(
+        re.findall(r"^(\w+(?:\(\w+\))?):\s*(\d+)", host.read_text("/proc/meminfo") or "", re.MULTILINE)
+    )
+
+    def kib(name: str) -> int:
+        return number_of(facts.get(name, "")) * 1024
+
+    total = kib("MemTotal")
+    pages = Pages(
+        size_bytes=_page_size(host),
+        transparent=_chosen(host.read_text(f"{_THP}/enabled")),
+        transparent_defrag=_chosen(host.read_text(f"{_THP}/defrag")),
+        huge_size_bytes=kib("Hugepagesize"),
+        huge_reserved=number_of(facts.get("HugePages_Total", "")),
+        huge_free=number_of(facts.get("HugePages_Free", "")),
+    )
+    return Memory(
+        total_bytes=total,
+        available_bytes=kib("MemAvailable") or kib("MemFree"),
+        limit_bytes=limit_bytes if 0 < limit_bytes < (total or limit_bytes + 1) else 0,
+        overcommit=number_of((host.read_text("/proc/sys/vm/overcommit_memory") or "").strip()),
+        pages=pages,
+    )
+
+
+def _page_size(host: Host) -> int:
+    text = host.run(["getconf", "PAGESIZE"]).stdout.strip()
+    return number_of(text, _PAGE_SIZE)
+
+
+def _chosen(text: str | None) -> str:
+    """Return the selected option of a kernel setting: ``always [madvise] never`` → ``madvise``."""
+    match = re.search(r"\[(\w[\w+]*)\]", text or "")
+    return match[1] if match else ""
 
 
 def read_machine(host: Host, working_directory: str) -> Machine:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.host.processes.keeper import MARK
 from mpiric.host.processes.proc import TICKS_PER_S, program_of
-from mpiric.model.count import count_of, number_of
+from mpiric.model.numbers_in_text import count_of, number_of
 from mpiric.model.placement import ProcessSeen, ThreadSeen
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.rank_choice import ObservedProcess, choose_ranks, is_mpi_library, rank_of

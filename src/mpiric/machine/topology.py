@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import prod
 from re import findall, sub
 
-from mpiric.host.facts.globbing import matching
+from mpiric.host.facts.file_search import matching
 from mpiric.host.facts.hwloc import HwlocDiedError, redirections
 from mpiric.host.files import exists, why_unreadable
 from mpiric.host.host import Host

@@ -1,1 +1,1 @@
-"""Values handed between rooms: frozen dataclasses, no I/O."""
+"""Types and pure functions that several packages share; no I/O."""

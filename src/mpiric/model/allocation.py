@@ -1,4 +1,4 @@
-"""Allocation: the hosts a scheduler has given, and how its jobs fare."""
+"""Hosts that a scheduler allocated to a job, and the states of submitted jobs."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -6,49 +6,47 @@ from enum import Enum
 
 @dataclass(frozen=True)
 class AllocatedHost:
-    """One host of an allocation."""
+    """Host of an allocation."""
 
     name: str
-    slots: int  # ranks it is meant to take
-    cpus: int = 0  # CPUs granted there, as the scheduler counts them; 0 when it does not say
+    slots: int  # number of ranks that the host should run
+    cpus: int = 0  # CPUs that the scheduler granted on this host; 0 if it does not report them
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """Where launches run."""
+    """Hosts of a batch job, on which mpiric can start launches."""
 
-    scheduler: str  # registry key in schedulers/
-    job: str  # the scheduler's name of it, "" outside a job
-    hosts: tuple[AllocatedHost, ...]  # in the scheduler's order
-    launch_words: tuple[
-        str, ...
-    ] = ()  # what starts ranks on all of its hosts: srun, or the MPI's own launcher
+    scheduler: str  # name of a module in schedulers/
+    job: str  # job ID of the scheduler, "" outside a job
+    hosts: tuple[AllocatedHost, ...]  # order of the scheduler
+    launch_words: tuple[str, ...] = ()  # start command of a launch on all hosts: srun, or the MPI's launcher
     cpus_per_rank: int = 1
     partition: str = ""
-    restarts: int = 0  # how often the scheduler has begun this job again
+    restarts: int = 0  # number of times that the scheduler restarted this job
 
     @property
     def slots(self) -> int:
-        """Ranks on all hosts together."""
+        """Return the number of slots of all hosts."""
         return sum(host.slots for host in self.hosts)
 
 
 class Stage(str, Enum):
-    """How far a submitted job is."""
+    """State of a submitted job."""
 
-    WAITING = "waiting"  # also again, after a requeue
+    WAITING = "waiting"  # also after a requeue
     RUNNING = "running"
-    ENDING = "ending"  # no longer running, not yet accounted for
+    ENDING = "ending"  # no longer running, accounting data not yet available
     ENDED = "ended"
-    FORGOTTEN = "forgotten"  # it ended so long ago that the scheduler no longer knows how
+    FORGOTTEN = "forgotten"  # ended too long ago: the scheduler has deleted its record
 
 
 class End(str, Enum):
-    """Why a submitted job is over."""
+    """Reason why a submitted job ended."""
 
-    COMPLETED = "completed"  # by itself, with exit status 0
-    FAILED = "failed"  # by itself, with another one
-    CANCELLED = "cancelled"  # by a person
+    COMPLETED = "completed"  # exit status 0
+    FAILED = "failed"  # exit status other than 0
+    CANCELLED = "cancelled"  # cancelled by a user
     TIME_LIMIT = "time limit"
     MEMORY = "out of memory"
     HOST_FAILED = "host failed"
@@ -57,31 +55,31 @@ class End(str, Enum):
 
 @dataclass(frozen=True)
 class BatchJob:
-    """State of one submitted job."""
+    """State of one submitted job, as the scheduler reports it."""
 
     job: str
     stage: Stage
-    state: str = ""  # the scheduler's own name for it: "PENDING", "NODE_FAIL", "CANCELLED"
-    end: End | None = None  # None while it is not over, or when the scheduler does not say
+    state: str = ""  # state name of the scheduler: "PENDING", "NODE_FAIL", "CANCELLED"
+    end: End | None = None  # None until the job ends, or if the scheduler does not report it
     reason: str = ""
     hosts: tuple[str, ...] = ()
-    exit_status: int | None = None  # of the script, once it has ended; 128 + N when signal N ended it
+    exit_status: int | None = None  # exit status of the script after its end; 128 + N if signal N ended it
     restarts: int = 0
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended by itself and well."""
+        """Return whether the job ended with exit status 0."""
         return self.end is End.COMPLETED and self.exit_status == 0
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Return whether the job has reached a final state."""
         return self.stage in {Stage.ENDED, Stage.FORGOTTEN}
 
 
 @dataclass(frozen=True)
 class RunFailure:
-    """What a scheduler knows of a run that failed in its allocation; empty where the program is to blame."""
+    """Information of a scheduler about a run that failed in its allocation; empty if the program failed."""
 
-    lost_hosts: tuple[str, ...] = ()  # down, or no process can be started there any more
-    excuse: str = ""  # why the failure says nothing about the program's settings
+    lost_hosts: tuple[str, ...] = ()  # hosts that are down or cannot start processes any more
+    excuse: str = ""  # reason why the failure does not depend on the program's settings

@@ -1,8 +1,12 @@
-"""Times, sizes and shares as people read them."""
+"""Conversion of durations, times, sizes and shares from and to text."""
+
+import re
+
+from mpiric.model.errors import MpiricError
 
 
 def seconds(value: float) -> str:
-    """``1.53 s``, ``12.4 ms``, ``830 ns``: three digits in the unit that fits."""
+    """Return a time with three digits in the unit that fits: ``1.53 s``, ``12.4 ms``, ``830 ns``."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(value) >= scale * 0.9995:
             return (
@@ -12,7 +16,7 @@ def seconds(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """``512 B``, ``1.5 KiB``, ``23.5 GiB``."""
+    """Return a size with a binary unit: ``512 B``, ``1.5 KiB``, ``23.5 GiB``."""
     units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
     while abs(value) >= 1024 and len(units) > 1:
         value, units = value / 1024, units[1:]
@@ -20,7 +24,38 @@ def size(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """``34 %``, ``3.4 %``, ``0.34 %``; what is less than a ten-thousandth is said to be."""
+    """Return a share as a percentage: ``34 %``, ``3.4 %``, ``0.34 %``, and ``< 0.01 %`` below that."""
     if 0 < value < 1e-4:
         return "< 0.01 %"
     return f"{100 * value:.0f} %" if abs(value) >= 0.0995 else f"{100 * value:.2g} %"
+
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_S = 30 * 86400.0
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of ``90s``, ``10m``, ``1h30m``, ``2.5h`` or a plain number. Raises MpiricError."""
+    compact = text.strip().lower()
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", compact, re.ASCII)
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", compact, re.ASCII):
+        seconds = float(compact)
+    elif parts and "".join(number + unit for number, unit in parts) == compact and len(compact) <= 40:
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    else:
+        raise MpiricError(f"not a duration: {text!r}", hint="write it as 90s, 10m or 1h30m")
+    if not 0 < seconds <= _LONGEST_S:
+        raise MpiricError(f"a duration must be between 0 and 30 days: {text!r}", hint="for example 10m")
+    return seconds
+
+
+def show_duration(seconds: float) -> str:
+    """Return a duration as text: ``0.31 s``, ``42 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    if seconds < 10:
+        return f"{max(seconds, 0.0):.3g} s"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min" + (f" {rounded % 60} s" if rounded % 60 else "")
+    return f"{rounded // 3600} h" + (f" {rounded % 3600 // 60} min" if rounded % 3600 // 60 else "")

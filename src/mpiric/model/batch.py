@@ -1,11 +1,11 @@
-"""A job script before it is text: its nodes, how ranks and threads fill them, its lines and why."""
+"""Layout and lines of a job script."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class NodeShape:
-    """One kind of node."""
+    """Hardware of one kind of node."""
 
     sockets: int
     cores_per_socket: int
@@ -13,39 +13,41 @@ class NodeShape:
 
     @property
     def cores(self) -> int:
-        """Physical cores."""
+        """Return the number of physical cores."""
         return self.sockets * self.cores_per_socket
 
 
 @dataclass(frozen=True)
 class BatchLayout:
-    """How a job fills its nodes."""
+    """Distribution of a job's ranks and threads over its nodes."""
 
     nodes: int
     ranks: int
-    ranks_per_node: int  # at the most: the last node may have fewer
+    ranks_per_node: int  # maximum: the last node may have fewer
     threads_per_rank: int
-    cores_per_rank: int  # its share of the node: above threads_per_rank where cores are left idle
-    bandwidth_bound: bool = False  # cores are left idle on purpose
-    alternates: bool = False  # ranks are dealt out to the sockets in turn, to fill them evenly
+    cores_per_rank: int  # cores of the node per rank; more than threads_per_rank if cores stay idle
+    bandwidth_bound: bool = False  # some cores stay idle on purpose
+    alternates: bool = (
+        False  # ranks are assigned to the sockets in turn, so that all sockets get equally many
+    )
     gpus_per_node: int = 0
 
     @property
     def kind(self) -> str:
-        """``pure MPI``, ``hybrid`` or either with ``bandwidth-bound``."""
+        """Return ``pure MPI`` or ``hybrid``, with ``, bandwidth-bound`` if cores stay idle on purpose."""
         kind = "hybrid" if self.threads_per_rank > 1 else "pure MPI"
         return f"{kind}, bandwidth-bound" if self.bandwidth_bound else kind
 
     @property
     def gpu_of_rank(self) -> tuple[int, ...]:
-        """The GPU of each rank of a node: neighbours in rank, which sit on one socket, share one."""
+        """Return the GPU of each rank of a node; consecutive ranks, which share a socket, share a GPU."""
         ranks, gpus = self.ranks_per_node, self.gpus_per_node
         return tuple(rank * gpus // ranks if ranks > gpus else rank for rank in range(ranks if gpus else 0))
 
 
 @dataclass(frozen=True)
 class ScriptLine:
-    """One line of a job script and why it is there; "" for what speaks for itself."""
+    """Line of a job script and the reason for it; "" if the line explains itself."""
 
     text: str
     why: str = ""
@@ -53,16 +55,16 @@ class ScriptLine:
 
 @dataclass(frozen=True)
 class ScriptCheck:
-    """What the scheduler says to a script it was shown without submitting it."""
+    """Answer of the scheduler to a test submission of a script."""
 
     accepted: bool
-    words: str
+    message: str
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Runs dealt out over the jobs of an array."""
+    """Distribution of runs over the jobs of a job array."""
 
     jobs: int
-    at_once: int = 0  # that the scheduler may run at the same time; 0: all
-    each_s: float = 900.0  # of measuring in one job
+    at_once: int = 0  # maximum number of jobs that run at the same time; 0: no limit
+    each_s: float = 900.0  # measuring time of one job

@@ -1,7 +1,8 @@
-"""Behaviour: what a recorded run of the program says that it does, which is what knobs are chosen by.
+"""Behaviour of the program in a recorded run, by which knobs are chosen.
 
-Numbers whose name ends in ``_bound`` are shares of a rank's time from MPI_Init to MPI_Finalize, at their
-largest over the ranks: an upper bound of what can be gained there, as time in MPI is also waiting for others.
+A number whose name ends in ``_bound`` is a share of a rank's time from MPI_Init to MPI_Finalize; the
+maximum over the ranks. It is an upper bound of the possible gain, because time in MPI includes waiting for
+other ranks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,19 +11,21 @@ from math import inf
 
 from mpiric.model.profile import FileTotal
 
-_ALIKE = 1 / 16  # a message this near to a threshold may lie on either side of it: headers count too
+_ALIKE = (
+    1 / 16
+)  # relative distance below which a message may be on either side of a threshold: headers count too
 
 
 @dataclass(frozen=True)
 class MessageSizes:
-    """Messages whose sizes lie between two bounds, both included."""
+    """Number of messages whose sizes are between two bounds (inclusive)."""
 
     low_bytes: float
     high_bytes: float
     messages: int
 
     def side_of(self, threshold_bytes: float) -> float:
-        """0 where all are larger, infinity where all are smaller, the threshold where it may divide them."""
+        """Return 0 if all messages are larger, infinity if all are smaller, else the threshold."""
         if threshold_bytes < self.low_bytes * (1 - _ALIKE):
             return 0.0
         return inf if threshold_bytes > self.high_bytes * (1 + _ALIKE) else threshold_bytes
@@ -30,39 +33,42 @@ class MessageSizes:
 
 @dataclass(frozen=True)
 class CollectiveCalls:
-    """Calls of one collective with about one size on communicators of one size."""
+    """Calls of one collective with similar message sizes on communicators of one size."""
 
     name: str  # "allreduce"
     ranks: int
     low_bytes: int
     high_bytes: int
-    calls: int  # of the rank that makes most
+    calls: int  # maximum over the ranks
     bound: float  # share of a rank's time
 
 
 @dataclass(frozen=True)
 class Carriers:
-    """Who carries messages, as far as library, settings and machine say; reaches are "node" and "network"."""
+    """Transports of the messages, derived from library, settings and machine.
 
-    transport: str = ""  # in the library's own words
-    ucx: frozenset[str] = frozenset()  # reaches that may go through UCX
-    without_messages: frozenset[str] = frozenset()  # collectives on one node that take no messages
+    A reach is "node" or "network".
+    """
+
+    transport: str = ""  # name that the library uses
+    ucx: frozenset[str] = frozenset()  # reaches whose messages may use UCX
+    without_messages: frozenset[str] = frozenset()  # collectives within a node that send no messages
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What the program does: numbers by name, and the sizes of what it sends."""
+    """Behaviour of the program: numbers by name, and the sizes of its messages."""
 
     numbers: Mapping[str, float]
     collectives: tuple[CollectiveCalls, ...] = ()
-    sizes: Mapping[str, tuple[MessageSizes, ...]] = field(default_factory=dict)  # reach, or "ucx" → sizes
+    sizes: Mapping[str, tuple[MessageSizes, ...]] = field(default_factory=dict)  # key: reach, or "ucx"
     carriers: Carriers = field(default_factory=Carriers)
-    files: tuple[FileTotal, ...] = ()  # those below the working directory by relative paths
+    files: tuple[FileTotal, ...] = ()  # relative paths for files below the working directory
 
     def bound(self, names: Iterable[str]) -> float:
-        """How much of the time several bounds allow together; 1 where one is unknown."""
+        """Return the sum of several bounds, at most 1; an unknown bound counts as 1."""
         return min(1.0, sum(self.numbers.get(name, 1.0) for name in names))
 
     def cuts(self, reach: str, threshold_bytes: float) -> tuple[float, ...]:
-        """The side of a threshold on which each size lies: equal for thresholds that do the same."""
+        """Return the side of the threshold for each message size; equal results mean equal effects."""
         return tuple(size.side_of(threshold_bytes) for size in self.sizes.get(reach, ()))

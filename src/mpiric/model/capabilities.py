@@ -1,4 +1,4 @@
-"""Capabilities: what one version of an MPI library can do, which is what knobs ask instead of its name."""
+"""Capabilities of one version of an MPI library. Knobs query them instead of the library's name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class NodeSetting:
-    """A variable that can keep ranks of a node from using shared memory.
+    """Variable that can disable shared memory between the ranks of a node.
 
-    It lists components of which one of ``needed`` carries shared memory, ``^`` in front excluding all in the
-    list; without ``needed`` it is a switch that turns shared memory off.
+    Its value is a list of components; one of ``needed`` provides shared memory, and a leading ``^``
+    excludes all listed components. Without ``needed`` the variable is a switch that disables shared memory.
     """
 
     variable: str
@@ -18,74 +18,81 @@ class NodeSetting:
 
 @dataclass(frozen=True)
 class CollectiveComponents:
-    """Parts of a library that can carry out its collective operations, the most promising first."""
+    """Components of a library that implement collective operations, the most promising first."""
 
-    between_nodes: tuple[str, ...] = ()  # for jobs on several nodes
-    on_node: tuple[str, ...] = ()  # where a node has several ranks
+    between_nodes: tuple[str, ...] = ()  # useful for jobs on several nodes
+    on_node: tuple[str, ...] = ()  # useful if a node runs several ranks
     everywhere: tuple[str, ...] = ()
-    plugins: Mapping[str, str] = field(default_factory=dict)  # value without it → its library
-    without_messages: Mapping[str, str] = field(
+    plugins: Mapping[str, str] = field(
         default_factory=dict
-    )  # collective that ranks of a node carry out in shared memory → variable that changes it
+    )  # value of the component → shared library that it needs
+    # Collective that ranks of a node perform in shared memory → variable that changes this.
+    without_messages: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Facts of one version of an MPI implementation, declared in its file in ``mpis/``."""
+    """Properties of one version of an MPI implementation, declared in its file in ``mpis/``."""
 
-    title: str = ""  # as its makers write it
-    settings: frozenset[str] = frozenset()  # knobs that it can be set for
+    title: str = ""  # name that the vendor uses
+    settings: frozenset[str] = frozenset()  # knobs that the library has settings for
 
-    # How ranks start and wait.
+    # Start of ranks, and waiting.
     binds_by_default: bool = True
-    default_binding: tuple[str, str] = ("", "")  # values of `binding`: up to two ranks, more; "" not known
-    maps_as_it_binds: bool = False  # deals ranks out to the level that it binds them to
-    can_sleep: bool = False  # while it waits, not only yield
-    waiting_switches: tuple[str, ...] = ()  # variables by which ranks give their CPU away while they wait
+    default_binding: tuple[str, str] = (
+        "",
+        "",
+    )  # values of `binding` up to two ranks, and for more ranks; "" if unknown
+    maps_as_it_binds: bool = False  # ranks are mapped to the same level that they are bound to
+    can_sleep: bool = False  # can sleep while it waits, not only yield
+    waiting_switches: tuple[str, ...] = ()  # variables that make waiting ranks release their CPU
     yields_when_oversubscribed: bool = False  # yields CPUs if the launcher allows oversubscription
-    helper_threads: int = 0  # of an idle rank: progress, process management
+    helper_threads: int = 0  # number of threads of an idle rank: progress, process management
 
-    # Messages on a node.
+    # Messages within a node.
     always_shares_memory: bool = False
-    has_node_only_transport: bool = False  # a setting under which no network is polled
-    starts_light: bool = False  # opening networks takes little of the start-up, where it was measured
+    has_node_only_transport: bool = False  # there is a setting under which no network is polled
+    starts_light: bool = False  # measured: opening the networks takes little of the start-up time
     node_settings: tuple[NodeSetting, ...] = ()
     single_copy: tuple[str, ...] = ()  # mechanisms other than the default
-    single_copy_variable: str = ""  # "none" in it takes the default (CMA) away
+    single_copy_variable: str = ""  # variable whose value "none" disables the default (CMA)
     has_single_copy_threshold: bool = True
-    cells_per_rank: int = 0  # of a pool of message buffers that each rank keeps, 0 without such a pool
-    kernel_copy_from_bytes: int = 0  # messages of this size on are copied by the kernel, 0 when never
-    eager_cuts_only: bool = False  # `eager-node` is a threshold, not the size of the parts of larger messages
-    sizes_in_force: Mapping[str, int] = field(default_factory=dict)  # knob of a size → bytes by default
-    node_buffers: str = ""  # messages that may be under way by default
+    cells_per_rank: int = 0  # size of the pool of message buffers of each rank; 0 without a pool
+    kernel_copy_from_bytes: int = 0  # message size from which the kernel copies; 0: never
+    eager_cuts_only: bool = (
+        False  # `eager-node` is only a threshold, not also the chunk size of larger messages
+    )
+    sizes_in_force: Mapping[str, int] = field(default_factory=dict)  # knob with sizes → default in bytes
+    node_buffers: str = ""  # default number of messages in flight
     node_buffers_variable: str = ""
-    memory_copies: tuple[str, ...] = ()  # routines to choose from
-    looks_for_gpu_buffers: bool = False  # asks of each buffer whether it lies on a GPU
+    memory_copies: tuple[str, ...] = ()  # selectable routines
+    looks_for_gpu_buffers: bool = False  # checks for each buffer if it is in GPU memory
 
     # Messages between nodes.
-    network_libraries: tuple[str, ...] = ()  # compiled in, to choose from
-    network_libraries_on_node: tuple[str, ...] = ()  # of these, those that carry messages on one node too
+    network_libraries: tuple[str, ...] = ()  # compiled in and selectable
+    network_libraries_on_node: tuple[str, ...] = ()  # subset that also carries messages within a node
     network_library_variables: Mapping[str, tuple[str, str]] = field(
         default_factory=dict
     )  # library → setting
-    has_one_network: bool = False  # made for one kind of network, whose adapters it knows
+    has_one_network: bool = False  # built for one kind of network; selects the adapters itself
     only_over_libfabric: bool = False
     interface_variables: tuple[str, ...] = ("FI_TCP_IFACE",)
-    own_providers: tuple[str, ...] = ()  # of libfabric, that only this library brings
-    provider_variables: tuple[str, ...] = ("FI_PROVIDER",)  # the one that wins first
-    tcp_only: Mapping[str, str] = field(default_factory=dict)  # variables; {interface}, {netmod}
+    own_providers: tuple[str, ...] = ()  # providers of libfabric that only this library ships
+    provider_variables: tuple[str, ...] = ("FI_PROVIDER",)  # sorted by precedence
+    tcp_only: Mapping[str, str] = field(
+        default_factory=dict
+    )  # variables; may contain {interface} and {netmod}
 
-    # Components that come and go with versions.
-    component_variables: tuple[str, ...] = ()  # each lists components of one framework
-    removed_components: frozenset[str] = frozenset()  # that earlier versions had
+    # Components that only some versions have.
+    component_variables: tuple[str, ...] = ()  # each holds a list of components of one framework
+    removed_components: frozenset[str] = frozenset()  # components of earlier versions
 
     # Collectives and files.
     collectives: CollectiveComponents = field(default_factory=CollectiveComponents)
-    needed_to_switch_algorithms: Mapping[str, str] = field(
-        default_factory=dict
-    )  # variables, before MPI starts
-    mpi_io: str = ""  # whose hints its MPI-IO obeys by default: "romio" or "ompio"
-    io_implementations: tuple[str, ...] = ()  # of MPI-IO, where there are several
-    io_variable: str = ""  # chooses among them
+    # Variables that must be set before MPI starts.
+    needed_to_switch_algorithms: Mapping[str, str] = field(default_factory=dict)
+    mpi_io: str = ""  # implementation whose hints MPI-IO uses by default: "romio" or "ompio"
+    io_implementations: tuple[str, ...] = ()  # selectable implementations of MPI-IO, if there are several
+    io_variable: str = ""  # variable that selects one of them
     io_signs: tuple[str, ...] = ()  # variables that only users of MPI-IO set
-    drivers_switch: str = ""  # variable without which all files go through the driver for NFS
+    drivers_switch: str = ""  # variable; unless it is set, the NFS driver serves all files

@@ -1,4 +1,4 @@
-"""Conditions on derived numbers, written as data (``nodes >= 2``), and sentences that quote numbers."""
+"""Conditions on derived numbers, written as data (``nodes >= 2``), and sentence templates with numbers."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -12,28 +12,28 @@ _COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operato
 
 @dataclass(frozen=True)
 class Condition:
-    """``number`` compared with a constant."""
+    """Comparison of a number with a constant."""
 
     number: str
     sign: str
     constant: float
 
     def holds(self, numbers: Mapping[str, float]) -> bool:
-        """Whether it does; a number that there is not is 0."""
+        """Return whether the condition holds; a missing number counts as 0."""
         return bool(_COMPARE[self.sign](numbers.get(self.number, 0.0), self.constant))
 
 
 @lru_cache
 def parse_condition(text: str) -> Condition:
-    """``nodes >= 2``. Raises ValueError for anything else than number, sign and constant."""
+    """Parse ``nodes >= 2``: name of a number, operator and constant. Raises ValueError."""
     number, sign, constant = text.split()
     if sign not in _COMPARE:
-        raise ValueError(f"no comparison: {sign!r}")
+        raise ValueError(f"not a comparison operator: {sign!r}")
     return Condition(number, sign, float(constant))
 
 
 class Quoted:
-    """A number as people read it: ``%`` a share, ``n`` a count, ``b`` bytes, ``s`` seconds, ``x`` a ratio."""
+    """Number with output formats: ``%`` share, ``n`` count, ``b`` bytes, ``s`` seconds, ``x`` ratio."""
 
     def __init__(self, value: float) -> None:
         self._value = value
@@ -43,7 +43,7 @@ class Quoted:
 
 
 def quote(template: str, numbers: Mapping[str, float]) -> str:
-    """A sentence with numbers in it: ``{mpi_share:%}`` or ``{ranks:n}``, in the forms of `Quoted`."""
+    """Fill numbers into a sentence: ``{mpi_share:%}`` or ``{ranks:n}``, with the formats of `Quoted`."""
     return template.format_map({name: Quoted(value) for name, value in numbers.items()})
 
 

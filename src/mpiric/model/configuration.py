@@ -1,4 +1,4 @@
-"""Configuration: values for some knobs. The empty one is the user's own command, untouched."""
+"""Configuration: values of some knobs. The empty configuration is the user's unchanged command."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Configuration:
-    """Knob values, sorted by knob name; hashable, equal when they set the same."""
+    """Knob values, sorted by knob name; hashable and comparable."""
 
     items: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def of(values: Mapping[str, str]) -> "Configuration":
-        """The configuration with these values."""
+        """Return the configuration with these values."""
         return Configuration(tuple(sorted(values.items())))
 
     def as_dict(self) -> dict[str, str]:
-        """Knob name → value."""
+        """Return the values by knob name."""
         return dict(self.items)
 
     def with_value(self, knob: str, value: str | None) -> "Configuration":
-        """A copy with one knob set, or taken back to the user's own with None."""
+        """Return a copy with one knob set to a value, or removed if the value is None."""
         values = self.as_dict()
         if value is None:
             values.pop(knob, None)

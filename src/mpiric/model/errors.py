@@ -1,4 +1,4 @@
-"""The errors that mpiric reports to its user, and its own exit codes."""
+"""Errors that are shown to the user, and the exit codes of mpiric."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ class ExitCode(IntEnum):
 
 
 class MpiricError(Exception):
-    """An error of mpiric's own: one sentence that names what is wrong, and what to do about it."""
+    """Error for the user: a sentence that names the problem, and a hint how to solve it."""
 
     exit_code = ExitCode.USAGE
 
@@ -50,7 +50,7 @@ class MpiricError(Exception):
 
 
 class AfterRunError(Exception):
-    """Something of ours failed after the user's program had ended: its exit status is the one that counts."""
+    """An error of mpiric after the end of the user's program, whose exit status is returned."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -59,7 +59,7 @@ class AfterRunError(Exception):
 
 @contextmanager
 def after_run(status: int) -> Iterator[None]:
-    """Report what fails inside; the program's exit status stands."""
+    """Convert an exception into AfterRunError, so that the program's exit status is returned."""
     try:
         yield
     except Exception as error:
@@ -67,36 +67,36 @@ def after_run(status: int) -> Iterator[None]:
 
 
 class NotFoundError(MpiricError):
-    """Something the user named, or mpiric needs, is not there."""
+    """A program, library or file that the user named, or that mpiric needs, does not exist."""
 
     exit_code = ExitCode.NOT_FOUND
 
 
 class MismatchError(MpiricError):
-    """Two things that must belong together do not."""
+    """Two items that must match do not."""
 
     exit_code = ExitCode.MISMATCH
 
 
 class NoRuntimeError(MismatchError):
-    """What was asked for needs mpiric's runtime in the ranks, and it cannot be put there."""
+    """The request needs mpiric's runtime in the ranks, which cannot be loaded there."""
 
 
 class ProgramFailedError(MpiricError):
-    """The user's command fails as it stands."""
+    """The user's unchanged command fails."""
 
     exit_code = ExitCode.PROGRAM_FAILED
 
 
 class NoRoomError(MpiricError):
-    """The disk is full, or a directory cannot be written."""
+    """The disk is full, or a directory is not writable."""
 
     exit_code = ExitCode.NO_ROOM
 
 
 @contextmanager
 def writing(path: object, hint: str = "name another directory") -> Iterator[None]:
-    """Raise NoRoomError for what the system refuses inside, where ``path`` is written."""
+    """Convert an OSError of a write to ``path`` into NoRoomError."""
     try:
         yield
     except OSError as error:

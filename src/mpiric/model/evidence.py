@@ -1,4 +1,4 @@
-"""Evidence: paired trials of two configurations and what they prove."""
+"""Evidence: paired trials of two configurations and the verdict on them."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,14 +8,14 @@ from mpiric.model.configuration import Configuration
 
 
 class Verdict(str, Enum):
-    """What the pairs prove beyond the minimum effect."""
+    """Result of a proof, relative to the minimum effect."""
 
     FASTER = "faster"
     SLOWER = "slower"
     NO_DIFFERENCE = "no difference shown"
     LIKELY = "likely, not proved"  # faster in most pairs when the budget ended
     UNDECIDED = "not decided"  # the budget ended while the interval still allowed a difference
-    NO_CANDIDATE = "no candidate found"  # nothing seemed faster, so that nothing was compared
+    NO_CANDIDATE = "no candidate found"  # no setting seemed faster, so that no comparison was made
 
     @property
     def is_claim(self) -> bool:
@@ -30,41 +30,46 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Share:
-    """What a setting of the answer is worth, or several that move together: answer without it ÷ answer."""
+    """Contribution of a setting of the answer, or of several that are only valid together.
+
+    The ratio is the time of the answer without the setting divided by the time of the answer.
+    """
 
     knobs: tuple[str, ...]
-    ratio: float  # 1.71: without it the program takes 71 % longer
-    low: float  # interval of the ratio at the evidence's confidence, whenever the proof stopped
+    ratio: float  # 1.71: the program takes 71 % longer without it
+    low: float  # confidence interval at the evidence's confidence level, valid at any stopping time
     high: float
-    runs: int  # without it, each among runs of the whole answer
-    shown: bool  # that it contributes more than the minimum effect
-    why: str = ""  # how it was shown, or why it was not; "" when nothing had decided it in the end
+    runs: int  # number of runs without it, each among runs of the full answer
+    shown: bool  # the contribution exceeds the minimum effect
+    why: str = ""  # method of the decision, or reason why there is none; "" if undecided
     is_needed: bool = False  # the answer does not run without it
-    is_likely: bool = False  # not shown, but kept: most of the evidence speaks for it
-    is_estimated: bool = False  # by the model of all runs of the search, with its interval at 95 %
+    is_likely: bool = False  # not proved but kept, because most of the evidence supports it
+    is_estimated: bool = False  # estimated by the model of all runs of the search, with a 95 % interval
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """``ratio`` is original ÷ candidate (above 1 the candidate is faster), the median over the pairs."""
+    """Result of a proof. ``ratio`` is original ÷ candidate, the median over the pairs; above 1: faster."""
 
     configuration: Configuration
     verdict: Verdict
     ratio: float
-    low: float  # interval that the verdict rests on, valid at whatever moment the proof stopped
+    low: float  # confidence interval of the verdict, valid at any stopping time
     high: float
     pairs: tuple[tuple[float, float], ...]  # objective of (original, candidate)
-    confidence: float  # that no claim made here is wrong: of verdict and shares together
-    minimum_effect: float  # 0.01: a difference below 1 % is not called
+    confidence: float  # probability that neither the verdict nor a share is wrong
+    minimum_effect: float  # 0.01: differences below 1 % are not reported
     stopped_because: str
-    failures: tuple[str, ...] = ()  # runs of the proof that had to be thrown away, and why
-    ci95: tuple[float, float] = (0.0, inf)  # the same at 95 %
-    shares: tuple[Share, ...] = ()  # of an answer with several settings
-    stopped: tuple[int, ...] = ()  # pairs whose second run was stopped: of the slower one they hold the limit
-    missing_pairs: int = 0  # minimum for a decision of an open verdict, if all pairs agree
+    failures: tuple[str, ...] = ()  # discarded runs of the proof, with the reason
+    ci95: tuple[float, float] = (0.0, inf)  # interval of the ratio at 95 %
+    shares: tuple[Share, ...] = ()  # only for an answer with several settings
+    stopped: tuple[
+        int, ...
+    ] = ()  # pairs whose second run was stopped; the slower value of such a pair is the limit
+    missing_pairs: int = 0  # minimum number of further pairs that would decide an open verdict, if all agree
 
     def share_of(self, knob: str) -> Share | None:
-        """Share of the unit that a knob belongs to; of a single unit it is the whole gain."""
+        """Return the share of the unit that contains a knob; the share of a single unit is the whole gain."""
         knobs = tuple(self.configuration.as_dict())
         if not self.shares and self.verdict is Verdict.FASTER and knob in knobs:
             return Share(knobs, self.ratio, self.low, self.high, len(self.pairs), shown=True)
@@ -72,7 +77,7 @@ class Evidence:
 
     @property
     def ended(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Objectives of the original and of the candidate in those runs that came to their end."""
+        """Return the objectives of the completed runs of the original and of the candidate."""
         of_original = tuple(o for n, (o, c) in enumerate(self.pairs) if n not in self.stopped or o < c)
         of_candidate = tuple(c for n, (o, c) in enumerate(self.pairs) if n not in self.stopped or c < o)
         everything = tuple(zip(*self.pairs, strict=True)) or ((), ())
@@ -80,12 +85,12 @@ class Evidence:
 
     @property
     def wins(self) -> int:
-        """Pairs in which the candidate is faster by more than the minimum effect."""
+        """Return the number of pairs in which the candidate is faster by more than the minimum effect."""
         return sum(original > candidate * (1 + self.minimum_effect) for original, candidate in self.pairs)
 
     @property
     def interacts(self) -> bool:
-        """Whether the settings' shares multiply to something else than the whole: they belong together."""
+        """Return whether the product of the shares differs from the total gain: the settings interact."""
         shown = [share for share in self.shares if share.shown]
         if len(shown) < 2:
             return False

@@ -1,4 +1,4 @@
-"""Fabric: the route of messages between ranks that sit alike, what else there is, and how fast each is."""
+"""Routes of messages by class of rank pairs, alternative routes, and their speeds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from mpiric.model.situation import HostNames
 
 
 class PairClass(str, Enum):
-    """How two ranks sit to one another."""
+    """Relative position of two ranks."""
 
     SELF = "self"
     SAME_NUMA = "same NUMA"
@@ -21,7 +21,7 @@ class PairClass(str, Enum):
 
 @dataclass(frozen=True)
 class TransportPath:
-    """What a library says carries the messages of a class; "" where it does not say."""
+    """Transport that the library reports for a class of pairs; "" if it reports none."""
 
     transport: str = ""  # "tcp", "rc_mlx5", "psm2", "sysv, cma"
     devices: tuple[str, ...] = ()  # "eth0", "mlx5_0:1"
@@ -29,15 +29,15 @@ class TransportPath:
 
 @dataclass(frozen=True)
 class TransportReport:
-    """What a run's own output tells of its transports."""
+    """Transports that the output of a run reports."""
 
     layer: str = ""  # "pml ob1", "netmod ucx", "libfabric"
     paths: Mapping[PairClass, TransportPath] = field(default_factory=dict)
-    why: tuple[str, ...] = ()  # priorities, what was rejected
-    provider: str = ""  # of libfabric
+    why: tuple[str, ...] = ()  # priorities, rejected transports
+    provider: str = ""  # provider of libfabric
 
     def completed_by(self, other: "TransportReport") -> "TransportReport":
-        """The report with another's paths for pairs that sent nothing here; the other where this is empty."""
+        """Add the paths of another report for pairs without messages here; return it if this is empty."""
         if not self.layer:
             return other
         why = tuple(dict.fromkeys((*self.why, *other.why)))
@@ -46,7 +46,7 @@ class TransportReport:
 
 @dataclass(frozen=True)
 class Point:
-    """One message size between two ranks: half a round trip, the median of several batches."""
+    """Measurement of one message size between two ranks: half a round trip, median of several batches."""
 
     size_bytes: int
     latency_us: float
@@ -57,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Moved:
-    """What moved while the ranks of a class talked: bytes by device of the node and by own address."""
+    """Traffic while the ranks of a class exchanged messages: bytes by network device and by local address."""
 
     payload_bytes: int = 0
     devices: Mapping[str, int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class PlainNetwork:
-    """What a network gives to a program that speaks TCP itself."""
+    """Speed of a network with plain TCP sockets."""
 
     name: str
     address: str
@@ -77,33 +77,33 @@ class PlainNetwork:
 
 @dataclass(frozen=True)
 class Probe:
-    """One run of the probe."""
+    """Result of one run of the probe."""
 
-    hosts: tuple[str, ...] = ()  # of each rank
+    hosts: tuple[str, ...] = ()  # host of each rank
     points: Mapping[PairClass, tuple[Point, ...]] = field(default_factory=dict)
     moved: Mapping[PairClass, Moved] = field(default_factory=dict)
     networks: tuple[PlainNetwork, ...] = ()
-    copy_mb_s: float = 0.0  # memory copied by one core
+    copy_mb_s: float = 0.0  # copy bandwidth of one core
 
 
 @dataclass(frozen=True)
 class Route:
-    """One choice of transport and network: knob values, and its runs; the empty one is the library's own."""
+    """Choice of transport and network as knob values, with its runs; empty: the library's default."""
 
     configuration: Configuration
     probes: tuple[Probe, ...] = ()
-    refused: str = ""  # why it does not work here, "" when it does
-    pair_classes: tuple[PairClass, ...] = ()  # the pairs whose route it changes
+    refused: str = ""  # reason why it does not work here, "" if it does
+    pair_classes: tuple[PairClass, ...] = ()  # pairs whose route it changes
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the command as it stands."""
+        """Return whether this is the user's unchanged command."""
         return not self.configuration
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another choice of transport for one class of pairs, by the medians of its runs."""
+    """Alternative transport for one class of pairs; medians of its runs."""
 
     configuration: Configuration
     transport: str
@@ -115,7 +115,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Winner:
-    """The fastest choice of transport for one message size; ``gain`` is the default's time over its own."""
+    """Fastest transport for one message size; ``gain`` is the default's time divided by its time."""
 
     size_bytes: int
     configuration: Configuration
@@ -125,34 +125,34 @@ class Winner:
 
 @dataclass(frozen=True)
 class PairReport:
-    """What is known of one class of pairs."""
+    """Results for one class of pairs."""
 
     pair_class: PairClass
     layer: str
     transport: str
     devices: tuple[str, ...]
     why: tuple[str, ...]
-    seen: str  # what was open and moving, in words
-    latency_us: float  # of the smallest message measured
-    bandwidth_mb_s: float  # of the largest
-    possible: str  # what the device should deliver, in words; "" when that is unknown
+    seen: str  # open devices and traffic, as text
+    latency_us: float  # latency of the smallest message
+    bandwidth_mb_s: float  # bandwidth of the largest message
+    possible: str  # expected speed of the device, as text; "" if unknown
     alternatives: tuple[Alternative, ...] = ()
     winners: tuple[Winner, ...] = ()
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """What is known of the transports of a job."""
+    """Results on the transports of a job."""
 
-    library: str  # label of the MPI
+    library: str  # label of the MPI library
     hosts: tuple[str, ...]
     pairs: tuple[PairReport, ...]
     recommended: Configuration
-    launch: Launch  # with the recommended settings; the user's own command when nothing is better
-    gain: float  # of the recommended, geometric mean over sizes and classes; 1.0 when nothing is better
-    spread: tuple[float, float]  # of that gain over interleaved rounds
+    launch: Launch  # launch with the recommended settings; the user's command if none is better
+    gain: float  # geometric mean over sizes and classes for the recommended settings; 1.0 if none is better
+    spread: tuple[float, float]  # range of the gain over interleaved rounds
     warnings: tuple[Finding, ...] = ()
     networks: tuple[PlainNetwork, ...] = ()
     host_names: HostNames = field(default_factory=HostNames)
     copy_mb_s: float = 0.0
-    baseline_us: Mapping[PairClass, tuple[float, ...]] = field(default_factory=dict)  # a number a run
+    baseline_us: Mapping[PairClass, tuple[float, ...]] = field(default_factory=dict)  # one value per run

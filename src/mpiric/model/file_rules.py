@@ -1,16 +1,18 @@
-"""Rules of files in knob values: which layout a directory or a kind of files gets, and which hints of MPI-IO.
+"""Syntax of knob values with rules for files: layouts of directories or files, and MPI-IO hints.
 
-`4x1MiB`: the working directory, 4 stripes of 1 MiB. `out/:allx4MiB;*.log:1x1MiB`: files made in `out`, and
-those whose names fit the pattern, wherever they are made. `1x1MiB@4MiB,allx4MiB`: one stripe up to 4 MiB,
-all targets behind that. `16x1MiB+over`: more stripes than targets are meant. `4x1MiB+dirs2`: entries of the
-directory on 2 metadata servers. `cb_nodes=4,romio_cb_write=enable`: hints of every file; `*.h5:cb_nodes=4`.
+`4x1MiB`: the working directory, 4 stripes of 1 MiB. `out/:allx4MiB;*.log:1x1MiB`: files created in `out`,
+and files in any directory whose names match the pattern. `1x1MiB@4MiB,allx4MiB`: one stripe up to 4 MiB,
+all targets after that. `16x1MiB+over`: allow more stripes than targets. `4x1MiB+dirs2`: distribute the
+entries of the directory over 2 metadata servers. `cb_nodes=4,romio_cb_write=enable`: hints for every file;
+`*.h5:cb_nodes=4`.
 
-Paths are relative and do not lead upwards; names that cannot be written so have no rule of their own.
+Paths are relative and do not contain `..`; names that this syntax cannot express get no rule.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from mpiric.model.storage import ALL_TARGETS, FileLayout, Stripes
 
@@ -25,7 +27,7 @@ _FLAGS = re.compile(r"((?:\+over)?)(?:\+dirs(\d{1,3}))?")
 _HDF5 = re.compile(r"(?:align=(\d{1,6})(KiB|MiB))?(?:(?:^|,)metadata=collective)?")
 _HINT_KEY = re.compile(r"[a-z][a-z0-9_]{0,49}")
 _HINT_VALUE = re.compile(r"[A-Za-z0-9_.:*-]{1,60}")
-# Hints that change neither bytes nor when they are there; locks and file system types are left alone.
+# Hints that change neither the bytes nor the time at which they are visible. Hints about locks and file
 HINT_KEYS = (
     *("cb_nodes", "cb_config_list", "cb_buffer_size", "collective_buffering"),
     *("romio_cb_read", "romio_cb_write", "romio_ds_read", "romio_ds_write", "romio_no_indep_rw"),
@@ -42,7 +44,7 @@ HINT_KEYS = (
 
 @dataclass(frozen=True)
 class LayoutRule:
-    """A layout of what is made in a directory, or with ``is_pattern`` of files whose names fit."""
+    """Layout of new files in a directory, or with ``is_pattern`` of files whose names match."""
 
     where: str
     layout: FileLayout
@@ -51,50 +53,50 @@ class LayoutRule:
 
 @dataclass(frozen=True)
 class HintRule:
-    """Hints of files whose names fit the pattern, as in fnmatch(3)."""
+    """Hints for files whose names match the pattern, as in fnmatch(3)."""
 
     pattern: str
     hints: Mapping[str, str]
 
     @property
     def each_alone(self) -> bool:
-        """Whether under ROMIO each rank writes for itself, in collective calls too."""
+        """Return whether each rank writes its own data under ROMIO, also in collective calls."""
         return self.hints.get("romio_cb_write") == "disable"
 
 
 def parse_layouts(text: str) -> tuple[LayoutRule, ...]:
-    """The rules of a value of the knob `layout`. Raises ValueError for anything else."""
+    """Parse a value of the knob `layout`. Raises ValueError."""
     return tuple(_layout_rule(part) for part in text.split(";"))
 
 
 def _layout_rule(text: str) -> LayoutRule:
-    where, colon, rest = text.rpartition(":")
-    extents, plus, flags = rest.partition("+")
-    found = _FLAGS.fullmatch(plus + flags)
-    if not found:
-        raise ValueError(f"no layout: {text!r}")
+    where, colon, layout_text = text.rpartition(":")
+    extents, plus, flags = layout_text.partition("+")
+    match = _FLAGS.fullmatch(plus + flags)
+    if not match:
+        raise ValueError(f"not a layout: {text!r}")
     layout = FileLayout(
         tuple(_extent(part) for part in extents.split(",")),
-        directory_stripes=int(found[2] or 0),
-        overstriped=bool(found[1]),
+        directory_stripes=int(match[2] or 0),
+        overstriped=bool(match[1]),
     )
     ends = [extent.end_bytes or 0 for extent in layout.stripes]
     if ends[-1] or ends[:-1] != sorted({*ends[:-1]} - {0}):
-        raise ValueError(f"extents that do not follow one another: {text!r}")
+        raise ValueError(f"extents must be in ascending order: {text!r}")
     if not colon:
         return LayoutRule(HERE, layout)
     if where.endswith("/") and is_plain_directory(where[:-1]):
         return LayoutRule(where[:-1], layout)
     if _PATTERN.fullmatch(where) and not layout.directory_stripes:
         return LayoutRule(where, layout, is_pattern=True)
-    raise ValueError(f"no directory and no pattern: {where!r}")
+    raise ValueError(f"neither a directory nor a pattern: {where!r}")
 
 
 def _extent(text: str) -> Stripes:
-    found = _EXTENT.fullmatch(text)
-    if not found:
-        raise ValueError(f"no stripes: {text!r}")
-    count, size, unit, end, end_unit = found.groups()
+    match = _EXTENT.fullmatch(text)
+    if not match:
+        raise ValueError(f"not a stripe specification: {text!r}")
+    count, size, unit, end, end_unit = match.groups()
     return Stripes(
         ALL_TARGETS if count == "all" else int(count),
         int(size) * _UNITS[unit],
@@ -103,7 +105,7 @@ def _extent(text: str) -> Stripes:
 
 
 def write_layouts(rules: Iterable[LayoutRule]) -> str:
-    """The value that `parse_layouts` reads."""
+    """Return the text that `parse_layouts` reads."""
     return ";".join(_where(rule) + write_layout(rule.layout) for rule in rules)
 
 
@@ -114,7 +116,7 @@ def _where(rule: LayoutRule) -> str:
 
 
 def write_layout(layout: FileLayout) -> str:
-    """`1x1MiB@4MiB,allx4MiB`."""
+    """Return a layout as text: `1x1MiB@4MiB,allx4MiB`."""
     parts = []
     for extent in layout.stripes:
         count = "all" if extent.count == ALL_TARGETS else str(extent.count)
@@ -125,49 +127,49 @@ def write_layout(layout: FileLayout) -> str:
 
 
 def binary_size(size_bytes: int) -> str:
-    """1048576 → ``1MiB``: in the largest unit that leaves a whole number."""
-    unit, factor = next(each for each in reversed(_UNITS.items()) if size_bytes % each[1] == 0)
+    """Return a size in the largest unit that gives an integer: 1048576 → ``1MiB``."""
+    unit, factor = next(item for item in reversed(_UNITS.items()) if size_bytes % item[1] == 0)
     return f"{size_bytes // factor}{unit}"
 
 
 def is_plain_directory(path: str) -> bool:
-    """Whether a relative path can stand in a value."""
+    """Return whether a knob value can contain a relative path."""
     return path == HERE or _DIRECTORY.fullmatch(path) is not None
 
 
 def is_plain_pattern(pattern: str) -> bool:
-    """Whether a pattern of file names can stand in a value."""
+    """Return whether a knob value can contain a pattern of file names."""
     return _PATTERN.fullmatch(pattern) is not None
 
 
 def parse_patterns(text: str) -> tuple[str, ...]:
-    """The patterns of `dump.*;restart.*`. Raises ValueError for anything else."""
+    """Parse a list of patterns: `dump.*;restart.*`. Raises ValueError."""
     patterns = tuple(text.split(";"))
     for pattern in patterns:
         if not is_plain_pattern(pattern):
-            raise ValueError(f"no pattern: {pattern!r}")
+            raise ValueError(f"not a file name pattern: {pattern!r}")
     return patterns
 
 
 def parse_paths(text: str) -> tuple[str, ...]:
-    """The paths of `in.data;tables/eos.bin`. Raises ValueError for anything else."""
+    """Parse a list of paths: `in.data;tables/eos.bin`. Raises ValueError."""
     paths = tuple(text.split(";"))
     for path in paths:
         if path == HERE or not is_plain_directory(path):
-            raise ValueError(f"no path below the working directory: {path!r}")
+            raise ValueError(f"not a path below the working directory: {path!r}")
     return paths
 
 
 def parse_hints(text: str) -> tuple[HintRule, ...]:
-    """The rules of a value of the knob `mpi-io`. Raises ValueError for anything else."""
+    """Parse a value of the knob `mpi-io`. Raises ValueError."""
     rules = []
     for part in text.split(";"):
-        head, colon, rest = part.partition(":")
+        head, colon, tail = part.partition(":")
         has_pattern = bool(colon) and "=" not in head
-        pattern, words = (head, rest) if has_pattern else ("*", part)
-        hints = dict(_hint(word) for word in words.split(","))
+        pattern, hints_text = (head, tail) if has_pattern else ("*", part)
+        hints = dict(_hint(word) for word in hints_text.split(","))
         if not _PATTERN.fullmatch(pattern):
-            raise ValueError(f"no pattern: {pattern!r}")
+            raise ValueError(f"not a file name pattern: {pattern!r}")
         rules.append(HintRule(pattern, hints))
     return tuple(rules)
 
@@ -175,24 +177,74 @@ def parse_hints(text: str) -> tuple[HintRule, ...]:
 def _hint(word: str) -> tuple[str, str]:
     key, _, value = word.partition("=")
     if not _HINT_KEY.fullmatch(key) or key not in HINT_KEYS or not _HINT_VALUE.fullmatch(value):
-        raise ValueError(f"no hint: {word!r}")
+        raise ValueError(f"not a hint: {word!r}")
     return key, value
 
 
 @dataclass(frozen=True)
 class Hdf5Arrangement:
-    """How parallel HDF5 files are arranged: alignment of objects, 0 for the program's, and metadata."""
+    """Arrangement of parallel HDF5 files: alignment of objects (0: the program's), kind of metadata I/O."""
 
     align_bytes: int = 0
     collective_metadata: bool = False
 
 
 def parse_hdf5(text: str) -> Hdf5Arrangement:
-    """The value of the knob `hdf5`. Raises ValueError for anything else."""
-    found = _HDF5.fullmatch(text)
-    if not text or not found:
-        raise ValueError(f"no arrangement of HDF5 files: {text!r}")
-    align_bytes = int(found[1]) * _UNITS[found[2]] if found[1] else 0
-    if found[1] and not 1 << 10 <= align_bytes <= 512 << 20:
-        raise ValueError(f"an alignment is 1KiB to 512MiB: {text!r}")
+    """Parse a value of the knob `hdf5`. Raises ValueError."""
+    match = _HDF5.fullmatch(text)
+    if not text or not match:
+        raise ValueError(f"not an arrangement of HDF5 files: {text!r}")
+    align_bytes = int(match[1]) * _UNITS[match[2]] if match[1] else 0
+    if match[1] and not 1 << 10 <= align_bytes <= 512 << 20:
+        raise ValueError(f"the alignment must be 1KiB to 512MiB: {text!r}")
     return Hdf5Arrangement(align_bytes, collective_metadata=text.endswith("collective"))
+
+
+TOP = "mpiric-spread"
+MANIFEST = "manifest"
+MANIFEST_BEGINS = "mpiric spread "
+_MOST_SUBDIRECTORIES = 4096  # equal to `most_subdirectories` of the runtime
+_SUBDIRECTORY = re.compile(r"\d{2,4}")
+
+
+@dataclass(frozen=True)
+class SpreadRule:
+    """Number of subdirectories for files whose names match a pattern, as in fnmatch(3)."""
+
+    pattern: str
+    subdirectories: int
+
+
+def parse_spread(text: str) -> tuple[SpreadRule, ...]:
+    """Parse rules: `restart.*:16;dump.*:4`. Raises ValueError."""
+    rules = []
+    for part in text.split(";"):
+        pattern, _, count = part.rpartition(":")
+        if not is_plain_pattern(pattern) or not re.fullmatch(r"[1-9]\d{0,3}", count):
+            raise ValueError(f"expected PATTERN:NUMBER with a number of subdirectories, not {part!r}")
+        if int(count) > _MOST_SUBDIRECTORIES:
+            raise ValueError(f"more than {_MOST_SUBDIRECTORIES} subdirectories: {part!r}")
+        rules.append(SpreadRule(pattern, int(count)))
+    return tuple(rules)
+
+
+def write_spread(rules: tuple[SpreadRule, ...]) -> str:
+    """Return the text that `parse_spread` reads."""
+    return ";".join(f"{rule.pattern}:{rule.subdirectories}" for rule in rules)
+
+
+def own_place(path: str) -> str | None:
+    """Return the original path: `out/mpiric-spread/03/restart.17` → `out/restart.17`; else None."""
+    parts = PurePosixPath(path).parts
+    if len(parts) < 3 or parts[-3] != TOP or not _SUBDIRECTORY.fullmatch(parts[-2]):
+        return None
+    return str(PurePosixPath(*parts[:-3], parts[-1]))
+
+
+def in_own_places(files: Mapping[str, Path]) -> dict[str, Path]:
+    """Return files by the paths that the program used, without manifests."""
+    return {
+        own_place(name) or name: path
+        for name, path in files.items()
+        if PurePosixPath(name).parts[-2:] != (TOP, MANIFEST)
+    }

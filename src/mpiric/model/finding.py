@@ -1,13 +1,13 @@
-"""Finding: one thing noticed, what shows it, and what to do about it."""
+"""Finding: an observation, its evidence and its fix."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something worth telling, with its cost and fix; ``id`` is stable (``unbound-ranks``)."""
+    """Observation for the user, with evidence and fix; ``id`` is stable (``unbound-ranks``)."""
 
     id: str
-    says: str  # one sentence
-    evidence: str  # the numbers or the setting that show it
-    fix: str  # what to do, as exactly as it can be said
+    says: str  # a sentence
+    evidence: str  # numbers or setting that show it
+    fix: str  # instruction, as exact as possible

@@ -1,4 +1,4 @@
-"""Host lists and counts as schedulers write them."""
+"""Host lists and counts in the syntax of schedulers."""
 
 from collections.abc import Sequence
 from math import prod
@@ -14,7 +14,7 @@ _NAME = r"[\w.\[][\w.,/:\[\]-]*"
 
 
 def hosts_of(text: str) -> tuple[str, ...]:
-    """``n[1-3,7],login`` → names, in the order written: counts that belong to them come in that order too."""
+    """Expand ``n[1-3,7],login`` to host names in the written order, which is also the order of the counts."""
     parts = findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text)
     if sum(map(_count, parts)) > _MOST_HOSTS:
         raise MpiricError(f"this host list names more than {_MOST_HOSTS} hosts: {text!r}", hint="name fewer")
@@ -26,20 +26,20 @@ def hosts_of(text: str) -> tuple[str, ...]:
             for part in parts
             for name in NodeSet(part, resolver=RESOLVER_NOGROUP)  # type: ignore[no-untyped-call]
         )
-    except (NodeSetParseError, AssertionError) as error:  # the latter of ranges past a billion
+    except (NodeSetParseError, AssertionError) as error:  # AssertionError for ranges past a billion
         raise MpiricError(f"this host list cannot be read: {text!r}", hint=str(error)) from error
 
 
 def _count(part: str) -> int:
-    """An upper bound of the hosts that a part names: ``r[1-4]n[1-8]`` are 32."""
+    """Return an upper bound of the number of hosts that a part names: ``r[1-4]n[1-8]`` gives 32."""
     widths = [
-        sum(_width(each) for each in brackets.split(",")) for brackets in findall(r"\[([^\[\]]*)\]", part)
+        sum(_width(item) for item in brackets.split(",")) for brackets in findall(r"\[([^\[\]]*)\]", part)
     ]
     return prod(min(width, _MOST_HOSTS + 1) for width in widths)
 
 
 def _width(item: str) -> int:
-    """How many numbers ``1-4`` or ``7`` has, at least 1."""
+    """Return the size of the range ``1-4`` or of the number ``7``, at least 1."""
     ends = fullmatch(r"(\d+)-(\d+)(?:/\d+)?", item.strip())
     if ends is None:
         return 1
@@ -49,12 +49,12 @@ def _width(item: str) -> int:
 
 
 def folded(hosts: Sequence[str]) -> str:
-    """The shortest host list that names these hosts."""
+    """Return the shortest host list that names these hosts."""
     return str(NodeSet.fromlist(list(hosts), resolver=RESOLVER_NOGROUP))  # type: ignore[no-untyped-call]
 
 
 def counts_of(text: str) -> tuple[int, ...]:
-    """``2(x3),1`` → 2, 2, 2, 1."""
+    """Expand counts: ``2(x3),1`` → 2, 2, 2, 1."""
     counts: list[int] = []
     for part in text.split(","):
         match = fullmatch(r"(\d+)(?:\(x(\d+)\))?", part.strip())

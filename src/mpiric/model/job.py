@@ -1,4 +1,4 @@
-"""Job: the user's command understood."""
+"""Job: the user's command, parsed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,36 +6,37 @@ from enum import Enum
 
 
 class Meaning(str, Enum):
-    """The meaning of a launcher option, whatever the dialect calls it."""
+    """Meaning of a launcher option, independent of the launcher's spelling."""
 
     RANKS = "ranks"  # values: (count,)
     RANKS_PER_NODE = "ranks per node"  # (count,)
     NODES = "nodes"  # (count,)
     THREADS_PER_RANK = "threads per rank"  # (count,)
-    HOSTS = "hosts"  # ("n1:2,n2:2",) as written
+    HOSTS = "hosts"  # ("n1:2,n2:2",) unchanged
     HOSTFILE = "host file"  # (path,)
     ENVIRONMENT = "environment"  # (name,) forwarded or (name, value) set
-    ENVIRONMENT_LIMIT = "environment limit"  # ("all",), ("none",) or ("A,B",): what of its own ranks get
+    ENVIRONMENT_LIMIT = (
+        "environment limit"  # ("all",), ("none",) or ("A,B",): part of its environment that ranks inherit
+    )
     WORKING_DIRECTORY = "working directory"  # (path,)
     BINDING = "binding"
     MAPPING = "mapping"
     RANKING = "ranking"
     MEMORY_BINDING = "memory binding"
-    MPI_PARAMETER = "MPI parameter"  # (name, value): --mca and its like
+    MPI_PARAMETER = "MPI parameter"  # (name, value): --mca and similar options
     OVERSUBSCRIBE = "oversubscribe"
-    PROGRAM_FILE = (
-        "program file"  # (path,) of a file that says what to run; () where it is the program's word
-    )
-    BOOTSTRAP = "bootstrap"  # how daemons reach other nodes
+    # (path,) of a file that names the programs; () if the file is an argument of the program
+    PROGRAM_FILE = "program file"
+    BOOTSTRAP = "bootstrap"  # method of starting daemons on other nodes
     PROCESS_MANAGER = "process manager"  # srun --mpi=...
     STDIN = "stdin"
     SEPARATOR = "separator"  # "--" before the program
-    OTHER = "other"  # known or unknown, kept as it is
+    OTHER = "other"  # known or unknown, kept unchanged
 
 
 @dataclass(frozen=True)
 class LaunchOption:
-    """One option of the launcher: its tokens exactly as written, and what they mean."""
+    """Option of the launcher: its tokens as written, and their meaning."""
 
     tokens: tuple[str, ...]
     meaning: Meaning = Meaning.OTHER
@@ -44,19 +45,19 @@ class LaunchOption:
 
 @dataclass(frozen=True)
 class Segment:
-    """One program of the launch; more than one is an MPMD launch (``a : b``)."""
+    """Program of the launch with its options; a launch with several segments is MPMD (``a : b``)."""
 
     options: tuple[LaunchOption, ...]
-    program: tuple[str, ...]  # argv of the program, container words included
+    program: tuple[str, ...]  # argv of the program, including the container command
 
     def first(self, meaning: Meaning) -> LaunchOption | None:
-        """The first option with this meaning."""
+        """Return the first option with this meaning."""
         return next((option for option in self.options if option.meaning is meaning), None)
 
 
 @dataclass(frozen=True)
 class HostSlots:
-    """A host by the name it is called by, and how many ranks it is to take; 0: not said."""
+    """Host name and number of its slots; 0 if it is not specified."""
 
     name: str
     slots: int = 0
@@ -64,56 +65,55 @@ class HostSlots:
 
 @dataclass(frozen=True)
 class Container:
-    """A container engine between launcher and program (``apptainer exec image app``)."""
+    """Container engine between launcher and program (``apptainer exec image app``)."""
 
     engine: str  # "apptainer", "singularity", "charliecloud", "podman", ...
-    words: tuple[str, ...]  # engine, its options and the image, as written
+    argv: tuple[str, ...]  # engine, its options and the image, as written
     image: str
 
 
 @dataclass(frozen=True)
 class LauncherTraits:
-    """What knobs ask of a launcher, in place of its name."""
+    """Properties of a launcher that knobs query instead of its name."""
 
-    settings: frozenset[str] = frozenset()  # knobs that its own options can be set for
-    serves_every_library: bool = False  # it is no MPI library's own
+    settings: frozenset[str] = frozenset()  # knobs that options of the launcher can set
+    serves_every_library: bool = False  # it does not belong to an MPI library
 
 
 @dataclass(frozen=True)
 class Job:
     """The user's command, parsed.
 
-    ``prefix`` + ``launcher_words`` + segments, written one after the other with ``:`` between
-    segments, give ``argv`` back exactly.
+    ``prefix`` + ``launcher_words`` + segments, joined with ``:`` between segments, are equal to ``argv``.
     """
 
     argv: tuple[str, ...]
-    dialect: str  # registry key in launchers/, "direct" when no launcher is named
-    prefix: tuple[str, ...]  # words before the launcher: ("env", "A=1"), ("time",)
-    launcher_words: tuple[str, ...]  # ("mpirun",); empty for "direct"
+    dialect: str  # name of a module in launchers/; "direct" without a launcher
+    prefix: tuple[str, ...]  # argv before the launcher: ("env", "A=1"), ("time",)
+    launcher_words: tuple[str, ...]  # argv of the launcher: ("mpirun",); empty for "direct"
     segments: tuple[Segment, ...]
     working_directory: str
-    environment: Mapping[str, str] = field(default_factory=dict)  # the whole one it is started with
-    stdin: str = ""  # path of a file with what the user piped in, "" for none
+    environment: Mapping[str, str] = field(default_factory=dict)  # complete environment of the launch
+    stdin: str = ""  # path of a file with the user's piped input, "" without
     container: Container | None = None
     launcher: LauncherTraits = field(default_factory=LauncherTraits)
     host_files: Mapping[str, str] = field(default_factory=dict)  # path as written → contents
 
     @property
     def program(self) -> tuple[str, ...]:
-        """Argv of the first segment's program."""
+        """Return the argv of the first segment's program."""
         return self.segments[0].program
 
     @property
     def is_of_several_programs(self) -> bool:
-        """Whether ranks run different programs, or one with different arguments (MPMD)."""
+        """Return whether ranks run different programs or different arguments (MPMD)."""
         options = [option for segment in self.segments for option in segment.options]
         in_a_file = any(option.meaning is Meaning.PROGRAM_FILE for option in options)
         return in_a_file or len({segment.program for segment in self.segments}) > 1
 
     @property
     def ranks(self) -> int | None:
-        """How many ranks the command line asks for; None when it does not say."""
+        """Return the number of ranks on the command line; None if it is not specified."""
         counts = [segment.first(Meaning.RANKS) for segment in self.segments]
         if not counts or any(count is None for count in counts):
             return None

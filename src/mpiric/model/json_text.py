@@ -1,4 +1,4 @@
-"""JSON that somebody else may have written or damaged → plain values, and values → dataclasses."""
+"""Robust JSON input: documents of any origin → plain values, and plain values → dataclasses."""
 
 import json
 import re
@@ -17,10 +17,11 @@ _LARGEST = 2**63 - 1
 
 
 def parse_json(data: bytes | str, *, constants: bool = True) -> Any:
-    """Any JSON document. Raises ValueError for everything else, deep nesting included.
+    """Parse a JSON document. Raises ValueError for any other input, also if it is nested too deeply.
 
-    Lone surrogates become U+FFFD: text that holds one can be neither printed nor written. Integers have at
-    most 64 bits, so that each of them can become a float. Without ``constants`` NaN and Infinity are refused.
+    Lone surrogates become U+FFFD, because text with a surrogate can be neither printed nor written.
+    Integers have at most 64 bits, so that each can be converted to a float. Without ``constants`` NaN and
+    Infinity are errors.
     """
     try:
         text = data if isinstance(data, str) else data.decode()
@@ -31,9 +32,9 @@ def parse_json(data: bytes | str, *, constants: bool = True) -> Any:
 
 
 def json_lines(text: str, begin: str = "{") -> Iterator[dict[str, Any]]:
-    """JSON objects that a command printed, one a line, among other output; damaged lines are left out.
+    """Yield the JSON objects in the output of a command, one per line; skip damaged lines and other text.
 
-    ``begin`` is how they begin, wherever in a line that is.
+    ``begin`` is the first text of an object; it may be preceded by other text on its line.
     """
     for line in text.splitlines():
         at = line.find(begin)
@@ -45,11 +46,10 @@ def json_lines(text: str, begin: str = "{") -> Iterator[dict[str, Any]]:
 
 
 def read_fields(kind: type[_T], value: object) -> _T:
-    """A dataclass from the JSON object of its fields; further keys, of a later version, are left out.
+    """Return a dataclass from the JSON object of its fields; ignore additional keys of later versions.
 
-    Raises ValueError that names a field that is missing or of a wrong type.
-    Fields may be texts, truths, 64-bit integers, finite numbers, enums, dataclasses, and unions and
-    lists of these.
+    Raises ValueError with the name of a field that is missing or has a wrong type. Fields may be strings,
+    booleans, 64-bit integers, finite numbers, enums, dataclasses, and unions and lists of these.
     """
     record: _T = _typed(kind, value, kind.__name__)
     return record
@@ -105,7 +105,7 @@ def _typed(kind: Any, value: Any, name: str) -> Any:
     if kind is float and is_number(value):
         return float(value)
     if type(value) is kind and (is_number(value) if kind is int else kind is not float):
-        return value  # text, truth, integer, None
+        return value  # str, bool, int, None
     raise ValueError(f"{name} is of a wrong type")
 
 

@@ -1,4 +1,4 @@
-"""Knob: one thing that can change without touching the source."""
+"""Knob: a setting that can change without a change of the program's source."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -8,13 +8,13 @@ from enum import Enum
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
-FILES = "io"  # family of knobs of files, and name of the group of all that act on them
-_LONGEST_WRITTEN = 2000  # characters: it goes into variables and onto lines
+FILES = "io"  # family of the knobs for files, and name of the group of all knobs that affect files
+_LONGEST_WRITTEN = 2000  # characters; the value becomes part of variables and command lines
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def parse_bytes(text: str) -> int:
-    """``"64KiB"`` → 65536. Raises ValueError on anything else than digits and a binary unit."""
+    """Parse a size, digits and a binary unit: ``64KiB`` → 65536. Raises ValueError."""
     match = re.fullmatch(r"(\d{1,12})(B|KiB|MiB|GiB)?", text)
     if match is None:
         raise ValueError(f"not a size: {text!r}")
@@ -23,24 +23,24 @@ def parse_bytes(text: str) -> int:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a fixed set of words."""
+    """Domain of a fixed set of values."""
 
-    words: tuple[str, ...]
+    values: tuple[str, ...]
 
     def accepts(self, value: str) -> bool:
-        """Whether ``value`` may stand in a recipe."""
-        return value in self.words
+        """Return whether a recipe may contain ``value``."""
+        return value in self.values
 
 
 @dataclass(frozen=True)
 class Bytes:
-    """A size between two bounds, written ``64KiB``."""
+    """Domain of sizes between two bounds, written ``64KiB``."""
 
     low: int
     high: int
 
     def accepts(self, value: str) -> bool:
-        """Whether ``value`` may stand in a recipe."""
+        """Return whether a recipe may contain ``value``."""
         try:
             return self.low <= parse_bytes(value) <= self.high
         except ValueError:
@@ -49,36 +49,36 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number between two bounds."""
+    """Domain of integers between two bounds."""
 
     low: int
     high: int
 
     def accepts(self, value: str) -> bool:
-        """Whether ``value`` may stand in a recipe."""
+        """Return whether a recipe may contain ``value``."""
         return value.isascii() and value.isdigit() and len(value) < 12 and self.low <= int(value) <= self.high
 
 
 @dataclass(frozen=True)
 class Name:
-    """The name of something found on this machine (``mpich-5.0.2``, ``eth0``): never a path."""
+    """Domain of names of items on this machine (``mpich-5.0.2``, ``eth0``); paths are excluded."""
 
     pattern: str = r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}"
 
     def accepts(self, value: str) -> bool:
-        """Whether ``value`` may stand in a recipe."""
+        """Return whether a recipe may contain ``value``."""
         return re.fullmatch(self.pattern, value) is not None
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text of a form of its own, in which no command and no path out of the directory can be written."""
+    """Domain of texts with a syntax that permits neither commands nor paths out of the directory."""
 
-    form: str  # in words, for the docs
-    parse: Callable[[str], object]  # raises ValueError for what is none
+    form: str  # description of the syntax, for the documentation
+    parse: Callable[[str], object]  # raises ValueError for an invalid text
 
     def accepts(self, value: str) -> bool:
-        """Whether ``value`` may stand in a recipe."""
+        """Return whether a recipe may contain ``value``."""
         try:
             self.parse(value)
         except ValueError:
@@ -90,47 +90,47 @@ Domain = Choice | Bytes | Count | Name | Written
 
 
 class ResultsEffect(str, Enum):
-    """What a knob can do to the program's numbers."""
+    """Effect of a knob on the numerical results of the program."""
 
     NONE = "none"
-    CHECKED = "checked"  # a reduction may be ordered otherwise; tried unasked, outputs are compared exactly
+    CHECKED = "checked"  # the order of a reduction may change; tried by default, outputs are compared exactly
     ROUNDING = "rounding"  # the order of floating-point operations may change; the user must allow it
 
 
 class FilesEffect(str, Enum):
-    """What a knob can do to the files that a program writes, each worse than the one before."""
+    """Effect of a knob on the files that a program writes, from harmless to severe."""
 
-    SAME = "same-moment"  # the same bytes, there at the same moment
+    SAME = "same-moment"  # the same bytes at the same time
     LATE = "late"  # the same bytes, visible later, or other metadata; the user must allow it
-    RELAYOUT = "relayout"  # bytes elsewhere or otherwise arranged; the user must allow it
+    RELAYOUT = "relayout"  # a different location or arrangement of bytes; the user must allow it
 
 
 def worst_effect(effects: Iterable[FilesEffect]) -> FilesEffect:
-    """The worst of several knobs' effects on files; the first class where there is none."""
+    """Return the most severe effect on files of several knobs; SAME if there is none."""
     return max(effects, key=list(FilesEffect).index, default=FilesEffect.SAME)
 
 
 @dataclass(frozen=True)
 class Skip:
-    """The answer of a knob that is not worth a run here."""
+    """Answer of a knob that has no value worth a run."""
 
-    reason: str  # a sentence without a capital and a full stop, as users see it
+    reason: str  # sentence for users, without capital and full stop
 
 
 @dataclass(frozen=True)
 class Try:
-    """The answer of a knob that is worth a run."""
+    """Answer of a knob that has values worth a run."""
 
-    values: tuple[str, ...]  # worth trying, in their natural order, without the one in force
-    prior: float  # how likely it helps, 0 to 1, where the time that it touches counts
-    because: str  # why it may help here
-    first: tuple[str, ...] = ()  # values that the facts call for, the best first
-    share: float = 1.0  # of the time, that it can touch at most; `knobs.consider` fills it in from `touches`
+    values: tuple[str, ...]  # values worth a run, in their natural order, without the current one
+    prior: float  # probability, 0 to 1, that it helps if the time that it affects is significant
+    because: str  # reason why it may help
+    first: tuple[str, ...] = ()  # values that the facts suggest, the best first
+    share: float = 1.0  # maximum share of the time that it can affect; set by `knobs.consider` from `touches`
 
 
 @dataclass(frozen=True)
 class Need:
-    """A thing that a value names and that every node has to have where the value is used."""
+    """Resource that a value names and that every node must have to use the value."""
 
     what: str  # "network interface eth1"
     paths: tuple[str, ...]  # shell patterns; the resource exists if one of them matches
@@ -151,33 +151,35 @@ _OF_MPI = frozenset({"mpi", "mpi-io", "mpi-io-library", "mpi-io-driver"})
 
 @dataclass(frozen=True)
 class Knob:
-    """One thing that can change without touching the source; declared once, in its family's file.
+    """Setting that can change without a change of the program's source; declared once, in its family's file.
 
-    ``consider`` is the only question asked about it; ask through `knobs.consider`, which adds what holds for
-    all knobs. ``settings`` renders a value; None for knobs that the launcher or the MPI library renders.
+    Call ``consider`` through `knobs.consider`, which adds the rules that apply to all knobs. ``settings``
+    renders a value; None for knobs that the launcher or the MPI library renders.
     """
 
     name: str
-    sentence: str  # what it changes, for help and docs
-    why: str  # why it may help
-    source: str  # the manual, paper or measurement that documents it
-    evidence: str  # what shows that it helps: a file of benchmarks/results or a public measurement
+    sentence: str  # effect of the knob, for help and documentation
+    why: str  # reason why it may help
+    source: str  # manual, paper or measurement that documents it
+    evidence: str  # proof that it helps: a file of benchmarks/results or a public measurement
     domain: Domain
     consider: Callable[[Situation], Skip | Try]
     settings: Spell | None = None
     results: ResultsEffect = ResultsEffect.NONE
     files: FilesEffect = FilesEffect.SAME
-    only_when_asked: str = ""  # the option that allows it ("--vary-ranks"), "" for always
-    touches: tuple[str, ...] = ()  # bounds that add up to the share of the time it can touch; none: all of it
-    # Bounds of a record, and how often the knob helped programs where that share of the time was high.
+    only_when_asked: str = ""  # option that allows it ("--vary-ranks"), "" if it is always allowed
+    touches: tuple[
+        str, ...
+    ] = ()  # bounds whose sum is the share of the time that it can affect; empty: all of it
+    # Bound of a record, and probability that the knob helps programs with a high value of it.
     helped_where: tuple[tuple[str, float], ...] = ()
-    brings: Brings | None = None  # value → values of other knobs it needs, unless those are chosen as well
-    idle_beside: IdleBeside | None = None  # whether other knobs' values leave it nothing worth a run
-    needs: Needs | None = None  # value → what it names that other machines may not have
-    site_default: SiteDefault | None = None  # whether a value suits every program: goes into `tune --site`
-    threshold_of: str = ""  # its values are sizes: of messages with this reach ("node", "network", "ucx")
-    symptoms: tuple[str, ...] = ()  # numbers that it is meant to move
-    family: str = ""  # stem of the file in knobs/, which the registry fills in
+    brings: Brings | None = None  # value → values of other knobs that it needs, unless those are chosen too
+    idle_beside: IdleBeside | None = None  # whether values of other knobs leave it without an effect
+    needs: Needs | None = None  # value → resource that other machines may not have
+    site_default: SiteDefault | None = None  # whether a value suits every program: used by `tune --site`
+    threshold_of: str = ""  # its values are sizes of messages with this reach ("node", "network", "ucx")
+    symptoms: tuple[str, ...] = ()  # numbers that it should improve
+    family: str = ""  # stem of the file in knobs/; set by the registry
 
     @property
     def needs_mpi(self) -> bool:
@@ -186,10 +188,30 @@ class Knob:
 
     @property
     def acts_on_files(self) -> bool:
-        """Whether it changes how files are laid out, accessed or written."""
+        """Return whether it changes how files are laid out, accessed or written."""
         return self.family == FILES or self.files is not FilesEffect.SAME
 
     @property
     def chosen_by(self) -> frozenset[str]:
-        """Names by which the user takes it or leaves it out: its own, its family's, that of a group."""
+        """Return the names that select or exclude it: the knob, its family and its group."""
         return frozenset({self.name, self.family, *([FILES] if self.acts_on_files else [])})
+
+
+def plain(*variables: str) -> Spell:
+    """Return a spelling that sets variables to the knob's value."""
+    return lambda value, _: Spelling(environment=dict.fromkeys(variables, value))
+
+
+def in_bytes(*variables: str) -> Spell:
+    """Return a spelling that sets variables to a number of bytes."""
+    return lambda value, _: Spelling(environment=dict.fromkeys(variables, str(parse_bytes(value))))
+
+
+def by_value(settings: Mapping[str, Mapping[str, str]]) -> Spell:
+    """Return a spelling with a set of variables for each value; values without an entry have no setting."""
+    return lambda value, _: Spelling(environment=settings[value]) if value in settings else None
+
+
+def word(variable: str, keywords: Mapping[str, str]) -> Spell:
+    """Return a spelling that sets a variable to a keyword for each value; others have no setting."""
+    return by_value({value: {variable: text} for value, text in keywords.items()})

@@ -1,4 +1,4 @@
-"""Launch: Job + Configuration rendered. Pure data, printable, copy-pasteable."""
+"""Launch: a job rendered with a configuration. Pure data, suitable for printing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,33 +8,33 @@ from mpiric.model.quoting import sh_command, sh_with_variables
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that differs from the user's own command, where it came from and what it overrides."""
+    """Difference from the user's command: the knob that caused it and the setting that it overrides."""
 
     knob: str
-    name: str  # variable or option as the library spells it
+    name: str  # variable or option in the library's spelling
     value: str
     where: str  # "environment" or "command line"
-    overrides: str = ""  # what was in force there before, with its place; "" when nothing
+    overrides: str = ""  # previous setting and its source; "" without one
 
 
 @dataclass(frozen=True)
 class Launch:
-    """argv + environment changes + working directory: all that is needed to start it, without mpiric.
+    """Complete description of a launch: argv, environment changes and working directory.
 
-    What ``prepare`` and ``files`` name must be done before.
+    The commands of ``prepare`` must be run and ``files`` must be written before the launch.
     """
 
     argv: tuple[str, ...]
     working_directory: str
-    environment: Mapping[str, str] = field(default_factory=dict)  # only what is set on top of the user's
+    environment: Mapping[str, str] = field(default_factory=dict)  # only additions to the user's environment
     unset: tuple[str, ...] = ()
     stdin: str = ""
     settings: tuple[Setting, ...] = ()
-    prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before
-    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text that must be there
+    prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
+    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → required content
 
     def shell_line(self) -> str:
-        """One line for a POSIX shell that does exactly this in the working directory."""
+        """Return a line for a POSIX shell that does the same in the working directory."""
         line = sh_with_variables(sorted(self.environment.items()), sh_command(self.argv))
         if self.unset:
             line = f"env {sh_command(word for name in self.unset for word in ('-u', name))} {line}"

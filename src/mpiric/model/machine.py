@@ -1,16 +1,17 @@
-"""Machine: what the hardware and the system are. Knows nothing of MPI."""
+"""Machine: hardware and operating system, without MPI."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from mpiric.model.storage import FileLayout, LayoutLimits
 
-_BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")  # beginnings of names
+_BRIDGES = ("docker", "virbr", "br-", "veth", "cni", "podman")  # prefixes of interface names
 
 
 @dataclass(frozen=True)
 class Cache:
-    """One cache: ``pus`` are the OS indices of the hardware threads that share it."""
+    """CPU cache; ``pus`` are the OS indices of the hardware threads that share it."""
 
     level: int
     kind: str  # "data", "instruction" or "unified"
@@ -21,7 +22,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Core:
-    """One physical core and its hardware threads (OS indices, the first sibling first)."""
+    """Physical core and its hardware threads (OS indices, the first sibling first)."""
 
     index: int
     package: int
@@ -32,56 +33,56 @@ class Core:
 
 @dataclass(frozen=True)
 class NumaNode:
-    """One memory domain."""
+    """NUMA node: a memory domain."""
 
     index: int
     memory_bytes: int
     pus: tuple[int, ...]
-    distances: tuple[int, ...] = ()  # to every node in order, as the firmware reports them
+    distances: tuple[int, ...] = ()  # distances to all nodes in their order, as the firmware reports them
 
 
 @dataclass(frozen=True)
 class Topology:
-    """The tree of cores, caches and memory, as hwloc sees it."""
+    """Cores, caches and memory, as hwloc reports them."""
 
     cores: tuple[Core, ...]
     numa_nodes: tuple[NumaNode, ...]
     caches: tuple[Cache, ...]
-    xml: str = ""  # hwloc's own description, for those who need more
+    xml: str = ""  # XML description of hwloc, for additional details
 
     @property
     def pus(self) -> tuple[int, ...]:
-        """OS indices of every hardware thread, ascending."""
+        """Return the OS indices of all hardware threads, ascending."""
         return tuple(sorted(pu for core in self.cores for pu in core.pus))
 
     @property
     def packages(self) -> tuple[int, ...]:
-        """Indices of the sockets, ascending."""
+        """Return the indices of the sockets, ascending."""
         return tuple(sorted({core.package for core in self.cores}))
 
     @property
     def has_smt(self) -> bool:
-        """Whether any core runs more than one hardware thread."""
+        """Return whether any core runs more than one hardware thread."""
         return any(len(core.pus) > 1 for core in self.cores)
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """The CPU generation, by archspec's names."""
+    """CPU generation, with archspec's names."""
 
     target: str  # "icelake", "zen4", ...
     generic: str  # "x86_64_v4", ...
     vendor: str
-    model: str  # the marketing name the kernel prints
+    model: str  # model name that the kernel reports
     features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Page sizes and how the kernel hands out large ones."""
+    """Page sizes, and the kernel's policy for large pages."""
 
     size_bytes: int
-    transparent: str  # "always", "madvise", "never" or "" when unknown
+    transparent: str  # "always", "madvise", "never"; "" if unknown
     transparent_defrag: str
     huge_size_bytes: int
     huge_reserved: int
@@ -90,7 +91,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of the machine, in bytes; ``limit_bytes`` is the cgroup's, 0 when there is none."""
+    """Memory of the machine in bytes; ``limit_bytes`` is the cgroup's limit, 0 without one."""
 
     total_bytes: int
     available_bytes: int
@@ -101,24 +102,24 @@ class Memory:
 
 @dataclass(frozen=True)
 class Limits:
-    """What this process may use of the machine."""
+    """Limits of this process."""
 
     affinity: tuple[int, ...]  # PUs the process may run on
-    cgroup_cpus: float  # CPU bandwidth the cgroup grants, 0 when unlimited
-    locked_memory_bytes: int  # RLIMIT_MEMLOCK, -1 when unlimited
+    cgroup_cpus: float  # CPU bandwidth of the cgroup, 0 if unlimited
+    locked_memory_bytes: int  # RLIMIT_MEMLOCK, -1 if unlimited
     open_files: int
 
 
-IP_KINDS = frozenset({"ethernet", "ipoib", "loopback", "virtual"})  # reached by IP alone
+IP_KINDS = frozenset({"ethernet", "ipoib", "loopback", "virtual"})  # kinds that are used through IP only
 
 
 @dataclass(frozen=True)
 class Nic:
-    """One network interface."""
+    """Network interface."""
 
     name: str
-    kind: str  # "loopback", or one of fabric/networks.toml: "ethernet", "infiniband", "omni-path", ...
-    speed_mbit: int  # 0 when the kernel does not say
+    kind: str  # "loopback", or a kind of fabric/networks.toml: "ethernet", "infiniband", "omni-path", ...
+    speed_mbit: int  # 0 if the kernel does not report it
     mtu: int
     up: bool
     addresses: tuple[str, ...]
@@ -126,35 +127,37 @@ class Nic:
 
     @property
     def is_ip(self) -> bool:
-        """Whether ranks reach it through the kernel's IP stack alone, not past it."""
+        """Return whether the kernel's IP stack is the only way to use the interface."""
         return self.kind in IP_KINDS
 
 
 @dataclass(frozen=True)
 class FileSystem:
-    """The file system under a directory."""
+    """File system that contains a directory."""
 
     path: str
     mount_point: str
-    kind: str  # a name of storage/ ("lustre", "nfs", ...), the mount's type for all others ("ext4", "tmpfs")
+    kind: str  # name of a module in storage/ ("lustre", "nfs", ...), else the mount type ("ext4", "tmpfs")
     size_bytes: int
     free_bytes: int
     is_network: bool
-    mount_type: str = ""  # in the mount table: "fuse.lustre", "nfs4", ...
-    targets: int | None = None  # that hold data; None: it does not say
+    mount_type: str = ""  # type in the mount table: "fuse.lustre", "nfs4", ...
+    targets: int | None = None  # number of data targets; None if it is not reported
     metadata_servers: int | None = None
-    default_layout: FileLayout | None = None  # of files made in `path`
+    default_layout: FileLayout | None = None  # layout of new files in `path`
     layout_limits: LayoutLimits = field(default_factory=LayoutLimits)
-    quota_free_bytes: int | None = None  # that the user's quota leaves, None without one
-    locks: str = ""  # as in `StorageFacts`
-    reads_change_times: bool = True  # mounted so that a read may write an access time
+    quota_free_bytes: int | None = None  # unused part of the user's quota, None without a quota
+    locks: str = ""  # see `StorageFacts`
+    reads_change_times: bool = True  # mount option: a read may update the access time
     is_writable: bool = True
-    mpi_drivers: Mapping[str, str | None] = field(default_factory=dict)  # MPI's label → driver that serves it
+    mpi_drivers: Mapping[str, str | None] = field(
+        default_factory=dict
+    )  # label of an MPI library → driver that serves this file system
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler found on PATH."""
+    """Compiler in PATH."""
 
     name: str
     version: str
@@ -164,7 +167,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Machine:
-    """Everything known of the machine mpiric runs on."""
+    """Machine that mpiric runs on."""
 
     host_name: str
     kernel: str
@@ -177,15 +180,15 @@ class Machine:
     nics: tuple[Nic, ...] = ()
     file_systems: tuple[FileSystem, ...] = ()
     compilers: tuple[Compiler, ...] = ()
-    scheduler: str = ""  # "slurm" when commands of one are here, "" otherwise
-    preloads: tuple[tuple[str, str], ...] = ()  # allocators found: ("jemalloc", path)
-    blas_libraries: tuple[tuple[str, str], ...] = ()  # ("openblas", path of a libblas.so.3 of its own)
+    scheduler: str = ""  # "slurm" if its commands are installed, "" without a scheduler
+    preloads: tuple[tuple[str, str], ...] = ()  # allocators that are installed: ("jemalloc", path)
+    blas_libraries: tuple[tuple[str, str], ...] = ()  # ("openblas", path of its libblas.so.3)
     gpus: int = 0
-    container: str = ""  # engine mpiric itself runs inside of, "" when none shows
+    container: str = ""  # container engine that mpiric runs in, "" if none is detected
 
     @property
     def networks(self) -> tuple[Nic, ...]:
-        """Interfaces that can carry messages between nodes, the fastest first; no bridges of containers."""
+        """Return the interfaces that can carry messages between nodes, the fastest first."""
         usable = [
             nic
             for nic in self.nics
@@ -196,19 +199,75 @@ class Machine:
 
     @property
     def usable_pus(self) -> tuple[int, ...]:
-        """Hardware threads this process may use: topology ∩ affinity."""
+        """Return the hardware threads this process may use: topology ∩ affinity."""
         allowed = set(self.limits.affinity)
         return tuple(pu for pu in self.topology.pus if pu in allowed) or self.topology.pus
 
     @property
     def usable_cpu_count(self) -> int:
-        """How many CPUs' worth of time can be had, cgroup bandwidth included; at least 1."""
+        """Return the number of CPUs this process may use, limited by the cgroup's bandwidth; at least 1."""
         count = len(self.usable_pus)
         quota = self.limits.cgroup_cpus
         return max(1, min(count, int(quota))) if quota else count
 
     @property
     def usable_cores(self) -> tuple[Core, ...]:
-        """Cores with at least one usable hardware thread."""
+        """Return the cores with at least one usable hardware thread."""
         usable = set(self.usable_pus)
         return tuple(core for core in self.topology.cores if usable.intersection(core.pus))
+
+
+Cores = tuple[Core, ...]
+
+
+class Level(str, Enum):
+    """Kinds of domains of a node, from the widest to the narrowest."""
+
+    SOCKET = "socket"
+    NUMA = "numa"
+    CACHE = "cache"  # outermost cache that several cores share
+
+
+@dataclass(frozen=True)
+class CoreSet:
+    """Usable cores in hwloc's order."""
+
+    topology: Topology
+    cores: Cores
+
+    def domains(self, level: Level) -> tuple["CoreSet", ...]:
+        """Split the cores by domain; domains in the order of their first core."""
+        key = _keys(self.topology)[level]
+        by_domain: dict[int, list[Core]] = {}
+        for core in self.cores:
+            by_domain.setdefault(key(core), []).append(core)
+        return tuple(replace(self, cores=tuple(cores)) for cores in by_domain.values())
+
+    def only(self, cores: Iterable[Core]) -> "CoreSet":
+        """Return the subset that contains only these cores."""
+        allowed = set(cores)
+        return replace(self, cores=tuple(core for core in self.cores if core in allowed))
+
+    def packed(self, count: int, width: int) -> tuple[Cores, ...]:
+        """Return the cores of ``count`` ranks, each with ``width`` adjacent cores, from the first core on."""
+        return tuple(self.cores[rank * width : (rank + 1) * width] for rank in range(count))
+
+
+def _keys(topology: Topology) -> dict[Level, Callable[[Core], int]]:
+    shared = _shared_cache(topology)
+    return {
+        Level.SOCKET: lambda core: core.package,
+        Level.NUMA: lambda core: core.numa_node,
+        Level.CACHE: lambda core: shared.get(core.index, -1 - core.index),
+    }
+
+
+def _shared_cache(topology: Topology) -> dict[int, int]:
+    """Return the number of the outermost data cache that a core shares with another core, by core index."""
+    caches = sorted((c for c in topology.caches if c.kind != "instruction"), key=lambda cache: cache.level)
+    cache_of_core: dict[int, int] = {}
+    for number, cache in enumerate(caches):
+        inside = [core.index for core in topology.cores if core.pus[0] in cache.pus]
+        if len(inside) > 1:
+            cache_of_core.update((index, number) for index in inside)
+    return cache_of_core

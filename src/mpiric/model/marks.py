@@ -1,6 +1,6 @@
-"""Marks of one run: when its ranks came to two calls of one kind, and what they had called and got by then.
+"""Times of a run's two step markers per rank, with the calls and results up to them.
 
-Times in seconds from the end of MPI_Init, by each rank's own clock.
+Times are in seconds since the end of MPI_Init, by the clock of each rank.
 """
 
 import re
@@ -11,64 +11,63 @@ from mpiric.model.pace import Crossing, MarkKey
 
 
 class MarksState(str, Enum):
-    """How a rank left its marks file."""
+    """State of a rank when it last wrote its marks file."""
 
-    RUNNING = "running"  # it runs, was killed, or left without MPI_Finalize
+    RUNNING = "running"  # running, killed, or exited without MPI_Finalize
     FINALIZED = "finalized"
-    ABORTED = "aborted"  # by the program's own MPI_Abort
-    ENDED = "ended"  # rank 0, which has ended the run after all ranks had passed the last mark
+    ABORTED = "aborted"  # the program called MPI_Abort
+    ENDED = "ended"  # rank 0 ended the run after all ranks had passed the last mark
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceResults:
-    """Results of one function from one place on one communicator, up to the last mark."""
+    """Results of a function at one call site on one communicator, up to the last mark."""
 
     key: MarkKey
     results: int
-    digest: int  # of all of them in their order
-    latest: tuple[
-        float, ...
-    ]  # numbers of the latest, as far as they are kept; empty when its type is not known
+    digest: int  # digest of all results in order
+    # Numbers of the latest result, up to the limit of the runtime; empty if the type is unknown.
+    latest: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RankMarks:
-    """One rank's marks file."""
+    """Content of one rank's marks file."""
 
     rank: int
     state: MarksState
-    flags: frozenset[str]  # spec/formats/marks.toml, Flag
-    begin_unix_s: float  # wall clock when MPI_Init was entered
+    flags: frozenset[str]  # names of Flag in spec/formats/marks.toml
+    begin_unix_s: float  # wall clock at the start of MPI_Init
     init_s: float  # time in MPI_Init
     first: Crossing | None
     last: Crossing | None
-    finalize_s: float | None  # when MPI_Finalize was entered
-    calls: int  # of the mark's kind, up to the last mark
+    finalize_s: float | None  # start of MPI_Finalize
+    calls: int  # number of calls of the mark's kind, up to the last mark
     stride: int
-    times_s: tuple[float, ...]  # of every `stride`-th of these calls, from the first on
+    times_s: tuple[float, ...]  # time of every `stride`-th of these calls, from the first one
     results: tuple[PlaceResults, ...]
-    lost: int  # results that found no room
+    lost: int  # number of results that did not fit
 
 
 @dataclass(frozen=True, slots=True)
 class RunMarks:
-    """One run; ``ranks`` are those that left a file, in order of their numbers."""
+    """Marks of a run; ``ranks`` are the ranks that left a file, in ascending order."""
 
     world_size: int
-    mark: str  # as it was asked for
+    mark: str  # requested value
     ranks: tuple[RankMarks, ...]
-    runs: int = 1  # launches that left files beside one another; this is the newest
+    runs: int = 1  # number of launches whose files are in the directory; this is the newest
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Ranks of the world that left no file."""
+        """Return the ranks of MPI_COMM_WORLD without a file."""
         present = {rank.rank for rank in self.ranks}
         return tuple(rank for rank in range(self.world_size) if rank not in present)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkPair:
-    """Two calls of one kind, by their numbers from 1, between which runs of a program are compared."""
+    """Two calls of the same kind, with numbers from 1, that delimit the measured part of a program."""
 
     key: MarkKey
     first: int
@@ -77,15 +76,15 @@ class MarkPair:
 
     @property
     def option(self) -> str:
-        """Value of MPIRIC_MARK."""
+        """Return the value of MPIRIC_MARK."""
         return mark_option(self.key, self.first, self.last)
 
 
-ONLY_TIMES = "main"  # MPIRIC_MARK that names no call
+ONLY_TIMES = "main"  # value of MPIRIC_MARK that selects no call
 
 
 def mark_option(key: MarkKey | None, first: int, last: int) -> str:
-    """Value of MPIRIC_MARK for two calls of a key by their numbers from 1; without a key for times alone."""
+    """Return the value of MPIRIC_MARK for two calls with numbers from 1; without a key: only times."""
     if key is None:
         return ONLY_TIMES
     communicator = f"{key.ranks}.{key.birth}" if key.ranks else "*"
@@ -100,13 +99,13 @@ _OPTION = re.compile(
 
 
 def read_mark_option(text: str, *, on_rank_0_alone: bool = False) -> MarkPair | None:
-    """Read a value of MPIRIC_MARK as `MarkPair.option` writes it; None for what names no two calls."""
-    found = _OPTION.fullmatch(text)
-    if found is None or not 1 <= int(found["first"]) < int(found["last"]):
+    """Parse a value of MPIRIC_MARK as `MarkPair.option` writes it; None unless it names two calls."""
+    match = _OPTION.fullmatch(text)
+    if match is None or not 1 <= int(match["first"]) < int(match["last"]):
         return None
-    place = "" if found["place"] == "*" else found["place"]
+    place = "" if match["place"] == "*" else match["place"]
     ranks, _, birth = (
-        "0.0".partition(".") if found["communicator"] == "*" else found["communicator"].partition(".")
+        "0.0".partition(".") if match["communicator"] == "*" else match["communicator"].partition(".")
     )
-    key = MarkKey(found["function"], place, int(ranks), int(birth))
-    return MarkPair(key, int(found["first"]), int(found["last"]), on_rank_0_alone)
+    key = MarkKey(match["function"], place, int(ranks), int(birth))
+    return MarkPair(key, int(match["first"]), int(match["last"]), on_rank_0_alone)

@@ -1,4 +1,4 @@
-"""MpiLibrary: one installed MPI."""
+"""Installed MPI libraries, and libraries that can be installed from PyPI."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from mpiric.model.capabilities import Capabilities
 
 
 class AbiFamily(str, Enum):
-    """Libraries of one family can stand in for one another under one executable."""
+    """Group of libraries with the same ABI, which can replace each other for an executable."""
 
     MPICH = "mpich"  # libmpi.so.12 (and Debian's libmpich.so.12)
     OPENMPI = "openmpi"  # libmpi.so.40
@@ -17,50 +17,105 @@ class AbiFamily(str, Enum):
 
 @dataclass(frozen=True)
 class MpiLibrary:
-    """One installed MPI: what it is, where it lives and how a program is run under it."""
+    """Installed MPI library: identity, location, and environment for its programs."""
 
-    implementation: str  # registry key in mpis/: "mpich", "openmpi", "intelmpi", "mvapich"
+    implementation: str  # name of a module in mpis/: "mpich", "openmpi", "intelmpi", "mvapich"
     version: str
     abi_families: tuple[AbiFamily, ...]
     prefix: str
     library: str  # absolute path of the shared library
     soname: str
-    launcher: str  # absolute path of mpiexec, "" when there is none
-    dialect: str  # registry key in launchers/ that `launcher` speaks
+    launcher: str  # absolute path of mpiexec, "" without one
+    dialect: str  # name of a module in launchers/, the syntax of `launcher`
     found_by: str  # "path", "environment", "python", "mpiric", "module", "conda", "debian", "opt", ...
     transports: tuple[str, ...] = ()
     compilers: Mapping[str, str] = field(default_factory=dict)  # {"c": ".../mpicc", ...}
-    environment: Mapping[str, str] = field(default_factory=dict)  # set for a program to run under it
-    library_path: tuple[str, ...] = ()  # directories in front of LD_LIBRARY_PATH, for the same
-    search_path: tuple[str, ...] = ()  # directories in front of PATH, for the launcher to find its daemons
-    sonames: tuple[
+    environment: Mapping[str, str] = field(
+        default_factory=dict
+    )  # variables that programs with this library need
+    library_path: tuple[str, ...] = ()  # directories to prepend to LD_LIBRARY_PATH, for the same purpose
+    search_path: tuple[
         str, ...
-    ] = ()  # every MPI library beside it; a program may need more (Fortran) than it has
-    renamed: tuple[str, ...] = ()  # of these, names that only links have: the files say another of themselves
+    ] = ()  # directories to prepend to PATH, so that the launcher finds its daemons
+    # All MPI libraries in its directory; a program may need others (Fortran).
+    sonames: tuple[str, ...] = ()
+    renamed: tuple[str, ...] = ()  # subset that exists only as symbolic links: the files have another soname
     standard_library: str = ""  # absolute path of its libmpi_abi.so.1, "" without the standard ABI
-    wrong_constants: tuple[str, ...] = ()  # of that: they do something else than the standard says
-    repair: str = ""  # absolute path of what gives those constants their meaning, "" without
-    module: str = ""  # the environment module that brings it, "" when none is known
-    stand_in: str = ""  # absolute path of what translates a program's calls for it, "" where none is needed
-    fortran: str = ""  # the same for its calls in Fortran, "" where the program's own library can do it
-    refused: str = ""  # why no stand-in serves the program, "" where one does or none is needed
-    lacks: tuple[str, ...] = ()  # functions that the program can call and that it cannot answer, translated
+    wrong_constants: tuple[str, ...] = ()  # constants of that library whose values differ from the standard
+    repair: str = ""  # absolute path of the library that corrects those constants, "" without
+    module: str = ""  # environment module that provides it, "" if unknown
+    stand_in: str = ""  # absolute path of the translation library for C calls, "" if none is needed
+    fortran: str = ""  # the same for Fortran calls, "" if the program's own library handles them
+    refused: str = (
+        ""  # reason why no translation library supports the program, "" if one does or none is needed
+    )
+    lacks: tuple[
+        str, ...
+    ] = ()  # functions that the program can call and that the translation does not support
     capabilities: Capabilities = field(default_factory=Capabilities)
-    file_drivers: tuple[str, ...] = ()  # of MPI-IO: "ufs", "nfs", "lustre", ...
+    file_drivers: tuple[str, ...] = ()  # drivers of MPI-IO: "ufs", "nfs", "lustre", ...
 
     @property
     def preloaded(self) -> tuple[str, ...]:
-        """What goes before the libraries of a program for this one to serve it."""
+        """Return the libraries to preload so that this library serves a program."""
         repaired = (self.repair, self.standard_library) if self.repair else ()
         return repaired or tuple(path for path in (self.stand_in, self.fortran) if path)
 
     @property
     def label(self) -> str:
-        """Name and version, as shown to people and written in recipes."""
+        """Return name and version, as shown to users and written to recipes."""
         return f"{self.implementation}-{self.version}"
 
     @property
     def major(self) -> int:
-        """First number of the version, 0 when it has none."""
+        """Return the first number of the version, 0 without one."""
         head = self.version.split(".")[0]
         return int(head) if head.isdigit() else 0
+
+
+@dataclass(frozen=True)
+class WheelPart:
+    """Files to install from one wheel, selected by path prefix in its data scheme (``bin/…``, ``lib/…``)."""
+
+    distribution: str  # "impi-rt"
+    version: str
+    sha256: tuple[
+        str, ...
+    ] = ()  # hashes of the wheels, one per processor architecture; empty: pip checks none
+    moves: Mapping[str, str] = field(
+        default_factory=lambda: {"": ""}
+    )  # path prefix in the wheel → path prefix in the installation
+
+    @property
+    def requirement(self) -> str:
+        """Return the requirement for pip's command line and for messages."""
+        return f"{self.distribution}=={self.version}"
+
+    @property
+    def requirement_line(self) -> str:
+        """Return the requirement with the hashes that pip accepts, as a line of a requirements file."""
+        return " ".join([self.requirement, *(f"--hash=sha256:{digest}" for digest in self.sha256)])
+
+
+@dataclass(frozen=True)
+class MpiPackage:
+    """MPI library that is installed into its own prefix."""
+
+    implementation: str  # name of a module in mpis/
+    parts: tuple[WheelPart, ...]
+    substitutions: Mapping[str, str] = field(
+        default_factory=dict
+    )  # replacements in the scripts in bin/, text → text
+    fallbacks: Mapping[str, str] = field(
+        default_factory=dict
+    )  # link → target, if the system lacks the library
+
+    @property
+    def version(self) -> str:
+        """Return the version of the first wheel, which is the library's version."""
+        return self.parts[0].version
+
+    @property
+    def label(self) -> str:
+        """Return the name of the prefix and of the library in it."""
+        return f"{self.implementation}-{self.version}"

@@ -1,4 +1,4 @@
-"""Narrator: what a workflow tells while it runs; the command line shows it, tests ignore it."""
+"""Narrator: progress reports of a workflow. The command line shows them, tests ignore them."""
 
 from typing import Protocol
 
@@ -7,18 +7,18 @@ from mpiric.model.trial import Trial
 
 
 class Narrator(Protocol):
-    """Progress of a workflow as it reports it; nothing reported changes what it does."""
+    """Receiver of progress reports. It cannot influence the workflow."""
 
     def phase(self, title: str) -> None:
-        """Report that a new part of the work begins."""
+        """Report the start of a new part of the work."""
         ...
 
     def say(self, text: str) -> None:
-        """Report a line worth keeping on the screen."""
+        """Report a line that stays on the screen."""
         ...
 
     def found(self, finding: Finding) -> None:
-        """Report a finding at once."""
+        """Report a finding immediately."""
         ...
 
     def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
@@ -27,7 +27,7 @@ class Narrator(Protocol):
 
 
 class Silence:
-    """A narrator that reports nothing."""
+    """Narrator that ignores all reports."""
 
     def phase(self, title: str) -> None:
         """Ignore."""

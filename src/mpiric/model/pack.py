@@ -1,11 +1,11 @@
-"""Pack: a program with what it needs, in one file that starts it at another site."""
+"""Pack: a program and its dependencies in one file, which starts the program at another site."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class ContentKind(str, Enum):
-    """What a packed file is there for."""
+    """Role of a file in a pack."""
 
     PROGRAM = "program"
     LIBRARY = "library"
@@ -17,19 +17,19 @@ class ContentKind(str, Enum):
 
 @dataclass(frozen=True)
 class Content:
-    """One file or link of a pack: where it comes from, and its name inside."""
+    """File or link of a pack: its origin, and its name in the image."""
 
     name: str  # relative to the root of the image
-    source: str  # absolute path on this machine, "" where `data` or `link` says all
+    source: str  # absolute path on this machine, "" if `data` or `link` defines the content
     kind: ContentKind
-    data: bytes | None = None  # in place of the source's bytes
-    link: str = ""  # of a symbolic link: what it leads to
+    data: bytes | None = None  # content that replaces the source's bytes
+    link: str = ""  # target of a symbolic link
     required: bool = True  # the program cannot start without it
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file that the program uses and that stays at the site, with the reason."""
+    """File that the program uses and that is not packed, with the reason."""
 
     path: str
     why: str
@@ -37,54 +37,56 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class GlibcNeed:
-    """A version of glibc's symbols that a packed file asks for, and one of those symbols."""
+    """Version of glibc's symbols that a packed file requires, with an example symbol."""
 
     version: tuple[int, ...]
-    name: str  # of the file in the image
+    name: str  # name of the file in the image
     symbol: str
-    required: bool  # of a file without which the program cannot start
-    stand_in: str = ""  # soname of a compiler's library: the site's own serves where this one is too new
+    required: bool  # the program cannot start without the file
+    stand_in: str = (
+        ""  # soname of a compiler runtime library: the library of the site replaces it if this one is too new
+    )
 
     @property
     def forbids(self) -> bool:
-        """Whether the program cannot start with an older glibc."""
+        """Return whether the program cannot start with an older glibc."""
         return self.required and not self.stand_in
 
 
 @dataclass(frozen=True)
 class SettingsNeed:
-    """Variables that are set only on nodes that have a certain network interface or device."""
+    """Variables that are set only on nodes with a specific network interface or device."""
 
     variables: tuple[str, ...]
     what: str  # "network interface eth1"
-    paths: tuple[str, ...]  # shell patterns without spaces, at least one has to match
+    paths: tuple[str, ...]  # shell patterns without spaces; at least one must match
 
 
 @dataclass(frozen=True)
 class Start:
-    """How a packed program is started.
+    """Start command and environment of a packed program.
 
-    ``@/`` stands for the root of the image, ``@env/`` for the virtual environment that is made of it.
+    ``@/`` is the root of the image, ``@env/`` the virtual environment that is created from it.
     """
 
     command: tuple[str, ...]
-    mpi_names: tuple[
-        str, ...
-    ] = ()  # MPI libraries that it asks for; any of them where it opens one by itself
-    settings: tuple[tuple[str, str], ...] = ()  # variables for the ranks, unless they are set
-    forced: tuple[tuple[str, str], ...] = ()  # variables for the ranks, whatever they are set to
-    needs: tuple[SettingsNeed, ...] = ()  # requirements of single settings
+    mpi_names: tuple[str, ...] = ()  # MPI libraries that it needs; any of them if it opens one with dlopen
+    settings: tuple[tuple[str, str], ...] = ()  # variables for the ranks, unless they are already set
+    forced: tuple[tuple[str, str], ...] = ()  # variables for the ranks, which override existing values
+    needs: tuple[SettingsNeed, ...] = ()  # conditions of single settings
     preload: tuple[str, ...] = ()
-    runtimes: tuple[tuple[str, str], ...] = ()  # name of an MPI library, and mpiric's own for it in the image
-    python_program: str = ""  # the interpreter in the image
-    python_home: str = ""  # directory of the base interpreter's program, of a virtual environment
-    python_environment: str = ""  # the virtual environment itself
-    line: str = ""  # for a shell: with the options of the launcher that the ranks cannot set
+    runtimes: tuple[
+        tuple[str, str], ...
+    ] = ()  # name of an MPI library, and path of mpiric's runtime for it in the image
+    python_program: str = ""  # interpreter in the image
+    python_home: str = ""  # directory of the base interpreter of a virtual environment
+    python_environment: str = ""  # the virtual environment
+    line: str = ""  # shell command line with the launcher options that the ranks cannot set
 
 
 @dataclass(frozen=True)
 class Pack:
-    """Everything about a pack but its bytes."""
+    """Description of a pack, without its bytes."""
 
     name: str
     contents: tuple[Content, ...]
@@ -92,11 +94,10 @@ class Pack:
     start: Start
     processor: str
     needs: tuple[GlibcNeed, ...] = ()  # highest version first
-    of_compilers: tuple[
-        tuple[str, tuple[str, ...]], ...
-    ] = ()  # soname, versions of symbols that are asked of it
+    # (soname, required symbol versions) of compiler runtime libraries
+    of_compilers: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def glibc_needed(self) -> tuple[int, ...]:
-        """The oldest release of glibc that the program can start with; () for any."""
+        """Return the oldest release of glibc that can start the program; () for any."""
         return max((need.version for need in self.needs if need.forbids), default=())

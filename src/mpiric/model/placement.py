@@ -1,4 +1,4 @@
-"""Plan: which hardware threads each thread of each rank gets, and what was asked for."""
+"""Placement plan: hardware threads for each thread of each rank, and the request that led to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from mpiric.model.machine import Core, Topology
 
 
 class HardwareThreads(str, Enum):
-    """How the hardware threads of a core are used."""
+    """Use of the hardware threads of a core."""
 
-    CORE = "core"  # a program's thread has a core to itself, both its hardware threads
-    ONE = "one"  # the first hardware thread of a core, and nothing runs on the others
-    ALL = "all"  # every hardware thread gets a thread of the program
+    CORE = "core"  # a thread of the program gets a whole core, with all its hardware threads
+    ONE = "one"  # a thread of the program gets the first hardware thread of a core; the others stay idle
+    ALL = "all"  # each hardware thread gets a thread of the program
 
 
 class HugePages(str, Enum):
-    """What a rank wants of huge pages where the launcher has a word for it (aprun)."""
+    """Use of huge pages, for launchers with an option for it (aprun)."""
 
     UNSAID = ""
     PREFERRED = "preferred"
@@ -25,45 +25,47 @@ class HugePages(str, Enum):
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """Memory bandwidth measured over one set of cores of one memory domain; MB/s as STREAM counts."""
+    """Measured memory bandwidth of a set of cores of one memory domain; MB/s as defined by STREAM."""
 
     cores: int
-    spacing: int  # 1: adjacent cores, 2: every second one
+    spacing: int  # 1: adjacent cores, 2: every second core
     mb_s: float
     domain: str = "numa"  # "numa": one NUMA node was loaded, "node": all of them
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """The fewest cores of a NUMA node that draw its whole bandwidth, and how far apart they sit."""
+    """Minimum number of cores of a NUMA node that saturate its bandwidth, and the spacing between them."""
 
     cores: int
     spacing: int
     mb_s: float
-    all_cores_mb_s: float  # with every core of the NUMA node at work, 0 when it was not measured
+    all_cores_mb_s: float  # bandwidth with all cores of the NUMA node, 0 if it was not measured
 
 
 @dataclass(frozen=True)
 class PlacementRequest:
-    """What is to be placed; zero and "" stand for "choose"."""
+    """Request for a placement; 0 and "" mean that the policy chooses."""
 
     ranks: int
-    threads: int = 0  # per rank; 0: one, or all that a policy has to share out
+    threads: int = 0  # per rank; 0: one, or all that a policy has to distribute
     policy: str = ""
     nodes: int = 0
     hosts: tuple[str, ...] = ()
     hardware_threads: HardwareThreads = HardwareThreads.CORE
     bandwidth_bound: bool = False
     measured: tuple[Bandwidth, ...] = ()
-    leave_cores: int = 0  # to the operating system, on each node
-    core_kind: str = ""  # "performance", "efficiency", "any"; "": performance cores while they suffice
+    leave_cores: int = 0  # cores of each node that stay free for the operating system
+    core_kind: str = (
+        ""  # "performance", "efficiency", "any"; "": performance cores as long as there are enough
+    )
     memory_mib: int = 0  # per rank
     huge_pages: HugePages = HugePages.UNSAID
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A device that computes, and the hardware threads near it."""
+    """Accelerator, and the hardware threads close to it."""
 
     index: int
     name: str
@@ -72,22 +74,22 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Seat:
-    """Where one rank sits on its node: a set of hardware threads (OS indices) for each of its threads."""
+    """Position of a rank on its node: a set of hardware threads (OS indices) for each of its threads."""
 
     threads: tuple[tuple[int, ...], ...]
     cores: tuple[Core, ...]
-    numa: int  # the NUMA node that holds most of it, and its memory
+    numa: int  # NUMA node that contains most of its threads, and its memory
     gpu: int = -1
 
     @property
     def pus(self) -> tuple[int, ...]:
-        """Everything the rank may run on, ascending."""
+        """Return all hardware threads of the rank, ascending."""
         return tuple(sorted({pu for thread in self.threads for pu in thread}))
 
 
 @dataclass(frozen=True)
 class RankPlace:
-    """One rank: its number in MPI_COMM_WORLD, its node (from 0) and its seat there."""
+    """Rank: its number in MPI_COMM_WORLD, its node (from 0) and its seat there."""
 
     rank: int
     node: int
@@ -96,36 +98,36 @@ class RankPlace:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan for equal nodes: local rank *i* sits in ``seats[i]`` on each; the last may be less full."""
+    """Placement on equal nodes: local rank *i* gets ``seats[i]`` on each; the last node may be less full."""
 
     request: PlacementRequest
     topology: Topology
     policy: str
     nodes: int
     seats: tuple[Seat, ...]
-    usable: tuple[int, ...]  # hardware threads of a node that may be used
+    usable: tuple[int, ...]  # usable hardware threads of a node
     notes: tuple[str, ...] = ()
     saturation: Saturation | None = None
     gpus: tuple[Gpu, ...] = ()
 
     @property
     def ranks_per_node(self) -> int:
-        """Ranks on every node but perhaps the last."""
+        """Return the number of ranks on each node except perhaps the last."""
         return len(self.seats)
 
     @property
     def threads(self) -> int:
-        """Threads of a rank."""
+        """Return the number of threads per rank."""
         return len(self.seats[0].threads)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names of the nodes, empty when none were given."""
+        """Return the names of the nodes, empty if none were specified."""
         return self.request.hosts[: self.nodes]
 
     @property
     def ranks(self) -> tuple[RankPlace, ...]:
-        """Every rank in order; nodes are filled one after the other."""
+        """Return all ranks in order; nodes are filled one after the other."""
         per_node = self.ranks_per_node
         return tuple(
             RankPlace(rank, rank // per_node, self.seats[rank % per_node])
@@ -134,63 +136,63 @@ class Plan:
 
     @property
     def idle_cores(self) -> tuple[Core, ...]:
-        """Usable cores of a full node that get no thread."""
-        taken = {pu for seat in self.seats for pu in seat.pus}
+        """Return the usable cores of a full node that get no thread."""
+        occupied = {pu for seat in self.seats for pu in seat.pus}
         usable = set(self.usable)
         return tuple(
             core
             for core in self.topology.cores
-            if usable.intersection(core.pus) and not taken.intersection(core.pus)
+            if usable.intersection(core.pus) and not occupied.intersection(core.pus)
         )
 
     @property
     def core_hours_per_hour(self) -> int:
-        """What the job is charged for each hour where whole nodes are charged."""
+        """Return the core hours charged per hour if whole nodes are charged."""
         return self.nodes * len(self.topology.cores)
 
 
 @dataclass(frozen=True)
 class Emission:
-    """What one launcher has to be told: options in front of the program, variables, files beside it.
+    """Instructions for a launcher: options before the program, variables, and files.
 
-    ``exact`` is false where the launcher has no words for the plan; ``note`` then says what differs.
+    ``exact`` is false if the launcher cannot express the plan; ``note`` then describes the difference.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)  # name as argv says it → contents
+    files: Mapping[str, str] = field(default_factory=dict)  # file name in argv → contents
     exact: bool = True
     note: str = ""
 
 
 @dataclass(frozen=True)
 class ThreadSeen:
-    """One thread of a running process as /proc shows it; CPU time in seconds."""
+    """Thread of a running process, from /proc; CPU time in seconds."""
 
     thread: int
     name: str
     cpus_allowed: tuple[int, ...]
     cpu_now: int
     cpu_s: float
-    minor_faults: int = 0  # pages it was the first to touch, most of them
+    minor_faults: int = 0  # mostly pages that it touched first
 
 
 @dataclass(frozen=True)
 class ProcessSeen:
-    """One rank of a running job, seen from outside. ``memory_pages``: NUMA node → pages (4 KiB units)."""
+    """Rank of a running job, from /proc. ``memory_pages``: NUMA node → pages (units of 4 KiB)."""
 
     pid: int
     rank: int | None
     program: str
     threads: tuple[ThreadSeen, ...]
-    cpus_allowed: tuple[int, ...]  # of the main thread
+    cpus_allowed: tuple[int, ...]  # affinity of the main thread
     memory_pages: Mapping[int, int] = field(default_factory=dict)
     memory_nodes_allowed: tuple[int, ...] = ()
-    cgroup_cpus: tuple[int, ...] = ()  # what the control group leaves it, empty when unknown
-    job: str = ""  # what holds a launch together: the launcher's process or the scheduler's step
-    places: str = ""  # OMP_PLACES and its like, as the process was started with
-    omp_threads: int = 0  # OMP_NUM_THREADS, 0 when it is not set
-    launch: str = ""  # mpiric's own mark, when mpiric started it
-    parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty when unknown
-    cpu_list: str = ""  # the list of CPUs or masks that srun was given ("map_cpu:0,1"), "" without one
-    scheduled: str = ""  # id of the scheduler's job it is part of, "" outside of one
+    cgroup_cpus: tuple[int, ...] = ()  # CPUs of its control group, empty if unknown
+    job: str = ""  # id of the launch: the launcher's process or the scheduler's step
+    places: str = ""  # OMP_PLACES and similar variables at the start of the process
+    omp_threads: int = 0  # OMP_NUM_THREADS, 0 if it is not set
+    launch: str = ""  # launch id of mpiric, if mpiric started it
+    parent_cpus: tuple[int, ...] = ()  # CPUs of the parent process, empty if unknown
+    cpu_list: str = ""  # list of CPUs or masks given to srun ("map_cpu:0,1"), "" without
+    scheduled: str = ""  # job id of the scheduler, "" outside a job

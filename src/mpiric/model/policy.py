@@ -1,4 +1,4 @@
-"""Policy: which collective algorithm for (collective, communicator, size); see spec/formats/policy.md."""
+"""Algorithm policy: the algorithm for (collective, communicator, size); see spec/formats/policy.md."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 FLAT_FORMAT = 1
 LEARNED_FORMAT = 2
-LIBRARY = "library"  # the candidate that is always there: what the library does by itself
+LIBRARY = "library"  # candidate that always exists: the library's default
 ANY = "*"
 ORDERS = ("block", "cyclic", "mixed")
 
@@ -21,27 +21,27 @@ def _forms(*names: str) -> frozenset[str]:
     return frozenset(form for name in names for form in (name, f"i{name}", f"{name}_init"))
 
 
-COLLECTIVES = _forms(*BLOCKING)  # a policy may name these
+COLLECTIVES = _forms(*BLOCKING)  # names that a policy may contain
 REDUCING = _forms("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
-UNSIZED = _forms("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw")  # size 0, always
+UNSIZED = _forms("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw")  # their size is always 0
 _WORD = r"[a-z][a-z0-9_]{0,63}"
 _CANDIDATE = re.compile(rf"(library|(?:library|own):{_WORD})((?: {_WORD}=(?:[0-9]{{1,18}}|{_WORD}))*)")
 
 
 @dataclass(frozen=True)
 class Named:
-    """A candidate's name taken apart: ``own:bruck radix=4``."""
+    """Parsed name of a candidate: ``own:bruck radix=4``."""
 
     origin: str  # "library" or "own"
-    algorithm: str = ""  # "" for what the library does by itself
+    algorithm: str = ""  # "" for the default of the library
     parameters: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def parse(text: str) -> "Named":
-        """Parse a name. Raises ValueError for anything that is no candidate, or not in canonical form."""
+        """Parse a name. Raises ValueError unless it is a candidate in canonical form."""
         match = _CANDIDATE.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text[:80]!r} is no candidate")
+            raise ValueError(f"{text[:80]!r} is not a candidate")
         origin, _, algorithm = match[1].partition(":")
         pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in match[2].split()))
         keys = [key for key, _ in pairs]
@@ -56,7 +56,7 @@ class Named:
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """Who is in a communicator and where; of equal shapes `placement` tells which part of the job it is."""
+    """Ranks and nodes of a communicator; `placement` distinguishes parts of the job with equal shapes."""
 
     ranks: int
     nodes: int
@@ -65,7 +65,7 @@ class Shape:
     placement: str = ANY  # 16 hexadecimal digits, or any
 
     def anywhere(self) -> "Shape":
-        """The shape without the part of the job it is on."""
+        """Return the shape for any part of the job."""
         return Shape(self.ranks, self.nodes, self.ranks_per_node, self.order)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Measured:
-    """Times of one candidate, in seconds a call of the slowest rank: median and quartiles."""
+    """Times of a candidate in seconds per call of the slowest rank: median and quartiles."""
 
     name: str
     calls: int
@@ -89,12 +89,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class LearnedKey:
-    """What is known about one collective on one communicator in one size range: FROM ≤ size < TO."""
+    """Measurements of a collective on one communicator in a range of sizes: start ≤ size < end."""
 
     collective: str
     shape: Shape
     start: int
-    end: int | None  # None: without end
+    end: int | None  # None: no upper bound
     candidate: str
     decided: bool
     confidence: float
@@ -104,23 +104,23 @@ class LearnedKey:
     candidates: tuple[Measured, ...] = ()
 
     def time_of(self, candidate: str) -> Measured | None:
-        """The times of one candidate, None when it was not tried."""
-        return next((each for each in self.candidates if each.name == candidate), None)
+        """Return the times of a candidate, None if it was not tried."""
+        return next((measured for measured in self.candidates if measured.name == candidate), None)
 
     @property
     def gain(self) -> float | None:
-        """The library's own time ÷ that of the choice; None unless both were measured."""
-        own, chosen = self.time_of(LIBRARY), self.time_of(self.candidate)
-        return own.median_s / chosen.median_s if own and chosen and chosen.median_s > 0 else None
+        """Return the library's time divided by the choice's time; None unless both were measured."""
+        default, chosen = self.time_of(LIBRARY), self.time_of(self.candidate)
+        return default.median_s / chosen.median_s if default and chosen and chosen.median_s > 0 else None
 
 
 @dataclass(frozen=True)
 class LearnedPolicy:
-    """The evidence: all that one run, a sweep or several of them merged have measured."""
+    """Evidence: all measurements of a run, of a sweep, or of several of them merged."""
 
     implementation: str
     version: str
-    world: Shape  # of MPI_COMM_WORLD
+    world: Shape  # shape of MPI_COMM_WORLD
     keys: tuple[LearnedKey, ...]
     written: str = ""  # ISO 8601, UTC
     machine: Mapping[str, str] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class LearnedPolicy:
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """Whole numbers from `low` to `high`, both in it; None: without end."""
+    """Inclusive range of integers; without an upper bound if `high` is None."""
 
     low: int = 0
     high: int | None = None
@@ -144,7 +144,7 @@ EVERY = Span()
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a policy: the calls it is for, and who serves them."""
+    """Line of a policy: a set of calls, and the candidate for them."""
 
     collective: str
     candidate: str
@@ -157,7 +157,7 @@ class Line:
     end: int | None = None
 
     def covers(self, collective: str, shape: Shape, size: int) -> bool:
-        """Whether a call of this size on such a communicator is meant."""
+        """Return whether the line applies to a call of this size on such a communicator."""
         return (
             self.collective == collective
             and shape.ranks in self.ranks
@@ -172,20 +172,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Policy:
-    """What the runtime obeys: of its lines the first that covers a call decides."""
+    """Rules for the runtime: the first line that covers a call selects the candidate."""
 
     implementation: str
     version: str
     lines: tuple[Line, ...] = ()
 
     def choose(self, collective: str, shape: Shape, size: int) -> str | None:
-        """The candidate for a call, None when no line covers it."""
+        """Return the candidate for a call, None if no line covers it."""
         return next((line.candidate for line in self.lines if line.covers(collective, shape, size)), None)
 
 
 def order_of(nodes: tuple[int, ...]) -> str:
-    """Order of a communicator whose rank r is on node ``nodes[r]``, as the format defines it."""
-    changes = sum(left != right for left, right in pairwise(nodes))
+    """Return the order of a communicator whose rank r is on node ``nodes[r]``, as the format defines it."""
+    changes = sum(before != after for before, after in pairwise(nodes))
     count = len(set(nodes))
     if changes == count - 1:
         return "block"

@@ -1,4 +1,4 @@
-"""Profile: what a record means. Times in seconds, sizes in bytes, shares 0 to 1, ranks those of the world."""
+"""Profile: evaluated record. Times in seconds, sizes in bytes, shares 0 to 1, ranks of MPI_COMM_WORLD."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,30 +8,30 @@ from mpiric.model.finding import Finding
 from mpiric.model.machine import Core
 from mpiric.model.storage import FileLayout
 
-if TYPE_CHECKING:  # numpy, which an ordinary user's keeper of ranks may have to do without
+if TYPE_CHECKING:  # needs numpy, which the ranks' process keeper may not have
     from mpiric.model.mapped_ranks import OrderProposal
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionUse:
-    """One MPI function, summed over ranks."""
+    """Use of an MPI function, sum over the ranks."""
 
     name: str
     kind: str  # class in spec/mpi/recording.toml: "send", "collective", …
     calls: int
     bytes: int
     time_s: float
-    waited_s: float  # in the barrier before the call, when that was measured
-    shortest_s: float  # of one call, 0 when none was timed
+    waited_s: float  # time in the barrier before the call, if it was measured
+    shortest_s: float  # shortest call, 0 if none was timed
     longest_s: float
-    ranks: int  # that called it
-    slowest_rank: int  # that spent most time in it
+    ranks: int  # number of ranks that called it
+    slowest_rank: int  # rank that spent most time in it
     slowest_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class SizeUse:
-    """Calls that move a size of message, summed over ranks and functions."""
+    """Calls with messages in a range of sizes, sum over ranks and functions."""
 
     low_bytes: int
     high_bytes: int
@@ -42,12 +42,12 @@ class SizeUse:
 
 @dataclass(frozen=True, slots=True)
 class CommunicatorUse:
-    """One communicator or window; those of a single rank stand together under their name."""
+    """Use of a communicator or window; communicators of a single rank are merged by name."""
 
     label: str  # unique in a profile
     size: int
     kind: str  # "communicator", "intercommunicator" or "window"
-    ranks: tuple[int, ...]  # members that recorded
+    ranks: tuple[int, ...]  # members with a record
     calls: int
     bytes: int
     time_s: float
@@ -55,19 +55,19 @@ class CommunicatorUse:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveUse:
-    """One collective function on one communicator: calls and bytes summed over ranks."""
+    """Use of a collective on one communicator: calls and bytes summed over ranks."""
 
     name: str
     communicator: str
     calls: int
     bytes: int
     time_s: float
-    waited_s: float  # for the others, measured or estimated: see Efficiencies.method
+    waited_s: float  # waiting for other ranks, measured or estimated: see Efficiencies.method
 
 
 @dataclass(frozen=True, slots=True)
 class RegionUse:
-    """A stretch of the program, summed over ranks."""
+    """Section of the program, sum over the ranks."""
 
     name: str
     entries: int
@@ -77,7 +77,7 @@ class RegionUse:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """What neighbouring ranks did in each span of the run: shares of its time; the rest is their own work."""
+    """Activity of consecutive ranks in each time span, as shares of its time; the rest is computation."""
 
     first_rank: int
     last_rank: int
@@ -85,66 +85,66 @@ class TimelineRow:
     collective: tuple[float, ...]
     other_mpi: tuple[float, ...]
     files: tuple[float, ...]
-    region: tuple[int, ...]  # that most of them were in: position in Profile.regions
+    region: tuple[int, ...]  # region with the largest share: position in Profile.regions
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineUse:
-    """The course of the run, from each rank's own MPI_Init."""
+    """Activity over the run, since MPI_Init of each rank."""
 
     span_s: float
-    rows: tuple[TimelineRow, ...]  # none in a record without timelines
+    rows: tuple[TimelineRow, ...]  # empty for a record without timelines
 
 
 @dataclass(frozen=True, slots=True)
 class RankUse:
-    """One rank: where it sat and what its time went into."""
+    """Location of a rank, and the distribution of its time."""
 
     rank: int
     host: str
     numa_node: int
-    cpu: int  # the one it began on
-    affinity: str  # list of CPUs it may use
+    cpu: int  # first CPU
+    affinity: str  # list of CPUs that it may use
     state: str
     wall_s: float
     mpi_s: float
     collective_s: float
     point_to_point_s: float
     io_s: float
-    peak_bytes: int  # resident
-    regions: tuple[tuple[str, float], ...]  # the program's own, with the time of each
-    threads: int = 1  # in MPI at once, at least; times in MPI are their mean
+    peak_bytes: int  # peak resident memory
+    regions: tuple[tuple[str, float], ...]  # regions of the program, with the time of each
+    threads: int = 1  # lower bound of the threads that are in MPI simultaneously; times in MPI are their mean
 
     @property
     def time_s(self) -> float:
-        """Time of all its threads that are in MPI."""
+        """Return the time of all its threads that use MPI."""
         return self.wall_s * self.threads
 
     @property
     def useful_s(self) -> float:
-        """Time outside MPI."""
+        """Return the time outside MPI."""
         return max(0.0, self.wall_s - self.mpi_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiencies:
-    """POP's multiplicative model: parallel = load_balance × serialisation × transfer."""
+    """Efficiencies of POP's multiplicative model: parallel = load_balance × serialisation × transfer."""
 
     parallel: float
     load_balance: float
     communication: float
     serialisation: float
     transfer: float
-    method: str  # how waiting was told from transfer
+    method: str  # method that separated waiting from transfer
 
 
 @dataclass(frozen=True, slots=True)
 class FileTotal:
-    """One file, summed over ranks."""
+    """Use of a file, sum over the ranks."""
 
     path: str
     interface: str
-    ranks: int  # that used it
+    ranks: int  # number of ranks that used it
     opens: int
     reads: int
     writes: int
@@ -155,20 +155,20 @@ class FileTotal:
     small: int
     unaligned: int
     sequential: int
-    created_by: int | None = (
-        None  # the rank whose open was the first that makes the file where it is not there
+    created_by: int | None = None  # first rank whose open would create the file
+    nodes: int = 0  # number of nodes with ranks that used it
+    pattern: str | None = (
+        None  # pattern of accesses that bypass stdio: "segmented", "strided", "repeated", "random"
     )
-    nodes: int = 0  # with ranks that used it
-    pattern: str | None = None  # of accesses past stdio: "segmented", "strided", "repeated", "random"
-    layout: FileLayout | None = None  # read after the run
+    layout: FileLayout | None = None  # layout after the run
     opened: tuple[str, ...] = ()
-    largest: int = 0  # bytes of an access
+    largest: int = 0  # largest access in bytes
     close_s: float = 0.0
     locks: int = 0
     lock_s: float = 0.0
     lines: int = 0
     flushes: int = 0
-    ranks_in_one_stripe: bool | None = None  # two ranks wrote to one stripe; None: cannot be told
+    ranks_in_one_stripe: bool | None = None  # two ranks wrote to one stripe; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SiteUse:
-    """Calls from one place in the program, summed over ranks."""
+    """Calls at one call site of the program, sum over the ranks."""
 
     place: str
     function: str
@@ -194,28 +194,27 @@ class SiteUse:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A finding with what it may be worth and which knobs of mpiric act on it."""
+    """Finding with its possible gain and the knobs that affect it."""
 
     finding: Finding
-    gain_share: float  # of the run time that it could save at the very most; 0 when unknown
-    expected_share: (
-        float | None
-    )  # of the run time that it would save by the model `basis`; None: a trial tells
+    gain_share: float  # upper bound of the saving, as a share of the run time; 0 if unknown
+    # Saving predicted by the model `basis`, as a share of the run time; None: only a trial can show it.
+    expected_share: float | None
     basis: str
     knobs: tuple[str, ...]
-    commands: tuple[str, ...]  # that apply it, or show more; CMD where the user's own is not known
+    commands: tuple[str, ...]  # commands that apply it or show more; CMD if the user's command is unknown
     source: str
-    effect_of: tuple[str, ...] = ()  # ids of findings of the same profile that bring this one about
+    effect_of: tuple[str, ...] = ()  # ids of findings of the same profile that cause this one
 
     @property
     def promise(self) -> float:
-        """The gain to rank by: the model's value where there is one, else the upper bound."""
+        """Return the gain for ranking: the model's value, or the upper bound without a model."""
         return self.gain_share if self.expected_share is None else self.expected_share
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTopology:
-    """The cores of the node on which mpiric ran: the record itself names CPUs only by number."""
+    """Cores of the node on which mpiric ran; the record contains only CPU numbers."""
 
     host: str
     cores: tuple[Core, ...]
@@ -223,13 +222,15 @@ class NodeTopology:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything that reports, exports and advice are made of."""
+    """Data for reports, exports and advice."""
 
     command: str
     mpi: str
-    library: Mapping[str, str]  # what it says it uses: `transport`, and the algorithm of a collective
+    library: Mapping[
+        str, str
+    ]  # settings that the library reports: `transport`, and algorithms of collectives
     world_size: int
-    wall_s: float  # of the slowest rank, from MPI_Init to MPI_Finalize
+    wall_s: float  # time of the slowest rank from MPI_Init to MPI_Finalize
     mpi_share: float
     efficiencies: Efficiencies
     functions: tuple[FunctionUse, ...]
@@ -243,11 +244,44 @@ class Profile:
     sites: tuple[SiteUse, ...]
     p2p: tuple[Message, ...]
     one_sided: tuple[Message, ...]
-    nodes: tuple[str, ...]  # host names, in the order of their first rank
-    node_traffic: tuple[Message, ...]  # positions in `nodes`
-    numbers: Mapping[str, float]  # every derived number by name: what the rules of advice look at
+    nodes: tuple[str, ...]  # host names in the order of their first rank
+    node_traffic: tuple[Message, ...]  # traffic between positions in `nodes`
+    numbers: Mapping[str, float]  # derived numbers by name, input of the rules for advice
     advice: tuple[Advice, ...] = ()
     shape: NodeTopology | None = None
-    asked_mpi: str = ""  # label of the library that the user has put under the program, "" for its own
-    notes: tuple[str, ...] = field(default=())  # what is missing or was lost
-    order: "OrderProposal | None" = None  # of ranks, where the traffic was mapped
+    asked_mpi: str = (
+        ""  # label of the library that the user selected for the program, "" for the program's own
+    )
+    notes: tuple[str, ...] = field(default=())  # missing or lost data
+    order: "OrderProposal | None" = None  # rank order, if the traffic was mapped
+
+
+PER_STEP = "time per step"  # quantity: seconds between two calls that count the program's steps
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityChange:
+    """Values of one quantity in two profiles."""
+
+    name: str
+    before: float
+    after: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Return the value after divided by the value before; None if the value before is 0."""
+        return self.after / self.before if self.before else None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Differences between two profiles."""
+
+    labels: tuple[str, str]
+    profiles: tuple[Profile, Profile]
+    headline: tuple[QuantityChange, ...]  # run time and efficiencies
+    functions: tuple[QuantityChange, ...]  # seconds per rank, the largest difference first
+    calls: tuple[QuantityChange, ...]  # functions whose number of calls differs
+    sizes: tuple[QuantityChange, ...]  # bytes moved, by message size
+    advice_gone: tuple[str, ...]
+    advice_new: tuple[str, ...]

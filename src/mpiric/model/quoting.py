@@ -1,7 +1,7 @@
-"""Text as one word, value or comment of the languages that mpiric writes: one function per language.
+"""Quoting of text for the languages that mpiric writes: one function per language.
 
-Each function returns text that the language reads back as the argument, whatever characters are in it, or
-raises MpiricError where the language cannot express them. The caller needs no further escaping.
+Each function returns text that the language reads back as the argument, for any characters, or raises
+MpiricError if the language cannot express them. The caller must not escape further.
 """
 
 import re
@@ -9,21 +9,52 @@ import shlex
 from collections.abc import Iterable
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.printable import CONTROL, is_printable, printable
+
+# C0 except tab and line break, DEL, C1, marks that change the direction of text, line separators,
+# and lone surrogates, which encode bytes that are not UTF-8.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BREAKS = {"\n": "\\n", "\t": "\\t"}
+
+
+def is_printable(text: str) -> bool:
+    """Return whether `printable` leaves the text as it is."""
+    return CONTROL.search(text) is None
+
+
+def printable(text: str, keep: str = "\n\t") -> str:
+    """Return the text with visible escapes for all control characters except those in ``keep``."""
+    escaped = CONTROL.sub(_escape, text.replace("\r\n", "\n"))
+    for character, escape in _BREAKS.items():
+        if character not in keep:
+            escaped = escaped.replace(character, escape)
+    return escaped
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00  # byte that Python's surrogateescape has encoded
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def printable_json(text: str) -> str:
+    """Escape the control characters of JSON text as JSON escapes; the values do not change."""
+    return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FISH_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
-# After a line break within quotes the word goes on with an empty pair of quotes: no line of a job script
+# An empty pair of quotes follows each line break in a quoted word, so that no line of a job script
 # then begins with the characters of a directive.
 _NEXT_LINE = "\n''"
 
 
 def sh_word(text: str) -> str:
-    """Quote one word of POSIX sh and of bash, ksh and zsh. Control characters become escapes of printf."""
+    """Quote one word of POSIX sh, bash, ksh and zsh. Control characters become escapes of printf."""
     _refuse_nul(text, "a word of a shell")
     if is_printable(text):
         return shlex.quote(text).replace("\n", _NEXT_LINE)
-    body = text.rstrip("\n")  # $(…) drops line breaks at its end
+    body = text.rstrip("\n")  # $(…) removes trailing line breaks
     tail = shlex.quote(text[len(body) :]).replace("\n", _NEXT_LINE) if body != text else ""
     return f"\"$(printf '{''.join(map(_printf_character, body))}')\"{tail}"
 
@@ -37,30 +68,30 @@ def _printf_character(character: str) -> str:
 
 
 def sh_command(argv: Iterable[str]) -> str:
-    """A command line of POSIX sh."""
+    """Return a command line for POSIX sh."""
     return " ".join(map(sh_word, argv))
 
 
 def sh_with_variables(variables: Iterable[tuple[str, str]], command: str) -> str:
-    """A command line of POSIX sh with variables set for it alone."""
+    """Return a command line for POSIX sh with variables that are set only for this command."""
     plain, quoted = [], []
     for name, value in variables:
         if _VARIABLE.fullmatch(name):
             plain.append(f"{name}={sh_word(value)}")
-        else:  # sh cannot assign it, env can
+        else:  # sh cannot assign it, but env can
             quoted.append(sh_word(f"{name}={value}"))
     return " ".join([*plain, *(["env", *quoted] if quoted else []), *([command] if command else [])])
 
 
 def csh_word(text: str) -> str:
-    """Quote one word of csh and tcsh, where ``!`` and line breaks need a backslash even within quotes."""
+    """Quote one word of csh and tcsh, where ``!`` and line breaks need a backslash even in quotes."""
     _refuse_nul(text, "a word of a shell")
     word = shlex.quote(text).replace("!", "\\!").replace("\n", f"\\{_NEXT_LINE}")
     return CONTROL.sub(lambda match: f"'\"`printf '{_octal(match[0])}'`\"'", word)
 
 
 def fish_word(text: str) -> str:
-    """Quote one word of fish, where a backslash escapes within single quotes."""
+    """Quote one word of fish, where a backslash escapes in single quotes."""
     _refuse_nul(text, "a word of a shell")
     if _FISH_PLAIN.fullmatch(text):
         return text
@@ -69,17 +100,17 @@ def fish_word(text: str) -> str:
 
 
 def variable_name(name: str) -> str:
-    """The name of an environment variable, where a script assigns it."""
+    """Return the name of an environment variable, if scripts can assign it."""
     if not _VARIABLE.fullmatch(name):
         raise MpiricError(
             f"a script cannot set a variable named {printable(name)!r}",
-            hint="names consist of letters, digits and _, and begin with no digit",
+            hint="names consist of letters, digits and _, and do not begin with a digit",
         )
     return name
 
 
 def tcl_word(text: str) -> str:
-    """Quote one word of Tcl, also within a body in braces."""
+    """Quote one word of Tcl, also for use in a body in braces."""
     _refuse_bytes(text, "a modulefile")
     return '"' + "".join(map(_tcl_character, text)) + '"'
 
@@ -91,33 +122,33 @@ def _tcl_character(character: str) -> str:
 
 
 def comment(text: str) -> str:
-    """A comment of one line in sh, csh, fish, Python, Tcl and parameter files."""
+    """Return a one-line comment for sh, csh, fish, Python, Tcl and parameter files."""
     line = one_line(text)
     return f"# {line} " if line.endswith("\\") else f"# {line}"  # Tcl would continue it on the next line
 
 
 def one_line(text: str) -> str:
-    """The text with control characters, line breaks and tabs as visible escapes."""
+    """Return the text with control characters, line breaks and tabs as visible escapes."""
     return printable(text, keep="")
 
 
 def shebang(text: str) -> str:
-    """The first line of a script."""
+    """Return the first line of a script."""
     return _single_line(text, "the first line of a script")
 
 
 def directive(prefix: str, option: str) -> str:
-    """Render one line of a job script that a scheduler reads: ``#SBATCH --time=1:00:00``."""
+    """Return a scheduler directive of a job script: ``#SBATCH --time=1:00:00``."""
     return f"{prefix} {_single_line(option, f'a {prefix} line of a job script')}"
 
 
 def directive_value(text: str) -> str:
-    """The value of an option within a directive, "" for none; schedulers read the quotes of a shell."""
+    """Quote an option value of a directive (schedulers parse shell quotes); "" stays empty."""
     return shlex.quote(_single_line(text, "an option of a job script")) if text else ""
 
 
 def parameter_value(text: str) -> str:
-    """A value of a file with lines ``name = value``."""
+    """Return a value for a file with lines ``name = value``."""
     return _single_line(text, "a parameter file")
 
 
@@ -127,7 +158,7 @@ def response_file_word(text: str) -> str:
 
 
 def c_string(text: str) -> str:
-    """A string literal of C; ``?`` is escaped because of trigraphs."""
+    """Return a C string literal; ``?`` is escaped because of trigraphs."""
     parts = []
     for character in text:
         if character in '"\\?':
@@ -148,7 +179,7 @@ def _single_line(text: str, where: str) -> str:
     if one_line(text) != text:
         raise MpiricError(
             f"{where} cannot hold a line break or another control character: {one_line(text)!r}",
-            hint="remove the character, or give the text in another way",
+            hint="remove the character, or use another text",
         )
     return text
 

@@ -1,8 +1,8 @@
-"""Which of the processes below a launcher are the ranks: a pure function of what was seen of them.
+"""Selection of the ranks among the processes of a launch, as a pure function.
 
-Between launcher and rank there may be shells, ``numactl``, container engines, Python, a script that
-calls mpirun itself. Of a chain of processes that carry the same rank number, the first that maps an
-MPI library is the rank; when none does (a static program), the first that is no known wrapper.
+Between launcher and rank there may be shells, ``numactl``, container engines, Python, or a script that
+calls mpirun. In a chain of processes with the same rank number, the rank is the first process that maps an
+MPI library; if none does (static program), the first process that is not a known wrapper.
 """
 
 _LAUNCHERS = frozenset(
@@ -23,12 +23,12 @@ _RANK_VARIABLES = (
     *(b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"PALS_RANKID", b"ALPS_APP_PE"),
     *(b"SLURM_PROCID", b"MPI_LOCALRANKID"),
 )
-_MOST_DIGITS = 9  # of a rank; an environment may hold anything
+_MOST_DIGITS = 9  # limit for rank numbers; variables may contain any text
 _MPI_STEMS = ("libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpi_cray", "libmpi_gnu", "libmpicxx.so")
 
 
 class ObservedProcess:
-    """A process as far as the choice needs it."""
+    """Properties of a process that the selection needs."""
 
     __slots__ = ("maps_mpi", "parent", "pid", "program", "rank")
 
@@ -41,19 +41,20 @@ class ObservedProcess:
 
     @property
     def is_launcher(self) -> bool:
-        """Whether it only starts ranks."""
+        """Return whether its only purpose is to start ranks."""
         return self.program.rsplit("/", 1)[-1] in _LAUNCHERS
 
     @property
     def is_wrapper(self) -> bool:
-        """Whether it only starts another program."""
+        """Return whether its only purpose is to start another program."""
         return self.program.rsplit("/", 1)[-1] in _WRAPPERS
 
 
 def rank_of(environment: dict[bytes, bytes], outer: dict[str, str]) -> int | None:
-    """The world rank an environment tells, None when it tells none.
+    """Return the world rank from environment variables, None without one.
 
-    ``outer`` is the environment of the launcher: a batch script's own SLURM_PROCID says nothing.
+    ``outer`` is the environment of the launcher; values that are equal there, like SLURM_PROCID of a batch
+    script, are ignored.
     """
     for name in _RANK_VARIABLES:
         value = environment.get(name, b"")
@@ -63,46 +64,46 @@ def rank_of(environment: dict[bytes, bytes], outer: dict[str, str]) -> int | Non
 
 
 def is_mpi_library(path: str) -> bool:
-    """Whether a mapped file is an MPI library that programs link to."""
+    """Return whether a mapped file is an MPI library that programs link to."""
     return path.rsplit("/", 1)[-1].startswith(_MPI_STEMS)
 
 
 def choose_ranks(processes: list[ObservedProcess]) -> list[ObservedProcess]:
-    """The ranks among ``processes``, which are given parents before children.
+    """Return the ranks among ``processes``, in which parents precede children.
 
-    Without any rank number (a program started without a launcher) it is the one process that maps
-    an MPI library, or else the first real program.
+    Without rank numbers (a program started without a launcher) the result is the process that maps an MPI
+    library, or else the first process that is not a launcher or wrapper.
     """
-    candidates = [seen for seen in processes if not seen.is_launcher]
-    numbered = [seen for seen in candidates if seen.rank is not None]
+    candidates = [process for process in processes if not process.is_launcher]
+    numbered = [process for process in candidates if process.rank is not None]
     if not numbered:
         chosen = _best(candidates)
         return [chosen] if chosen is not None else []
-    parents = {seen.pid: seen.parent for seen in processes}
+    parents = {process.pid: process.parent for process in processes}
     chains: dict[tuple[int, int | None], list[ObservedProcess]] = {}
     tops: dict[int, tuple[int, int | None]] = {}
-    for seen in numbered:
-        above = tops.get(seen.parent)
-        key = above if above is not None and above[1] == seen.rank else (seen.pid, seen.rank)
-        tops[seen.pid] = key
-        chains.setdefault(key, []).append(seen)
+    for process in numbered:
+        above = tops.get(process.parent)
+        key = above if above is not None and above[1] == process.rank else (process.pid, process.rank)
+        tops[process.pid] = key
+        chains.setdefault(key, []).append(process)
     best = [chosen for chain in chains.values() if (chosen := _best(chain)) is not None]
-    outer = {pid for seen in best if seen.maps_mpi for pid in _ancestors(seen.pid, parents)}
-    return [seen for seen in best if seen.maps_mpi or seen.pid not in outer]
+    outer = {pid for process in best if process.maps_mpi for pid in _ancestors(process.pid, parents)}
+    return [process for process in best if process.maps_mpi or process.pid not in outer]
 
 
 def _best(chain: list[ObservedProcess]) -> ObservedProcess | None:
-    for seen in chain:
-        if seen.maps_mpi:
-            return seen
-    for seen in chain:
-        if not seen.is_wrapper:
-            return seen
+    for process in chain:
+        if process.maps_mpi:
+            return process
+    for process in chain:
+        if not process.is_wrapper:
+            return process
     return chain[-1] if chain else None
 
 
 def _ancestors(pid: int, parents: dict[int, int]) -> list[int]:
-    found = []
+    ancestors = []
     while (pid := parents.get(pid, 0)) != 0:
-        found.append(pid)
-    return found
+        ancestors.append(pid)
+    return ancestors

@@ -1,4 +1,4 @@
-"""RankOrder: where each rank sits, by the names of nodes; what a launcher needs to carry it out."""
+"""RankOrder: the slot of each rank, by node names; input of a launcher."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,57 +7,57 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class RankOrder:
-    """A permutation of ranks over the slots that the launcher fills in their order."""
+    """Permutation of ranks over the slots, which the launcher fills in order."""
 
-    slots: tuple[int, ...]  # of each rank
-    hosts: tuple[str, ...]  # of each slot; a node's slots stand together
+    slots: tuple[int, ...]  # slot of each rank
+    hosts: tuple[str, ...]  # host of each slot; slots of a node are contiguous
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """The host of each rank."""
+        """Return the host of each rank."""
         return tuple(self.hosts[slot] for slot in self.slots)
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The rank in each slot."""
-        found = [0] * len(self.slots)
+        """Return the rank in each slot."""
+        ranks = [0] * len(self.slots)
         for rank, slot in enumerate(self.slots):
-            found[slot] = rank
-        return tuple(found)
+            ranks[slot] = rank
+        return tuple(ranks)
 
     @property
     def cores(self) -> tuple[int, ...]:
-        """The position of each slot on its node."""
-        seen: dict[str, int] = {}
-        found = []
+        """Return the position of each slot on its node."""
+        used: dict[str, int] = {}
+        cores = []
         for host in self.hosts:
-            found.append(seen.get(host, 0))
-            seen[host] = found[-1] + 1
-        return tuple(found)
+            cores.append(used.get(host, 0))
+            used[host] = cores[-1] + 1
+        return tuple(cores)
 
 
 @dataclass(frozen=True)
 class RankOrderChoice:
-    """An order that a tune may try, and what it is predicted to change."""
+    """Rank order that a tune may try, with its predicted effects."""
 
     name: str  # value of the knob
-    file: str  # absolute path, in the form of spec/formats/order.md
-    off_node: float  # what messages carry between nodes, as a share of what they do today
-    hop_bytes: float  # weighted hop-bytes, likewise
+    file: str  # absolute path of a file in the format of spec/formats/order.md
+    off_node: float  # traffic between nodes, relative to the current order
+    hop_bytes: float  # weighted hop-bytes, relative to the current order
 
 
 @dataclass(frozen=True)
 class RankOrders:
-    """The orders that a tune may try, and the runtime that carries them out in the ranks."""
+    """Rank orders that a tune may try, and the runtime that applies them in the ranks."""
 
     choices: tuple[RankOrderChoice, ...] = ()
-    library: str = ""  # absolute path of the runtime, "" where there is none for this MPI
-    family: str = ""  # ABI family that it is for
-    engine: str = ""  # absolute path of the mapping engine, which topologies are honoured by
-    why_not: str = "no run of it was recorded"  # why there are no choices
+    library: str = ""  # absolute path of the runtime, "" if there is none for this MPI library
+    family: str = ""  # ABI family of the runtime
+    engine: str = ""  # absolute path of the mapping engine for topologies
+    why_not: str = "no run of it was recorded"  # reason for an empty `choices`
 
     def named(self, name: str) -> RankOrderChoice | None:
-        """The choice of a name."""
+        """Return the choice with this name."""
         return next((choice for choice in self.choices if choice.name == name), None)
 
 

@@ -1,4 +1,4 @@
-"""Recipe: the saved result. Text, reviewable, versioned; can only set knobs that the registry knows."""
+"""Recipe: saved result in a versioned, readable file. It can only set registered knobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a recipe was made for; compared field by field, differences named one by one."""
+    """Machine, MPI library and program that a recipe was made for; compared field by field."""
 
     machine: Mapping[str, str]  # cpu, cores, numa nodes, memory, ...
     mpi: Mapping[str, str]  # implementation, version, ABI family
@@ -21,21 +21,23 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Configuration + evidence + fingerprints."""
+    """Configuration with evidence and fingerprints."""
 
     name: str
     configuration: Configuration
     fingerprint: Fingerprint
     evidence: Evidence | None
-    command: tuple[str, ...]  # the user's own, for the reader
+    command: tuple[str, ...]  # the user's command, for information
     created: str  # ISO 8601, UTC
-    reasons: Mapping[str, str] = field(default_factory=dict)  # knob → why it helps
+    reasons: Mapping[str, str] = field(default_factory=dict)  # knob → reason why it helps
     checked_output: str = "learned"  # "learned", "command" or "none"
     mpiric_version: str = ""
-    scope: str = ""  # "steps" or "forecast" where trials ended at a mark, "" where they were whole runs
-    whole: WholeCheck | None = None  # of the tuned command run to its end; None where every trial was whole
-    marks: ProvedMarks | None = None  # that trials ended at
-    policy: tuple[str, ...] = ()  # lines of the flat policy that goes with `collectives = "policy"`
-    measured_in: str = ""  # "slurm job", "no job"; "" where the recipe does not say
-    rank_order: tuple[int, ...] = ()  # slot of each rank, which goes with the knob `rank-order`
+    scope: str = ""  # "steps" or "forecast" if trials ended at a mark, "" if they were complete runs
+    whole: WholeCheck | None = (
+        None  # check of a complete run of the tuned command; None if all trials were complete
+    )
+    marks: ProvedMarks | None = None  # marks that trials ended at
+    policy: tuple[str, ...] = ()  # lines of the flat policy for `collectives = "policy"`
+    measured_in: str = ""  # "slurm job", "no job"; "" if the recipe does not contain it
+    rank_order: tuple[int, ...] = ()  # slot of each rank, for the knob `rank-order`
     format: int = FORMAT

@@ -1,6 +1,6 @@
-"""Record: what the runtime wrote about one run.
+"""Record: data that the runtime wrote about one run.
 
-Times in seconds, sizes in bytes, ranks those of the program's world.
+Times are in seconds, sizes in bytes; ranks are ranks of MPI_COMM_WORLD.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from mpiric.model.pace import KeyPace
 
 
 class RankState(str, Enum):
-    """How a rank's recording ended."""
+    """State of a rank's recording at its end."""
 
-    RUNNING = "running"  # the rank died, or left without MPI_Finalize
+    RUNNING = "running"  # the rank died, or exited without MPI_Finalize
     FINALIZED = "finalized"
-    STOPPED = "stopped"  # a fault of the runtime itself
+    STOPPED = "stopped"  # internal error of the runtime
     ABORTED = "aborted"
 
 
 class TrafficKind(str, Enum):
-    """What moved between two ranks."""
+    """Kind of traffic between two ranks."""
 
     MESSAGE = "message"
     PUT = "put"
@@ -29,7 +29,7 @@ class TrafficKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallCell:
-    """Calls of one function on one communicator with one size of message, in one region."""
+    """Calls of a function on one communicator with one class of message sizes, in one region."""
 
     function: str
     communicator: int | None  # position in RankRecord.communicators
@@ -37,18 +37,19 @@ class CallCell:
     size_bin: int  # 0: no bytes; k: 2**(k-1) up to 2**k - 1 bytes
     calls: int
     bytes: int
-    timed_calls: int  # cheap functions are timed now and then only
+    timed_calls: int  # only a sample of the calls of cheap functions is timed
     timed_s: float  # time of the timed calls
     shortest_s: float
     longest_s: float
-    waited_s: float  # in the barrier before the call, when that was asked for
+    waited_s: float  # time in the barrier before the call, if it was requested
     histogram: tuple[int, ...]  # timed calls by the number of bits in their clock ticks
 
     @property
     def time_s(self) -> float:
-        """Time of all calls: that of the timed ones, scaled. The longest of them stands for itself alone.
+        """Return the estimated time of all calls, extrapolated from the timed calls.
 
-        It may be the first one, which is cold, or one that lost the CPU.
+        The longest call counts once, because it may be the first one, which is cold, or the rank may
+        have lost the CPU in it.
         """
         if self.timed_calls < 2:
             return self.timed_s * self.calls
@@ -58,7 +59,7 @@ class CallCell:
 
 @dataclass(frozen=True, slots=True)
 class CommunicatorRow:
-    """A communicator or window as one rank saw it; (members, ordinal) is the same on all its ranks."""
+    """Communicator or window in one rank's record; (members, ordinal) is equal on all its ranks."""
 
     members: int
     ordinal: int
@@ -66,16 +67,16 @@ class CommunicatorRow:
     rank: int
     remote_size: int
     is_window: bool
-    is_between: bool  # joins two groups
-    is_world: bool  # every rank of the world, in its order
+    is_between: bool  # intercommunicator
+    is_world: bool  # all ranks of MPI_COMM_WORLD in the same order
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """What a rank sent to, put to or got from another one; exact."""
+    """Exact traffic of a rank to or from another rank."""
 
-    world_rank: int | None  # None: outside this world
+    world_rank: int | None  # None: outside MPI_COMM_WORLD
     kind: TrafficKind
     messages: int
     bytes: int
@@ -83,7 +84,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A stretch of the program named through MPI_Pcontrol; the first is the whole program."""
+    """Section of the program named through MPI_Pcontrol; the first region is the whole program."""
 
     name: str
     entries: int
@@ -92,7 +93,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """How one file was used by one rank through one interface."""
+    """Use of a file by a rank through one interface."""
 
     path: str
     interface: str  # "posix", "mpi-io", "stream"
@@ -108,33 +109,33 @@ class FileUse:
     metadata: int
     seeks: int
     syncs: int
-    small: int  # accesses under 4 KiB
-    unaligned: int  # accesses that begin off a 4 KiB boundary
-    sequential: int  # accesses that begin where the last one ended
-    detail: "FileDetail | None" = None  # from version 4 of records on
+    small: int  # number of accesses below 4 KiB
+    unaligned: int  # number of accesses that do not start at a multiple of 4 KiB
+    sequential: int  # number of accesses that start at the end of the previous one
+    detail: "FileDetail | None" = None  # None before version 4 of records
 
 
 @dataclass(frozen=True, slots=True)
 class FileDetail:
-    """Who made a file, how it was opened and where in it one rank's accesses lie, stdio aside."""
+    """Creation, open modes and access pattern of a file on one rank, without stdio accesses."""
 
     opened: frozenset[str]  # "read", "write", "create", "truncate", "append", "exclusive", "direct", ...
-    creating: int  # opens that make the file where it is not there
-    created_unix_s: float  # when the first of those was over, 0: none
+    creating: int  # number of opens that create the file if it does not exist
+    created_unix_s: float  # end of the first of these opens, 0: none
     close_s: float
-    strided: int  # accesses as far from the one before as that from its own, with a gap
+    strided: int  # number of accesses with the same distance (and a gap) as between the two accesses before
     first_byte: int
-    end_byte: int  # 0: nothing accessed
-    largest: int  # bytes of an access
+    end_byte: int  # 0: no access
+    largest: int  # largest access in bytes
     locks: int
     lock_s: float
-    lines: int  # writes that end a line
+    lines: int  # number of writes that end with a line break
     flushes: int
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Calls of one function from one place in the program."""
+    """Calls of a function at one call site."""
 
     address: int
     function: str
@@ -145,7 +146,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class ReceiveTiming:
-    """Receives that were looked at before they were posted; `late`: the message was there already."""
+    """Receives that were probed before they were posted; `late`: the message had already arrived."""
 
     looked_at: int
     late: int
@@ -155,22 +156,22 @@ class ReceiveTiming:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A run cut into equal spans from the beginning of the rank's recording; a column has one entry a span.
+    """Time spans of equal length since the start of the recording; each column has one entry per span.
 
-    What the columns leave of a span is the program's own work.
+    The time of a span that is in no column is computation.
     """
 
-    span_s: float  # length of each; the last one may be cut short
+    span_s: float  # length of a span; the last one may be shorter
     point_to_point_s: Sequence[float] = ()
     collective_s: Sequence[float] = ()
     other_mpi_s: Sequence[float] = ()
     files_s: Sequence[float] = ()
-    region: Sequence[int] = ()  # that had most of it: position in RankRecord.regions
+    region: Sequence[int] = ()  # region with the largest share: position in RankRecord.regions
 
 
 @dataclass(frozen=True, slots=True)
 class RankRecord:
-    """One rank."""
+    """Record of one rank."""
 
     rank: int
     state: RankState
@@ -187,20 +188,20 @@ class RankRecord:
     receives: ReceiveTiming
     timeline: Timeline  # empty in records of version 1
     facts: Mapping[str, str]
-    lost: Mapping[str, int]  # events that found no room, per table
-    pace: tuple[KeyPace, ...] = ()  # in merged records times of rank 0 only; empty before version 3
+    lost: Mapping[str, int]  # number of events that did not fit, per table
+    pace: tuple[KeyPace, ...] = ()  # merged records contain times of rank 0 only; empty before version 3
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run."""
+    """Record of one run."""
 
     world_size: int
     function_classes: Mapping[str, str]  # {"MPI_Send": "send", …}
-    ranks: tuple[RankRecord, ...]  # those that left data, by rank
+    ranks: tuple[RankRecord, ...]  # ranks that left data, in ascending order
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Ranks of the world that left no data."""
+        """Return the ranks of MPI_COMM_WORLD without data."""
         present = {rank.rank for rank in self.ranks}
         return tuple(rank for rank in range(self.world_size) if rank not in present)

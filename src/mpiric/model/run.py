@@ -1,4 +1,4 @@
-"""Run: what a plan asks for. Plan: a generator of runs that receives trials and returns a result."""
+"""Run: request of a plan. Plan: generator that yields runs, receives trials and returns a result."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from mpiric.model.trial import Phase, Trial
 
 @dataclass(frozen=True)
 class Run:
-    """A run to be made; those of one round of a proof (``pair``) stay together."""
+    """Requested run; runs of one proof round (``pair``) are made on the same nodes."""
 
     configuration: Configuration
     phase: Phase
     pair: int = -1
-    limit_s: float | None = None  # after which it is ended
+    limit_s: float | None = None  # time limit
     replicate: int = 0
-    stop_at: float | None = None  # objective from which on no more of the run need be known
-    observe: bool = False  # whether its ranks are looked at from outside
-    probe: object = None  # how it is measured (`lab.probes.Probe`); None: as every run of its phase
-    situation: Situation | None = None  # in which it is rendered; None: that of the lab
+    stop_at: float | None = None  # objective at which the run may be stopped, because more is not needed
+    observe: bool = False  # whether its ranks are observed through /proc
+    probe: object = None  # method of measurement (`lab.probes.Probe`); None: default of its phase
+    situation: Situation | None = None  # situation to render it in; None: the lab's
 
 
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""Spelling: how one MPI, one launcher or the system itself writes one value of one knob."""
+"""Spelling: the settings for one knob value in an MPI library, a launcher or the operating system."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Weight(IntEnum):
-    """How much a setting interferes with a program: of two cures the lighter one is the answer."""
+    """Degree of interference with a program; of two fixes the lighter one is recommended."""
 
     LIGHT = 0  # environment variables or options of the launcher
     PRELOAD = 1  # a library that is loaded in front of the program's
@@ -16,35 +16,37 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True)
 class Spelling:
-    """What one knob value sets; merged with others into a Launch by the job's launcher dialect.
+    """Settings for one knob value; the job's launcher merges the spellings of a configuration into a Launch.
 
-    Everything here is produced by registries of this package from knob values that passed
-    validation; nothing in it is ever copied from a recipe. ``environment`` and ``unset`` win over
-    whatever the user's command line says of the same variable (``-genv NAME``, ``-x NAME``, and
-    ``--mca NAME`` for ``OMPI_MCA_NAME``): a launcher takes those options away.
+    The content comes from registries of this package, for knob values that passed validation; it is never
+    copied from a recipe. ``environment`` and ``unset`` override options of the user's command line for the
+    same variable (``-genv NAME``, ``-x NAME``, and ``--mca NAME`` for ``OMPI_MCA_NAME``): the launcher
+    removes these options.
     """
 
-    environment: Mapping[str, str] = field(default_factory=dict)  # for the ranks
-    unset: tuple[str, ...] = ()  # variables taken away from the ranks
-    tunables: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of glibc; `merge_spellings` folds them into one variable
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables of the ranks
+    unset: tuple[str, ...] = ()  # variables to remove from the ranks' environment
+    tunables: Mapping[str, str] = field(default_factory=dict)  # glibc tunables; see `merge_spellings`
     options: tuple[tuple[str, ...], ...] = ()  # launcher options, each with its values
-    preload: tuple[str, ...] = ()  # absolute paths in front of the ranks' LD_PRELOAD
-    library_path: tuple[str, ...] = ()  # directories in front of the ranks' LD_LIBRARY_PATH
-    bound: tuple[str, ...] = ()  # directories to read; variables and lists above say where ranks find them
+    preload: tuple[str, ...] = ()  # absolute paths to prepend to the ranks' LD_PRELOAD
+    library_path: tuple[str, ...] = ()  # directories to prepend to the ranks' LD_LIBRARY_PATH
+    bound: tuple[
+        str, ...
+    ] = ()  # directories that containers must mount read-only; the fields above refer to them
     directories: Mapping[str, str] = field(default_factory=dict)  # variable → directory that ranks write to
-    launcher_words: tuple[str, ...] = ()  # another launcher; moves with `dialect`
+    launcher_words: tuple[str, ...] = ()  # argv of another launcher; set together with `dialect`
     dialect: str = ""
-    crowded: bool = False  # more ranks than CPUs: what another launcher may have to be told
-    ranks: int | None = None  # another number of ranks
-    launcher_environment: Mapping[str, str] = field(default_factory=dict)  # read by mpiexec, not by ranks
-    prepare: tuple[tuple[str, ...], ...] = ()  # commands in the working directory, before the launch
-    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, for ranks to read
-    exchanges_mpi: Weight | None = None  # LIBRARY or SHIM where the MPI library is exchanged
-    note: str = ""  # what the user should know: cost, risk, what it relies on
+    crowded: bool = False  # more ranks than CPUs: another launcher may need an option for this
+    ranks: int | None = None  # changed number of ranks
+    launcher_environment: Mapping[str, str] = field(
+        default_factory=dict
+    )  # variables for mpiexec, not for ranks
+    prepare: tuple[tuple[str, ...], ...] = ()  # commands to run in the working directory before the launch
+    files: Mapping[str, str] = field(default_factory=dict)  # absolute path → text, files that ranks read
+    exchanges_mpi: Weight | None = None  # LIBRARY or SHIM if the MPI library is replaced
+    note: str = ""  # information for the user: cost, risk, requirements
 
     @property
     def weight(self) -> Weight:
-        """How much the setting interferes with the program."""
+        """Return the degree of interference with the program."""
         return self.exchanges_mpi or (Weight.PRELOAD if self.preload else Weight.LIGHT)

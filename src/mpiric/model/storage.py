@@ -1,13 +1,13 @@
-"""Storage: what a file system is made of and how it spreads files over its targets."""
+"""Storage: properties of a file system and layouts of files on its targets."""
 
 from dataclasses import dataclass, field
 
-ALL_TARGETS = -1  # as a stripe count
+ALL_TARGETS = -1  # value of a stripe count
 
 
 @dataclass(frozen=True)
 class Mount:
-    """One line of the mount table."""
+    """Line of the mount table."""
 
     point: str
     kind: str  # "lustre", "nfs4", "fuse.sshfs", ...
@@ -17,44 +17,44 @@ class Mount:
 
 @dataclass(frozen=True)
 class Stripes:
-    """How one extent of a file is spread: ``count`` stripes of ``size_bytes``, one after the other."""
+    """Layout of one extent of a file: ``count`` stripes of ``size_bytes`` in turn."""
 
-    count: int  # `ALL_TARGETS`: over all
+    count: int  # `ALL_TARGETS`: all targets
     size_bytes: int
-    end_bytes: int | None = None  # of the extent, from the start of the file; None: the end of the file
+    end_bytes: int | None = None  # end of the extent in the file; None: the end of the file
     pool: str = ""
 
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Extents of a file in order, one where it is plain, more where it is progressive."""
+    """Layout of a file: its extents in order; a progressive layout has several."""
 
     stripes: tuple[Stripes, ...]
-    directory_stripes: int = 0  # metadata servers that a directory's entries are spread over, 0: not set
-    overstriped: bool = False  # more stripes than targets are meant
+    directory_stripes: int = 0  # number of metadata servers for the entries of a directory, 0: not set
+    overstriped: bool = False  # allow more stripes than targets
 
     @property
     def count(self) -> int:
-        """The largest stripe count of any extent, `ALL_TARGETS` when one is over all."""
+        """Return the largest stripe count of an extent, or `ALL_TARGETS` if one has it."""
         counts = [extent.count for extent in self.stripes]
         return ALL_TARGETS if ALL_TARGETS in counts else max(counts, default=0)
 
 
 @dataclass(frozen=True)
 class LayoutLimits:
-    """What a layout may be; 0 where nothing is known."""
+    """Limits of layouts; 0 if unknown."""
 
-    stripe_unit_bytes: int = 0  # a stripe's size is a multiple of it
-    stripe_count: int = 0  # the most stripes of a file
+    stripe_unit_bytes: int = 0  # stripe sizes must be multiples of it
+    stripe_count: int = 0  # maximum number of stripes
 
 
 @dataclass(frozen=True)
 class StorageFacts:
-    """What a file system says of itself; None where it does not."""
+    """Properties that a file system reports; None if it does not report them."""
 
     targets: int | None = None
     metadata_servers: int | None = None
     default_layout: FileLayout | None = None
     limits: LayoutLimits = field(default_factory=LayoutLimits)
     quota_free_bytes: int | None = None
-    locks: str = ""  # flock holds between "all nodes", on "this node", or there is "none"; "" when unknown
+    locks: str = ""  # scope of flock: "all nodes", "this node" or "none"; "" if unknown

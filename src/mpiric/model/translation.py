@@ -1,4 +1,4 @@
-"""Which library can serve programs of which ABI family: natively, under another name, translated."""
+"""Libraries that can serve programs of an ABI family: natively, under another name, or with translation."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import Enum
 
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 
-# Program's family and library's: there is a stand-in for each of these (src/translate).
+# (ABI family of the program, of the library) that a translation library exists for (src/translate).
 PAIRS = (
     (AbiFamily.MPICH, AbiFamily.OPENMPI),
     (AbiFamily.OPENMPI, AbiFamily.MPICH),
@@ -18,23 +18,23 @@ SONAMES = {
     AbiFamily.OPENMPI: "libmpi.so.40",
     AbiFamily.STANDARD: "libmpi_abi.so.1",
 }
-# Names under which a program looks for the C library of its family, the last when it is linked to none.
+# Names of the C library of a family that programs need or open with dlopen; the last one is without version.
 NAMES = {
     AbiFamily.MPICH: ("libmpi.so.12", "libmpich.so.12", "libmpi.so"),
     AbiFamily.OPENMPI: ("libmpi.so.40", "libmpi.so"),
     AbiFamily.STANDARD: ("libmpi_abi.so.1", "libmpi_abi.so"),
 }
-# Fortran's library over the C functions of a family, with the names of others that have the same in them.
+# Names of the Fortran library of a family. The first is its soname, the others are equivalent libraries.
 FORTRAN_NAMES = {
     AbiFamily.MPICH: ("libmpifort.so.12", "libmpichfort.so.12"),
     AbiFamily.OPENMPI: ("libmpi_mpifh.so.40", "libmpi_mpifh-gfortran.so.40"),
 }
-# What only a compiler's own modules can make, and lies above that library: the program's own file is taken.
+# Libraries that contain compiler-specific Fortran modules: the program's own file is used.
 _MODULES = "libmpi_usempi"
 
-# Libraries inside of Open MPI: a stand-in over another library has no use for them, and does not meet them.
+# Internal libraries of Open MPI, which a translation library does not use or conflict with.
 _INNER = ("libopen-", "liboshmem")
-# One library under two names: from the MPICH ABI initiative and from Debian.
+# Two names of the same library: of the MPICH ABI initiative and of Debian.
 _TWINS = (
     ("libmpi.so.12", "libmpich.so.12"),
     ("libmpifort.so.12", "libmpichfort.so.12"),
@@ -43,7 +43,7 @@ _TWINS = (
 
 
 class How(str, Enum):
-    """How a library comes to serve programs of a family."""
+    """Way in which a library serves programs of a family."""
 
     NATIVE = "native"
     NAME = "name"
@@ -54,7 +54,7 @@ class How(str, Enum):
 
 @dataclass(frozen=True)
 class Serves:
-    """How a library serves one family, and why it does not."""
+    """Way in which a library serves a family, and the reason if it does not."""
 
     family: AbiFamily
     how: How
@@ -62,44 +62,44 @@ class Serves:
 
 
 def own_family(library: MpiLibrary) -> AbiFamily | None:
-    """The family of the library's own names; translation goes to these."""
+    """Return the family of the library's own ABI, the target of translation."""
     return next((family for family in library.abi_families if family is not AbiFamily.STANDARD), None)
 
 
 def family_above(library: MpiLibrary) -> AbiFamily | None:
-    """The family whose names its programs see: that of a stand-in in front of it; None when unknown."""
+    """Return the family that programs see: the translation library's in front of it; None if unknown."""
     file = library.stand_in.rpartition("/")[2]
     above = next((family for family, names in NAMES.items() if file in names), None)
     return above or next(iter(library.abi_families), None)
 
 
 def can_translate(program: AbiFamily, library: MpiLibrary) -> bool:
-    """Whether a stand-in has been written for such a program over this library."""
+    """Return whether a translation library exists for such a program and this library."""
     return (program, own_family(library)) in PAIRS
 
 
 def is_native(family: AbiFamily, library: MpiLibrary) -> bool:
-    """Whether the library has the family's ABI itself, with the standard's values or such as are repaired."""
+    """Return whether the library has the family's ABI with correct or corrected constants."""
     is_wrong = family is AbiFamily.STANDARD and library.wrong_constants and not library.repair
     return family in library.abi_families and not is_wrong
 
 
 def values_of_its_own(library: MpiLibrary) -> str:
-    """Why the library's standard ABI cannot serve a program of the standard."""
+    """Return the reason why the library's standard ABI cannot serve a program of the standard."""
     return f"its libmpi_abi has other values than the standard for {', '.join(library.wrong_constants)}"
 
 
 def name_under(soname: str, sonames: Collection[str]) -> str:
-    """Return the name, among these, of the library that a program needs as ``soname``; "" without one."""
+    """Return the name in ``sonames`` of the library that a program needs as ``soname``; "" without one."""
     twins = next((pair for pair in _TWINS if soname in pair), (soname,))
     return next((name for name in (soname, *twins) if name in sonames), "")
 
 
 def why_unserved(library: MpiLibrary, names: Iterable[str]) -> str:
-    """Why a library cannot natively serve a program that needs libraries of these names; "" when it can.
+    """Return why a library cannot natively serve a program that needs libraries of these names; "" if it can.
 
-    Parts of two versions in one process (Fortran's of Open MPI 4 above the core of Open MPI 5) end in errors
-    or wrong results.
+    Parts of two versions in one process (Fortran of Open MPI 4 with the core of Open MPI 5) cause errors or
+    wrong results.
     """
     has = {*library.sonames, library.soname}
     missing = sorted(name for name in names if not name_under(name, has))
@@ -107,34 +107,35 @@ def why_unserved(library: MpiLibrary, names: Iterable[str]) -> str:
 
 
 def untranslated(names: Iterable[str], program: AbiFamily) -> tuple[str, ...]:
-    """MPI libraries a program asks for that nothing takes the place of: C++, Fortran with 64-bit integers."""
-    known = (*NAMES[program], *FORTRAN_NAMES.get(program, ()))
+    """Return the MPI libraries of a program without a replacement: C++, Fortran with 64-bit integers."""
+    replaceable = (*NAMES[program], *FORTRAN_NAMES.get(program, ()))
     return tuple(
         sorted(
             name
             for name in names
-            if name not in known and not is_module_library(name) and not name.startswith(_INNER)
+            if name not in replaceable and not is_module_library(name) and not name.startswith(_INNER)
         )
     )
 
 
 def is_module_library(name: str) -> bool:
-    """Whether it holds what Open MPI's Fortran modules compile to."""
+    """Return whether it is a library of Open MPI's Fortran modules."""
     return name.startswith(_MODULES)
 
 
 def c_library_of(program: AbiFamily, names: Collection[str]) -> str:
-    """The name under which a program wants its C library; Debian's where its Fortran part is Debian's."""
-    asked = next((name for name in NAMES[program] if name in names), "")
-    if not asked and program is AbiFamily.MPICH and any(name.startswith("libmpich") for name in names):
+    """Return the soname of a program's C library; Debian's if its Fortran library is Debian's."""
+    soname = next((name for name in NAMES[program] if name in names), "")
+    if not soname and program is AbiFamily.MPICH and any(name.startswith("libmpich") for name in names):
         return "libmpich.so.12"
-    return asked or SONAMES[program]
+    return soname or SONAMES[program]
 
 
 def preloads(library: MpiLibrary, names: Collection[str], *, is_bound: bool) -> tuple[str, ...]:
-    """What goes before a program's libraries for this one to serve it; ``is_bound`` by an RPATH to others.
+    """Return the libraries to preload so that this one serves a program; ``is_bound``: an RPATH names others.
 
-    Under a stand-in the library itself comes along then, for what it needs would else be found by the RPATH.
+    In that case the library itself is preloaded after its translation library, because the RPATH would find
+    another one.
     """
     if library.stand_in and is_bound:
         return (*library.preloaded, library.library)
@@ -142,17 +143,17 @@ def preloads(library: MpiLibrary, names: Collection[str], *, is_bound: bool) -> 
 
 
 def before_rpath(library: MpiLibrary, names: Collection[str]) -> tuple[str, ...]:
-    """Files of a library that lead past a program's RPATH when they are preloaded; none where it lacks one.
+    """Return the files to preload so that a program's RPATH has no effect; empty if one is missing.
 
-    The dynamic linker takes what is loaded under a name for all who need that name: the name in the file, so
-    that a link under another does not do. The C library comes last, as what is above it needs it.
+    The dynamic linker identifies a loaded library by the soname in its file, so that a link with another
+    name is not sufficient. The C library comes last because the others need it.
     """
     place = library.library.rpartition("/")[0]
     files = {name: f"{place}/{name}" for name in library.sonames if name not in library.renamed}
     files[library.soname] = library.library
     if library.standard_library:
         files[SONAMES[AbiFamily.STANDARD]] = library.standard_library
-    c_libraries = {name for known in NAMES.values() for name in known}
+    c_libraries = {name for sonames in NAMES.values() for name in sonames}
     if not set(names) <= files.keys():
         return ()
     above = [files[name] for name in sorted(names) if name not in c_libraries]
@@ -160,7 +161,7 @@ def before_rpath(library: MpiLibrary, names: Collection[str]) -> tuple[str, ...]
 
 
 def serves(library: MpiLibrary, stand_ins: Iterable[tuple[AbiFamily, AbiFamily]]) -> tuple[Serves, ...]:
-    """How a library serves each family; ``stand_ins`` are those of this installation."""
+    """Return how a library serves each family; ``stand_ins``: installed translation libraries."""
     return tuple(_serves(family, library, tuple(stand_ins)) for family in AbiFamily)
 
 
@@ -178,4 +179,4 @@ def _serves(
         return Serves(family, How.NO, "the stand-in is not part of this installation")
     if family in library.abi_families:
         return Serves(family, How.NO, values_of_its_own(library))
-    return Serves(family, How.NO, f"there is no stand-in for the {family.value} ABI over it")
+    return Serves(family, How.NO, f"no stand-in exists for the {family.value} ABI over it")

@@ -1,4 +1,4 @@
-"""Trial: one execution of a Launch and what was measured."""
+"""Trial: an executed launch and its measurements."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,74 +9,105 @@ from mpiric.model.situation import RankSeen
 
 
 class Phase(str, Enum):
-    """What a trial was run for; a proof never looks at trials of other phases."""
+    """Purpose of a trial; a proof uses only its own trials."""
 
     OBSERVE = "observe"
-    RECORD = "record"  # with the recording runtime in its ranks, which costs time: compared with no other
+    RECORD = "record"  # uses the recording runtime, whose overhead makes it incomparable with other phases
     SEARCH = "search"
     PROOF = "proof"
-    FINISH = "finish"  # to the program's end, where others end at a mark
+    FINISH = "finish"  # complete run, if other trials end at a mark
     HISTORY = "history"
 
 
 class Outcome(str, Enum):
-    """How a trial ended."""
+    """Result of a trial."""
 
     OK = "ok"
-    FAILED = "failed"  # another exit status than the original's
+    FAILED = "failed"  # exit status differs from the original's
     TIMED_OUT = "timed out"
     DIFFERENT = "different output"
     REFUSED = "refused"  # could not be started, or the configuration cannot be rendered
-    GREEDY = "too much memory"  # the guard of allocator and page knobs
+    GREEDY = "too much memory"  # exceeded the memory limit for allocator and page knobs
     INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
 class Split:
-    """One run cut into start-up, main part and end, by the clock of the launch; seconds.
+    """Run divided into start, main part and end, by the clock of the launch; seconds.
 
-    The main part lies between MPI_Init and MPI_Finalize. Where marks count its steps there is the time per
-    mark instead, and start-up is all that comes before the first step.
+    The main part is between MPI_Init and MPI_Finalize. If marks count its steps, the time per mark replaces
+    it, and the start includes everything before the first step.
     """
 
     start_s: float
     main_s: float | None = None
     end_s: float | None = None
     per_mark_s: float | None = None
-    io_s: float | None = (
-        None  # in calls on files, of the rank with most of it, where runs are recorded for it
+    # Time in file operations of the rank with the longest time, if it was recorded.
+    io_s: float | None = None
+    start_from_s: float | None = (
+        None  # only for a stopped run: start_s is then an upper bound, other times are lower bounds
     )
-    start_from_s: float | None = None  # of a stopped run: start_s is the most then, other times the least
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One execution: ``objective`` is what the search minimises (wall time by default)."""
+    """Execution of a launch; ``objective`` is minimised by the search (wall time by default)."""
 
     configuration: Configuration
     phase: Phase
     outcome: Outcome
     wall_s: float
-    objective: float | None = None  # None unless outcome is OK
-    exit_status: int = 0  # negative: ended by that signal
-    reason: str = ""  # why it was rejected, one sentence
-    stdout: str = ""  # paths of what it printed
+    objective: float | None = None  # None unless the outcome is OK
+    exit_status: int = 0  # negative: number of the signal that ended it
+    reason: str = ""  # reason for a rejection, as a sentence
+    stdout: str = ""  # paths of its output files
     stderr: str = ""
     started_at: str = ""  # ISO 8601, UTC
-    ended_unix_s: float = 0.0  # when the launcher was gone; 0: unknown
+    ended_unix_s: float = 0.0  # end of the launcher; 0: unknown
     rss_peak_bytes: int = 0
     number: int = 0
-    pair: int = -1  # round of the proof it belongs to; in its simplest form a pair
-    replicate: int = 0  # of its configuration's runs in the round; -1 where it runs there without one unit
-    at_least: float | None = None  # what is known of the objective of a run that its pair's limit stopped
-    block: str = ""  # of runs made one after the other on the same nodes, where several were made at a time
-    split: Split | None = None  # None where the runtime did not look at the run
-    safe_s: float | None = None  # from its start until all that it wrote was on the servers; None: not looked
-    written_bytes: int = 0  # in files that it made or changed
-    came_early: bool = False  # it was ended before its program was done, all being known by then
+    pair: int = -1  # round of the proof; in its simplest form a pair
+    replicate: int = 0  # number among the runs of its configuration in the round; -1: without one unit
+    at_least: float | None = None  # lower bound of the objective of a run stopped at its pair's limit
+    block: str = ""  # id of runs made consecutively on the same nodes, if several were made at the same time
+    split: Split | None = None  # None if the runtime did not observe the run
+    safe_s: float | None = None  # time from start until all data was on the servers; None: not measured
+    written_bytes: int = 0  # bytes in files that it created or changed
+    came_early: bool = False  # stopped before the end of the program, because the required data was complete
     disturbed: bool = False  # other processes took CPUs from it
-    # Known to the process that made it, and not logged:
-    ranks: tuple[RankSeen, ...] = field(default=(), compare=False, repr=False)  # as seen from outside
+    # Not logged:
+    ranks: tuple[RankSeen, ...] = field(default=(), compare=False, repr=False)  # observed through /proc
     marks: RunMarks | None = field(default=None, compare=False, repr=False)
-    took_s: float = field(default=0.0, compare=False)  # with all that surrounds it; 0: unknown
-    runs: int = field(default=1, compare=False)  # made until it could be judged
+    took_s: float = field(default=0.0, compare=False)  # duration including setup and clean-up; 0: unknown
+    runs: int = field(default=1, compare=False)  # number of runs until it could be judged
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Resource usage of all processes of a launch, measured by getrusage; times in seconds."""
+
+    user_s: float = 0.0
+    system_s: float = 0.0
+    minor_faults: int = 0
+    major_faults: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Launch that has ended; none of its processes is left on this node."""
+
+    outcome: Outcome  # OK, FAILED, TIMED_OUT, INTERRUPTED, or REFUSED if it could not be started
+    wall_s: float  # time from just before fork to the end of the launcher
+    exit_status: int  # negative: number of the signal that ended it
+    reason: str = ""  # a sentence unless the outcome is OK
+    usage: Usage = Usage()
+    rss_peak_bytes: int = 0  # maximum over the processes
+    ranks: tuple[RankSeen, ...] = ()  # if observed: an entry for each rank, in rank order
+    strays: tuple[str, ...] = ()  # names of processes that outlived the launcher and were terminated
+    stuck: tuple[str, ...] = ()  # names of processes that SIGKILL could not end
+    started_ns: int = 0  # CLOCK_MONOTONIC of this host just before fork
+    came_early: bool = False  # ended early, because the required data was complete
+    disturbed: bool = False  # other processes took CPUs from it

@@ -1,4 +1,4 @@
-"""WholeCheck: what is known of the tuned command run to its end, where trials ended at a mark."""
+"""Check of a complete run of the tuned command, for tunes whose trials ended at a mark."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,17 +7,19 @@ from mpiric.model.marks import MarkPair
 
 
 class WholeVerdict(str, Enum):
-    """What a recipe says of its whole run."""
+    """Result of the check of a complete run."""
 
     NOT_RUN = "not run"
-    NO_REFERENCE = "ran, no reference"  # it ended well and printed no NaN; there was nothing to compare with
-    AGREES = "agrees"  # with a whole run of the original
-    DIFFERS = "differs"  # from it, or it failed: the recipe is not applied again
+    NO_REFERENCE = (
+        "ran, no reference"  # exited with status 0 and printed no NaN; no reference to compare with
+    )
+    AGREES = "agrees"  # agrees with a complete run of the original
+    DIFFERS = "differs"  # differs from the original, or failed: the recipe is not applied again
 
 
 @dataclass(frozen=True)
 class WholeCheck:
-    """A verdict, and why in one sentence."""
+    """Verdict, and its reason in one sentence."""
 
     verdict: WholeVerdict = WholeVerdict.NOT_RUN
     why: str = ""
@@ -25,10 +27,10 @@ class WholeCheck:
 
 @dataclass(frozen=True)
 class ProvedMarks:
-    """Marks that a recipe was proved at: what a whole run is held against. (original, tuned) in seconds."""
+    """Marks of the proof of a recipe, for comparison with complete runs; times as (original, tuned)."""
 
     pair: MarkPair
     start_s: tuple[float, float]
     per_mark_s: tuple[float, float]
-    prints_nan: bool = False  # the original does so before the last mark: then it is no sign of anything
-    inputs: tuple[str, ...] = ()  # files that ranks read, by their paths below the working directory
+    prints_nan: bool = False  # the original prints NaN before the last mark, so that NaN is not an error
+    inputs: tuple[str, ...] = ()  # files that ranks read, by paths below the working directory

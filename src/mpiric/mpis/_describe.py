@@ -5,12 +5,10 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 
-from mpiric.host.facts.globbing import matching
-from mpiric.host.facts.linker import linker_cache
+from mpiric.host.facts.file_search import linker_cache, matching
 from mpiric.host.host import HERE, Host
 from mpiric.host.installation.prefixes import homes
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.mpis._ask import ask_version
 from mpiric.mpis._file_drivers import file_drivers
 from mpiric.mpis._implementation import (
     Implementation,
@@ -21,6 +19,34 @@ from mpiric.mpis._implementation import (
 )
 from mpiric.mpis._locations import Location
 from mpiric.mpis._sonames import family_of_soname, is_inner_part
+
+# MPI_Get_library_version may be called before MPI_Init. It runs in a process of its own: loading two
+# MPI libraries into one process mixes their symbols, and a broken library must not take mpiric along.
+ASK_VERSION = """\
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+text, length = ctypes.create_string_buffer(65536), ctypes.c_int()
+library.MPI_Get_library_version(text, ctypes.byref(length))
+sys.stdout.write(text.value.decode(errors="replace"))
+"""
+
+TIMEOUT_S = 15.0
+
+
+def ask_version(host: Host, library: str) -> str:
+    """Return the answer of ``MPI_Get_library_version``, or "" if the library cannot be loaded.
+
+    If LD_LIBRARY_PATH has a file that breaks the library (another libfabric), it is asked again without,
+    because LD_LIBRARY_PATH precedes the library's own search path.
+    """
+    command = [host.python, "-I", "-c", ASK_VERSION, library]
+    answer = host.run_cached(command, [library], timeout_s=TIMEOUT_S)
+    if answer.status != 0 and host.environ.get("LD_LIBRARY_PATH"):
+        answer = host.run_cached(
+            command, [library], environment={"LD_LIBRARY_PATH": None}, timeout_s=TIMEOUT_S
+        )
+    return answer.stdout.strip("\x00 \n") if answer.status == 0 else ""
+
 
 _SYSTEM_DIR = re.compile(r"/(usr/)?lib(64|/[\w]+-linux-gnu)?")
 _TIMEOUT_S = 10.0
@@ -138,7 +164,7 @@ def is_system(host: Host, library: str, soname: str) -> bool:
 def libfabric_dirs(host: Host, prefix: str) -> tuple[str, ...]:
     """Return directories with a libfabric.so.1 for a library without its own, the best first.
 
-    "" stands for the dynamic linker's default. A libfabric with a provider directory (``prov``) in the prefix
+    "" means the dynamic linker's default. A libfabric with a provider directory (``prov``) in the prefix
     comes first, because the vendor tested it.
     """
     bundled = f"{prefix}/opt/mpi/libfabric/lib"

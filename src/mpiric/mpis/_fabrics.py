@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from mpiric.model.knob import Spell
+from mpiric.model.knob import Spell, word
 from mpiric.model.machine import IP_KINDS
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import word
 
 UCX_ON_NODE = ("all", "sm", "shm", "mm", "posix", "sysv")  # shared-memory transports
 

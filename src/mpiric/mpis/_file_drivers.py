@@ -5,7 +5,7 @@
 
 import re
 
-from mpiric.host.facts.globbing import matching
+from mpiric.host.facts.file_search import matching
 from mpiric.host.host import Host
 
 NAMES = ("ufs", "nfs", "lustre", "gpfs", "panfs", "daos", "pvfs2", "xfs", "quobytefs")

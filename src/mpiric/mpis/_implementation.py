@@ -6,11 +6,10 @@ from functools import lru_cache
 
 import mpiric.mpis
 from mpiric.model.capabilities import Capabilities
-from mpiric.model.count import number_of
 from mpiric.model.fabric import TransportReport
 from mpiric.model.knob import Spell
-from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary, MpiPackage
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.policy import Policy, Span
 from mpiric.model.registry import modules_of
 

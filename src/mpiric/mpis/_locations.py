@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import basename, dirname
 
-from mpiric.host.facts.globbing import matching
-from mpiric.host.facts.linker import linker_cache
+from mpiric.host.facts.file_search import linker_cache, matching
 from mpiric.host.host import Host
 from mpiric.host.installation.prefixes import homes
 from mpiric.mpis._implementation import fields_of

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from posixpath import basename, dirname
 
-from mpiric.host.facts.linker import linker_cache
+from mpiric.host.facts.file_search import linker_cache
 from mpiric.host.host import Elf, Host
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.mpis._sonames import family_of_soname, is_inner_part

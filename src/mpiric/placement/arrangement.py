@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.model.machine import Cores, CoreSet, Level
 
 
 def shares(count: int, domains: tuple[CoreSet, ...], width: int) -> tuple[int, ...] | None:

@@ -1,20 +1,152 @@
 """Topology and request → Plan. Pure function."""
 
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mpiric.model.core_set import Cores, CoreSet, Level
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Topology
-from mpiric.model.placement import Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
-from mpiric.placement.gpus import read_gpus
+from mpiric.model.machine import Core, Cores, CoreSet, Level, Topology
+from mpiric.model.placement import Bandwidth, Gpu, HardwareThreads, PlacementRequest, Plan, Saturation, Seat
 from mpiric.placement.node import counted
 from mpiric.placement.policies import PlacementDemand, policy_named
 from mpiric.placement.policies.near_gpu import gpu_of
-from mpiric.placement.price import price_of_more_nodes
 from mpiric.placement.saturation import rule_of_thumb, saturation_of
-from mpiric.placement.selection import select
 from mpiric.placement.sizing import size
+
+_COMPUTE_CLASSES = {"0302", "1200"}  # PCI classes: 3D controller, processing accelerator
+_COPROCESSOR, _GPU = "5", "1"  # hwloc_obj_osdev_type_t in hwloc 2
+_DRIVERS = ("cuda", "nvml", "rsmi", "ze", "opencl")
+
+
+def read_gpus(topology: Topology) -> tuple[Gpu, ...]:
+    """Return one GPU for each PCI device that computes, in bus order; needs XML with I/O devices.
+
+    Display adapters without a compute driver (the controller of a server's console) do not count.
+    """
+    if not topology.xml:
+        return ()
+    gpus: list[Gpu] = []
+
+    def visit(entry: ElementTree.Element, pus: tuple[int, ...]) -> None:
+        if entry.get("cpuset"):
+            pus = _pus_of(entry) or pus
+        if entry.get("type") == "PCIDev" and _computes(entry):
+            gpus.append(Gpu(len(gpus), _name(entry), pus))
+            return
+        for child in entry.findall("object"):
+            visit(child, pus)
+
+    root = ElementTree.fromstring(topology.xml)  # noqa: S314 a topology file has no entities to expand
+    for top in root.findall("object"):
+        visit(top, topology.pus)
+    return tuple(gpus)
+
+
+def _pus_of(entry: ElementTree.Element) -> tuple[int, ...]:
+    return tuple(
+        sorted(int(pu.get("os_index", "0")) for pu in entry.iter("object") if pu.get("type") == "PU")
+    )
+
+
+def _computes(entry: ElementTree.Element) -> bool:
+    return entry.get("pci_type", "")[:4] in _COMPUTE_CLASSES or bool(_devices(entry))
+
+
+def _devices(entry: ElementTree.Element) -> list[str]:
+    return [
+        device.get("name", "")
+        for device in entry.iter("object")
+        if device.get("type") == "OSDev"
+        and device.get("osdev_type") in {_COPROCESSOR, _GPU}
+        and device.get("name", "").startswith(_DRIVERS)
+    ]
+
+
+def _name(entry: ElementTree.Element) -> str:
+    names = _devices(entry)
+    model = next(
+        (info.get("value", "") for info in entry.iter("info") if info.get("name") == "PCIDevice"), ""
+    )
+    return model or (names[0] if names else entry.get("pci_busid", "gpu"))
+
+
+def price_of_more_nodes(plan: Plan, available: CoreSet) -> tuple[str, ...]:
+    """Return a note on core-hours and bandwidth compared with full nodes; empty if the nodes are full."""
+    width = plan.threads
+    fewest = -(-plan.request.ranks * width // len(available.cores))
+    if plan.policy != "bandwidth" or plan.nodes <= fewest:
+        return ()
+    cores = len(plan.topology.cores)
+    times = plan.nodes / fewest
+    sentence = (
+        f"{plan.nodes} nodes instead of {fewest}: one hour costs {plan.nodes * cores} core-hours instead of "
+        f"{fewest * cores}, which pays off if the job runs more than {times:.2f} × as fast"
+    )
+    gain = bandwidth_gain(plan, plan.request.measured, fewest)
+    return (sentence + (f"; each rank gets {gain:.2f} × the memory bandwidth" if gain else ""),)
+
+
+def bandwidth_gain(plan: Plan, measured: tuple[Bandwidth, ...], fewest_nodes: int) -> float:
+    """Return the measured bandwidth per rank relative to full nodes; 0 without a measurement."""
+    saturation = plan.saturation
+    if not measured or saturation is None or not saturation.all_cores_mb_s:
+        return 0.0
+    return (plan.nodes * saturation.mb_s) / (fewest_nodes * saturation.all_cores_mb_s)
+
+
+def select(
+    topology: Topology, allowed: tuple[int, ...], request: PlacementRequest
+) -> tuple[CoreSet, tuple[str, ...]]:
+    """Return the usable cores, and notes on excluded ones. Raises MpiricError if none remains."""
+    usable = set(allowed)
+    reachable = (replace(core, pus=tuple(pu for pu in core.pus if pu in usable)) for core in topology.cores)
+    cores = [core for core in reachable if core.pus]
+    cores, system_notes = _without_system_cores(cores, request.leave_cores)
+    cores, kind_notes = _of_kind(cores, request)
+    if not cores:
+        raise MpiricError(
+            "no core remains to place ranks on", hint="use a smaller --leave-cores, or another --core-kind"
+        )
+    return CoreSet(topology, tuple(cores)), (*system_notes, *kind_notes)
+
+
+def _without_system_cores(cores: list[Core], number: int) -> tuple[list[Core], tuple[str, ...]]:
+    """Reserve the last core of the fullest NUMA node, repeatedly, so that the nodes stay equal."""
+    reserved: list[Core] = []
+    for _ in range(min(number, len(cores))):
+        counts: dict[int, int] = {}
+        for core in cores:
+            counts[core.numa_node] = counts.get(core.numa_node, 0) + 1
+        fullest = max(counts, key=lambda node: (counts[node], node))
+        last = [core for core in cores if core.numa_node == fullest][-1]
+        cores = [core for core in cores if core is not last]
+        reserved.append(last)
+    if not reserved:
+        return cores, ()
+    numbers = ", ".join(str(core.index) for core in sorted(reserved, key=lambda core: core.index))
+    return cores, (f"reserved for the system: core {numbers}",)
+
+
+def _of_kind(cores: list[Core], request: PlacementRequest) -> tuple[list[Core], tuple[str, ...]]:
+    """Use only performance cores if they suffice, because the slowest core delays all others."""
+    kinds = {core.kind for core in cores}
+    if len(kinds) < 2 or request.core_kind == "any":
+        return cores, ()
+    if request.core_kind:
+        chosen = [core for core in cores if core.kind == request.core_kind]
+        return chosen, (f"only {request.core_kind} cores are used",)
+    fast = [core for core in cores if core.kind == "performance"]
+    needed = -(-request.ranks // max(1, request.nodes)) * max(1, request.threads)
+    room = (
+        sum(len(core.pus) for core in fast) if request.hardware_threads is HardwareThreads.ALL else len(fast)
+    )
+    if needed <= room:
+        return fast, (
+            f"the {len(cores) - len(fast)} efficiency cores stay free, as they would slow down all others",
+        )
+    slow = [core for core in cores if core.kind != "performance"]
+    used = {core.index for core in (*fast, *slow[: needed - room])}
+    return [core for core in cores if core.index in used], ()
 
 
 def plan(

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from mpiric.model.core_set import CoreSet
 from mpiric.model.errors import MpiricError
+from mpiric.model.machine import CoreSet
 from mpiric.model.placement import HardwareThreads, PlacementRequest, Saturation
 from mpiric.placement.node import counted
 from mpiric.placement.policies.bandwidth import saturating

@@ -12,7 +12,7 @@ Key = Hashable
 
 
 def key_of(row: CommunicatorRow) -> Key:
-    """Return a key that is equal on all ranks of a communicator; those of one rank share a key."""
+    """Return a key that is equal on all ranks of a communicator; communicators of one rank share a key."""
     if row.size == 1 and not row.remote_size:
         return (row.name, row.is_window)
     return (row.members, row.ordinal, row.is_window, row.is_between, row.size == 0 and row.name)

@@ -1,7 +1,6 @@
 """Comparison of two profiles."""
 
-from mpiric.model.comparison import Comparison, QuantityChange
-from mpiric.model.profile import Profile
+from mpiric.model.profile import Comparison, Profile, QuantityChange
 
 _HEADLINE = (
     ("ranks", "ranks"),

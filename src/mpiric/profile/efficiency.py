@@ -12,7 +12,7 @@ that the run time less the mean transfer time of the ranks (see `waiting`) is us
 
 from mpiric.model.profile import Efficiencies, Profile
 from mpiric.model.record import RankRecord, Record
-from mpiric.model.symptom import RunTimes
+from mpiric.model.tuned import RunTimes
 from mpiric.profile.cells import counted, mpi_s, threads_in_mpi
 from mpiric.profile.ranks import fact
 from mpiric.profile.waiting import Waiting

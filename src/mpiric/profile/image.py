@@ -141,7 +141,7 @@ def _files(image: memoryview, head: ImageHead, tick: float) -> Iterator[FileUse]
         if interface >= len(_INTERFACES):
             raise ValueError(f"a file of rank {head.world_rank} has an unknown interface")
         seconds = [ticks * tick for ticks in numbers[5:8]]
-        # The fields of FileUse have the same order as those of the record.
+        # The fields of FileUse have the same order as in the record.
         counters = [*numbers[8:], next(details, None)]
         yield FileUse(_text(path), _INTERFACES[interface], processes, *numbers[:5], *seconds, *counters)
 

@@ -38,7 +38,7 @@ def sizes_by_reach(
 
 
 def most_on_node(record: Record, places: Mapping[int, int], carriers: Carriers) -> int:
-    """Return the most messages of a rank within its node, including those of its collectives."""
+    """Return the most messages of a rank within its node, including its collectives."""
     one_node = len(set(places.values())) == 1
     return max(
         (
@@ -74,11 +74,11 @@ def _reaches(rank: RankRecord, places: Mapping[int, int], *, several_nodes: bool
     """Return the reaches of a rank's messages; messages to another world may have any."""
     peers = [peer for peer in rank.peers if peer.messages and peer.world_rank != rank.rank]
     near = any(_is_near(peer.world_rank, rank, places) for peer in peers)
-    far = any(not _is_near(peer.world_rank, rank, places) for peer in peers if peer.world_rank is not None)
+    remote = any(not _is_near(peer.world_rank, rank, places) for peer in peers if peer.world_rank is not None)
     unknown = any(peer.world_rank is None for peer in peers)
     return [
         *(["node"] if near or unknown else []),
-        *(["network"] if far or (unknown and several_nodes) else []),
+        *(["network"] if remote or (unknown and several_nodes) else []),
     ]
 
 

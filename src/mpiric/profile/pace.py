@@ -29,13 +29,13 @@ def read_pace(
     if gathered and births:
         births[-1] = None
     modules = modules_of(facts)
-    for position, (address, function, communicator, calls, _, stride, kept) in enumerate(rows):
+    for position, (address, function, communicator, calls, _, stride, count) in enumerate(rows):
         if function >= len(names) or stride == 0:
             raise ValueError("a kind of call is inconsistent")
         birth = births[communicator] if communicator < len(births) else None
         if birth is None:
             continue
-        kept_s = times_s[position][:kept] if position < len(times_s) else ()
+        kept_s = times_s[position][:count] if position < len(times_s) else ()
         key = MarkKey(names[function], _place(address, modules), *birth)
         yield KeyPace(key, calls, stride, tuple(_ascending(kept_s)))
 

@@ -133,7 +133,7 @@ def _read_directory(path: Path) -> Record:
         raise damaged
     if not parts:
         raise NotFoundError(
-            f"there is no record in {path}",
+            f"{path} contains no record",
             hint="check that the program uses MPI and that rank 0 ran on a host that sees this directory",
         )
     newest = max(parts, key=lambda part: part.ranks[0].begin_unix_s)

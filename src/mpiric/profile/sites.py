@@ -97,8 +97,8 @@ def short_name(function: str) -> str:
             depth -= 1
         elif not depth:
             name += character
-    words = name.split()
-    return next((word for word in words if "operator" in word), words[-1]) if words else function
+    parts = name.split()
+    return next((part for part in parts if "operator" in part), parts[-1]) if parts else function
 
 
 def _inside_functions(module: str, addresses: list[int], host: Host) -> set[int]:

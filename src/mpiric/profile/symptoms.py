@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from mpiric.host.packaged import packaged_table
 from mpiric.model.conditions import quote
-from mpiric.model.symptom import SymptomChange
+from mpiric.model.tuned import SymptomChange
 
 _MOVED = 0.8  # ratio of a significant change; recorded runs of one command differ by less
 _VISIBLE = 1e-3  # smallest share or rate that is reported
@@ -24,7 +24,7 @@ class Symptom:
 
 @lru_cache
 def symptoms() -> Mapping[str, Symptom]:
-    """Return all numbers with a wording, except those of single collectives."""
+    """Return all numbers with a wording, except numbers of single collectives."""
     return {
         name: Symptom(row["what"], row["form"], row["of"], row.get("wants", "less"))
         for name, row in packaged_table("profile/symptoms").items()

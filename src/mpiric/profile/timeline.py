@@ -10,7 +10,7 @@ from mpiric.model.record import RankRecord, Record
 
 _EVEN = {"excess_span_share": 0.0, "excess_from_s": 0.0, "excess_to_s": 0.0}
 _MOST_EXCESS = 0.8  # share of a row's excess of work that the reported span covers
-_MOST_ROWS = 256  # with more ranks, a row is the mean of neighbouring ranks
+_MOST_ROWS = 256  # maximum; above it, a row is the mean of neighbouring ranks
 
 
 def timeline_of(record: Record, regions: Sequence[str]) -> TimelineUse:

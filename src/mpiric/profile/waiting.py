@@ -1,9 +1,9 @@
-"""Waiting told from transfer.
+"""Separation of waiting from transfer.
 
 With `MPIRIC_IMBALANCE` a barrier before each blocking collective measures the waiting. Without it, it is
-estimated: of all ranks in a collective the one that comes last does not wait, so that the smallest mean time
-among the ranks is taken for the transfer, and what a rank spends beyond it is waiting. Where ranks come last
-by turns that is too little waiting. Between two ranks the shortest call of a kind is taken for the transfer.
+estimated: the last rank in a collective does not wait, so that the smallest mean time among the ranks is the
+transfer time, and the rest of a rank's time is waiting. If ranks are last in turn, this underestimates the
+waiting. Between two ranks the shortest call of a kind is the transfer time.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ Kind = Hashable
 
 
 class Waiting:
-    """How much of each cell's time a rank only waited."""
+    """Waiting time in each cell."""
 
     def __init__(self, record: Record) -> None:
         self._classes = record.function_classes

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpiric.model.amount import seconds, share, size
-from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
+from mpiric.model.profile import PER_STEP, Comparison, QuantityChange
 from mpiric.report._amounts import count
 from mpiric.report._pages import page
 

@@ -12,7 +12,9 @@ def fabric_text(fabric: Fabric) -> str:
     lines = [f"{fabric.library} on {', '.join(fabric.hosts)}"]
     names = fabric.host_names
     if names.network:
-        also = "".join(f"; {next(iter(to.values()))} is on {name}" for name, to in names.others.items())
+        also = "".join(
+            f"; {next(iter(to.values()))} is on {name}" for name, to in names.names_by_interface.items()
+        )
         lines.append(f"hosts are named on {names.network}{also}")
     for pair in fabric.pairs:
         lines += ["", *_pair(pair)]

@@ -9,7 +9,7 @@ from mpiric.model.amount import size
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.mapped_ranks import Mapped
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
-from mpiric.report._order_cells import MatrixCells, busiest_links, grid_planes, matrix_cells
+from mpiric.report.rank_order_svg import MatrixCells, busiest_links, grid_planes, matrix_cells
 
 _SHADES = " ·░▒▓█"
 _DECADES = 3.0  # decades between the lightest and the darkest shade
@@ -26,14 +26,16 @@ def mapped_picture(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> s
 
 
 def _lines(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> Iterator[str]:
-    before, after = (matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.given, mapped.slots))
+    before, after = (
+        matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.slots_before, mapped.slots)
+    )
     largest = max(before.sums.max(initial=0), after.sums.max(initial=0))
     yield ""
     lines = ", lines between nodes" if before.borders else ""
     yield f"traffic between slots ({before.per_cell:.3g} per cell{lines})"
     yield from _side_by_side(_matrix(before, largest), _matrix(after, largest))
     planes = (
-        grid_planes(graph, machine, mapped.given, _GRID),
+        grid_planes(graph, machine, mapped.slots_before, _GRID),
         grid_planes(graph, machine, mapped.slots, _GRID),
     )
     for number, (plane_before, plane_after) in enumerate(zip(*planes, strict=True)):

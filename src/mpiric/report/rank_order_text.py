@@ -4,10 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mpiric.model.amount import size
-from mpiric.model.duration import show_duration
-from mpiric.model.mapped_ranks import LEAST_GAIN, Mapped, OrderCost, OrderVerdict
-from mpiric.model.recorded_run import CollectiveModel, RecordedRun
+from mpiric.model.amount import show_duration, size
+from mpiric.model.mapped_ranks import (
+    LEAST_GAIN,
+    CollectiveModel,
+    Mapped,
+    OrderCost,
+    OrderVerdict,
+    RecordedRun,
+)
 
 _GOALS = {"worst-link": "busiest link", "nic-messages": "messages a NIC"}
 _LINKS = 3  # number of links that are listed
@@ -25,9 +30,9 @@ def mapped_json(mapped: Mapped, run: RecordedRun | None = None) -> dict[str, Any
         "gain": mapped.gain,
         "verdict": mapped.verdict.value,
         "no_gain_expected": not mapped.is_worthwhile,
-        "off_node": mapped.found.off_node,
+        "off_node": mapped.after.off_node,
         "off_node_identity": mapped.before.off_node,
-        "found": _cost_json(mapped.found),
+        "found": _cost_json(mapped.after),
         "given": _cost_json(mapped.before),
         "time_gain": mapped.time_gain,
         "costs": mapped.costs_source or ("assumed" if mapped.time_gain is not None else None),
@@ -82,7 +87,7 @@ def _collectives(sources: Sequence[CollectiveModel]) -> Iterator[str]:
 
 
 def _lines(mapped: Mapped, run: RecordedRun | None) -> Iterator[str]:
-    before, after = mapped.before, mapped.found
+    before, after = mapped.before, mapped.after
     yield _change("weighted distance", before.hop_bytes, after.hop_bytes)
     yield _change("off-node traffic", before.off_node, after.off_node)
     if mapped.goal in _GOALS:
@@ -113,7 +118,7 @@ def _time(mapped: Mapped, before_s: float, after_s: float) -> str:
     costs = mapped.costs_source or "assumed costs; measure them with mpiric fabric"
     return (
         f"{'time of traffic:':{_WIDTH}}{show_duration(before_s)} → {show_duration(after_s)}{change}; "
-        f"{mapped.found.busiest} is busiest ({costs})"
+        f"{mapped.after.busiest} is busiest ({costs})"
     )
 
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import ceil, floor, log, log10
 
 from mpiric.host.secrets import masked, masked_launch
-from mpiric.model.duration import show_duration
+from mpiric.model.amount import show_duration
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import Tuned
 from mpiric.report._pages import template
-from mpiric.report.tuned_shares import chain, share_words, together_words
+from mpiric.report.tuned_shares import chain, share_words, times_bars, times_rows, together_words
 from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
 from mpiric.report.tuned_text import (
     amount,
@@ -19,7 +19,6 @@ from mpiric.report.tuned_text import (
     shows_candidate,
     without_proof,
 )
-from mpiric.report.tuned_times import times_bars, times_rows
 
 _FEWEST_TICKS = 3  # of an axis; the most are twice as many
 _ROUNDING = 1e-9  # of a quotient that is a whole number

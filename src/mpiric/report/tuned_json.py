@@ -5,8 +5,8 @@ from typing import Any
 
 from mpiric.host.secrets import masked
 from mpiric.model.tuned import KnobChange, Tuned
+from mpiric.report.tuned_shares import times_json
 from mpiric.report.tuned_split import split_json
-from mpiric.report.tuned_times import times_json
 
 
 def tuned_json(tuned: Tuned) -> dict[str, Any]:

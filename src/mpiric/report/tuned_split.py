@@ -7,8 +7,7 @@ from typing import Any
 
 from mpiric.model.evidence import Verdict
 from mpiric.model.pace import MarkKey
-from mpiric.model.split_gain import PartRatio, SplitGain
-from mpiric.model.tuned import Tuned
+from mpiric.model.tuned import PartRatio, SplitGain, Tuned
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 
 

@@ -6,15 +6,12 @@ from math import isinf
 from rich.console import Console
 from rich.text import Text
 
-from mpiric.model.duration import show_duration
+from mpiric.model.amount import show_duration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.quoting import sh_command
-from mpiric.model.split_gain import SplitGain
-from mpiric.model.symptom import RunTimes
-from mpiric.model.tuned import STEPS, BestSoFar, Tuned
-from mpiric.report.tuned_shares import chain, share_words, together_words
+from mpiric.model.tuned import STEPS, BestSoFar, RunTimes, SplitGain, Tuned
+from mpiric.report.tuned_shares import PARTS, chain, share_words, times_bars, times_rows, together_words
 from mpiric.report.tuned_split import counted_by, gain_split, longer_sentence, looked_at, split_rows
-from mpiric.report.tuned_times import PARTS, times_bars, times_rows
 
 _HEADLINE = {
     Verdict.FASTER: ("bold green", "faster, proved"),

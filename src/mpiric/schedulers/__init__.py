@@ -2,7 +2,6 @@
 
 from mpiric.schedulers._batch import BatchScheduler
 from mpiric.schedulers._layout import LayoutRequest, plan_layout
-from mpiric.schedulers._patience import Patience
 from mpiric.schedulers._registry import (
     NO_JOB,
     batch_scheduler,
@@ -13,7 +12,7 @@ from mpiric.schedulers._registry import (
     job_around,
     schedulers,
 )
-from mpiric.schedulers._request import JobRequest, SubmitSettings
+from mpiric.schedulers._scheduler import JobRequest, Patience, SubmitSettings
 from mpiric.schedulers._script import ScriptOptions, script_lines, text_of
 from mpiric.schedulers._site_defaults import SiteDefaults, read_site_defaults
 from mpiric.schedulers._submission import (

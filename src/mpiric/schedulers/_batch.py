@@ -12,12 +12,10 @@ from dataclasses import replace
 from mpiric.host.host import HERE, TIMED_OUT, Completed, Host
 from mpiric.model.allocation import Allocation, BatchJob, RunFailure, Stage
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
-from mpiric.model.count import number_of
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive_value
-from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import JobRequest, Option, SubmitSettings
-from mpiric.schedulers._scheduler import Scheduler
+from mpiric.schedulers._scheduler import JobRequest, Option, Patience, Scheduler, SubmitSettings
 
 COMMAND_TIMEOUT_S = 30.0
 _BINDING = {  # dialect of a library's launcher → options that give each rank a number of adjacent cores
@@ -232,7 +230,7 @@ class BatchScheduler(Scheduler):
     ) -> str:
         """Submit a script, also from within a job; returns the id of the new job or array.
 
-        With a mark, a submission whose answer was lost is found again in place of being made twice. Raises
+        With a mark, a submission whose answer was lost is found again and not repeated. Raises
         MpiricError with the scheduler's reason.
         """
         patience = patience or Patience()
@@ -352,10 +350,10 @@ class BatchScheduler(Scheduler):
         fields = self.fields.get(name) or (self.fields.get(name[:2]) if not name.startswith("--") else None)
         return frozenset((fields or name).split())
 
-    def override(self, options: Sequence[Option], given: Sequence[str]) -> tuple[str, ...]:
-        """The options of a request that the user's own, which follow them, do not give otherwise."""
-        keys = frozenset().union(*map(self.key, given))
-        return (*(text for text, field in options if field not in keys), *given)
+    def override(self, options: Sequence[Option], user_options: Sequence[str]) -> tuple[str, ...]:
+        """Return the options that the user has not set, followed by the user's options."""
+        keys = frozenset().union(*map(self.key, user_options))
+        return (*(text for text, field in options if field not in keys), *user_options)
 
     def _run(
         self, host: Host, command: Sequence[str], environment: Mapping[str, str | None] | None = None

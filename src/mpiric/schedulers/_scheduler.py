@@ -1,5 +1,11 @@
 """Base of all schedulers: name, and recognition of allocations."""
 
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
 from mpiric.host.host import Host
 from mpiric.model.allocation import Allocation
 
@@ -16,3 +22,81 @@ class Scheduler:
         Raises MpiricError where the environment is the scheduler's, but contradicts itself.
         """
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Pauses between queries, and the longest wait for a server that is away."""
+
+    first_s: float = 1.0
+    longest_s: float = 15.0  # a server has thousands of users
+    controller_s: float = 1800.0
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
+
+    def attempts(self) -> Iterator[None]:
+        """Yield once for each attempt, with growing pauses, until the patience ends."""
+        began, pause = self.clock(), self.first_s
+        while True:
+            yield
+            if self.clock() - began > self.controller_s:
+                return
+            self.sleep(pause)
+            pause = min(self.longest_s, pause * 2)
+
+
+ELEMENT_VARIABLE = "MPIRIC_ELEMENT"  # set in a job: its index in the array, "" outside of one
+
+# An option in a scheduler's syntax, as in a script, and the field of the request that it sets.
+Option = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """Resources of a job; 0 and "" leave the choice to the scheduler."""
+
+    name: str = ""
+    account: str = ""
+    partition: str = ""  # or queue
+    time: str = ""  # time limit in the scheduler's syntax
+    nodes: int = 0
+    ranks: int = 0
+    ranks_per_node: int = 0
+    cores_per_rank: int = 0
+    threads_per_rank: int = 0
+    threads_per_core: int = 0  # above 1 where only one of them is to be used
+    gpus_per_node: int = 0
+    hosts: str = ""
+    features: str = ""  # node features separated by commas
+
+
+@dataclass(frozen=True)
+class SubmitSettings:
+    """Submission of a script: a job or an array of jobs."""
+
+    name: str = ""
+    log: str = ""  # file for the scheduler's messages about the job
+    mark: str = ""  # a word that no other job has: a submission whose answer was lost is found by it
+    after: str = ""  # a job or array that must be over first, however it ended
+    alone: bool = False  # not while another job of this name runs, where the scheduler can see to that
+    elements: int = 0  # number of elements of an array; 0 for a single job
+    at_once: int = 0  # elements that may run at the same time; 0: all
+    options: tuple[str, ...] = ()  # further ones in the scheduler's syntax
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+
+
+_CLOCK = re.compile(
+    r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})"
+)  # [days-][hours:]minutes:seconds
+
+
+def clock_s(text: str) -> float | None:
+    """Parse ``1-02:03:04`` or ``03:04`` as seconds; infinite for words such as UNLIMITED, None if invalid."""
+    word = text.strip().lower()
+    if word in ("unlimited", "infinite", "not_set"):
+        return inf
+    match = _CLOCK.fullmatch(word)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from mpiric.model.count import number_of
 from mpiric.model.errors import ExitCode
 from mpiric.model.job import Job, Meaning
+from mpiric.model.numbers_in_text import number_of
 from mpiric.model.quoting import directive, sh_command, sh_word
 from mpiric.schedulers._batch import BatchScheduler
-from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
+from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, SubmitSettings
 
 SCRIPT, INPUT, OUTPUT, LOG, STATUS = "job.sh", "job.in", "job.out", "job.log", "job.status"
 NAME_VARIABLE = "MPIRIC_SUBMISSION"  # set in the job: which submission it belongs to

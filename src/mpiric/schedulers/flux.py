@@ -13,15 +13,14 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import BatchLayout, NodeShape
-from mpiric.model.count import count_of, number_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
 from mpiric.model.json_text import parse_json
+from mpiric.model.numbers_in_text import count_of, number_of
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import ELEMENT_VARIABLE, JobRequest, SubmitSettings
+from mpiric.schedulers._scheduler import ELEMENT_VARIABLE, JobRequest, Patience, SubmitSettings
 
 _PARENT = "MPIRIC_FLUX_PARENT"  # set in a job: URI of the instance that it was submitted to
 _STAGES = {
@@ -199,7 +198,7 @@ class Flux(BatchScheduler):
         return self.job_id(environment.get("FLUX_ENCLOSING_ID", ""))
 
     def time_left_query(self, job: str) -> list[str]:  # noqa: ARG002
-        """Render flux job timeleft, which speaks of the enclosing job."""
+        """Render flux job timeleft, which reports on the enclosing job."""
         return ["flux", "job", "timeleft"]
 
     def time_left(self, stdout: str) -> float | None:

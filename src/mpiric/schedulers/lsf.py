@@ -13,11 +13,10 @@ from math import inf
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import NodeShape
-from mpiric.model.count import count_of, number_of
 from mpiric.model.errors import MpiricError
+from mpiric.model.numbers_in_text import count_of, number_of
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._request import JobRequest, SubmitSettings
-from mpiric.schedulers._time_left import clock_s
+from mpiric.schedulers._scheduler import JobRequest, SubmitSettings, clock_s
 
 _STAGES = {
     **dict.fromkeys(("PEND", "PROV", "PSUSP", "WAIT"), Stage.WAITING),

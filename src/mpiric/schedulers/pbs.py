@@ -13,11 +13,10 @@ from dataclasses import replace
 from mpiric.host.host import Host
 from mpiric.model.allocation import AllocatedHost, Allocation, BatchJob, End, Stage
 from mpiric.model.batch import NodeShape
-from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
+from mpiric.model.numbers_in_text import count_of
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._request import JobRequest, SubmitSettings
-from mpiric.schedulers._time_left import clock_s
+from mpiric.schedulers._scheduler import JobRequest, SubmitSettings, clock_s
 
 _STAGES = {**dict.fromkeys("QHTWM", Stage.WAITING), **dict.fromkeys("RBSU", Stage.RUNNING), "E": Stage.ENDING}
 _DELETED = "91"  # substate of a job that was deleted
@@ -192,18 +191,18 @@ def _job_name(text: str) -> str:
 
 
 def _blocks(stdout: str, head: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Names and attributes, as qstat -f and pbsnodes print them; a long line goes on after a tab."""
-    found: tuple[str, dict[str, str]] | None = None
+    """Yield names and attributes in the output of qstat -f and pbsnodes; a tab continues a line."""
+    block: tuple[str, dict[str, str]] | None = None
     for line in re.sub(r"\n\t", "", stdout).splitlines():
         if match := re.fullmatch(head, line):
-            if found:
-                yield found
-            found = (match[1], {})
-        elif found and " = " in line:
+            if block:
+                yield block
+            block = (match[1], {})
+        elif block and " = " in line:
             name, _, value = line.strip().partition(" = ")
-            found[1][name] = value
-    if found:
-        yield found
+            block[1][name] = value
+    if block:
+        yield block
 
 
 def _state(job: str, attributes: Mapping[str, str]) -> BatchJob:

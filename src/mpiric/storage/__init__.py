@@ -3,9 +3,7 @@
 Each module without a leading underscore declares a `Storage`; the name of the module is its name.
 """
 
-from mpiric.storage._drivers import served_by
-from mpiric.storage._mounts import holding, read_mounts
-from mpiric.storage._read import layouts_of, read_storage
+from mpiric.storage._read import holding, layouts_of, read_mounts, read_storage, served_by
 from mpiric.storage._storage import Storage, recognise, storages
 
 __all__ = [

@@ -1,12 +1,38 @@
 """Host → file system under a path."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from mpiric.host.host import HERE, Host, Space
 from mpiric.model.machine import FileSystem
 from mpiric.model.storage import FileLayout, Mount
-from mpiric.storage._mounts import holding, read_mounts
 from mpiric.storage._storage import QUESTION_S, recognise, storages
+
+
+def read_mounts(host: Host) -> tuple[Mount, ...]:
+    """Return the mounts in mount order; a later one hides an earlier one at the same path."""
+    mounts = []
+    for line in (host.read_text("/proc/self/mounts") or "").splitlines():
+        fields = line.split(" ")
+        if len(fields) >= 4:
+            mounts.append(Mount(_plain(fields[1]), fields[2], _plain(fields[0]), tuple(fields[3].split(","))))
+    return tuple(mounts)
+
+
+def holding(mounts: tuple[Mount, ...], real_path: str) -> Mount | None:
+    """Return the mount that holds a path without symbolic links."""
+    candidates = [
+        mount
+        for mount in mounts
+        if real_path == mount.point or real_path.startswith(mount.point.rstrip("/") + "/")
+    ]
+    return max(reversed(candidates), key=lambda mount: len(mount.point), default=None)
+
+
+def _plain(word: str) -> str:
+    """Decode blanks, tabs, newlines and backslashes, which are written in octal."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)
+
 
 _NO_ATIME_OPTIONS = ("noatime", "ro")  # mount options under which reading does not change times
 
@@ -71,3 +97,15 @@ def _magic(host: Host, path: str) -> int:
         return int(answer.stdout, 16) if answer.status == 0 else 0
     except ValueError:
         return 0
+
+
+ANY = "ufs"  # driver of ROMIO and OMPIO for any POSIX file system
+
+
+def served_by(kind: str, drivers: Collection[str]) -> str | None:
+    """Return the driver for a kind of file system, else the general one; None if neither is available.
+
+    The general driver does not support layouts: it accepts `striping_factor` and ignores it.
+    """
+    special = storages()[kind].drivers if kind in storages() else ()
+    return next((name for name in (*special, ANY) if name in drivers), None)

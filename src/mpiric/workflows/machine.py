@@ -1,4 +1,4 @@
-"""What this machine is: hardware, system and MPI libraries, and what is worth noticing."""
+"""Description of this machine: hardware, system, MPI libraries, and findings."""
 
 from dataclasses import dataclass, replace
 
@@ -13,16 +13,18 @@ from mpiric.storage import served_by, storages
 
 @dataclass(frozen=True)
 class Survey:
-    """Everything `mpiric machine` shows."""
+    """Data of `mpiric machine`."""
 
     machine: Machine
     mpis: tuple[MpiLibrary, ...]
     findings: tuple[Finding, ...]
-    file_systems: tuple[FileSystem, ...] = ()  # the machine's, with the drivers of its MPIs
+    file_systems: tuple[
+        FileSystem, ...
+    ] = ()  # file systems of the machine, with the drivers of its MPI libraries
 
 
 def survey(host: Host, working_directory: str) -> Survey:
-    """Read the machine, find its MPIs, say what stands out."""
+    """Read the machine, find its MPI libraries, report findings."""
     machine = read_machine(host, working_directory)
     mpis = find_mpis(host)
     findings = notice(machine)
@@ -33,7 +35,7 @@ def survey(host: Host, working_directory: str) -> Survey:
 
 
 def _with_drivers(systems: tuple[FileSystem, ...], mpis: tuple[MpiLibrary, ...]) -> tuple[FileSystem, ...]:
-    """Each file system with the driver of each MPI that would serve it."""
+    """Add the driver of each MPI library that would serve it to each file system."""
     return tuple(
         replace(system, mpi_drivers={mpi.label: served_by(system.kind, mpi.file_drivers) for mpi in mpis})
         for system in systems
@@ -41,28 +43,28 @@ def _with_drivers(systems: tuple[FileSystem, ...], mpis: tuple[MpiLibrary, ...])
 
 
 def _without_driver(systems: tuple[FileSystem, ...]) -> tuple[Finding, ...]:
-    """Findings: MPI libraries that ignore layouts asked for by hints, as they have no driver for the kind."""
-    found = []
+    """Return findings on MPI libraries that ignore layout hints, because they lack the driver."""
+    findings = []
     for system in systems:
-        made = storages()[system.kind].drivers if system.kind in storages() else ()
-        without = [label for label, driver in system.mpi_drivers.items() if driver not in made]
-        if not (made and without and storages()[system.kind].render):
+        drivers = storages()[system.kind].drivers if system.kind in storages() else ()
+        without = [label for label, driver in system.mpi_drivers.items() if driver not in drivers]
+        if not (drivers and without and storages()[system.kind].render):
             continue
-        others = [label for label in system.mpi_drivers if label not in without]
-        found.append(
+        with_driver = [label for label in system.mpi_drivers if label not in without]
+        findings.append(
             Finding(
                 "no-file-driver",
                 f"Hints on striping (striping_factor) are silently ignored on {system.mount_point}.",
                 f"{', '.join(without)}: no driver for {storages()[system.kind].title} built in",
                 "set the layout of the output directory before the run"
-                + (f", or run under {' or '.join(others)}" if others else ""),
+                + (f", or run under {' or '.join(with_driver)}" if with_driver else ""),
             )
         )
-    return tuple(found)
+    return tuple(findings)
 
 
 def topology(host: Host, source: str) -> Topology:
-    """Another machine's topology, from a file or a synthetic description."""
+    """Return another machine's topology, from a file or a synthetic description."""
     return load_topology(host, source)
 
 

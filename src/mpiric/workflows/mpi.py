@@ -1,4 +1,4 @@
-"""`mpiric mpi`: bring MPI libraries from PyPI, find the ones that are here, ask them whether they work."""
+"""`mpiric mpi`: install MPI libraries from PyPI, find installed ones, and test them."""
 
 import re
 import time
@@ -16,8 +16,7 @@ from mpiric.host.installation.stand_ins import fortran_in, stand_ins, write_stan
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.json_text import is_number, json_lines
-from mpiric.model.mpi_library import AbiFamily, MpiLibrary
-from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.mpi_library import AbiFamily, MpiLibrary, MpiPackage
 from mpiric.model.quoting import tcl_word, variable_name
 from mpiric.model.translation import Serves, can_translate, is_native, serves
 from mpiric.mpis import find_mpis, packages
@@ -29,7 +28,7 @@ _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
 
 @dataclass(frozen=True)
 class Installed:
-    """A prefix, and whether it was there before."""
+    """Prefix, and whether it existed before."""
 
     package: MpiPackage
     prefix: str
@@ -38,14 +37,14 @@ class Installed:
 
 
 def package_named(name: str) -> MpiPackage:
-    """The package that `mpi install` knows by this name."""
+    """Return the package with this name for `mpi install`."""
     if name not in packages():
-        raise NotFoundError(f"there is no MPI {name!r} to install", hint=f"one of {', '.join(packages())}")
+        raise NotFoundError(f"the MPI {name!r} is not available", hint=f"one of {', '.join(packages())}")
     return packages()[name]
 
 
 def install(host: Host, name: str) -> Installed:
-    """Bring an MPI library into a prefix of its own, unless mpiric has it already."""
+    """Install an MPI library into its own prefix, unless it exists."""
     package = package_named(name)
     present = installed_prefixes(host.environ).get(package.label)
     begin = time.monotonic()
@@ -54,25 +53,25 @@ def install(host: Host, name: str) -> Installed:
 
 
 def prefix_named(host: Host, name: str) -> str:
-    """Prefix of an MPI library by name or label; those mpiric brought come first, then the newest.
+    """Return the prefix of an MPI library by name or label; mpiric's prefixes come first, then the newest.
 
-    ``mpich``, ``mpich-5.0.2`` and ``mpich-5`` are all understood.
+    ``mpich``, ``mpich-5.0.2`` and ``mpich-5`` are all valid.
     """
-    ours = [(label, str(prefix)) for label, prefix in installed_prefixes(host.environ).items()]
-    for known in (
-        ours,
-        [(mpi.label, mpi.prefix) for mpi in find_mpis(host)] if not _named(ours, name) else [],
+    installed = [(label, str(prefix)) for label, prefix in installed_prefixes(host.environ).items()]
+    for candidates in (
+        installed,
+        [(mpi.label, mpi.prefix) for mpi in find_mpis(host)] if not _named(installed, name) else [],
     ):
-        if found := _named(known, name):
-            return max(found, key=lambda entry: _version_key(entry[0]))[1]
+        if matches := _named(candidates, name):
+            return max(matches, key=lambda entry: _version_key(entry[0]))[1]
     hint = f"mpiric mpi install {name}" if name in packages() else "see 'mpiric mpi list'"
     raise NotFoundError(f"no MPI {name!r} is installed", hint=hint)
 
 
-def _named(known: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+def _named(candidates: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
     return [
         (label, prefix)
-        for label, prefix in known
+        for label, prefix in candidates
         if label == name or label.startswith((f"{name}-", f"{name}."))
     ]
 
@@ -82,13 +81,13 @@ def _version_key(label: str) -> tuple[int, ...]:
 
 
 def served_by(host: Host, mpi: MpiLibrary) -> tuple[Serves, ...]:
-    """How a library serves programs of each ABI family."""
+    """Return how a library serves programs of each ABI family."""
     return serves(conforming(mpi, host), stand_ins())
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """A directory in which a library serves programs of another ABI family."""
+    """Directory in which a library serves programs of another ABI family."""
 
     directory: str
     library: MpiLibrary
@@ -96,21 +95,21 @@ class StandIn:
 
 
 def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
-    """Write a stand-in for programs of a family by a library, with a modulefile beside it."""
-    known = {each.value: each for each in AbiFamily}
-    if family not in known:
-        raise NotFoundError(f"there is no ABI family {family!r}", hint=f"one of {', '.join(known)}")
-    found = [
+    """Write a translation library for programs of a family to a directory, with a modulefile."""
+    families = {member.value: member for member in AbiFamily}
+    if family not in families:
+        raise NotFoundError(f"unknown ABI family {family!r}", hint=f"one of {', '.join(families)}")
+    libraries = [
         mpi
         for mpi in find_mpis(host)
         if mpi.label == label or mpi.label.startswith((f"{label}-", f"{label}."))
     ]
-    if not found:
+    if not libraries:
         raise NotFoundError(f"no MPI {label!r} is installed", hint="see 'mpiric mpi list'")
-    library, program = max(found, key=lambda mpi: _version_key(mpi.label)), known[family]
+    library, program = max(libraries, key=lambda mpi: _version_key(mpi.label)), families[family]
     native = is_native(program, conforming(library, host)) and not conforming(library, host).repair
     if native or not can_translate(program, library):
-        why = "has that ABI itself" if native else f"there is no stand-in for the {family} ABI over it"
+        why = "has that ABI itself" if native else f"no stand-in exists for the {family} ABI over it"
         raise MpiricError(f"{library.label}: {why}", hint="mpiric mpi list shows what each library serves")
     place = directory.absolute()
     try:
@@ -125,19 +124,22 @@ def stand_in(host: Host, family: str, label: str, directory: Path) -> StandIn:
 
 
 def _module(directory: Path, path: str, family: AbiFamily, library: MpiLibrary) -> str:
-    """A modulefile that puts the stand-in under programs, and the library's launcher before all others.
+    """Write a modulefile that puts the translation library before programs, and the library's launcher first.
 
-    A launcher starts ranks on other hosts with a part of its environment only: variables that do not travel
-    by themselves are named in the list that it has for them.
+    A launcher forwards only part of its environment to other hosts: other variables are added to the list
+    of variables that it forwards.
     """
     searched = [*library.search_path, *([dirname(library.launcher)] if library.launcher else [])]
     lines = [f"setenv {variable_name(name)} {tcl_word(value)}" for name, value in library.environment.items()]
     lines += [
-        f"prepend-path LD_LIBRARY_PATH {tcl_word(each)}"
-        for each in reversed((str(directory), *library.library_path))
+        f"prepend-path LD_LIBRARY_PATH {tcl_word(directory_before)}"
+        for directory_before in reversed((str(directory), *library.library_path))
     ]
-    lines += [f"prepend-path PATH {tcl_word(each)}" for each in reversed(dict.fromkeys(searched))]
-    # Ours in the place of Open MPI's Fortran library; behind MPICH's, where a program has that.
+    lines += [
+        f"prepend-path PATH {tcl_word(program_directory)}"
+        for program_directory in reversed(dict.fromkeys(searched))
+    ]
+    # mpiric's library replaces Open MPI's Fortran library, but comes after MPICH's, if a program has it.
     if (fortran := fortran_in(directory, family)) and family is AbiFamily.OPENMPI:
         lines.append(f"prepend-path LD_PRELOAD {tcl_word(fortran)}")
     elif fortran:
@@ -157,17 +159,17 @@ def _module(directory: Path, path: str, family: AbiFamily, library: MpiLibrary) 
 
 @dataclass(frozen=True)
 class Check:
-    """The output of two ranks under a library; ``problem`` is empty when it works."""
+    """Output of two ranks with a library; ``problem`` is empty if it works."""
 
     mpi: MpiLibrary
-    says: str = ""  # its own name and version
-    latency_us: float = 0.0  # one way, 8 bytes, as it comes out of the box
+    says: str = ""  # name and version that it reports
+    latency_us: float = 0.0  # one way, 8 bytes, default settings
     problem: str = ""
-    wrong_constants: tuple[str, ...] = ()  # of its libmpi_abi: they do not do what the standard says
+    wrong_constants: tuple[str, ...] = ()  # constants of its libmpi_abi that differ from the standard
 
 
 def check(host: Host, mpi: MpiLibrary) -> Check:
-    """Run the probe on two ranks under a library: the launcher, the library and messages work together."""
+    """Run the probe on two ranks with a library, to test launcher, library and messages together."""
     program = native_part("probe-mpi", mpi.abi_families[0])
     if not mpi.launcher:
         return Check(mpi, problem="it has no launcher")
@@ -185,7 +187,7 @@ def check(host: Host, mpi: MpiLibrary) -> Check:
 
 
 def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[dict[str, Any]]:
-    """The lines of probe-mpi, one JSON object each."""
+    """Return the lines of probe-mpi, one JSON object each."""
     family = mpi.abi_families[0]
     with ExitStack() as stack:
         directories = list(mpi.library_path)
@@ -203,8 +205,8 @@ def _probe(host: Host, mpi: MpiLibrary, program: str, *question: str) -> list[di
     return lines
 
 
-def _complaint(words: str) -> str:
-    """The line of a launcher's or library's words that says most."""
-    lines = [line.strip() for line in words.splitlines() if line.strip(" -*")]
+def _complaint(output: str) -> str:
+    """Return the most informative line of a launcher's or library's error output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip(" -*")]
     telling = (line for line in lines if re.search(r"abort|error|fatal|fail|cannot", line, re.IGNORECASE))
     return next(telling, lines[0] if lines else "")

@@ -1,7 +1,7 @@
-"""The lab's file system: striped, over FUSE, its servers a cost model; compiled when it is first used.
+"""Striped file system of the lab over FUSE, with a cost model of its servers; compiled at the first use.
 
-What it cannot prove: how a real server schedules requests, how a network shares its links, and what a page
-cache holds (files are opened for direct I/O). It models queues, extent locks between clients, and metadata.
+It models queues, extent locks between clients, and metadata. It does not model the scheduling of requests
+on real servers, the sharing of links in a network, and the page cache (files are opened for direct I/O).
 """
 
 import os
@@ -15,18 +15,18 @@ from pathlib import Path
 from tests.lab.errors import LabError
 
 SOURCES = Path(__file__).parent
-# Settings of a file system that costs nothing: what is asked is what happens, not when.
+# Settings of a file system without costs: for tests of results, not of times.
 FAST = ("latency=0", "bandwidth=10000", "metadata=0", "directory=0", "glimpse=0", "lock=0")
 _PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True)
 class Client:
-    """One host's mount; ``state`` is shared by all clients of a file system."""
+    """Mount of one host; ``state`` is shared by all clients of a file system."""
 
     mount: Path
     state: Path
-    environment: Mapping[str, str]  # with `lfs` on PATH
+    environment: Mapping[str, str]  # PATH contains `lfs`
 
     def fault(self, lines: str) -> None:
         """Bring faults about; none with no lines. See faults.hpp."""
@@ -34,14 +34,14 @@ class Client:
 
 
 def build(program: Path) -> Path:
-    """The compiled client; one that is there already is taken."""
+    """Return the compiled client; compile it if it does not exist."""
     if program.exists():
         return program
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)
-    words = ["g++", "-std=c++20", "-O2", "-D_FILE_OFFSET_BITS=64", "-o", str(program)]
+    command = ["g++", "-std=c++20", "-O2", "-D_FILE_OFFSET_BITS=64", "-o", str(program)]
     sources = [str(path) for path in sorted(SOURCES.glob("*.cpp"))]
     done = subprocess.run(
-        [*words, *sources, *flags.stdout.split(), "-lpthread"], capture_output=True, text=True
+        [*command, *sources, *flags.stdout.split(), "-lpthread"], capture_output=True, text=True
     )
     if done.returncode != 0:
         raise LabError(
@@ -53,8 +53,8 @@ def build(program: Path) -> Path:
 
 def lustre_calls(library: Path) -> Path:
     """The compiled library of lustre_calls.c; preloaded, it has drivers made for Lustre take this for it."""
-    words = ["gcc", "-O2", "-shared", "-fPIC", "-o", library, SOURCES / "lustre_calls.c", "-ldl"]
-    subprocess.run(words, check=True)
+    command = ["gcc", "-O2", "-shared", "-fPIC", "-o", library, SOURCES / "lustre_calls.c", "-ldl"]
+    subprocess.run(command, check=True)
     return library
 
 
@@ -81,6 +81,6 @@ def _wait(process: "subprocess.Popen[str]", mount: Path, outside: int) -> None:
     while mount.stat().st_dev == outside:
         if process.poll() is not None or time.monotonic() > end:
             process.kill()
-            said = process.communicate()[1].strip()
-            raise LabError(f"the lab's file system cannot be mounted: {said}", hint="FUSE needs /dev/fuse")
+            output = process.communicate()[1].strip()
+            raise LabError(f"the lab's file system cannot be mounted: {output}", hint="FUSE needs /dev/fuse")
         time.sleep(0.01)

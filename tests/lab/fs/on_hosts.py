@@ -16,12 +16,12 @@ _PATIENCE_S = 10.0
 def mounted_on(
     directory: Path, hosts: Sequence[str], program: Path, state: Path, mount: Path, *settings: str
 ) -> Iterator[None]:
-    """Mount it on these hosts of the cluster in ``directory`` as long as the context lasts.
+    """Mount it on these hosts of the cluster in ``directory`` for the duration of the context.
 
-    ``state`` and ``mount`` lie in a directory that the hosts share; ``settings`` are those of `client`.
+    ``state`` and ``mount`` are in a directory that the hosts share; ``settings`` are passed to `client`.
     """
-    words = [str(program), str(state), str(mount), *settings]
-    clients = [subprocess.Popen(cluster.command_line(directory, host, words)) for host in hosts]
+    command = [str(program), str(state), str(mount), *settings]
+    clients = [subprocess.Popen(cluster.command_line(directory, host, command)) for host in hosts]
     try:
         for host in hosts:
             _wait(directory, host, mount)

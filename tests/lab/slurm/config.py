@@ -18,19 +18,19 @@ class Phantoms:
 
 @dataclass(frozen=True)
 class SlurmPlan:
-    """``geometry`` and ``topology`` make nodes of any size: what slurmd reports, and computes masks for."""
+    """Slurm settings. ``geometry`` and ``topology`` simulate nodes of any size for slurmd."""
 
-    geometry: str = ""  # of every host; "" as the machine is
-    topology: str = ""  # what hwloc says of it: "pack:2 core:64 pu:2", or an XML file
+    geometry: str = ""  # geometry of every host; "" for the real machine
+    topology: str = ""  # synthetic description for hwloc, "pack:2 core:64 pu:2", or an XML file
     phantoms: tuple[Phantoms, ...] = ()
-    features: tuple[tuple[str, str], ...] = ()  # host and what it has: ("n1", "fast,ib"), for sbatch -C
+    features: tuple[tuple[str, str], ...] = ()  # host and its features: ("n1", "fast,ib"), for sbatch -C
     more: str = ""  # further lines of slurm.conf
 
 
 def phantoms(text: str) -> Phantoms:
     """``betzy:1200:Sockets=2 CoresPerSocket=64``."""
-    partition, _, rest = text.partition(":")
-    count, _, geometry = rest.partition(":")
+    partition, _, remaining = text.partition(":")
+    count, _, geometry = remaining.partition(":")
     if not (partition.isalnum() and count.isdigit() and int(count) > 0 and geometry):
         raise LabError(
             f"this partition cannot be made: {text!r}",
@@ -91,13 +91,13 @@ def _node_lines(hosts: Sequence[str], geometry: str, features_of: Mapping[str, s
     for host in hosts:
         alike.setdefault(features_of.get(host, ""), []).append(host)
     return [
-        f"NodeName={','.join(names)} {geometry} State=UNKNOWN" + (f" Feature={own}" if own else "")
-        for own, names in alike.items()
+        f"NodeName={','.join(names)} {geometry} State=UNKNOWN" + (f" Feature={expected}" if expected else "")
+        for expected, names in alike.items()
     ]
 
 
-def _phantom_lines(given: Sequence[Phantoms]) -> list[str]:
-    if not given:
+def _phantom_lines(variables: Sequence[Phantoms]) -> list[str]:
+    if not variables:
         return []
     # Slurm takes nodes of a cloud that sleeps for usable, and wakes none for --test-only.
     lines = [
@@ -107,8 +107,8 @@ def _phantom_lines(given: Sequence[Phantoms]) -> list[str]:
         "SuspendTime=3600",
         "ResumeTimeout=600",
     ]
-    for each in given:
-        names = f"{each.partition}[1-{each.count}]"
-        lines.append(f"NodeName={names} {each.geometry} State=CLOUD")
-        lines.append(f"PartitionName={each.partition} Nodes={names} MaxTime=7-0 State=UP")
+    for entry in variables:
+        names = f"{entry.partition}[1-{entry.count}]"
+        lines.append(f"NodeName={names} {entry.geometry} State=CLOUD")
+        lines.append(f"PartitionName={entry.partition} Nodes={names} MaxTime=7-0 State=UP")
     return lines

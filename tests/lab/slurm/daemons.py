@@ -34,26 +34,26 @@ def up(directory: Path, plan: SlurmPlan | None = None) -> None:
     wait_for_nodes(directory, hosts)
 
 
-def start(directory: Path, *wanted: str) -> None:
+def start(directory: Path, *expected: str) -> None:
     """Start what does not run on these hosts, without waiting until the nodes are usable."""
     place, first = directory / "slurm", read_record(directory).plan.hosts[0]
     shim = place / "fake_affinity.so"
-    words = ["/bin/sh", str(_HERE / "start.sh"), str(place)]
+    command = ["/bin/sh", str(_HERE / "start.sh"), str(place)]
     starting = [
         subprocess.Popen(
             command_line(
                 directory,
                 host,
-                [*words, CONTROLLER if host == first else "", str(shim) if shim.exists() else ""],
+                [*command, CONTROLLER if host == first else "", str(shim) if shim.exists() else ""],
             ),
             env=_environment(place),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=(place / f"start.{host}.log").open("wb"),
         )
-        for host in wanted
+        for host in expected
     ]
-    for host, process in zip(wanted, starting, strict=True):
+    for host, process in zip(expected, starting, strict=True):
         if process.wait() != 0:
             raise LabError(
                 f"Slurm does not start on {host}: {(place / f'start.{host}.log').read_text()[-400:]}"
@@ -110,17 +110,17 @@ def _configure(directory: Path, hosts: Sequence[str], plan: SlurmPlan) -> None:
     (place / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupMountpoint=/run/cgroup-unused\n")
     (place / "topology").write_text(plan.topology)
     if plan.topology:
-        words = [compiler() or "cc", "-shared", "-fPIC", "-O1", "-o", str(place / "fake_affinity.so")]
-        subprocess.run([*words, str(_HERE / "fake_affinity.c")], check=True)
+        command = [compiler() or "cc", "-shared", "-fPIC", "-O1", "-o", str(place / "fake_affinity.so")]
+        subprocess.run([*command, str(_HERE / "fake_affinity.c")], check=True)
 
 
 def _environment(place: Path) -> dict[str, str]:
     topology = (place / "topology").read_text()
-    kept = {
+    stored = {
         name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "HWLOC_", "LD_"))
     }
     believed = {"HWLOC_XMLFILE" if topology.endswith(".xml") else "HWLOC_SYNTHETIC": topology}
-    return {**kept, **(believed if topology else {})}
+    return {**stored, **(believed if topology else {})}
 
 
 def _own_geometry() -> str:

@@ -15,10 +15,12 @@ def add_verbs(verbs: Any) -> None:
     """The verb ``slurm`` and its own verbs."""
     says = "Slurm on the cluster: one slurmd a host, slurmctld on the first"
     parser = verbs.add_parser("slurm", help=says, description=says)
-    own = parser.add_subparsers(metavar="VERB", required=True)
-    up = own.add_parser("up", help="start it, or what of it does not run")
+    expected = parser.add_subparsers(metavar="VERB", required=True)
+    up = expected.add_parser("up", help="start it, or what of it does not run")
     up.set_defaults(call=_up)
-    up.add_argument("--node", default="", metavar="WORDS", help="what every host has: 'CPUs=256 Sockets=2 …'")
+    up.add_argument(
+        "--node", default="", metavar="WORDS", help="node description of every host: 'CPUs=256 Sockets=2 …'"
+    )
     up.add_argument(
         "--topology", default="", metavar="HWLOC", help="that belongs to it: 'pack:2 core:64 pu:2'"
     )
@@ -33,70 +35,72 @@ def add_verbs(verbs: Any) -> None:
         "--features", action="append", default=[], metavar="HOST,…=NAME,…", help="of nodes, for sbatch -C"
     )
     up.add_argument("--more", type=Path, metavar="FILE", help="further lines of slurm.conf")
-    own.add_parser("down", help="stop it and forget its jobs").set_defaults(call=_down)
-    stop = own.add_parser("stop", help="stop the controller, or slurmd on a host; `slurm up` starts it again")
+    expected.add_parser("down", help="stop it and forget its jobs").set_defaults(call=_down)
+    stop = expected.add_parser(
+        "stop", help="stop the controller, or slurmd on a host; `slurm up` starts it again"
+    )
     stop.set_defaults(call=_stop)
     stop.add_argument("what", metavar="controller|HOST")
-    own.add_parser("status", help="what sinfo says").set_defaults(call=_status)
-    run = own.add_parser("exec", help="run sbatch, srun, squeue … on the first host; [HOST] -- COMMAND")
+    expected.add_parser("status", help="print the output of sinfo").set_defaults(call=_status)
+    run = expected.add_parser("exec", help="run sbatch, srun, squeue … on the first host; [HOST] -- COMMAND")
     run.set_defaults(call=_exec)
     run.add_argument("words", nargs=argparse.REMAINDER, metavar="[HOST] -- COMMAND")
 
 
-def _up(given: argparse.Namespace) -> None:
-    more = given.more.read_text() if given.more else ""
-    phantom = tuple(phantoms(text) for text in given.phantoms)
-    plan = SlurmPlan(given.node, given.topology, phantom, features(given.features), more)
-    daemons.up(_directory(given), plan if plan != SlurmPlan() else None)
-    _status(given)
+def _up(options: argparse.Namespace) -> None:
+    more = options.more.read_text() if options.more else ""
+    phantom = tuple(phantoms(text) for text in options.phantoms)
+    plan = SlurmPlan(options.node, options.topology, phantom, features(options.features), more)
+    daemons.up(_directory(options), plan if plan != SlurmPlan() else None)
+    _status(options)
 
 
-def _down(given: argparse.Namespace) -> None:
-    daemons.down(_directory(given))
+def _down(options: argparse.Namespace) -> None:
+    daemons.down(_directory(options))
 
 
-def _stop(given: argparse.Namespace) -> None:
-    hosts = read_record(_directory(given)).plan.hosts
-    if given.what == daemons.CONTROLLER:
-        daemons.stop(_directory(given), hosts[0], ["slurmctld"])
+def _stop(options: argparse.Namespace) -> None:
+    hosts = read_record(_directory(options)).plan.hosts
+    if options.what == daemons.CONTROLLER:
+        daemons.stop(_directory(options), hosts[0], ["slurmctld"])
     else:
-        daemons.stop(_directory(given), given.what, ["slurmd"])
+        daemons.stop(_directory(options), options.what, ["slurmd"])
 
 
-def _status(given: argparse.Namespace) -> None:
+def _status(options: argparse.Namespace) -> None:
     enter.main(
         [
-            str(_directory(given)),
-            _controller(given),
+            str(_directory(options)),
+            _controller(options),
             "timeout",
             "10",
             "sinfo",
             "-N",
             "-l",
             "-n",
-            ",".join(_hosts(given)),
+            ",".join(_hosts(options)),
         ]
     )
 
 
-def _exec(given: argparse.Namespace) -> None:
-    host, words = _controller(given), list(given.words)
-    if words and words[0] != "--" and "--" in words[1:2]:
-        host = words.pop(0)
-    words = words[1:] if words[:1] == ["--"] else words
-    if not words:
+def _exec(options: argparse.Namespace) -> None:
+    host, command = _controller(options), list(options.words)
+    if command and command[0] != "--" and "--" in command[1:2]:
+        host = command.pop(0)
+    command = command[1:] if command[:1] == ["--"] else command
+    if not command:
         raise LabError("no command is given", hint="python -m tests.lab slurm exec -- srun -N 4 hostname")
-    enter.main([str(_directory(given)), host, *words])
+    enter.main([str(_directory(options)), host, *command])
 
 
-def _hosts(given: argparse.Namespace) -> tuple[str, ...]:
-    return read_record(_directory(given)).plan.hosts
+def _hosts(options: argparse.Namespace) -> tuple[str, ...]:
+    return read_record(_directory(options)).plan.hosts
 
 
-def _controller(given: argparse.Namespace) -> str:
-    return _hosts(given)[0]
+def _controller(options: argparse.Namespace) -> str:
+    return _hosts(options)[0]
 
 
-def _directory(given: argparse.Namespace) -> Path:
-    directory: Path = given.state.absolute()
+def _directory(options: argparse.Namespace) -> Path:
+    directory: Path = options.state.absolute()
     return directory

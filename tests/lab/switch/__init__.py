@@ -17,7 +17,7 @@ _GIGABIT = 1000
 def build(directory: Path) -> Path:
     """The compiled program in the cluster's directory."""
     program = directory / "switch"
-    words = [
+    command = [
         compiler() or "cc",
         "-std=gnu11",
         "-O2",
@@ -26,7 +26,7 @@ def build(directory: Path) -> Path:
         str(program),
         *map(str, sorted(_SOURCES.glob("*.c"))),
     ]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise LabError(
             f"the switch does not compile: {done.stderr.strip()[:400]}",
@@ -37,7 +37,7 @@ def build(directory: Path) -> Path:
 
 def start(program: Path, network: Network, plan: Plan, pids: Mapping[str, int], directory: Path) -> None:
     """Run it for one network; it lives as long as the cluster."""
-    words = [
+    command = [
         str(program),
         "-d",
         f"{network.delay_us:g}",
@@ -47,21 +47,21 @@ def start(program: Path, network: Network, plan: Plan, pids: Mapping[str, int], 
         str(network.mtu),
     ]
     if network.rate_mbit >= _GIGABIT:
-        words.append("-g")  # super-frames: less work per byte; on slow links they would make timing coarse
+        command.append("-g")  # super-frames: less work per byte; on slow links they would make timing coarse
     ports = [f"/proc/{pid}/ns/net,{plan.mac(network, host)}" for host, pid in pids.items()]
     with (directory / f"switch-{network.name}.log").open("wb") as log:
         process = subprocess.Popen(
-            [*words, network.name, *ports],
+            [*command, network.name, *ports],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
         )
     assert process.stdout is not None
-    said = b""
+    output = b""
     if select.select([process.stdout], [], [], _PATIENCE_S)[0]:
-        said = process.stdout.readline()
-    if said != b"ready\n":
+        output = process.stdout.readline()
+    if output != b"ready\n":
         why = (directory / f"switch-{network.name}.log").read_text().strip()
         raise LabError(
             f"the switch of {network.name} does not start: {why or 'no answer'}",

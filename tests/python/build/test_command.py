@@ -8,7 +8,7 @@ from mpiric.build.driver import Target
 from mpiric.build.inputs import linker_words, rewritten, without_wrap, wrapped_symbols
 
 
-def words(text: str) -> list[str]:
+def arguments(text: str) -> list[str]:
     return text.split()
 
 
@@ -37,16 +37,16 @@ def words(text: str) -> list[str]:
     ],
 )
 def test_a_command_line_is_understood_as_the_compiler_does(line: str, mode: Mode) -> None:
-    assert parse_compiler_command(words(line)).mode is mode
+    assert parse_compiler_command(arguments(line)).mode is mode
 
 
 def test_values_of_options_are_no_inputs() -> None:
     command = parse_compiler_command(
-        words("-I inc -include config.h -MF dep.d -o out a.c -L lib -l m -Xlinker --x")
+        arguments("-I inc -include config.h -MF dep.d -o out a.c -L lib -l m -Xlinker --x")
     )
     assert [source.path for source in command.sources] == ["a.c"]
     assert command.output == "out"
-    assert [command.words[at] for at in command.inputs] == ["m", "--x"]
+    assert [command.arguments[at] for at in command.inputs] == ["m", "--x"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_ending_tells_the_language(name: str, dialect: str) -> None:
 
 
 def test_x_overrules_the_ending_until_none() -> None:
-    sources = parse_compiler_command(words("-x c++ a.c -x none b.c")).sources
+    sources = parse_compiler_command(arguments("-x c++ a.c -x none b.c")).sources
     assert [source.dialect for source in sources] == ["c++", "c"]
 
 
@@ -82,33 +82,33 @@ def test_response_files_are_expanded_where_they_stand() -> None:
 
 
 def test_each_of_several_sources_is_compiled_alone() -> None:
-    command = parse_compiler_command(words("-O2 -c a.c b.c -Iinc"))
+    command = parse_compiler_command(arguments("-O2 -c a.c b.c -Iinc"))
     assert words_for(command, command.sources[1]) == ("-O2", "b.c", "-Iinc", "-c")
     assert object_name(command, command.sources[1]) == "b.o"
 
 
 def test_what_is_for_the_linker_does_not_reach_the_compiler() -> None:
-    command = parse_compiler_command(words("-O2 a.c -o prog -lm -Wl,-rpath,/x other.o -L lib"))
+    command = parse_compiler_command(arguments("-O2 a.c -o prog -lm -Wl,-rpath,/x other.o -L lib"))
     assert words_for(command, command.sources[0]) == ("-O2", "a.c", "-L", "lib", "-c")
 
 
 def test_recorded_flags_name_no_files() -> None:
     target = Target("haswell", ("-march=haswell",), ())
-    flags = recorded_flags(words("-O3 -Iinc -DX=1 -include c.h -MD -MF a.d a.c -c"), target)
+    flags = recorded_flags(arguments("-O3 -Iinc -DX=1 -include c.h -MD -MF a.d a.c -c"), target)
     assert flags == "-O3 -march=haswell"
 
 
 def test_linker_inputs_are_rewritten_wherever_they_hide() -> None:
     command = parse_compiler_command(
-        words("a.o -Wl,--start-group,x.a,y.a,--end-group -Xlinker x.a -lx -l x -o out")
+        arguments("a.o -Wl,--start-group,x.a,y.a,--end-group -Xlinker x.a -lx -l x -o out")
     )
     gone = {"x.a", "-lx"}
     new = rewritten(command, lambda word: [] if word in gone else [word])
-    assert new == words("a.o -Wl,--start-group,y.a,--end-group -o out")
+    assert new == arguments("a.o -Wl,--start-group,y.a,--end-group -o out")
 
 
 def test_wrapping_is_taken_out_once_it_is_done() -> None:
-    line = words("-Wl,--wrap=malloc,-z,now -Wl,--wrap,free a.o")
+    line = arguments("-Wl,--wrap=malloc,-z,now -Wl,--wrap,free a.o")
     assert wrapped_symbols(line) == ["malloc", "free"]
     assert without_wrap(line) == ["-Wl,-z,now", "a.o"]
     assert linker_words(line) == ["--wrap=malloc", "-z", "now", "--wrap", "free"]

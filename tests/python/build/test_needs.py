@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.build.needs import really_needed
+from mpiric.build.link import really_needed
 from mpiric.host.toolchain import Finished, Toolchain
 
 pytestmark = pytest.mark.requires("gcc", "objdump")

@@ -18,8 +18,8 @@ import pytest
 import mpiric
 from mpiric.host.processes.execution import Runner
 from mpiric.host.processes.proc import carrying
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
+from mpiric.model.trial import Execution
 
 TAG = "MPIRIC_TEST_TAG"
 

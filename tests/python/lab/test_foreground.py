@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.host.processes.foreground import Ran
+from mpiric.host.processes.foreground import ForegroundResult
 from mpiric.lab import foreground
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.probes import WholeRun
@@ -16,11 +16,11 @@ from mpiric.model.trial import Outcome, Phase
 @pytest.mark.parametrize(
     ("ran", "outcome"),
     [
-        (Ran(0, 2.0), Outcome.OK),
-        (Ran(3, 2.0), Outcome.FAILED),
-        (Ran(143, 2.0, was_ended=True), Outcome.TIMED_OUT),
-        (Ran(0, 2.0, was_asked_to_end=True), Outcome.INTERRUPTED),
-        (Ran(143, 2.0, was_ended=True, was_asked_to_end=True), Outcome.TIMED_OUT),
+        (ForegroundResult(0, 2.0), Outcome.OK),
+        (ForegroundResult(3, 2.0), Outcome.FAILED),
+        (ForegroundResult(143, 2.0, was_ended=True), Outcome.TIMED_OUT),
+        (ForegroundResult(0, 2.0, was_asked_to_end=True), Outcome.INTERRUPTED),
+        (ForegroundResult(143, 2.0, was_ended=True, was_asked_to_end=True), Outcome.TIMED_OUT),
     ],
 )
 def test_the_end_of_a_launch_is_the_outcome_and_the_status_stays_the_programs(ran, outcome, monkeypatch):
@@ -32,7 +32,7 @@ def test_the_end_of_a_launch_is_the_outcome_and_the_status_stays_the_programs(ra
 
 def test_the_probe_says_what_the_launch_carries(tmp_path, monkeypatch):
     carried = []
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_, **__: Ran(0, 1.0))
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_, **__: ForegroundResult(0, 1.0))
     lab = Foreground(lambda _, spelling: carried.append(spelling) or Launch(("app",), "/"), {})
     (tmp_path / "kept").touch()
     lab.measure(

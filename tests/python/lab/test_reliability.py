@@ -8,10 +8,9 @@ from tests.support.trials_stand import BOUND, Stand
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.lab.reliability import Reliability
 from mpiric.model.configuration import Configuration
-from mpiric.model.execution import Execution
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
-from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.model.trial import Execution, Outcome, Phase, Trial
 from mpiric.profile.marks import read_marks
 
 HANGS = Behaviour(100.0)

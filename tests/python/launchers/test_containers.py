@@ -26,7 +26,7 @@ def rendered(parse, line, **spelling):
 def test_the_image_is_told_from_the_program(name):
     line, length, image = LINES[name]
     container = split_container(tuple(line.split()))
-    assert (container.engine, container.words, container.image) == (name, tuple(line.split()[:length]), image)
+    assert (container.engine, container.argv, container.image) == (name, tuple(line.split()[:length]), image)
 
 
 @EVERY_ENGINE

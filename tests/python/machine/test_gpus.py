@@ -1,6 +1,6 @@
 """GPUs as the kernel lists them."""
 
-from mpiric.machine.gpus import local_gpus
+from mpiric.machine.system import local_gpus
 
 _DEVICES = {
     "0000:02:00.0": ("0x030000", "ast", "0-31"),

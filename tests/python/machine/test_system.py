@@ -1,11 +1,8 @@
 from tests.support.replay_host import command_key
 
 from mpiric.host.host import Completed, Space
-from mpiric.machine.compilers import read_compilers, version_in
-from mpiric.machine.file_systems import read_file_systems
-from mpiric.machine.libraries import read_allocators, read_blas_libraries
-from mpiric.machine.memory import read_memory
-from mpiric.machine.system import read_libc, read_scheduler
+from mpiric.machine.reading import read_compilers, read_file_systems, read_memory, version_in
+from mpiric.machine.system import read_allocators, read_blas_libraries, read_libc, read_scheduler
 
 MOUNTS = """/dev/sda1 / ext4 rw 0 0
 tmpfs /dev/shm tmpfs rw 0 0

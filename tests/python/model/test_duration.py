@@ -1,6 +1,6 @@
 import pytest
 
-from mpiric.model.duration import parse_duration, show_duration
+from mpiric.model.amount import parse_duration, show_duration
 from mpiric.model.errors import MpiricError
 
 

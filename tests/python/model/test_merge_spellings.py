@@ -2,8 +2,8 @@
 
 import pytest
 
+from mpiric.lab.render import merge_spellings, merge_tunables
 from mpiric.model.errors import MismatchError
-from mpiric.model.merge_spellings import merge_spellings, merge_tunables
 from mpiric.model.spelling import Spelling
 
 

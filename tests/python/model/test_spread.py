@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.model.spread import SpreadRule, in_own_places, own_place, parse_spread, write_spread
+from mpiric.model.file_rules import SpreadRule, in_own_places, own_place, parse_spread, write_spread
 
 
 def test_rules_are_read_as_they_are_written():

@@ -14,10 +14,19 @@ from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.launch import Launch, Setting
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
-from mpiric.model.split_gain import PartRatio, SplitGain
-from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.model.tuned import BestSoFar, KnobChange, Rejected, Timing, Tuned, TunedMarks
+from mpiric.model.tuned import (
+    BestSoFar,
+    KnobChange,
+    PartRatio,
+    Rejected,
+    RunTimes,
+    SplitGain,
+    SymptomChange,
+    Timing,
+    Tuned,
+    TunedMarks,
+)
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json

@@ -58,14 +58,14 @@ def test_an_accepted_script_tells_when_it_would_start():
     )
     checked = output.tested(0, printed)
     assert checked.accepted
-    assert checked.words.startswith("Job 1 to start")
+    assert checked.message.startswith("Job 1 to start")
 
 
 def test_a_refused_script_has_slurms_reason():
     printed = "sbatch: error: invalid partition specified: x\nallocation failure: Invalid partition name\n"
     checked = output.tested(1, printed)
     assert not checked.accepted
-    assert checked.words == "invalid partition specified: x; allocation failure: Invalid partition name"
+    assert checked.message == "invalid partition specified: x; allocation failure: Invalid partition name"
 
 
 def test_the_most_frequent_node_comes_first():

@@ -15,7 +15,7 @@ from mpiric.schedulers import (
     script_lines,
     text_of,
 )
-from mpiric.schedulers._script_languages import language_of
+from mpiric.schedulers._script import language_of
 
 SLURM = batch_scheduler("slurm")
 BETZY, PLAIN = NodeShape(2, 64, 2), NodeShape(2, 8)

@@ -1,1 +1,1 @@
-"""Facts of a machine: asked of the running system, recorded, and replayed."""
+"""Facts about a machine: read from the running system, recorded, and replayed."""

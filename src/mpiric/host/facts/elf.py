@@ -1,4 +1,4 @@
-"""What ELF files say about themselves, by pyelftools."""
+"""Facts from ELF files, read with pyelftools."""
 
 import os
 import re
@@ -20,43 +20,43 @@ _PROCESSORS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_386": "i686",
 _GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)")  # not GLIBC_PRIVATE
 _BANNER = re.compile(rb"GNU C Library [^\n]{0,200}? version (\d+)\.(\d+)")
 _VERSION_BYTES = 16  # the smallest entry of a version table
-_INDEX = 0x7FFF  # of a version; the bit above it hides the symbol
+_INDEX = 0x7FFF  # mask of a version index; the bit above marks a hidden symbol
 _GLOBAL_OR_WEAK = (1, 2)  # bindings of symbols
-_NAMED = {"GLIBC_ABI_DT_RELR": "GLIBC_2.36"}  # for compressed relocations, since that version
+_NAMED = {"GLIBC_ABI_DT_RELR": "GLIBC_2.36"}  # version of compressed relocations, which glibc 2.36 introduced
 
 
 def read_elf(path: str) -> Elf | None:
-    """What an ELF file says of itself; None for scripts, data and unreadable files."""
+    """Return the facts of an ELF file; None for scripts, data and unreadable files."""
     facts: Elf | None = _with_elf(path, _dynamic)
     return facts
 
 
 def read_exported_symbols(path: str) -> frozenset[str]:
-    """Defined names of the dynamic symbol table; empty when there is none."""
+    """Return the defined names of the dynamic symbol table; empty without a table."""
     names: frozenset[str] | None = _with_elf(path, _exported)
     return names or frozenset()
 
 
 def read_imported_symbols(path: str) -> frozenset[str]:
-    """Undefined names of the dynamic symbol table; empty when there is none."""
+    """Return the undefined names of the dynamic symbol table; empty without a table."""
     names: frozenset[str] | None = _with_elf(path, _imported)
     return names or frozenset()
 
 
 def read_glibc_symbols(path: str) -> tuple[tuple[tuple[int, ...], str], ...]:
-    """One symbol for each version of glibc's that a file asks for, highest first; empty for none."""
-    found: tuple[tuple[tuple[int, ...], str], ...] | None = _with_elf(path, _by_version)
-    return found or ()
+    """Return the glibc symbol versions that a file requires, highest first, each with an example symbol."""
+    symbols: tuple[tuple[tuple[int, ...], str], ...] | None = _with_elf(path, _by_version)
+    return symbols or ()
 
 
 def read_needed_versions(path: str) -> Mapping[str, tuple[str, ...]]:
-    """Versions of symbols that a file asks of each library, by its soname: ``GLIBCXX_3.4.29``."""
+    """Return the symbol versions that a file requires of each library, by soname: ``GLIBCXX_3.4.29``."""
     versions: dict[str, tuple[str, ...]] | None = _with_elf(path, _needed_versions)
     return versions or {}
 
 
 def read_rpath_tags(path: str) -> tuple[int, ...]:
-    """Offsets in a file of the tags of its DT_RPATH entries; empty when there are none."""
+    """Return the file offsets of the tags of DT_RPATH entries; empty without any."""
     offsets: tuple[int, ...] | None = _with_elf(path, _rpath_tags)
     return offsets or ()
 
@@ -124,7 +124,7 @@ def _dynamic(elf: Any) -> Elf:
 
 
 def _glibc_release(elf: Any) -> tuple[int, ...]:
-    """The version in glibc's banner: a release without new symbols in libc.so.6 defines none of its own."""
+    """Return the version in glibc's banner, because releases without new symbols add no symbol version."""
     section = elf.get_section_by_name(".rodata")
     banner = _BANNER.search(section.data()) if section is not None else None
     return (int(banner[1]), int(banner[2])) if banner else _highest(elf, ".gnu.version_d")
@@ -138,11 +138,13 @@ def _highest(elf: Any, table: str) -> tuple[int, ...]:
 
 def _needed_versions(elf: Any) -> dict[str, tuple[str, ...]]:
     table = elf.get_section_by_name(".gnu.version_r")
-    return {library.name: tuple(each.name for each in versions) for library, versions in _versions(table)}
+    return {
+        library.name: tuple(version.name for version in versions) for library, versions in _versions(table)
+    }
 
 
 def _versions(table: Any) -> Iterator[Any]:
-    """Entries of a version table, at most as many as have room in it: its number of them may be damaged."""
+    """Yield the entries of a version table, at most as many as fit: the entry count may be damaged."""
     if table is not None:
         yield from islice(table.iter_versions(), table.header.sh_size // _VERSION_BYTES)
 
@@ -164,18 +166,18 @@ def _by_version(elf: Any) -> tuple[tuple[tuple[int, ...], str], ...]:
     if table is None or numbers is None or symbols is None:
         return ()
     names = {
-        each.entry.vna_other: _NAMED.get(each.name, each.name)
+        version.entry.vna_other: _NAMED.get(version.name, version.name)
         for _, every in _versions(table)
-        for each in every
+        for version in every
     }
-    found = {version: "compressed relocations" for name in names.values() if (version := _version(name))}
-    # As an array: the tables of a large library have a hundred thousand rows, and one of each kind is wanted.
+    examples = {version: "compressed relocations" for name in names.values() if (version := _version(name))}
+    # As an array: large libraries have 100,000 rows, and only one of each kind is needed.
     rows = memoryview(numbers.data()).cast("H")
     first = {index & _INDEX: row for row, index in reversed(tuple(enumerate(rows)))}
     for index, name in names.items():
         if index in first and (version := _version(name)):
-            found[version] = symbols.get_symbol(first[index]).name
-    return tuple(sorted(found.items(), reverse=True))
+            examples[version] = symbols.get_symbol(first[index]).name
+    return tuple(sorted(examples.items(), reverse=True))
 
 
 def _version(name: str) -> tuple[int, ...]:
@@ -192,9 +194,9 @@ def _imported(elf: Any) -> frozenset[str]:
 
 
 def _symbols(elf: Any) -> Iterator[tuple[str, bool]]:
-    """Names of global and weak dynamic symbols, and whether they are defined.
+    """Yield the names of global and weak dynamic symbols, and whether they are defined.
 
-    Unpacked here: pyelftools takes 0.3 ms for a symbol, and libraries have a hundred thousand.
+    The table is unpacked here, because pyelftools needs 0.3 ms per symbol and libraries have 100,000.
     """
     table = elf.get_section_by_name(".dynsym")
     if table is None:
@@ -208,7 +210,7 @@ def _symbols(elf: Any) -> Iterator[tuple[str, bool]]:
 
 
 def read_embedded_texts(path: str, start: bytes, longest: int = 1 << 20) -> tuple[str, ...]:
-    """NUL-terminated texts of a file that begin so; empty when there are none, or the file cannot be read."""
+    """Return the NUL-terminated texts of a file that start with ``start``; empty if it is unreadable."""
     try:
         data = open_and_read(path, "library", _LARGEST_LIBRARY_BYTES)
     except (OSError, ValueError, MpiricError):

@@ -1,4 +1,4 @@
-"""What an HDF5 file (a NetCDF-4 file is one) holds, wherever in it that lies: asked of `h5dump`."""
+"""Digest of the content of an HDF5 file (also NetCDF-4), independent of its layout, through `h5dump`."""
 
 import os
 import shutil
@@ -14,13 +14,13 @@ _EVERY_DIGIT = "%.17g"
 
 
 def is_hdf5(path: Path) -> bool:
-    """Whether a file begins as HDF5 files do."""
+    """Return whether a file starts with the HDF5 signature."""
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
 def contents_digest(path: Path) -> str:
-    """A digest of the names, types, attributes and data of a file; "" where these cannot be read."""
+    """Return a digest of the names, types, attributes and data of a file; "" if they cannot be read."""
     program = shutil.which("h5dump")
     if program is None:
         return ""
@@ -35,7 +35,7 @@ def contents_digest(path: Path) -> str:
         cwd="/",
     ) as process:
         assert process.stdout is not None
-        process.stdout.readline()  # the file's own name
+        process.stdout.readline()  # skip the file name
         while block := process.stdout.read(1 << 20):
             state.update(block)
     return state.hexdigest() if process.returncode == 0 else ""

@@ -1,7 +1,7 @@
-"""libhwloc through ctypes: loads a topology and exports it as XML. No build-time dependency on hwloc.
+"""Topologies from libhwloc through ctypes, as XML. hwloc is not a build-time dependency.
 
-libhwloc crashes on some damaged descriptions. Everything but this machine's own topology is therefore read
-in a child process, which runs this file as a script.
+libhwloc crashes on some damaged descriptions. All input except the topology of this machine is therefore
+read in a child process, which runs this file as a script.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-_INCLUDE_DISALLOWED = 1 << 0  # show the whole machine; what this process may use is read elsewhere
+_INCLUDE_DISALLOWED = 1 << 0  # show the whole machine; the limits of this process are read elsewhere
 _KEEP_ALL = 0
 _L1I_CACHE, _L3I_CACHE = 9, 11  # hwloc_obj_type_t in hwloc 2; instruction caches are filtered out by default
 _API_2 = 0x20000
@@ -24,16 +24,16 @@ _PATIENCE_S = 120.0
 
 
 class HwlocDiedError(Exception):
-    """libhwloc did not survive the description that it was given; says how it ended."""
+    """libhwloc crashed or hung while it read a description."""
 
 
 def export_xml(source: str, libraries: Sequence[str]) -> str | None:
-    """XML of this machine when ``source`` is empty, else of that XML text or synthetic description.
+    """Return the XML of this machine if ``source`` is empty, else of this XML text or synthetic description.
 
-    None when no libhwloc 2 can be loaded from the system or ``libraries``, or it rejects the source. Raises
-    HwlocDiedError when it crashes over it.
+    Returns None if libhwloc 2 cannot be loaded from the system or ``libraries``, or if it rejects the
+    source. Raises HwlocDiedError if it crashes.
     """
-    # Imported here: the child that runs this file has no package.
+    # Imported here, because the child process that runs this file has no package.
     from mpiric.host.command_log import log_start
     from mpiric.host.user_directories import has_relative_library_path, probe_environment
 
@@ -58,7 +58,7 @@ def export_xml(source: str, libraries: Sequence[str]) -> str | None:
 
 
 def redirections(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables by which libhwloc describes something else than this machine: HWLOC_XMLFILE for example."""
+    """Return variables that make libhwloc describe another machine, for example HWLOC_XMLFILE."""
     return tuple(name for name in sorted(environ) if name.startswith("HWLOC_"))
 
 
@@ -116,7 +116,7 @@ def _prepared(hwloc: ctypes.CDLL, topology: ctypes.c_void_p, source: str) -> boo
         hwloc.hwloc_topology_set_type_filter(topology, kind, _KEEP_ALL)
     data = source.encode(errors="replace")
     if source.lstrip().startswith("<"):
-        # The length counts the terminating zero, which ctypes keeps behind the bytes.
+        # The length includes the terminating zero, which ctypes stores after the bytes.
         if hwloc.hwloc_topology_set_xmlbuffer(topology, data, len(data) + 1) != 0:
             return False
     elif source and hwloc.hwloc_topology_set_synthetic(topology, data) != 0:
@@ -138,7 +138,7 @@ def _exported(hwloc: ctypes.CDLL, topology: ctypes.c_void_p) -> str | None:
 
 
 def _main() -> int:
-    """Export the description on standard input, as a child."""
+    """Export the description on standard input; runs in the child process."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     xml = _export(sys.stdin.buffer.read().decode(errors="replace"), sys.argv[1:])
     if xml is None:

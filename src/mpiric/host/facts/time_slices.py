@@ -1,9 +1,9 @@
-"""Times that are those of the kernel's scheduler instead of what was measured.
+"""Detection of times that result from the kernel's scheduling ticks instead of the measured operation.
 
-Where more processes spin than there are CPUs, a message waits until its receiver runs again. The kernel
-takes a CPU from a process that spins at a tick of its timer (`task_tick_fair`, kernel/sched/fair.c of Linux),
-so that the time of a call is a whole number of ticks, whatever its size. Such times have little noise and
-would be ranked with confidence.
+If more processes spin than there are CPUs, a message waits until its receiver is scheduled again. The
+kernel preempts a spinning process at a timer tick (`task_tick_fair`, kernel/sched/fair.c of Linux), so that
+the time of a call is a multiple of the tick for any message size. Such times have little noise and would be
+ranked with confidence.
 
 The length of a tick is the resolution of the coarse clocks (clock_getres(2)): 4 ms with CONFIG_HZ=250.
 """
@@ -12,30 +12,30 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-_MONOTONIC_COARSE = 6  # CLOCK_MONOTONIC_COARSE of Linux, which Python does not name
-_OF_A_TICK = 0.02  # a time that is so close to a whole number of ticks is one, unless it varies by more
+_MONOTONIC_COARSE = 6  # CLOCK_MONOTONIC_COARSE of Linux, which Python does not define
+_OF_A_TICK = 0.02  # maximum distance from a multiple of the tick, as a share of the tick
 _SPREAD_OF_A_TICK = 0.05
-_SAME = 1.015  # times whose quotient is below this do not differ
-_SIZES_APART, _LEAST_BYTES = 1024, 16 << 10  # sizes between which every network takes longer
-_LEAST_TICKS = 0.25  # shorter times cannot come from slices: latencies are the same for many sizes
+_SAME = 1.015  # times with a ratio below this are considered equal
+_SIZES_APART, _LEAST_BYTES = 1024, 16 << 10  # sizes with this ratio take different times on every network
+_LEAST_TICKS = 0.25  # shorter times are not caused by ticks: latencies are equal for many sizes
 
 
 @dataclass(frozen=True)
 class Timed:
-    """The time of one message size: the statistic that is ranked, and the distance of its quartiles."""
+    """Time of one message size: the ranked statistic, and its interquartile range."""
 
     time_s: float
     spread_s: float = 0.0
-    preempted: bool = False  # whether a process lost its CPU in the measurements that the statistic rests on
+    preempted: bool = False  # a process lost its CPU in most of the underlying measurements
 
 
 def tick_s() -> float:
-    """Length of a tick of this kernel's timer."""
+    """Return the length of a tick of this kernel's timer."""
     return time.clock_getres(_MONOTONIC_COARSE)
 
 
 def disturbances(series: Mapping[int, Timed], tick: float) -> dict[int, str]:
-    """Size → why its time is the scheduler's; ``series`` is of one candidate on the same ranks."""
+    """Return why the time of a size is disturbed; ``series`` has one candidate on the same ranks."""
     reasons = {size: why for size, timing in series.items() if (why := _of_one(timing, tick))}
     for sizes in _level(series, tick):
         reason = f"{_ms(series[sizes[0]])} for all sizes from {sizes[0]} to {sizes[-1]} bytes"
@@ -54,7 +54,7 @@ def _of_one(timing: Timed, tick: float) -> str:
 
 
 def _level(series: Mapping[int, Timed], tick: float) -> list[Sequence[int]]:
-    """Runs of neighbouring sizes far apart whose times are all the same."""
+    """Return ranges of consecutive sizes with equal times although the sizes differ by a large factor."""
     runs: list[list[int]] = [[]]
     for size in sorted(series):
         times = [series[member].time_s for member in [*runs[-1], size]]

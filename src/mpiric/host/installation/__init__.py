@@ -1,1 +1,1 @@
-"""What is installed: native parts, MPI prefixes from PyPI, libraries under another name."""
+"""Installed files: native parts, MPI prefixes from PyPI, and libraries under other names."""

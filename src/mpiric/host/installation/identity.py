@@ -1,12 +1,11 @@
-"""Identity of this installation: its native parts, what they need, and whether they are unaltered."""
+"""Identity of this installation: its native parts, their requirements, and their integrity."""
 
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.host.installation.digests import altered_below, read_manifest
-from mpiric.host.installation.native import native_root
+from mpiric.host.installation.native import altered_below, native_root, read_manifest
 from mpiric.model.mpi_library import AbiFamily
 
 _RUNTIME = "libmpiric.so"
@@ -14,16 +13,16 @@ _RUNTIME = "libmpiric.so"
 
 @dataclass(frozen=True)
 class NativeParts:
-    """The native parts together; all empty where there are none."""
+    """Facts about all native parts; empty without native parts."""
 
-    built_by: str = ""  # compiler and version, "" when unknown
-    portable: bool = False  # built for systems older than the one that built them
-    glibc_floor: tuple[int, ...] = ()  # the oldest glibc that all of them run with
-    families: tuple[AbiFamily, ...] = ()  # those with a runtime
+    built_by: str = ""  # compiler and version, "" if unknown
+    portable: bool = False  # built for older systems than the build machine
+    glibc_floor: tuple[int, ...] = ()  # oldest glibc that all of them support
+    families: tuple[AbiFamily, ...] = ()  # ABI families with a runtime
 
 
 def native_parts(host: Host, root: Path | None = None) -> NativeParts:
-    """What the native parts say of themselves, and their files of them."""
+    """Return the facts from the manifest and from the ELF files of the native parts."""
     root = root or native_root()
     facts = read_manifest(root)
     elfs = [elf for path in sorted(root.glob("**/*")) if path.is_file() and (elf := host.elf(str(path)))]
@@ -36,12 +35,12 @@ def native_parts(host: Host, root: Path | None = None) -> NativeParts:
 
 
 def altered_parts(root: Path | None = None) -> tuple[str, ...]:
-    """Absolute paths of native parts that are not as they were built: changed or gone; none where unknown."""
+    """Return the absolute paths of changed or missing native parts; none without digests."""
     return altered_below(root or native_root())
 
 
 def installed_by() -> str:
-    """The program that installed mpiric (``pip``, ``uv``, ``conda``), "" where its metadata does not say."""
+    """Return the installer of mpiric (``pip``, ``uv``, ``conda``), "" if the metadata does not name it."""
     try:
         text = metadata.distribution("mpiric").read_text("INSTALLER")
     except metadata.PackageNotFoundError:

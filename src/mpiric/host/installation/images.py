@@ -1,4 +1,4 @@
-"""One file that holds many, behind a script that opens it: a SquashFS, or a compressed tar archive."""
+"""Self-extracting files: a script followed by a SquashFS image or a compressed tar archive."""
 
 import gzip
 import hashlib
@@ -22,7 +22,7 @@ _ELSEWHERE = "name another place with -o"
 
 
 def best_format() -> str:
-    """SquashFS where its maker is installed."""
+    """Return SquashFS if mksquashfs is installed, else tar."""
     return SQUASHFS if shutil.which("mksquashfs") else TAR
 
 
@@ -32,31 +32,31 @@ def write_image(
     image_format: str,
     begin: Callable[[str, int], bytes],
 ) -> None:
-    """Write what ``begin`` gives for the image's digest and unpacked size in bytes, and the image behind it.
+    """Write the script that ``begin`` returns for the image's digest and size, followed by the image.
 
-    Files are staged beside the target, by hard links where the file system allows that. What is written is
-    not more readable than any file in it. Raises NoRoomError.
+    Files are staged in the directory of the target, as hard links if the file system supports them. The
+    result is not more readable than any file in it. Raises NoRoomError.
     """
     contents = list(contents)
     with (
         writing(target, _ELSEWHERE),
         tempfile.TemporaryDirectory(prefix=".mpiric-pack-", dir=target.parent.absolute()) as work,
     ):
-        root, image, whole = Path(work, "root"), Path(work, "image"), Path(work, "whole")
+        root, image, complete = Path(work, "root"), Path(work, "image"), Path(work, "whole")
         unpacked_bytes = _stage(contents, root)
         (_squash if image_format == SQUASHFS else _archive)(root, image)
         with image.open("rb") as stream:
             digest = _sha256(stream.read)
             stream.seek(0)
-            with whole.open("wb") as file:
+            with complete.open("wb") as file:
                 file.write(begin(digest[:16], unpacked_bytes))
                 shutil.copyfileobj(stream, file, 1 << 20)
-        whole.chmod(_mode(contents))
-        whole.replace(target)
+        complete.chmod(_mode(contents))
+        complete.replace(target)
 
 
 def _mode(contents: Iterable[Content]) -> int:
-    """Mode of an image: its group and others may use it where they may read every file in it."""
+    """Return the mode of an image: group and others get access only if they may read every file in it."""
     mode = _PROGRAM_MODE
     for content in contents:
         if content.source:
@@ -66,7 +66,7 @@ def _mode(contents: Iterable[Content]) -> int:
 
 
 def _stage(contents: Iterable[Content], root: Path) -> int:
-    """Lay the files out under their names; the bytes they have together."""
+    """Create the files under their names; return their total size in bytes."""
     total = 0
     root.mkdir(mode=_PROGRAM_MODE)
     for content in contents:
@@ -86,13 +86,13 @@ def _stage(contents: Iterable[Content], root: Path) -> int:
 def _link_or_copy(source: str, target: Path) -> None:
     try:
         os.link(source, target)
-    except OSError:  # another file system, or another user's file
+    except OSError:  # another file system, or a file of another user
         shutil.copy2(source, target)
 
 
 def _squash(root: Path, image: Path) -> None:
-    """Compress by gzip, which every reader of SquashFS knows; higher levels cost time for little."""
-    words = [
+    """Compress with gzip, which every reader of SquashFS supports; higher levels gain little."""
+    argv = [
         "mksquashfs",
         str(root),
         str(image),
@@ -105,9 +105,9 @@ def _squash(root: Path, image: Path) -> None:
         "4",
         "-no-progress",
     ]
-    log_start(words)
+    log_start(argv)
     done = subprocess.run(
-        words,
+        argv,
         env=probe_environment(os.environ),
         cwd="/",
         capture_output=True,

@@ -1,8 +1,8 @@
-"""Links under which a library answers to another name, kept for as long as the user's files are.
+"""Permanent links that give a library another name.
 
-A program that asks for ``libmpi.so.12`` can run under a library called ``libmpich.so.12`` when a directory in
-its library path has a link of the wanted name. Commands that mpiric prints rely on such directories,
-so they stand under the XDG data directory and stay.
+A program that needs ``libmpi.so.12`` can use a library called ``libmpich.so.12`` if a directory in its
+library path has a link with the needed name. Commands that mpiric prints refer to such directories, so they
+are permanent and in the XDG data directory.
 """
 
 import errno
@@ -22,9 +22,9 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str, str]) -> str:
-    """A directory that holds each link (name → absolute path), made or repaired; "" when none can be had.
+    """Return a directory that contains each link (name → absolute path), created or repaired; else "".
 
-    Where the data directory cannot be written, the system's temporary directory takes its place.
+    If the data directory is not writable, the system's temporary directory is used.
     """
     targets = hashlib.sha256("\0".join(sorted(links.values())).encode()).hexdigest()[:8]
     for base in bases(environ):
@@ -39,17 +39,18 @@ def linked_directory(label: str, links: Mapping[str, str], environ: Mapping[str,
 
 
 def loadable_directory(base: Path, *names: str) -> Path:
-    """Make ``base``/``names``… for libraries that programs load, where nobody else can put any.
+    """Create ``base``/``names``… for libraries that programs load, writable only for this user.
 
-    Write permission of group and others is taken away, whatever the umask. What others could have written
-    into is made anew. Raises PermissionError for a directory of another user than this one or root.
+    Write permission of group and others is removed, for any umask; a directory that others could have
+    written to is created again. Raises PermissionError for a directory of a user other than this one or
+    root.
     """
     directory = base
     for depth in range(len(names) + 1):
         if depth:
             directory = directory / names[depth - 1]
         directory.mkdir(parents=depth == 0, exist_ok=True)
-        facts = directory.lstat() if depth else directory.stat()  # the user may keep the base elsewhere
+        facts = directory.lstat() if depth else directory.stat()  # the base may be a link of the user
         if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, "it is another user's", str(directory))
         if not facts.st_mode & _WRITABLE_BY_OTHERS:
@@ -62,33 +63,33 @@ def loadable_directory(base: Path, *names: str) -> Path:
 
 
 def make_link(path: Path, target: str) -> None:
-    """Make or repair one link; whoever looks sees the old one or the new one."""
+    """Create or replace a link atomically."""
     try:
         if os.readlink(path) == target:  # noqa: PTH115 the text, not a path
             return
     except OSError:
-        pass  # missing, or no link
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    beside.symlink_to(target)
-    beside.replace(path)
+        pass  # missing, or not a link
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    temporary.symlink_to(target)
+    temporary.replace(path)
 
 
 def bases(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the directories for links and libraries that have to stay, the best first.
+    """Yield the directories for permanent links and libraries, the best first.
 
-    The one in the temporary directory is made when it is asked for, after the others have failed.
+    The one in the temporary directory is only created when the others have failed.
     """
     if data := user_directory(environ, "data"):
         yield Path(data) / "mpiric"
-    own = Path(tempfile.gettempdir()) / f"mpiric-{os.getuid()}"
+    fallback = Path(tempfile.gettempdir()) / f"mpiric-{os.getuid()}"
     with suppress(OSError):
-        own.mkdir(mode=0o700, exist_ok=True)
-    if is_own_directory(own):  # every user can write into the temporary directory
-        yield own
+        fallback.mkdir(mode=0o700, exist_ok=True)
+    if is_own_directory(fallback):  # every user can write into the temporary directory
+        yield fallback
 
 
 def library_bases(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Directories for libraries that have to stay: of `bases`, those that are not mounted ``noexec``."""
+    """Return the directories of `bases` that are not mounted ``noexec``, for permanent libraries."""
     return filter(_can_be_loaded_from, bases(environ))
 
 

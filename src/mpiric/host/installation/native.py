@@ -1,16 +1,61 @@
-"""Where the native parts are: built by `make setup`, or while the package was built from a checkout."""
+"""Location of the native parts, which `make setup` or a build of the package from a checkout creates."""
 
 import contextlib
+import hashlib
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
-from mpiric.host.installation.digests import is_altered
 from mpiric.model.errors import NotFoundError
 from mpiric.model.mpi_library import AbiFamily
 from mpiric.model.quoting import sh_word
+
+_MANIFEST = "manifest.json"  # written by cmake/manifest.py
+
+
+def read_manifest(root: Path) -> Mapping[str, object]:
+    """Return the manifest of the native parts in a directory; empty without one."""
+    try:
+        facts = json.loads((root / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def altered_below(root: Path) -> tuple[str, ...]:
+    """Return the absolute paths of changed or missing native parts; none without digests."""
+    rows = sorted(_digests(root).items())
+    return tuple(str(root / name) for name, digest in rows if _digest(root / name) != digest)
+
+
+def is_altered(path: Path, root: Path) -> bool:
+    """Return whether a native part below ``root`` has changed since its build; False without its digest."""
+    expected = _digests(root).get(path.relative_to(root).as_posix())
+    return expected is not None and _digest(path) != expected
+
+
+def _digests(root: Path) -> Mapping[str, object]:
+    digests = read_manifest(root).get("sha256")
+    return digests if isinstance(digests, dict) else {}
+
+
+def _digest(path: Path) -> str:
+    try:
+        status = path.stat()
+        return _digest_of(path, status.st_size, status.st_mtime_ns)
+    except OSError:
+        return ""
+
+
+@lru_cache
+def _digest_of(path: Path, _size: int, _mtime_ns: int) -> str:
+    """Return the digest of a file; cached as long as its size and time are unchanged."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
 
 _ROOT = Path(__file__).resolve().parents[2] / "_native"
 _NO_FAMILY = "any"
@@ -18,14 +63,15 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def native_root() -> Path:
-    """The directory of all native parts; it need not exist."""
+    """Return the directory of all native parts, which may not exist."""
     return _ROOT
 
 
 def native_part(name: str, family: AbiFamily | None = None) -> str:
-    """Absolute path of a native program or library: ``probe-mpi`` of a family, ``probe-stream`` of none.
+    """Return the absolute path of a native program or library, for one ABI family or for none.
 
-    Raises NotFoundError for a part that is not there, or not as it was built: it could end a user's program.
+    Raises NotFoundError if the part is missing or has changed since its build: it could crash a user's
+    program.
     """
     path = _ROOT / (family.value if family else _NO_FAMILY) / name
     if not path.is_file():
@@ -47,25 +93,25 @@ def native_part(name: str, family: AbiFamily | None = None) -> str:
 
 
 def native_stand_in(program: AbiFamily, library: AbiFamily, soname: str) -> str:
-    """Absolute path of the stand-in for programs of one family over libraries of another, "" without one."""
+    """Return the absolute path of the translation library for a pair of ABI families, "" without one."""
     return _usable(_ROOT / "translate" / f"{program.value}-{library.value}" / soname)
 
 
 def native_fortran(program: AbiFamily, soname: str) -> str:
-    """Absolute path of the Fortran library for programs of a family, "" without one."""
+    """Return the absolute path of the Fortran library for programs of a family, "" without one."""
     return _usable(_ROOT / "translate" / f"fortran-{program.value}" / soname)
 
 
 def _usable(path: Path) -> str:
-    """Path of a part that is there, as it was built and closed to others; "" otherwise."""
+    """Return the path of a part that is intact and not writable for others; "" otherwise."""
     is_usable = path.is_file() and not is_altered(path, _ROOT) and not _can_be_changed_by_others(path)
     return str(path) if is_usable else ""
 
 
 def _can_be_changed_by_others(path: Path) -> bool:
-    """Return whether a group or everybody may write a part or a directory on the way to it.
+    """Return whether other users may write a part or a directory on the path to it.
 
-    Installers leave such modes under umask 002. Where this user is the owner they are corrected.
+    Installers create such modes under umask 002. If this user is the owner, the modes are corrected.
     """
     for entry in (path, *path.parents[: len(path.relative_to(_ROOT).parts)]):
         status = entry.stat()
@@ -78,15 +124,16 @@ def _can_be_changed_by_others(path: Path) -> bool:
 
 
 def native_repairs() -> tuple[str, ...]:
-    """Absolute paths of what can be put before libraries whose standard ABI has other values."""
+    """Return the absolute paths of the libraries that correct constants of standard ABI libraries."""
     paths = sorted(_ROOT.glob("translate/repair-*/libmpiric_repair.so"))
     return tuple(filter(None, map(_usable, paths)))
 
 
 def stand_in_functions(how: str) -> frozenset[str]:
-    """Functions that stand-ins treat in one way; "": all.
+    """Return the functions that translation libraries handle in one way; "": all functions.
 
-    ``refused``, ``own`` that need no library, ``narrow`` that have a form for libraries without large counts.
+    ``refused``: not supported; ``own``: need no library; ``narrow``: have a form for libraries without
+    large counts.
     """
     ledger = _ROOT / "translate/ledger.tsv"
     lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.is_file() else []
@@ -96,10 +143,10 @@ def stand_in_functions(how: str) -> frozenset[str]:
 
 @contextlib.contextmanager
 def library_under_name(library: str, soname: str, inside: str | None = None) -> Iterator[str]:
-    """A directory for LD_LIBRARY_PATH where a library answers to the soname that native parts ask for.
+    """Yield a directory for LD_LIBRARY_PATH in which a library has the soname that native parts need.
 
-    Debian's MPICH is ``libmpich.so.12`` and otherwise the same ABI as ``libmpi.so.12``. ``inside`` is a
-    directory that other hosts see too; without it the directory is among the temporary ones.
+    Debian's MPICH is ``libmpich.so.12`` but has the ABI of ``libmpi.so.12``. ``inside`` is a directory that
+    other hosts can access; without it a temporary directory is used.
     """
     with tempfile.TemporaryDirectory(prefix=".mpiric-" if inside else "mpiric-", dir=inside) as directory:
         (Path(directory) / soname).symlink_to(library)

@@ -1,4 +1,4 @@
-"""Prefixes of MPIs brought from PyPI: where they are, and how one comes there, whole or not at all."""
+"""Prefixes of MPI libraries from PyPI: location and atomic installation."""
 
 import contextlib
 import errno
@@ -17,9 +17,9 @@ from mpiric.host.installation.links import loadable_directory
 from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
 from mpiric.host.owned_files import open_own
 from mpiric.host.user_directories import named_path, user_directory
-from mpiric.model.mpi_package import MpiPackage
+from mpiric.model.mpi_library import MpiPackage
 
-MARK = ".mpiric.json"  # written last: a prefix without it is nobody's
+MARK = ".mpiric.json"  # written last: a prefix without it is incomplete
 _SYSTEM_LIBRARIES = (
     "usr/lib/*-linux-gnu",
     "lib/*-linux-gnu",
@@ -31,10 +31,10 @@ _SYSTEM_LIBRARIES = (
 
 
 def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Directories of prefixes, the first being the one that `mpiric mpi install` writes to.
+    """Return the directories of prefixes; `mpiric mpi install` writes to the first one.
 
-    MPIRIC_MPI_HOME alone when it is set. Else the user's data directory, then the Python environment
-    mpiric runs in: what `make setup` brings lives and dies with the `.venv` of its checkout.
+    MPIRIC_MPI_HOME replaces all others. The default is the user's data directory, then mpiric's Python
+    environment, which `make setup` uses: it is removed together with the `.venv` of its checkout.
     """
     if chosen := named_path(environ, "MPIRIC_MPI_HOME"):
         return (chosen,)
@@ -43,24 +43,24 @@ def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def installed_prefixes(environ: Mapping[str, str]) -> dict[str, Path]:
-    """Label → prefix of every MPI brought from PyPI; for a label in two homes the first home's.
+    """Return the prefix of each MPI library from PyPI by label; the first home has precedence.
 
-    In the data directory those of another user than this one and root do not count.
+    Prefixes in the data directory that belong to a user other than this one or root are ignored.
     """
-    found: dict[str, Path] = {}
+    prefixes: dict[str, Path] = {}
     for home in homes(environ):
         is_chosen = bool(environ.get("MPIRIC_MPI_HOME")) or home.is_relative_to(sys.prefix)
         for mark in sorted(home.glob(f"[!.]*/{MARK}")):
             if is_chosen or mark.parent.stat().st_uid in (0, os.geteuid()):
-                found.setdefault(mark.parent.name, mark.parent)
-    return found
+                prefixes.setdefault(mark.parent.name, mark.parent)
+    return prefixes
 
 
 def install_package(package: MpiPackage, home: Path) -> Path:
-    """Bring a package into ``home/<label>`` unless it is there; returns the prefix.
+    """Install a package into ``home/<label>`` unless it exists; return the prefix.
 
-    Steps: take the label's lock → clear what a killed install left → fetch and unpack beside →
-    rename. Whoever looks sees the whole prefix or none.
+    Steps: lock the label → remove remains of an interrupted installation → download and unpack into a
+    temporary directory → rename. The prefix is complete at any time, or does not exist.
     """
     prefix = home / package.label
     if (prefix / MARK).is_file():
@@ -79,7 +79,7 @@ def install_package(package: MpiPackage, home: Path) -> Path:
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
     with os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT, 0o644), "w") as handle:
-        # Some network file systems have no locks; then both install, and the rename decides.
+        # Without locks (some network file systems) both processes install, and one rename succeeds.
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -88,19 +88,22 @@ def _lock(path: Path) -> Iterator[None]:
 def _build_beside(package: MpiPackage, prefix: Path) -> None:
     for left_over in prefix.parent.glob(f".{package.label}.*.partial"):
         shutil.rmtree(left_over, ignore_errors=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{package.label}.", suffix=".partial", dir=prefix.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f".{package.label}.", suffix=".partial", dir=prefix.parent))
     try:
-        staged = beside / "prefix"
-        wheels = fetch_wheels(package.parts, beside / "wheels")
+        staged = temporary / "prefix"
+        wheels = fetch_wheels(package.parts, temporary / "wheels")
         for part, wheel in zip(package.parts, wheels, strict=True):
             unpack_wheel(wheel, staged, part.moves)
         _finish(package, staged, [wheel.name for wheel in wheels])
-        for path in (staged, *staged.rglob("*")):  # whatever the umask: nobody else changes what is loaded
+        for path in (
+            staged,
+            *staged.rglob("*"),
+        ):  # independent of the umask: other users must not change libraries
             if not path.is_symlink():
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
         _rename_over(staged, prefix)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _finish(package: MpiPackage, staged: Path, wheels: list[str]) -> None:
@@ -128,9 +131,9 @@ def _system_has(library: str) -> bool:
 
 def _rename_over(staged: Path, prefix: Path) -> None:
     if prefix.exists() and not (prefix / MARK).is_file():
-        shutil.rmtree(prefix)  # a directory of our name that no install finished
+        shutil.rmtree(prefix)  # incomplete installation
     try:
-        os.rename(staged, prefix)  # noqa: PTH104  Path.rename would hide which of the two failed
+        os.rename(staged, prefix)  # noqa: PTH104  Path.rename would hide which of the two paths failed
     except OSError as error:
         if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
-            raise  # somebody without a lock was faster, and theirs is as good
+            raise  # another process without a lock has installed the same files

@@ -1,8 +1,9 @@
-"""Stand-ins: libraries with the ABI that a program wants, over a library of another family.
+"""Installation of translation libraries, which provide the ABI of one family with a library of another.
 
-A directory holds one under each name that a program may ask for, and a file ``library`` with the path of the
-library underneath. Fortran's library is in a directory ``fortran`` of its own: a program may keep another.
-Commands that mpiric prints rely on such directories, so they stand under the XDG data directory and stay.
+A directory contains the translation library under each name that a program may need, and a file ``library``
+with the path of the underlying library. The Fortran library is in a separate directory ``fortran``, because
+some programs keep their own. Commands that mpiric prints refer to such directories, so they are permanent
+and in the XDG data directory.
 """
 
 import hashlib
@@ -21,22 +22,22 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import FORTRAN_NAMES, NAMES, PAIRS, SONAMES, own_family
 
 _LIBRARY = "library"
-_MARK = b"mpiric_stand_in_for"  # the symbol that every stand-in has
+_MARK = b"mpiric_stand_in_for"  # symbol that every translation library defines
 
 
 def stand_ins() -> tuple[tuple[AbiFamily, AbiFamily], ...]:
-    """Program's and library's families of the stand-ins in this installation."""
+    """Return the pairs of ABI families with a translation library in this installation."""
     return tuple(pair for pair in PAIRS if native_stand_in(*pair, SONAMES[pair[0]]))
 
 
 @lru_cache(maxsize=4)
 def functions(how: str) -> frozenset[str]:
-    """Functions that stand-ins treat in one way (``own``, ``narrow``; "": all), in small letters."""
+    """Return lower-case names of functions that translation libraries handle in one way."""
     return frozenset(name.lower() for name in stand_in_functions(how))
 
 
 def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping[str, str]) -> str:
-    """A directory in which a library serves programs of another family, made or renewed; "" without one."""
+    """Create or update the directory of the translation library for a program's family; "" on failure."""
     mark = hashlib.sha256(library.library.encode()).hexdigest()[:8]
     for base in library_bases(environ):
         try:
@@ -49,7 +50,7 @@ def stand_in_directory(program: AbiFamily, library: MpiLibrary, environ: Mapping
 
 
 def repair_path(source: str, environ: Mapping[str, str]) -> str:
-    """Put a repair of a standard ABI where printed commands find it; its own path when that cannot be."""
+    """Install a library that corrects a standard ABI; return its permanent path, or ``source`` on failure."""
     for base in library_bases(environ):
         names = ("stand-ins", Path(source).parent.name)
         try:
@@ -67,7 +68,7 @@ def _copy(source: Path, path: Path) -> None:
 
 
 def _link(source: Path, path: Path) -> None:
-    """The same file where that can be, which takes no time and no room; a copy on another file system."""
+    """Create a hard link, which takes no time and space, or a copy on another file system."""
     try:
         os.link(source, path)
     except OSError:
@@ -77,7 +78,7 @@ def _link(source: Path, path: Path) -> None:
 def write_stand_in(
     directory: Path, program: AbiFamily, library: MpiLibrary, put: Callable[[Path, Path], None] = _copy
 ) -> str:
-    """Put the stand-in there under its names, and what it leads to; its absolute path.
+    """Write a translation library under all its names and the path of its library; return its absolute path.
 
     Raises NotFoundError when this installation has none for such a pair.
     """
@@ -85,24 +86,24 @@ def write_stand_in(
     source = native_stand_in(program, family, SONAMES[program]) if family else ""
     if not source:
         raise NotFoundError(
-            f"there is no stand-in for the {program.value} ABI over {library.label}",
+            f"no stand-in exists for the {program.value} ABI over {library.label}",
             hint="mpiric mpi list shows what each library serves",
         )
-    own = _put(directory, Path(source), NAMES[program][:1], put)
+    main = _put(directory, Path(source), NAMES[program][:1], put)
     for name in NAMES[program][1:]:
         if named_so := native_stand_in(program, family, name) if family else "":
             _put(directory, Path(named_so), (name,), put)
         else:
-            make_link(directory / name, own.name)
+            make_link(directory / name, main.name)
     if program in FORTRAN_NAMES and (fortran := native_fortran(program, FORTRAN_NAMES[program][0])):
         _put(directory / "fortran", Path(fortran), FORTRAN_NAMES[program], put)
     if not (text := directory / _LIBRARY).is_file() or text.read_text() != f"{library.library}\n":
         write_whole(text, f"{library.library}\n".encode(), 0o644)
-    return str(own)
+    return str(main)
 
 
 def preloaded_stand_in(preload: str) -> tuple[str, str]:
-    """The stand-in among the paths of an LD_PRELOAD, and the library that it leads to; "" without one."""
+    """Return the translation library in an LD_PRELOAD value and the library below it; "" without one."""
     for path in map(Path, preload.replace(":", " ").split()):
         if not any(path.name in names for names in NAMES.values()):
             continue
@@ -114,25 +115,27 @@ def preloaded_stand_in(preload: str) -> tuple[str, str]:
 
 
 def fortran_in(directory: Path, program: AbiFamily) -> str:
-    """Fortran's library in the directory of a stand-in, "" when it has none."""
+    """Return the Fortran library in the directory of a translation library, "" without one."""
     path = directory / "fortran" / FORTRAN_NAMES[program][0] if program in FORTRAN_NAMES else None
     return str(path) if path and path.is_file() else ""
 
 
 def _put(directory: Path, source: Path, names: tuple[str, ...], put: Callable[[Path, Path], None]) -> Path:
-    """Put the file there under its name and the others."""
+    """Write a file under its first name, and links under the other names."""
     if not directory.is_dir():
         loadable_directory(directory)
-    own = directory / names[0]
-    if not own.is_file() or not (own.samefile(source) or own.read_bytes() == source.read_bytes()):
-        _replace(own, lambda path: put(source, path))
+    path_of_file = directory / names[0]
+    if not path_of_file.is_file() or not (
+        path_of_file.samefile(source) or path_of_file.read_bytes() == source.read_bytes()
+    ):
+        _replace(path_of_file, lambda path: put(source, path))
     for name in names[1:]:
-        make_link(directory / name, own.name)
-    return own
+        make_link(directory / name, path_of_file.name)
+    return path_of_file
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside it and rename: whoever looks sees the old file or the new one."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    write(beside)
-    beside.replace(path)
+    """Replace a file atomically."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    write(temporary)
+    temporary.replace(path)

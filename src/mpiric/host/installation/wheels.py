@@ -1,4 +1,4 @@
-"""Wheels as containers of files: fetched by pip, verified against their RECORD, unpacked under a prefix."""
+"""Wheels: downloaded by pip, verified with their RECORD, unpacked into a prefix."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from installer.utils import copyfileobj_with_hashing
 from mpiric.host.command_log import log_start
 from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
-from mpiric.model.mpi_package import WheelPart
+from mpiric.model.mpi_library import WheelPart
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR}
@@ -33,12 +33,11 @@ _FETCH_LIMIT_S = 1800
 
 
 def fetch_wheels(parts: Sequence[WheelPart], into: Path) -> tuple[Path, ...]:
-    """Bring the wheel of each part, without what it depends on, in the order asked for.
+    """Download the wheel of each part, without dependencies; return the paths in the same order.
 
-    A wheel whose SHA-256 is none of its part's is refused.
-
-    pip is run apart from the user's environment (``-I``), with its own configuration of indexes
-    and mirrors. It works below ``into``, so that one file system decides whether there is room.
+    A wheel with another SHA-256 than its part declares is rejected. pip runs isolated from the user's
+    environment (``-I``), but with the user's configuration of indexes and mirrors. It works below ``into``,
+    so that only one file system needs space.
     """
     into.mkdir(parents=True, exist_ok=True)
     wheels = []
@@ -81,7 +80,7 @@ _OFFLINE_HINT = (
 
 
 def _pip_error(requirement: str, output: str) -> MpiricError:
-    """What pip's complaint means to the user."""
+    """Convert the error output of pip into an error for the user."""
     if "No module named pip" in output:
         return NotFoundError(
             f"{sys.executable} has no pip, which brings {requirement}",
@@ -91,8 +90,7 @@ def _pip_error(requirement: str, output: str) -> MpiricError:
         return NoRoomError(f"no room on the disk for {requirement}", hint="free some, or set MPIRIC_MPI_HOME")
     if "DO NOT MATCH THE HASHES" in output:
         return MismatchError(
-            f"the wheel of {requirement} that the package index offers is not the one that mpiric knows: "
-            "its SHA-256 differs",
+            f"the SHA-256 of the wheel of {requirement} in the package index differs from the known value",
             hint="take it from https://pypi.org or a mirror of it: see PIP_INDEX_URL and PIP_FIND_LINKS",
         )
     if any(sign in output for sign in _UNREACHABLE):
@@ -110,10 +108,10 @@ def _pip_error(requirement: str, output: str) -> MpiricError:
 
 
 def unpack_wheel(wheel: Path, prefix: Path, moves: Mapping[str, str]) -> int:
-    """Unpack the data scheme of a wheel under a prefix; every file must be what RECORD says it is.
+    """Unpack the data scheme of a wheel into a prefix; verify each file with RECORD.
 
-    ``moves`` says which files, by how their path begins there, and how it begins under the prefix;
-    ``{"": ""}`` is all of them. Modes are kept. Returns the number of files.
+    ``moves`` selects files by path prefix and replaces that prefix; ``{"": ""}`` selects all. Modes are
+    kept. Returns the number of files.
     """
     try:
         with WheelFile.open(wheel) as source:
@@ -157,12 +155,12 @@ def _unpack_member(
 
 
 def _is_below(target: Path, prefix: Path) -> bool:
-    """Return whether the file is below the prefix when links are followed."""
+    """Return whether the file is below the prefix after resolving links."""
     return target.resolve().is_relative_to(prefix.resolve())
 
 
 def no_room_or(error: OSError, path: Path) -> Exception:
-    """The user's error for a write that failed; the same error when it was something else."""
+    """Return the user's error for a failed write, or the error itself if it has another reason."""
     if error.errno not in _FULL | _CLOSED:
         return error
     if error.errno in _FULL:

@@ -1,1 +1,1 @@
-"""Trial directories: copies of the working directory, and what a trial changed in them."""
+"""Isolation of trials: copies or overlays of the working directory, and the files that a trial changed."""

@@ -1,15 +1,17 @@
-"""Copying a directory tree file by file: reflink where the file system can, else data, holes kept.
+"""Copying of directory trees file by file, and the files that a trial changed in a copy.
 
-Links inside the tree stay inside the copy; links that leave it are made absolute, since the copy
-lives at another depth. Sockets, pipes and devices are not copied.
+Reflinks are used if the file system supports them; holes are kept. Links to targets inside the tree point
+into the copy. Links to other targets become absolute, because the depth of the copy differs. Sockets, pipes
+and devices are not copied.
 """
 
 import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 _FICLONE = 0x40049409  # linux/fs.h; btrfs, XFS with reflink, bcachefs, OCFS2
 _CHUNK_BYTES = 64 << 20
@@ -18,41 +20,41 @@ _CANNOT_CLONE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errn
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """One file, link or directory of a tree."""
+    """File, link or directory of a tree."""
 
     path: str  # relative to the tree, "" for the tree itself
     status: os.stat_result
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file."""
+        """Return whether it is a regular file."""
         return stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a symbolic link."""
+        """Return whether it is a symbolic link."""
         return stat.S_ISLNK(self.status.st_mode)
 
     @property
     def is_dir(self) -> bool:
-        """Whether it is a directory."""
+        """Return whether it is a directory."""
         return stat.S_ISDIR(self.status.st_mode)
 
 
 def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[TreeEntry]:
-    """Every file, link and directory below ``root``, parents first; ``skip`` is asked with full paths.
+    """Yield each file, link and directory below ``root``, parents first; ``skip`` receives full paths.
 
-    A directory that cannot be read is there but empty: the program could not read it either.
+    An unreadable directory is reported without content, because the program could not read it either.
     """
     waiting = [""]
     while waiting:
         relative = waiting.pop()
         try:
             with os.scandir(os.path.join(root, relative)) as entries:  # noqa: PTH118
-                found = sorted(entries, key=lambda entry: entry.name)
+                listing = sorted(entries, key=lambda entry: entry.name)
         except PermissionError:
             continue
-        for entry in found:
+        for entry in listing:
             if skip(entry.path):
                 continue
             try:
@@ -67,7 +69,7 @@ def walk(root: str, skip: Callable[[str], bool] = lambda _: False) -> Iterator[T
 
 
 def can_reflink(source: str, directory: str) -> bool:
-    """Whether a copy of the regular file ``source`` in ``directory`` would share its data."""
+    """Return whether a copy of the regular file ``source`` in ``directory`` would share its data."""
     probe = f"{directory}/.reflink-probe-{os.getpid()}"
     try:
         _copy_file(source, probe, os.lstat(source), only_clone=True)
@@ -80,9 +82,9 @@ def can_reflink(source: str, directory: str) -> bool:
 
 
 def copy_entry(entry: TreeEntry, source: str, target: str, *, link: bool = False) -> bool:
-    """Make ``target``/path like ``source``/path, directories still writable; False when it cannot be read.
+    """Copy an entry to ``target``; directories stay writable. Return False if it is unreadable.
 
-    ``link`` makes a regular file the same file (a hard link) instead of a copy.
+    ``link`` creates a hard link for a regular file instead of a copy.
     """
     old, new = f"{source}/{entry.path}", f"{target}/{entry.path}"
     if entry.is_dir:
@@ -103,7 +105,7 @@ def copy_entry(entry: TreeEntry, source: str, target: str, *, link: bool = False
 
 
 def close_directory(entry: TreeEntry, target: str) -> None:
-    """Give a directory its mode and time, once everything is in it."""
+    """Set the mode and time of a directory after its content is complete."""
     path = f"{target}/{entry.path}"
     _keep_owner(path, entry.status)
     os.chmod(path, stat.S_IMODE(entry.status.st_mode))  # noqa: PTH101
@@ -148,7 +150,7 @@ def _copy_data(reading: int, writing: int, status: os.stat_result, *, only_clone
 
 
 def _data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """The parts of a sparse file that hold data."""
+    """Yield the ranges of a sparse file that contain data."""
     end = 0
     while end < size:
         try:
@@ -176,10 +178,32 @@ def _copy_range(reading: int, writing: int, start: int, end: int) -> None:
 
 
 def _retarget(link: str, path: str, source: str) -> str:
-    """What a link at ``path`` must say in a copy of ``source``."""
+    """Return the target of the link at ``path`` for a copy of ``source``."""
     parent = os.path.dirname(f"{source}/{path}")  # noqa: PTH120
     absolute = os.path.normpath(link if link.startswith("/") else f"{parent}/{link}")
     inside = absolute == source or absolute.startswith(source + "/")
     if not inside:
         return link if link.startswith("/") else f"{parent}/{link}"
     return os.path.relpath(absolute, parent) if link.startswith("/") else link
+
+
+Manifest = dict[str, tuple[int, int, int]]  # path → (type and mode, size, mtime in ns)
+
+
+def manifest_of(entries: Iterable[TreeEntry]) -> Manifest:
+    """Return the files and links that existed at the start."""
+    return {
+        entry.path: (entry.status.st_mode, entry.status.st_size, entry.status.st_mtime_ns)
+        for entry in entries
+        if not entry.is_dir
+    }
+
+
+def written_files(directory: Path, before: Manifest, skip: Callable[[str], bool]) -> dict[str, Path]:
+    """Return the regular files that are new or have another size or time, by relative path."""
+    return {
+        entry.path: directory / entry.path
+        for entry in walk(str(directory), skip)
+        if entry.is_file
+        and before.get(entry.path, (0, -1, -1))[1:] != (entry.status.st_size, entry.status.st_mtime_ns)
+    }

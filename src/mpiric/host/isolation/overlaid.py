@@ -1,9 +1,9 @@
-"""Trial directories laid over the user's own: what a trial costs is what it touches.
+"""Trial directories as overlays of the user's directory, so that a trial costs only as much as it changes.
 
-The tree is neither copied nor walked. The layers, uppermost first: what the trial writes; copies of the files
-that the command names or its ranks were seen to open, so that an edit meanwhile changes no comparison; the
-user's directory. A file that a trial wrote into is laid into the uppermost layer before the next trial: the
-kernel would copy it within the measured time.
+The directory is neither copied nor traversed. Layers from top to bottom: files that the trial writes;
+copies of files that the command names or its ranks opened, so that edits in the meantime do not affect the
+comparison; the user's directory. Files that a trial changed are copied to the top layer before the next
+trial, because the kernel would otherwise copy them within the measured time.
 """
 
 import os
@@ -17,45 +17,45 @@ from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.model.errors import MpiricError
 
-_COPIED_BYTES = 64 << 20  # a larger input is only watched
+_COPIED_BYTES = 64 << 20  # larger inputs are not copied, only checked for changes
 _ALL_COPIED_BYTES = 512 << 20
 
 Stamp = tuple[int, int]  # size, modification time in ns
 
 
 class Mounter(Protocol):
-    """Gives launches mounts: a `Runner`."""
+    """Interface of `Runner` for mounts of launches."""
 
     @property
     def keeper_pid(self) -> int:
-        """Number of the process whose mounts launches see."""
+        """Return the pid of the process whose mounts launches see."""
         ...
 
     def can_mount(self, mount: OverlayMount) -> bool:
-        """Whether launches could have this mount."""
+        """Return whether launches can have this mount."""
         ...
 
 
 class OverlaidTrials:
-    """The overlays of one tune, in its area."""
+    """Overlays of one tune in its area."""
 
     def __init__(self, source: Path, area: Path, store: Path) -> None:
         self._source, self._area = source, area
-        self._kept = (str(store),) if store.is_relative_to(source) else ()
+        self._exempt = (str(store),) if store.is_relative_to(source) else ()
         self._number = 0
-        self._stamps: dict[str, Stamp] = {}  # of files in the user's directory that trials depend on
+        self._stamps: dict[str, Stamp] = {}  # inputs of trials in the user's directory
         self._copied_bytes = 0
-        self._rewritten: set[str] = set()  # files of the user's that a trial opened for writing
+        self._rewritten: set[str] = set()  # user's files that a trial opened for writing
         for name in ("root", "inputs"):
             (area / name).mkdir()
 
     @property
     def inputs(self) -> Path:
-        """The layer of copied inputs."""
+        """Return the layer with copied inputs."""
         return self._area / "inputs"
 
     def mount(self) -> OverlayMount:
-        """The mount of the trial of this number, whose layers must be there."""
+        """Return the mount of the current trial, whose layers must exist."""
         upper, work = self._layers()
         return OverlayMount(
             source=str(self._source),
@@ -63,13 +63,13 @@ class OverlaidTrials:
             lower=(str(self.inputs), str(self._source)),
             upper=str(upper),
             work=str(work),
-            kept=self._kept,
+            exempt=self._exempt,
         )
 
     def fresh(self) -> OverlayMount:
-        """The layers of the next trial; those of the one before are removed.
+        """Create the layers of the next trial and remove the previous trial's layers; return the mount.
 
-        Raises MpiricError when an input that is too large to be copied has changed since the start.
+        Raises MpiricError if an input that was too large to copy has changed since the start.
         """
         upper, work = self._layers()
         if upper.exists():
@@ -87,25 +87,25 @@ class OverlaidTrials:
         return self.mount()
 
     def written(self) -> dict[str, Path]:
-        """Relative path → where to read it, of each regular file that the trial made or changed."""
+        """Return the regular files that the trial created or changed, by relative path."""
         upper, _ = self._layers()
-        found = {}
+        changed = {}
         for entry in walk(str(upper)):
             stamp = (entry.status.st_size, entry.status.st_mtime_ns)
             if entry.is_file and _stamp(self.below(entry.path)) != stamp:
-                found[entry.path] = upper / entry.path
+                changed[entry.path] = upper / entry.path
             elif entry.is_dir and (origin := _renamed_from(upper, entry.path)):
                 moved = self._source / origin
-                files = [each.path for each in walk(str(moved)) if each.is_file] if moved.is_dir() else []
-                found |= {f"{entry.path}/{path}": moved / path for path in files}
-        return found
+                files = [inner.path for inner in walk(str(moved)) if inner.is_file] if moved.is_dir() else []
+                changed |= {f"{entry.path}/{path}": moved / path for path in files}
+        return changed
 
     def depend_on(self, paths: Iterable[str]) -> None:
-        """Keep these inputs as they are now for the trials to come, or at least watch them."""
+        """Copy these inputs for later trials, or check them for changes if they are too large."""
         seen_by_trials = self.mount().path
         for path in paths:
-            known = path.removeprefix(f"{seen_by_trials}/")
-            relative = os.path.relpath(os.path.join(self._source, known), self._source)  # noqa: PTH118
+            relative_name = path.removeprefix(f"{seen_by_trials}/")
+            relative = os.path.relpath(os.path.join(self._source, relative_name), self._source)  # noqa: PTH118
             stamp = _stamp(self._source / relative)
             if relative.startswith("..") or relative in self._stamps or stamp is None:
                 continue
@@ -119,12 +119,12 @@ class OverlaidTrials:
         return self._area / f"upper-{self._number}", self._area / f"work-{self._number}"
 
     def below(self, path: str) -> Path:
-        """The file that a trial finds at a path before it writes anything."""
+        """Return the file that a trial finds at a path before it writes."""
         copied = self.inputs / path
         return copied if os.path.lexists(copied) else self._source / path
 
     def _laid_above(self) -> set[str]:
-        """Files of the user's that the last trial opened for writing."""
+        """Return the user's files that the last trial opened for writing."""
         upper, _ = self._layers()
         return {
             entry.path
@@ -141,10 +141,10 @@ class OverlaidTrials:
                 )
 
     def _lay(self, path: str, layer: Path, file: Path) -> None:
-        """Copy one file into a layer, with directories above it like the user's."""
+        """Copy a file into a layer; create its parent directories with the user's modes and times."""
         parents = [parent for parent in reversed(Path(path).parents) if str(parent) != "."]
-        made = [parent for parent in parents if not (layer / parent).is_dir()]
-        for parent in made:
+        missing = [parent for parent in parents if not (layer / parent).is_dir()]
+        for parent in missing:
             (layer / parent).mkdir()
         source = str(file).removesuffix(f"/{path}")
         try:
@@ -152,12 +152,12 @@ class OverlaidTrials:
         except FileNotFoundError:
             return
         finally:
-            for parent in reversed(made):
+            for parent in reversed(missing):
                 close_directory(TreeEntry(str(parent), (self._source / parent).stat()), str(layer))
 
 
 def _renamed_from(upper: Path, directory: str) -> str:
-    """Where in the user's directory one stood that the trial renamed, "" for others."""
+    """Return the original path of a directory that the trial renamed, "" for others."""
     try:
         origin = os.fsdecode(os.getxattr(upper / directory, "trusted.overlay.redirect"))
     except OSError:
@@ -166,7 +166,7 @@ def _renamed_from(upper: Path, directory: str) -> str:
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """None for what is no regular file, or is not there."""
+    """Return size and time of a regular file, None for anything else."""
     try:
         status = path.lstat()
     except OSError:
@@ -175,9 +175,9 @@ def _stamp(path: Path) -> Stamp | None:
 
 
 def why_no_overlay(source: Path, temporary: Iterable[str]) -> str:
-    """Why a directory is not to be laid over, "" when it can be.
+    """Return why a directory cannot be overlaid, "" if it can.
 
-    ``temporary``: directories of this node that processes meet in, which must stay the real ones.
+    ``temporary``: directories of this node through which processes communicate; they must not be overlaid.
     """
     mounts = _mounts()
     above = _mount_above(source, mounts)
@@ -193,7 +193,7 @@ def why_no_overlay(source: Path, temporary: Iterable[str]) -> str:
 
 
 def keeps_times(path: Path) -> bool:
-    """Whether every write into a file here shows in its times; on tmpfs one through mmap does not."""
+    """Return whether each write to a file here updates its times; on tmpfs writes through mmap do not."""
     mounts = _mounts()
     return mounts[_mount_above(path, mounts)] not in ("tmpfs", "ramfs")
 
@@ -207,20 +207,20 @@ _MOST_LOOKED_AT = 10_000
 
 
 def _mounts() -> dict[Path, str]:
-    """Mount point → type of its file system."""
-    found = {}
+    """Return the type of the file system by mount point."""
+    types = {}
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        words = line.split()
-        at = words[4].encode().decode("unicode_escape")
-        found[Path(at)] = words[words.index("-") + 1]
-    return found
+        fields = line.split()
+        at = fields[4].encode().decode("unicode_escape")
+        types[Path(at)] = fields[fields.index("-") + 1]
+    return types
 
 
 def _is_all_ours(source: Path) -> bool:
-    """Whether the directory, and what stands at its top, belongs to the user and the user's group."""
-    own = (os.geteuid(), os.getegid())
+    """Return whether the directory and its direct entries belong to the user and the user's group."""
+    ids = (os.geteuid(), os.getegid())
     statuses = [source.stat()]
     with os.scandir(source) as entries:
         for entry, _ in zip(entries, range(_MOST_LOOKED_AT), strict=False):
             statuses.append(entry.stat(follow_symlinks=False))
-    return all((status.st_uid, status.st_gid) == own for status in statuses)
+    return all((status.st_uid, status.st_gid) == ids for status in statuses)

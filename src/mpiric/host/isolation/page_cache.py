@@ -1,7 +1,7 @@
-"""The page cache around a run: what it wrote is brought to the servers, what it will read is dropped.
+"""Control of the page cache around a run: written data is flushed to the servers, inputs are evicted.
 
-Only clean pages can be dropped (posix_fadvise(2), POSIX_FADV_DONTNEED), so that files are synchronised first;
-no right of an administrator is needed.
+Only clean pages can be evicted (posix_fadvise(2), POSIX_FADV_DONTNEED), so files are synchronised first. No
+privileges are needed.
 """
 
 import errno
@@ -13,23 +13,23 @@ from pathlib import Path
 
 
 def make_safe(paths: Iterable[Path]) -> float:
-    """Synchronise files and their directories; the seconds that it took.
+    """Synchronise files and their directories; return the duration in seconds.
 
-    Files that are gone or cannot be opened are passed over. Raises OSError where the file system says that
-    bytes were lost: on a full disk, or when a server failed.
+    Missing and unreadable files are ignored. Raises OSError if the file system reports lost data: on a full
+    disk, or after the failure of a server.
     """
-    begun = time.monotonic()
+    start_s = time.monotonic()
     directories = set()
     for path in paths:
         directories.add(path.parent)
         _synchronise(path)
     for path in directories:
         _synchronise(path)
-    return time.monotonic() - begun
+    return time.monotonic() - start_s
 
 
 def drop_cached(paths: Iterable[Path]) -> None:
-    """Have these files read from the servers next time."""
+    """Evict files from the page cache, so that the next read comes from the servers."""
     for path in paths:
         with suppress(OSError):
             _synchronise(path)
@@ -54,4 +54,4 @@ def _synchronise(path: Path) -> None:
         os.close(file)
 
 
-_NO_SYNC = (errno.EINVAL, errno.EOPNOTSUPP)  # nothing there to be synchronised
+_NO_SYNC = (errno.EINVAL, errno.EOPNOTSUPP)  # not a file that can be synchronised

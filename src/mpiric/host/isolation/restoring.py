@@ -1,8 +1,8 @@
-"""A trial's directory brought back to what it was: a trial costs a look at each file, and what it touched.
+"""Restoring a trial's directory: only changed files are copied again; all files are checked.
 
-Every change of a file shows in its inode: contents and permissions in the time of the last change, which no
-program can set. So this is for directories whose writers are all on this node, and not for tmpfs, where a
-write through mmap leaves no time.
+Each change of a file is visible in its inode: content and permissions change the ctime, which programs
+cannot set. This is valid only if all writers run on this node, and not on tmpfs, where writes through mmap
+do not change times.
 """
 
 import os
@@ -15,12 +15,12 @@ FileState = tuple[int, int, int, int, int]
 
 
 def state_of(status: os.stat_result) -> FileState:
-    """All that shows whether a file is still the one it was, and as it was."""
+    """Return the properties that show whether a file was replaced or changed."""
     return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def states_in(directory: str) -> dict[str, FileState]:
-    """States of the files and links of a tree, by relative path."""
+    """Return the states of the files and links of a tree, by relative path."""
     return {entry.path: state_of(entry.status) for entry in walk(directory) if not entry.is_dir}
 
 
@@ -31,22 +31,22 @@ def restore(
     directory: str,
     may_link: Callable[[TreeEntry], bool],
 ) -> None:
-    """Make ``directory`` again what ``entries`` of the template say.
+    """Restore ``directory`` to the ``entries`` of the template.
 
-    ``states`` are those from before the trial, and then from before the next one. Raises OSError for what
-    cannot be mended so: directories that the trial has closed.
+    ``states`` are the states before the trial; they are updated for the next one. Raises OSError if the
+    restoration is impossible, for example if the trial made directories inaccessible.
     """
-    found = {entry.path: entry for entry in walk(directory)}
-    touched = [path for path, entry in found.items() if not _is_as_before(entry, entries, states)]
+    present = {entry.path: entry for entry in walk(directory)}
+    touched = [path for path, entry in present.items() if not _is_as_before(entry, entries, states)]
     for path in reversed(touched):  # children come after their parents
-        _remove(f"{directory}/{path}", is_dir=found[path].is_dir)
-    gone = set(touched)
-    missing = [entry for path, entry in entries.items() if path not in found or path in gone]
+        _remove(f"{directory}/{path}", is_dir=present[path].is_dir)
+    removed = set(touched)
+    missing = [entry for path, entry in entries.items() if path not in present or path in removed]
     for entry in missing:
         copy_entry(entry, template, directory, link=may_link(entry))
     changed = {str(PurePosixPath(path).parent) for path in (*touched, *(entry.path for entry in missing))}
     for entry in reversed(list(entries.values())):
-        if entry.is_dir and (entry.path in changed or _differs(entry, found.get(entry.path))):
+        if entry.is_dir and (entry.path in changed or _differs(entry, present.get(entry.path))):
             close_directory(entry, directory)
     for entry in missing:
         if not entry.is_dir:
@@ -56,7 +56,7 @@ def restore(
 def _is_as_before(
     entry: TreeEntry, entries: Mapping[str, TreeEntry], states: Mapping[str, FileState]
 ) -> bool:
-    """Whether it was there, of the same kind, and untouched; what stands in a directory counts by itself."""
+    """Return whether an entry existed and is unchanged; the content of directories is not compared."""
     before = entries.get(entry.path)
     if before is None or before.is_dir != entry.is_dir:
         return False

@@ -1,7 +1,7 @@
-"""Where trial directories live, who owns them, and removing what a killed mpiric left.
+"""Location, ownership and clean-up of trial directories.
 
-An area is a hidden directory on the file system of the user's working directory, so that copies can
-share data and every node sees them as it sees the original.
+An area is a hidden directory on the file system of the user's working directory, so that copies can share
+data and all nodes can access it.
 """
 
 import os
@@ -16,13 +16,16 @@ from mpiric.model.errors import NoRoomError
 PREFIX = ".mpiric-trials-"
 _OWNER = "owner"
 _MIRRORED_LEVELS = 2
-_MIRRORED_NAMES = 2000  # a link costs some 5 µs here and a round trip on a network file system
+_MIRRORED_NAMES = (
+    2000  # a link takes about 5 µs on a local file system, a round trip on a network file system
+)
 
 
 def make_area(source: Path, store: Path) -> Path:
-    """A new area: in the store when that is on the same file system, else beside or in ``source``.
+    """Create an area: in the store if it is on the same file system, else close to ``source``.
 
-    When neither can be written it is in the store all the same. Raises NoRoomError when that fails too.
+    If none of these is writable, the store is used on any file system. Raises NoRoomError if that fails
+    too.
     """
     nearby = _nearby(source, store)
     directories = [*nearby, *([store] if store not in nearby else [])]
@@ -41,7 +44,7 @@ def make_area(source: Path, store: Path) -> Path:
 
 
 def make_area_outside(source: Path, store: Path) -> Path | None:
-    """A new area on the file system of ``source`` but not in it, None where none can be."""
+    """Create an area on the file system of ``source`` but outside it; None if that is impossible."""
     for directory in _nearby(source, store):
         if directory.is_relative_to(source):
             continue
@@ -53,7 +56,7 @@ def make_area_outside(source: Path, store: Path) -> Path | None:
 
 
 def _nearby(source: Path, store: Path) -> list[Path]:
-    """Directories for areas on the file system of ``source``, the best first."""
+    """Return directories for areas on the file system of ``source``, the best first."""
     store.mkdir(parents=True, exist_ok=True)
     device = source.stat().st_dev
     return [directory for directory in (store, source.parent, source) if directory.stat().st_dev == device]
@@ -70,33 +73,33 @@ def _try_area(directory: Path) -> Path | OSError:
 
 
 def sweep(directory: Path) -> None:
-    """Remove areas of this user in ``directory`` whose mpiric is dead; areas of other hosts stay."""
+    """Remove areas of this user in ``directory`` whose process has ended; areas of other hosts stay."""
     for area in directory.glob(f"{PREFIX}*"):
         try:
             descriptor = open_directory(area)
         except OSError:
-            continue  # another user's, or a link
+            continue  # another user's directory, or a link
         try:
             owner = read_own(_OWNER, at=descriptor).decode()
         except (OSError, UnicodeDecodeError):
             continue
         finally:
             os.close(descriptor)
-        words = owner.split()
+        fields = owner.split()
         if (
-            len(words) == 4
-            and words[0] == _host()
-            and words[2].isdecimal()
-            and owner != _identity(int(words[2]))
+            len(fields) == 4
+            and fields[0] == _host()
+            and fields[2].isdecimal()
+            and owner != _identity(int(fields[2]))
         ):
             remove_tree(area)
 
 
 def mirror_surroundings(area: Path, source: Path) -> tuple[Path, str]:
-    """The path for the copy of ``source`` inside the area, and a note when its surroundings are too many.
+    """Return the path for the copy of ``source`` in the area, and a note if it has too many neighbours.
 
-    ``../mesh/big.dat`` in a program's input must be found from the copy too: the directories above
-    are rebuilt with links to what stands beside the original.
+    A path like ``../mesh/big.dat`` in a program's input must also work from the copy: the parent
+    directories are recreated with links to the neighbours of the original.
     """
     directory, note = area / "tree", ""
     directory.mkdir()
@@ -118,7 +121,7 @@ def mirror_surroundings(area: Path, source: Path) -> tuple[Path, str]:
 
 
 def _identity(pid: int) -> str:
-    """Host, boot, pid and start time: names one process for ever."""
+    """Return host, boot id, pid and start time, which identify a process uniquely."""
     process = read_stat(pid)
     started = process.start_ticks if process is not None else -1
     return f"{_host()} {Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {pid} {started}"

@@ -1,9 +1,9 @@
-"""Trial isolation: each trial runs in a directory of its own, as the working directory was at the start.
+"""Isolation of trials: each trial starts in a directory with the initial content of the working directory.
 
-Where every process of a launch sees the mounts of the keeper, it is laid over the working directory: see
-`overlaid`. Elsewhere it is a copy: a template is taken once at the start, so that a file edited meanwhile
-does not change the comparison, and each trial is cloned from it. It has the same path every time, so that
-paths printed by the program agree. Only one exists at a time: two runs at once would disturb each other.
+If all processes of a launch see the mounts of the keeper, the directory is an overlay: see `overlaid`.
+Otherwise it is a copy: a template is made at the start, so that later edits do not affect the comparison,
+and each trial gets a clone of it. The path is the same for all trials, so that printed paths agree. Only
+one directory exists at a time, because simultaneous runs would disturb each other.
 """
 
 import os
@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from mpiric.host.isolation.changes import Manifest, manifest_of, written_files
-from mpiric.host.isolation.copying import TreeEntry, can_reflink, close_directory, copy_entry, walk
+from mpiric.host.isolation.copying import (
+    Manifest,
+    TreeEntry,
+    can_reflink,
+    close_directory,
+    copy_entry,
+    manifest_of,
+    walk,
+    written_files,
+)
 from mpiric.host.isolation.overlaid import Mounter, OverlaidTrials, keeps_times, why_no_overlay
 from mpiric.host.isolation.restoring import FileState, restore, state_of, states_in
 from mpiric.host.isolation.trial_area import (
@@ -27,41 +35,43 @@ from mpiric.host.owned_files import remove_tree
 from mpiric.host.processes.overlay_mount import OverlayMount, entering
 from mpiric.model.errors import MpiricError, NoRoomError
 
-_SPARE_BYTES = 64 << 20  # room that must be left for what the program writes
+_SPARE_BYTES = 64 << 20  # free space for output of the program
 
 
 @dataclass(frozen=True)
 class CopyPolicy:
-    """What may be copied, and how."""
+    """Limits and methods for copies."""
 
     in_place: bool = False
     files_limit: int = 100_000
-    bytes_limit: int = 2 << 30  # of data that is really copied, not shared
-    link_from_bytes: int = 64 << 20  # larger files are hard links to the template's, checked afterwards
-    on_this_node: bool = False  # whether all that a launch writes is written on this node
-    mounter: Mounter | None = None  # None where a process of a launch may not see its mounts
-    temporary: tuple[str, ...] = ("/tmp", "/dev/shm")  # noqa: S108  of this node, never laid over
+    bytes_limit: int = 2 << 30  # limit of copied data, without shared data
+    link_from_bytes: int = (
+        64 << 20
+    )  # larger files are hard links to the template, checked for changes afterwards
+    on_this_node: bool = False  # all files of a launch are written on this node
+    mounter: Mounter | None = None  # None if some processes of a launch cannot see its mounts
+    temporary: tuple[str, ...] = ("/tmp", "/dev/shm")  # noqa: S108  directories of this node that are never overlaid
 
 
 @dataclass(frozen=True)
 class TrialDirectory:
-    """Where one trial runs. With a ``mount``, ``path`` is there for its launch alone."""
+    """Directory of one trial. With a ``mount``, ``path`` exists only for its launch."""
 
     path: Path
     before: Manifest
     mount: OverlayMount | None = None
     overlaid: OverlaidTrials | None = None
     mounter: Mounter | None = None
-    skip: Callable[[str], bool] | None = None  # of paths in it that are ours
+    skip: Callable[[str], bool] | None = None  # matches paths of mpiric in the directory
 
     def written(self) -> dict[str, Path]:
-        """Relative path → where to read it, of each regular file that the trial made or changed."""
+        """Return the regular files that the trial created or changed, by relative path."""
         if self.overlaid is not None:
             return self.overlaid.written()
         return written_files(self.path, self.before, self.skip or _is_area)
 
     def where(self, path: str) -> Path:
-        """Where a file that the trial finds at a path, relative or absolute, lies before the trial."""
+        """Return the location of a file before the trial, for a relative or absolute path of the trial."""
         relative = Path(path).relative_to(self.path) if Path(path).is_relative_to(self.path) else Path(path)
         if self.overlaid is not None and not relative.is_absolute():
             return self.overlaid.below(str(relative))
@@ -69,15 +79,15 @@ class TrialDirectory:
 
     @property
     def entering(self) -> Callable[[], None] | None:
-        """Brings a child of ours, about to exec, into the directory; None where it is simply there."""
+        """Return a function that a child calls before exec to enter the directory; None if not needed."""
         return entering(self.mounter.keeper_pid, str(self.path)) if self.mounter is not None else None
 
 
 class WorkingCopies:
-    """The trial directories of one tune; a context manager that removes them all at the end.
+    """Trial directories of one tune; a context manager that removes them at the end.
 
-    ``notes`` collects what the user must know. Raises MpiricError when the directory is too large
-    to copy, NoRoomError when the disk is.
+    ``notes`` collects messages for the user. Raises MpiricError if the directory is too large to copy,
+    NoRoomError if the disk is full.
     """
 
     def __init__(self, source: Path, store: Path, policy: CopyPolicy | None = None) -> None:
@@ -86,12 +96,12 @@ class WorkingCopies:
         self._policy = policy or CopyPolicy()
         self._area: Path | None = None
         self._path = self._source
-        self._entries: dict[str, TreeEntry] = {}  # of the template, parents first
+        self._entries: dict[str, TreeEntry] = {}  # entries of the template, parents first
         self._manifest: Manifest = {}
         self._linked: dict[str, FileState] = {}
-        self._states: dict[str, FileState] = {}  # of the trial's directory, where it can be restored
+        self._states: dict[str, FileState] = {}  # states in the trial's directory, if it can be restored
         self._unlinkable: set[str] = set()
-        self._shares = False  # whether copies share their data with the original
+        self._shares = False  # copies share their data with the original
         self._overlaid: OverlaidTrials | None = None
         self.notes: list[str] = []
 
@@ -115,14 +125,14 @@ class WorkingCopies:
         self.close()
 
     def close(self) -> None:
-        """Remove everything."""
+        """Remove all directories."""
         self._written_links()
         area, self._area = self._area, None
         if area is not None:
             remove_tree(area)
 
     def fresh(self) -> TrialDirectory:
-        """A directory as the original was at the start. The one handed out before is removed."""
+        """Return a directory with the initial content; the previous one is removed or reused."""
         if self._policy.in_place or self._area is None:
             manifest = manifest_of(walk(str(self._source), self._skip))
             return TrialDirectory(self._source, manifest, skip=self._skip)
@@ -138,7 +148,7 @@ class WorkingCopies:
         return TrialDirectory(self._path, self._manifest)
 
     def _make_anew(self) -> None:
-        """The trial's directory as it was: what the last trial touched is restored, or all is cloned."""
+        """Restore the changes of the last trial in the directory, or clone it again."""
         if self._states and self._path.exists():
             try:
                 restore(self._entries, self._states, str(self._template), str(self._path), self._may_link)
@@ -155,18 +165,18 @@ class WorkingCopies:
             self._states = states_in(str(self._path))
 
     def depend_on(self, paths: Iterable[str]) -> None:
-        """Keep these inputs as they are for the trials to come: relative to the directory, or absolute."""
+        """Keep these inputs unchanged for later trials; paths are absolute or relative to the directory."""
         if self._overlaid is not None:
             self._overlaid.depend_on(paths)
 
     def renew(self) -> None:
-        """Make the next directory from nothing: this trial changed more of it than files."""
+        """Force a complete clone for the next trial, because this trial changed more than files."""
         self._states = {}
         if self._area is not None and self._overlaid is None and self._path.exists():
             remove_tree(self._path)
 
     def copy_instead(self) -> None:
-        """Give up mounts, for a command that does not work with them. Raises as entering does."""
+        """Replace overlays by copies, for a command that fails with mounts. Raises as entering does."""
         self.close()
         self._overlaid = None
         try:
@@ -183,7 +193,7 @@ class WorkingCopies:
         return path == str(self._store) or _is_area(path)
 
     def _lay_over(self) -> OverlaidTrials | None:
-        """Overlays instead of copies, where the directory and the kernel allow it."""
+        """Return overlays, or None if the directory or the kernel does not support them."""
         mounter = self._policy.mounter
         if mounter is None or why_no_overlay(self._source, self._policy.temporary):
             return None
@@ -217,7 +227,7 @@ class WorkingCopies:
         self._manifest = manifest_of(copied)
 
     def _as_copied(self, entry: TreeEntry) -> TreeEntry:
-        """The entry as it is in the template: links may have another target there."""
+        """Return the entry of the template, whose link target may differ."""
         if not entry.is_link:
             return entry
         return TreeEntry(entry.path, (self._template / entry.path).lstat())
@@ -227,7 +237,7 @@ class WorkingCopies:
         for entry in walk(str(self._source), self._skip):
             entries.append(entry)
             if len(entries) > self._policy.files_limit:
-                where, count = Counter(each.path.split("/")[0] for each in entries).most_common(1)[0]
+                where, count = Counter(item.path.split("/")[0] for item in entries).most_common(1)[0]
                 raise MpiricError(
                     f"{self._source} holds more than {self._policy.files_limit:,} files "
                     f"(at least {count:,} in {where}): too many to copy for each trial",
@@ -238,20 +248,20 @@ class WorkingCopies:
     def _check_size(self, files: list[TreeEntry]) -> None:
         total = sum(entry.status.st_blocks * 512 for entry in files)
         largest = sorted(files, key=lambda entry: -entry.status.st_blocks)[:3]
-        names = ", ".join(f"{each.path} {_mib(each.status.st_blocks * 512)}" for each in largest)
+        names = ", ".join(f"{entry.path} {_mib(entry.status.st_blocks * 512)}" for entry in largest)
         if total > self._policy.bytes_limit:
             raise MpiricError(
                 f"{self._source} holds {_mib(total)}, more than the {_mib(self._policy.bytes_limit)} "
                 f"that are copied for trials (largest: {names})",
                 hint="link large inputs from elsewhere (ln -s), or use --in-place",
             )
-        each_trial = sum(entry.status.st_blocks * 512 for entry in files if not self._may_link(entry))
+        trial_bytes = sum(entry.status.st_blocks * 512 for entry in files if not self._may_link(entry))
         assert self._area is not None
         room = os.statvfs(self._area)
-        if room.f_bavail * room.f_frsize < total + each_trial + _SPARE_BYTES:
+        if room.f_bavail * room.f_frsize < total + trial_bytes + _SPARE_BYTES:
             raise NoRoomError(
                 f"{self._area.parent} has {_mib(room.f_bavail * room.f_frsize)} free, copies of "
-                f"{self._source} need {_mib(total + each_trial + _SPARE_BYTES)} (largest: {names})",
+                f"{self._source} need {_mib(total + trial_bytes + _SPARE_BYTES)} (largest: {names})",
                 hint="make room, name another directory with --store, or use --in-place",
             )
 
@@ -276,7 +286,7 @@ class WorkingCopies:
         close_directory(TreeEntry("", self._source.stat()), target)
 
     def _written_links(self) -> list[str]:
-        """Hard-linked files of the template that the program has written into."""
+        """Return hard-linked files of the template that the program has changed."""
         linked, self._linked = self._linked, {}
         if self._area is None:
             return []

@@ -1,1 +1,1 @@
-"""Launches as processes: started by the keeper, measured, watched, and ended without remains."""
+"""Launches as processes: start, measurement, observation and complete termination."""

@@ -1,4 +1,4 @@
-"""Commands that a user, or a knob, has mpiric run beside a program: without input, their output captured."""
+"""Short commands of users or knobs that accompany a program: without input, with captured output."""
 
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpiric.host.command_log import log_start
 
-CommandLate = subprocess.TimeoutExpired  # a command that was ended at its limit
+CommandLate = subprocess.TimeoutExpired  # exception for a command that exceeded its time limit
 
 
 def run_captured(
@@ -17,9 +17,9 @@ def run_captured(
     limit_s: float,
     enter: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a directory, which ``enter`` goes to where that needs more than its path.
+    """Run a command in a directory; ``enter`` replaces chdir if the directory is only visible in a mount.
 
-    Raises OSError where it cannot be started, `CommandLate` after ``limit_s``.
+    Raises OSError if the command cannot be started, `CommandLate` after ``limit_s``.
     """
     log_start(argv, directory)
     return subprocess.run(
@@ -44,7 +44,7 @@ def run_in_shell(
     limit_s: float,
     enter: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command line by ``sh``, otherwise as `run_captured` does."""
+    """Run a shell command line; the arguments are as for `run_captured`."""
     return run_captured(
         ["/bin/sh", "-c", command],
         directory=directory,
@@ -55,12 +55,12 @@ def run_in_shell(
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    """The last line that a command wrote, of stderr before stdout; "" of a silent one."""
+    """Return the last line of stderr, or of stdout if stderr is empty; "" without output."""
     lines = (done.stderr or done.stdout).strip().splitlines()
     return lines[-1] if lines else ""
 
 
 def first_line(done: subprocess.CompletedProcess[str]) -> str:
-    """The first line that a command wrote, of stderr before stdout: its usage may follow what is wrong."""
+    """Return the first line of stderr, or of stdout if stderr is empty; usage texts begin with the error."""
     lines = (done.stderr or done.stdout).strip().splitlines()
     return lines[0] if lines else ""

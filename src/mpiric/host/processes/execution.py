@@ -1,4 +1,4 @@
-"""Running a Launch and measuring it: the side of mpiric, which talks to the keeper."""
+"""Execution and measurement of a Launch: the client of the keeper process."""
 
 import itertools
 import os
@@ -18,33 +18,32 @@ from mpiric.host.command_log import log_end, log_start
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.interrupts import PASSED_ON, Handler, Interrupts, put_back
 from mpiric.host.processes.judging import check_room, judge, ranks_of, refused
-from mpiric.host.processes.keeper import EARLY, MARK
-from mpiric.host.processes.keeper_messages import Inbox, send
+from mpiric.host.processes.keeper import EARLY, MARK, Inbox, send
 from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.other_load import LoadWatch
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.proc import carrying
 from mpiric.host.processes.strays import KEEPER_WORD, end_abandoned, end_marked, mark_of
-from mpiric.model.execution import Execution
 from mpiric.model.launch import Launch
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 
-OUTPUT_LIMIT_BYTES = 256 << 20  # no person reads more, and a trial may not fill the disk
-GRACE_S = 5.0  # Open MPI and PRRTE give their own ranks 1 to 2 s between SIGTERM and SIGKILL
+OUTPUT_LIMIT_BYTES = 256 << 20  # limit of a trial's output on disk
+GRACE_S = 5.0  # Open MPI and PRRTE give their ranks 1 to 2 s between SIGTERM and SIGKILL
 
-_LAUNCH_NUMBERS = itertools.count(1)  # of this process, whatever runner starts them
+_LAUNCH_NUMBERS = itertools.count(1)  # unique in this process, for all runners
 
 OnSample = Callable[[tuple[RankSeen, ...]], None]
 
 
 class Runner:
-    """Executes launches one after the other; a context manager that owns one keeper process.
+    """Runner for one launch at a time; a context manager that owns a keeper process.
 
-    The keeper starts with the first launch. Several runners may work at once, each with its own.
+    The keeper starts with the first launch. Several runners, each with its own keeper, may work at the same
+    time.
     """
 
-    clock = staticmethod(time.monotonic)  # by which its launches take time
+    clock = staticmethod(time.monotonic)  # clock for the times of launches
 
     def __init__(self, *, grace_s: float = GRACE_S, output_limit_bytes: int = OUTPUT_LIMIT_BYTES) -> None:
         self._grace_s = grace_s
@@ -55,7 +54,7 @@ class Runner:
 
     def __enter__(self) -> "Runner":
         if threading.current_thread() is threading.main_thread():
-            # Between two launches nobody handles them, and they would end mpiric.
+            # Between launches no other handler exists, and the signals would end mpiric.
             self._handlers = {number: signal.signal(number, lambda *_: None) for number in PASSED_ON}
         return self
 
@@ -67,7 +66,7 @@ class Runner:
             put_back(number, handler)
 
     def close(self) -> None:
-        """Let the keeper go."""
+        """End the keeper."""
         keeper, self._keeper = self._keeper, None
         if keeper is not None and keeper.stdin and keeper.stdout and keeper.stderr:
             keeper.stdin.close()
@@ -89,14 +88,13 @@ class Runner:
         early_end: EarlyEnd | None = None,
         mount: OverlayMount | None = None,
     ) -> Execution:
-        """Run ``launch`` in ``directory`` on top of ``environment`` and wait until nothing of it is left.
+        """Run ``launch`` in ``directory`` with ``environment`` and wait until all its processes have ended.
 
-        ``observe`` looks at the ranks from outside while they run; ``on_sample`` does too, and is told
-        each time. A launch that came to its ``early_end`` is OK whatever its status. Ctrl-C ends the launch
-        and comes back as ``INTERRUPTED``; a second one kills it. SIGUSR1 and SIGUSR2 are passed on to the
-        launch, which is ``INTERRUPTED`` as well when it then fails. ``mount`` is renewed for the launch,
-        which alone sees it, and then holds ``directory``.
-        Raises NoRoomError when the disk of the output or of ``directory`` is full.
+        ``observe`` samples the ranks through /proc; so does ``on_sample``, which is called with each
+        sample. A launch that reached its ``early_end`` is OK for any exit status. Ctrl-C ends the launch
+        with ``INTERRUPTED``; a second one kills it. SIGUSR1 and SIGUSR2 are forwarded to the launch, which
+        is also ``INTERRUPTED`` if it fails afterwards. ``mount`` is created for this launch only, and then
+        contains ``directory``. Raises NoRoomError if the disk of the output or of ``directory`` is full.
         """
         mark = mark_of(os.getpid(), next(_LAUNCH_NUMBERS))
         request: dict[str, Any] = {
@@ -116,7 +114,7 @@ class Runner:
         root = mount.root if mount is not None else ""
         if mount is not None:
             request["mount"] = asdict(mount)
-        begun, load = time.monotonic(), LoadWatch()
+        start_s, load = time.monotonic(), LoadWatch()
         log_start(launch.argv, directory, {**dict.fromkeys(launch.unset), **launch.environment})
         leftovers = Leftovers(request["environment"])
         try:
@@ -125,8 +123,8 @@ class Runner:
             leftovers.note(carrying(MARK, mark))
             leftovers.remove(end_marked(MARK, mark, self._grace_s))
             self._forget()
-            log_end(launch.argv, lost.sentence, time.monotonic() - begun)
-            return Execution(Outcome.FAILED, time.monotonic() - begun, -9, lost.sentence)
+            log_end(launch.argv, lost.sentence, time.monotonic() - start_s)
+            return Execution(Outcome.FAILED, time.monotonic() - start_s, -9, lost.sentence)
         if "refused" in answer and "ended" not in answer:
             return refused(answer)
         came_early = answer["ended"] == EARLY or (early_end is not None and early_end.has_come())
@@ -139,7 +137,7 @@ class Runner:
         return execution
 
     def can_mount(self, mount: OverlayMount) -> bool:
-        """Whether launches could have this mount: it is tried."""
+        """Return whether launches can have this mount, by a trial."""
         keeper, inbox = self._start()
         assert keeper.stdin is not None
         try:
@@ -151,7 +149,7 @@ class Runner:
 
     @property
     def keeper_pid(self) -> int:
-        """Number of the process whose mounts launches see; 0 when there is none."""
+        """Return the pid of the process whose mounts launches see; 0 without one."""
         return self._keeper.pid if self._keeper is not None else 0
 
     def _ask(
@@ -173,11 +171,13 @@ class Runner:
                     if interrupts.count:
                         send(keeper.stdin.fileno(), {"stop": self._grace_s if interrupts.count == 1 else 0.0})
                     elif not passed:
-                        early_end = None  # once is enough
+                        early_end = None  # one request is sufficient
                         send(keeper.stdin.fileno(), {"stop": self._grace_s, "why": EARLY})
             except (BrokenPipeError, EOFError):
                 raise _KeeperLostError(_last_words(keeper)) from None
-            except BaseException:  # of the caller's `on_sample`: a launch must not run on unwatched
+            except (
+                BaseException
+            ):  # raised by the caller's `on_sample`: the launch must not continue unobserved
                 self._forget()
                 raise
             if interrupts.count:
@@ -186,7 +186,7 @@ class Runner:
 
     @staticmethod
     def _next(inbox: Inbox, interrupts: Interrupts, early_end: EarlyEnd | None) -> dict[str, Any] | None:
-        """The keeper's next message; None for a Ctrl-C or an early end. Raises EOFError without a keeper."""
+        """Return the keeper's next message; None for Ctrl-C or an early end. Raises EOFError if it ended."""
         pause_s = early_end.every_s if early_end else None
         while (message := inbox.take()) is None:
             ready, _, _ = select.select([inbox.descriptor, interrupts.descriptor], [], [], pause_s)
@@ -203,7 +203,7 @@ class Runner:
         return message
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Inbox]:
-        """The keeper, started when there is none: isolated from the user's PYTHON* and LD_PRELOAD."""
+        """Return the keeper; start it if necessary, isolated from the user's PYTHON* and LD_PRELOAD."""
         if self._keeper is not None and self._keeper.poll() is not None:
             self._forget()
         if self._keeper is None or self._inbox is None:
@@ -211,22 +211,22 @@ class Runner:
             root = str(Path(__file__).parents[3])
             path = "import sys; sys.path.insert(0, sys.argv[1]); "
             code = f"{path}from mpiric.host.processes.keeper import main; main()"
-            kept = ("PATH", "LD_LIBRARY_PATH", "LANG", "HOME")
+            inherited = ("PATH", "LD_LIBRARY_PATH", "LANG", "HOME")
             self._keeper = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", code, root, KEEPER_WORD],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={name: os.environ[name] for name in kept if name in os.environ},
-                close_fds=False,  # it gives each launch what the user's shell has opened for the command
-                start_new_session=True,  # Ctrl-C at the terminal reaches mpiric only
+                env={name: os.environ[name] for name in inherited if name in os.environ},
+                close_fds=False,  # launches inherit the descriptors that the user's shell opened for mpiric
+                start_new_session=True,  # Ctrl-C in the terminal reaches only mpiric
             )
             assert self._keeper.stdout is not None
             self._inbox = Inbox(self._keeper.stdout.fileno())
         return self._keeper, self._inbox
 
     def _forget(self) -> None:
-        """Drop a keeper that is gone: the next launch gets a new one."""
+        """Discard a keeper that has ended; the next launch starts a new one."""
         self.close()
         self._inbox = None
 
@@ -246,10 +246,10 @@ def _last_words(keeper: subprocess.Popen[bytes]) -> str:
 
 
 def _environment(launch: Launch, environment: Mapping[str, str], directory: str, mark: str) -> dict[str, str]:
-    """The whole environment of the launch. PWD follows the directory, as a shell would have it."""
-    whole = {name: value for name, value in environment.items() if name not in launch.unset}
-    whole.update(launch.environment)
-    if "PWD" in whole:
-        whole["PWD"] = directory
-    whole[MARK] = mark
-    return whole
+    """Return the complete environment of the launch. PWD is the directory, as in a shell."""
+    variables = {name: value for name, value in environment.items() if name not in launch.unset}
+    variables.update(launch.environment)
+    if "PWD" in variables:
+        variables["PWD"] = directory
+    variables[MARK] = mark
+    return variables

@@ -1,4 +1,4 @@
-"""Signals as something to wait for, so that they never tear a message or a clean-up apart."""
+"""Signals as events to wait for, so that they cannot interrupt a message or a clean-up."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ from typing import Any
 Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
-PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)  # warnings of batch systems, meant for the launch
+PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)  # warnings of batch systems, intended for the launch
 
 
 class Interrupts:
-    """Counts SIGINT and collects ``PASSED_ON`` while it is entered; each makes ``descriptor`` readable.
+    """Counter of SIGINT and collector of ``PASSED_ON`` signals; each signal makes ``descriptor`` readable.
 
-    In another thread than the main one it does nothing: Python delivers signals to the main thread.
+    It has no effect outside the main thread, because Python delivers signals to the main thread.
     """
 
     def __init__(self) -> None:
@@ -44,14 +44,14 @@ class Interrupts:
         os.close(self._writing)
 
     def hear(self) -> None:
-        """Take notice of what made the descriptor readable."""
+        """Read the events that made the descriptor readable."""
         try:
             os.read(self.descriptor, 4096)
         except BlockingIOError:
             return
 
     def take_passed(self) -> list[int]:
-        """Numbers of the signals to be passed on that came since the last call."""
+        """Return the numbers of signals to forward that arrived since the last call."""
         passed, self._passed = self._passed, []
         return passed
 
@@ -67,6 +67,6 @@ class Interrupts:
 
 
 def put_back(number: int, handler: Handler) -> None:
-    """Restore the handler that ``signal.signal`` gave back when it set another."""
-    # None: of a library in this process (UCX has some), which cannot be put back from here.
+    """Restore a handler that ``signal.signal`` returned."""
+    # None: handler of a C library in this process (UCX has some), which cannot be restored from here.
     signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -1,4 +1,4 @@
-"""What the keeper's answer says of a launch: how it ended, and whether the disk or the launch is to blame."""
+"""Evaluation of the keeper's answer: outcome of a launch, and detection of full disks."""
 
 import os
 import signal
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpiric.model.errors import ExitCode, MpiricError, NoRoomError
-from mpiric.model.execution import Execution, Usage
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.situation import RankSeen
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome, Usage
 
-_FULL_BYTES = 64 << 10  # less than this free: whatever was written last did not fit
+_FULL_BYTES = 64 << 10  # the last write failed if less space is free
 
 
 def judge(
@@ -22,9 +21,9 @@ def judge(
     came_early: bool = False,
     root: str = "",
 ) -> Execution:
-    """The execution that the keeper's answer describes; if ``came_early``, it ended where it should.
+    """Return the execution that the keeper's answer describes; with ``came_early`` an early end is OK.
 
-    ``root`` is the directory in which its ranks saw the whole tree of files, "" for the real root.
+    ``root`` is the directory in which its ranks saw the file tree, "" for the real root.
     """
     if "refused" in answer:
         return Execution(Outcome.INTERRUPTED, 0.0, 127, "interrupted")
@@ -60,7 +59,7 @@ def judge(
 
 
 def ranks_of(rows: list[dict[str, Any]], root: str = "") -> tuple[RankSeen, ...]:
-    """The ranks in the keeper's rows; paths below ``root`` as this process has them."""
+    """Return the ranks in the keeper's rows; paths below ``root`` are converted to paths of this process."""
     return tuple(
         RankSeen(
             **{
@@ -84,7 +83,7 @@ def _status_sentence(status: int) -> str:
 
 
 def refused(answer: Mapping[str, Any]) -> Execution:
-    """The execution of a launch that could not be started; an error where no launch could."""
+    """Return the execution of a launch that could not be started; raise if no launch could."""
     if answer["what"] == "output":
         raise NoRoomError(
             f"the output of a run cannot be written: {answer['refused']}",
@@ -96,7 +95,7 @@ def refused(answer: Mapping[str, Any]) -> Execution:
 
 
 def check_room(execution: Execution, directories: tuple[str, ...]) -> None:
-    """Raise NoRoomError on a full disk, which makes any program fail or shortens its output."""
+    """Raise NoRoomError on a full disk, which makes programs fail or truncates their output."""
     for directory in directories:
         try:
             room = os.statvfs(directory)

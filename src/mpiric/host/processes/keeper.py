@@ -1,10 +1,11 @@
-"""The keeper: a small process that starts launches for mpiric, measures them and leaves nothing behind.
+"""The keeper: a small process that starts and measures launches for mpiric, and cleans up after them.
 
-It outlives mpiric by as long as the cleaning takes: when mpiric goes away, in whatever manner, the
-pipe from it closes and the keeper ends everything the launch started. When the keeper itself is
-killed, the kernel ends the launch (PDEATHSIG) and mpiric the rest. One launch at a time.
+It outlives mpiric until the clean-up is complete: when mpiric ends for any reason, the pipe from it closes
+and the keeper ends all processes of the launch. If the keeper itself is killed, the kernel ends the launch
+(PDEATHSIG) and mpiric the rest. It runs one launch at a time.
 """
 
+import marshal
 import os
 import select
 import signal
@@ -13,57 +14,101 @@ import time
 from typing import TYPE_CHECKING
 
 from mpiric.host.processes.keeper_launch import Files, NotStartedError, adopt_orphans, start
-from mpiric.host.processes.keeper_messages import Inbox, send
-from mpiric.host.processes.keeper_tree import Bell, Tree
+from mpiric.host.processes.keeper_tree import Tree, Wakeup
 from mpiric.host.processes.leftovers import Leftovers
 from mpiric.host.processes.proc import carrying, descendants, signal_one
 from mpiric.host.processes.segments import Arrivals
 
 if TYPE_CHECKING:
-    from mpiric.host.processes.keeper_messages import Message
+    from typing import Any
+
+    Message = dict[str, Any]
+
+
+def send(descriptor: int, message: "Message") -> None:
+    """Write a complete message. Raises BrokenPipeError if the other end is closed."""
+    body = marshal.dumps(message)
+    unsent = memoryview(len(body).to_bytes(4, "little") + body)
+    while unsent:
+        unsent = unsent[os.write(descriptor, unsent) :]
+
+
+class Inbox:
+    """Reader that splits a byte stream from a pipe into messages."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.closed = False  # the other end was closed
+        self._bytes = b""
+
+    def take(self) -> "Message | None":
+        """Return the next complete message in the buffer, or None; does not read."""
+        size = int.from_bytes(self._bytes[:4], "little")
+        if len(self._bytes) < 4 or len(self._bytes) < 4 + size:
+            return None
+        body, self._bytes = self._bytes[4 : 4 + size], self._bytes[4 + size :]
+        message: Message = marshal.loads(body)  # noqa: S302
+        return message
+
+    def read(self) -> None:
+        """Read available bytes; call it when the pipe is readable."""
+        piece = os.read(self.descriptor, 1 << 16)
+        self._bytes += piece
+        self.closed = not piece
+
+    def wait(self) -> "Message | None":
+        """Return the next message; wait for it. None if the other end was closed."""
+        while (message := self.take()) is None and not self.closed:
+            select.select([self.descriptor], [], [])
+            self.read()
+        return message
+
+
+if TYPE_CHECKING:
+    from mpiric.host.processes.keeper import Message
     from mpiric.host.processes.keeper_mounts import Mounts
     from mpiric.host.processes.sampling import Sampler
 
-MARK = "MPIRIC_LAUNCH"  # in the environment of every process of a launch, so that strays can be found
-EARLY = "early"  # the launch was ended because no more of it is needed
-_TICK_S = 0.25  # how often the size of the output is looked at: two fstat calls
-_NOTE_EVERY_S = 0.05  # ranks make their shared memory one after the other
-_PATIENCE_S = 0.5  # for helpers of the launcher that end a little after it
+MARK = "MPIRIC_LAUNCH"  # variable in the environment of each process of a launch, to find strays
+EARLY = "early"  # the launch was ended because the required data is complete
+_TICK_S = 0.25  # interval of checks of the output's size: two fstat calls
+_NOTE_EVERY_S = 0.05  # ranks create their shared memory one after the other
+_PATIENCE_S = 0.5  # wait for helpers of the launcher that end shortly after it
 
 
 class Keeper:
-    """Serves requests from one pipe, answers on another."""
+    """Server for requests on one pipe, with answers on another."""
 
     def __init__(self, requests: int, answers: int) -> None:
         self.inbox = Inbox(requests)
         self.answers = answers
-        self.bell = Bell()
-        self.told_to_go = False
+        self.wakeup = Wakeup()
+        self.is_stopping = False
         self.mounts: Mounts | None = None
 
     def serve(self) -> None:
-        """Serve requests until mpiric goes away."""
-        while not self.told_to_go and (request := self.inbox.wait()) is not None:
+        """Serve requests until mpiric closes the pipe."""
+        while not self.is_stopping and (request := self.inbox.wait()) is not None:
             if "argv" in request:
                 self.answer(self._run(request))
             elif "mount" in request:
                 self.answer({"refused": self._mount(request["mount"])})
 
     def answer(self, message: "Message") -> None:
-        """Send a message; a mpiric that is no longer there ends our service."""
+        """Send a message; stop the service if mpiric no longer exists."""
         try:
             send(self.answers, message)
         except BrokenPipeError:
-            self.told_to_go = True
+            self.is_stopping = True
 
-    def _mount(self, wanted: "Message") -> str:
-        """Renew the mounts; why they cannot be, "" when they are there."""
+    def _mount(self, mount: "Message") -> str:
+        """Replace the mounts; return the error, "" on success."""
         if self.mounts is None:
-            from mpiric.host.processes import keeper_mounts  # only when asked, as with sampling
+            from mpiric.host.processes import keeper_mounts  # imported on demand, like sampling
 
             self.mounts = keeper_mounts.Mounts()
         try:
-            self.mounts.renew(wanted)
+            self.mounts.renew(mount)
         except OSError as error:
             return error.strerror or str(error)
         return ""
@@ -90,29 +135,31 @@ class Keeper:
 
 
 class Watch:
-    """One launch from its start to the moment nothing of it is left."""
+    """A launch, until its last process has ended."""
 
     def __init__(self, keeper: Keeper, request: "Message", files: Files, leftovers: Leftovers) -> None:
         self.keeper = keeper
         self.files = files
         self.leftovers = leftovers
         self.arrivals = Arrivals()
-        self.note_ns: int | None = None  # when shared memory that has appeared is looked at
-        self.next_note_ns = 0  # the first is looked at at once
+        self.note_ns: int | None = None  # time of the next check for new shared memory
+        self.next_note_ns = 0  # the first check is immediate
         self.mark = (MARK, request["environment"].get(MARK, ""))
         self.grace_s: float = request["grace_s"]
         self.output_limit_bytes: int = request["output_limit_bytes"]
-        self.passed = 0  # the last signal that was passed on to the launch
-        self.ended = ""  # why we ended it: "", "timed out", "interrupted", "output", EARLY
+        self.passed = 0  # last signal forwarded to the launch
+        self.ended = ""  # reason why the keeper ended it: "", "timed out", "interrupted", "output", EARLY
         self.request = request
         self.sampler: Sampler | None = None
         if request["observe"]:
-            from mpiric.host.processes import sampling  # only when asked: its imports cost as much as a fork
+            from mpiric.host.processes import (
+                sampling,
+            )  # imported on demand: its imports cost as much as a fork
 
             self.sampler = sampling.Sampler(os.getpid(), request["environment"], self.mark)
 
     def to_the_end(self, tree: Tree, started_ns: int) -> "Message":
-        """Wait for the launch, watching time and output, and clean up; returns what happened as a message."""
+        """Wait for the launch, check time and output, clean up; return the result as a message."""
         self.tree = tree
         self.started_ns = started_ns
         limit_s = self.request["limit_s"]
@@ -122,9 +169,9 @@ class Watch:
         self._note()
         strays: list[str] = []
         if not self.ended:
-            strays = self.tree.wait_for_helpers(self.keeper.bell, _PATIENCE_S)
-        stuck = tree.end(self.keeper.bell, self._grace, self.mark) if self.ended or strays else []
-        # A program that is ended by MPI_Abort may leave as much behind as one that fails, and status 0.
+            strays = self.tree.wait_for_helpers(self.keeper.wakeup, _PATIENCE_S)
+        stuck = tree.end(self.keeper.wakeup, self._grace, self.mark) if self.ended or strays else []
+        # A program that ends through MPI_Abort may leave as much behind as a failed one, with status 0.
         if self.ended or self.tree.status != 0 or self.request["ends_itself"]:
             self.leftovers.remove(self.tree.pids)
         return {
@@ -147,9 +194,9 @@ class Watch:
         }
 
     def _wait(self) -> int:
-        """CLOCK_MONOTONIC in ns at which the launch ended, or at which it was decided to end it."""
+        """Return the time (CLOCK_MONOTONIC in ns) when the launch ended or its termination was decided."""
         keeper, poller = self.keeper, select.poll()
-        poller.register(keeper.bell.descriptor, select.POLLIN)
+        poller.register(keeper.wakeup.descriptor, select.POLLIN)
         poller.register(keeper.inbox.descriptor, select.POLLIN)
         if self.arrivals.descriptor >= 0:
             poller.register(self.arrivals.descriptor, select.POLLIN)
@@ -158,17 +205,17 @@ class Watch:
             times = (tick_ns, self.deadline_ns, self.next_sample_ns, self.note_ns)
             wake_ns = min(at for at in times if at is not None)
             ready = dict(poller.poll(max(0.0, (wake_ns - time.monotonic_ns()) / 1e6)))
-            now_ns = time.monotonic_ns()  # before anything else: it may be the end of the measurement
+            now_ns = time.monotonic_ns()  # first statement, because it may be the end of the measurement
             self.tree.reap()
             if self.tree.status is not None:
                 return now_ns
-            heard = keeper.bell.hear()
-            if heard & {signal.SIGTERM, signal.SIGHUP}:
-                keeper.told_to_go = True
+            received = keeper.wakeup.hear()
+            if received & {signal.SIGTERM, signal.SIGHUP}:
+                keeper.is_stopping = True
             if keeper.inbox.descriptor in ready:
                 self._listen()
             self._note_arrivals(now_ns, is_any=self.arrivals.descriptor in ready and self.arrivals.take())
-            if keeper.told_to_go or keeper.inbox.closed:
+            if keeper.is_stopping or keeper.inbox.closed:
                 self.ended = "interrupted"
             elif self.deadline_ns is not None and now_ns >= self.deadline_ns:
                 self.ended = "timed out"
@@ -188,13 +235,13 @@ class Watch:
             self._note()
 
     def _note(self) -> None:
-        """Note which shared memory is the launch's, while its processes show it."""
+        """Record the shared memory of the launch while its processes use it."""
         if not self.leftovers.note(descendants(os.getpid())):
             self.leftovers.note(carrying(*self.mark))  # ranks that srun has started
         self.next_note_ns = time.monotonic_ns() + int(_NOTE_EVERY_S * 1e9)
 
     def _grace(self) -> float:
-        """Seconds between SIGTERM and SIGKILL; an impatient user makes them fewer."""
+        """Return the seconds between SIGTERM and SIGKILL; a second Ctrl-C shortens them."""
         inbox = self.keeper.inbox
         if not inbox.closed and select.select([inbox.descriptor], [], [], 0)[0]:
             self._listen()
@@ -220,7 +267,7 @@ class Watch:
 
 
 def main() -> None:
-    """Serve requests on descriptor 0, with answers on 1."""
+    """Serve requests on descriptor 0 and answer on 1."""
     requests, answers = os.dup(0), os.dup(1)  # not inheritable, unlike 0 and 1
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

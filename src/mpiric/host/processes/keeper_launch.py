@@ -1,4 +1,4 @@
-"""Starting one launch: fork, its own session, its files, its signals as a shell would set them, exec."""
+"""Start of a launch: fork, session, standard streams, signals as set by a shell, exec."""
 # ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH208
 
 import ctypes
@@ -14,7 +14,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# Python ignores these two, and exec would hand that on to the program.
+# Python ignores these two signals; exec would pass that on to the program.
 _BACK_TO_DEFAULT = (
     signal.SIGPIPE,
     signal.SIGXFSZ,
@@ -26,7 +26,7 @@ _BACK_TO_DEFAULT = (
 
 
 class NotStartedError(Exception):
-    """Something could not be opened; ``what`` is "program", "directory", "input" or "output"."""
+    """A file could not be opened; ``what`` is "program", "directory", "input" or "output"."""
 
     def __init__(self, what: str, path: str, number: int) -> None:
         super().__init__(f"{path}: {os.strerror(number)}")
@@ -35,12 +35,12 @@ class NotStartedError(Exception):
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own ends, whatever session it moved to."""
+    """Become the parent of all descendants whose parent ends, in any session."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def find_program(word: str, directory: str, environment: Mapping[str, str]) -> str:
-    """The file a shell in ``directory`` would start for ``word``. Raises NotStartedError."""
+    """Return the file that a shell in ``directory`` would start for ``word``. Raises NotStartedError."""
     if "/" in word:
         candidates = [os.path.join(directory, word)]
     else:
@@ -63,24 +63,24 @@ def _open(what: str, path: str, flags: int) -> int:
 
 
 def inherited_descriptors() -> list[int]:
-    """Descriptors beyond the standard ones that this process hands on to what it starts, in order."""
+    """Return the inheritable descriptors other than the standard streams, in order."""
     numbers = sorted(int(name) for name in os.listdir("/proc/self/fd"))
     is_open = (number for number in numbers if number > 2 and os.path.exists(f"/proc/self/fdinfo/{number}"))
     return [number for number in is_open if os.get_inheritable(number)]
 
 
 def _renew_descriptors(stdin: int) -> None:
-    """Give this launch a fresh view of inherited files that are read; take away everything else inherited.
+    """Reopen inherited files that are only read, for this launch; close all other inherited descriptors.
 
-    Of one open file all launches would share the position. A file that is written, a pipe or a socket is of
-    the shell's commands, not of a launch that is repeated.
+    Otherwise all launches would share the position of an open file. Files open for writing, pipes and
+    sockets belong to commands of the shell, not to a repeated launch.
     """
     source = os.fstat(stdin)
     for number in inherited_descriptors():
         flags = fcntl.fcntl(number, fcntl.F_GETFL)
         state = os.fstat(number)
         is_read = stat.S_ISREG(state.st_mode) and flags & os.O_ACCMODE == os.O_RDONLY
-        is_input = state.st_nlink == 0 and os.path.samestat(state, source)  # the copy of a pipe
+        is_input = state.st_nlink == 0 and os.path.samestat(state, source)  # copy of a pipe
         if not is_read or is_input:
             os.set_inheritable(number, False)  # noqa: FBT003
             continue
@@ -91,7 +91,7 @@ def _renew_descriptors(stdin: int) -> None:
 
 
 class Files:
-    """Standard input, output and error of a launch, opened here so that a failure has a name."""
+    """Standard streams of a launch, opened here so that errors can name the file."""
 
     def __init__(self, stdin: str, stdout: str, stderr: str) -> None:
         self.input = _open("input", stdin or os.devnull, os.O_RDONLY)
@@ -104,11 +104,11 @@ class Files:
             raise
 
     def written_bytes(self) -> int:
-        """The larger of the two outputs."""
+        """Return the size of the larger output."""
         return max(os.fstat(self.output).st_size, os.fstat(self.error).st_size)
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         for name in ("input", "output", "error"):
             descriptor = self.__dict__.pop(name, None)
             if descriptor is not None:
@@ -118,7 +118,7 @@ class Files:
 def start(
     argv: Sequence[str], environment: Mapping[str, str], directory: str, files: Files
 ) -> tuple[int, int]:
-    """Start the launch; (pid, CLOCK_MONOTONIC in ns just before the fork). Raises NotStartedError."""
+    """Start the launch; return (pid, CLOCK_MONOTONIC in ns just before fork). Raises NotStartedError."""
     if not os.path.isdir(directory):
         raise NotStartedError("directory", directory, errno.ENOENT)
     program = find_program(argv[0], directory, environment)
@@ -129,7 +129,7 @@ def start(
     if pid == 0:
         _become(program, argv, environment, directory, files, keeper, writing)
     os.close(writing)
-    complaint = os.read(reading, 4096)  # empty as soon as exec has closed the other end
+    complaint = os.read(reading, 4096)  # empty when exec has closed the other end
     os.close(reading)
     if complaint:
         os.waitpid(pid, 0)
@@ -147,11 +147,11 @@ def _become(
     keeper: int,
     complaints: int,
 ) -> None:
-    """Turn the forked child into the program; never returns."""
+    """Turn the forked child into the program; does not return."""
     what = "program"
     try:
         os.setsid()
-        # SIGTERM and not SIGKILL: a launcher then still ends its ranks, on other nodes too.
+        # SIGTERM instead of SIGKILL: a launcher then ends its ranks, on other nodes too.
         _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != keeper:
             os._exit(1)
@@ -171,7 +171,7 @@ def _become(
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 raise
-            # A script without "#!": shells and execvp hand it to sh, so do we.
+            # A script without "#!" is run by sh, as shells and execvp do.
             os.execve("/bin/sh", ["/bin/sh", program, *argv[1:]], dict(environment))  # noqa: S606
     except OSError as error:
         os.write(complaints, f"{error.errno} {what}".encode())

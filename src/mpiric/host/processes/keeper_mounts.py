@@ -1,13 +1,13 @@
-"""Mounts that only the keeper and what it starts can see: an overlay of the user's directory for each launch.
+"""Mounts for the keeper and its children only: an overlay of the user's directory for each launch.
 
-1. The keeper leaves mpiric's mount namespace for one of its own; where it may not, it makes a user namespace
-   first, in which its user keeps name and number and gains nothing outside.
-2. The whole tree of files is bound below the area once, so that every ``..`` leads where it did.
-3. For each launch the overlay is mounted anew over the user's directory there, and bound over the directory
-   itself: an absolute path into it meets the trial's files too.
+1. The keeper creates its own mount namespace; without the permission, inside a new user namespace that maps
+the user to itself and gives no rights outside. 2. The whole file tree is bind-mounted once below the area,
+so that each ``..`` leads to the usual directory. 3. For each launch the overlay is mounted over the user's
+directory there, and bind-mounted over the directory itself, so that absolute paths also reach the trial's
+files.
 
-Everything goes when the keeper goes, however it ends. Outside, the area shows nothing of this: a process that
-is started beyond the namespace finds no directory to run in, and cannot mistake the user's for it.
+All mounts disappear with the keeper. Outside the namespace the area is empty: a process that starts there
+does not find its directory and cannot confuse it with the user's.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mpiric.host.processes.keeper_messages import Message
+    from mpiric.host.processes.keeper import Message
 
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000  # linux/sched.h
 _MS_BIND, _MS_REC, _MS_SLAVE = 0x1000, 0x4000, 0x80000  # linux/mount.h
@@ -25,28 +25,28 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Mounts:
-    """The mounts of one keeper."""
+    """Mounts of one keeper."""
 
     def __init__(self) -> None:
         self._entered = False
-        self._root = ""  # where the whole tree of files is bound
-        self._of_user = False  # whether the namespace belongs to a user namespace of our own
+        self._root = ""  # mount point of the whole file tree
+        self._of_user = False  # the namespace belongs to a user namespace of the keeper
         self._mounted: list[str] = []
 
-    def renew(self, wanted: "Message") -> None:
-        """Mount what is ``wanted``, an `OverlayMount` as a message, in place of the one before.
+    def renew(self, request: "Message") -> None:
+        """Replace the previous mounts by those in ``wanted``, an `OverlayMount` as a message.
 
-        Raises OSError where kernel or permissions do not allow it.
+        Raises OSError if kernel or permissions do not allow it.
         """
-        root, source = wanted["root"], wanted["source"]
+        root, source = request["root"], request["source"]
         if not self._entered:
             self._enter()
         self.clear()
         if root != self._root:
             _mount("/", root, "", _MS_BIND | _MS_REC)
             self._root = root
-        held = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in wanted["kept"]]
-        layers = [*wanted["lower"], wanted["upper"], wanted["work"]]
+        held = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in request["exempt"]]
+        layers = [*request["lower"], request["upper"], request["work"]]
         opened = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in layers]
         try:
             *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in opened)
@@ -54,14 +54,14 @@ class Mounts:
             data = f"lowerdir={':'.join(lower)},upperdir={upper},workdir={work},{how}"
             self._mount("overlay", root + source, "overlay", 0, data)
             self._mount(root + source, source, "", _MS_BIND)
-            for descriptor, path in zip(held, wanted["kept"], strict=True):
+            for descriptor, path in zip(held, request["exempt"], strict=True):
                 self._mount(f"/proc/self/fd/{descriptor}", path, "", _MS_BIND)
         finally:
             for descriptor in (*held, *opened):
                 os.close(descriptor)
 
     def clear(self) -> None:
-        """Take away what was mounted for a launch; a directory that was removed took its mount along."""
+        """Unmount the mounts of a launch; mounts of removed directories no longer exist."""
         while self._mounted:
             with suppress(FileNotFoundError):
                 _check(_libc.umount2(self._mounted.pop().encode(), _MNT_DETACH))
@@ -79,7 +79,7 @@ class Mounts:
 
 
 def _enter_user_namespace() -> None:
-    """A user namespace with one user, our own; capabilities in it end with the exec of a program."""
+    """Create a user namespace for the current user; its capabilities end with the exec of a program."""
     user, group = os.geteuid(), os.getegid()
     _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS))
     for name, text in (
@@ -95,8 +95,8 @@ def _enter_user_namespace() -> None:
 
 
 def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    words = [word.encode() if word else None for word in (source, target, kind)]
-    _check(_libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None))
+    arguments = [word.encode() if word else None for word in (source, target, kind)]
+    _check(_libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() if data else None))
 
 
 def _check(status: int) -> None:

@@ -1,8 +1,8 @@
-"""The processes of one launch: reaping them as they end, and ending all of them.
+"""Processes of one launch: reaping and termination.
 
-The keeper is a child subreaper, so whatever a launch starts stays below it: a daemon that forks
-twice and opens its own session becomes the keeper's child the moment its parent ends. "No child
-left" therefore means that nothing of the launch is left.
+The keeper is a child subreaper, so that all processes of a launch stay below it: a daemon that forks twice
+and creates its own session becomes the keeper's child when its parent ends. If no child is left, nothing of
+the launch is left.
 """
 
 import os
@@ -13,13 +13,13 @@ from collections.abc import Callable
 
 from mpiric.host.processes.proc import carrying, children, descendants, name_of, signal_one
 
-_ALL_AFTER = 0.6  # share of the grace after which every process is asked, not only the launcher
-_ROUNDS = 50  # of stopping what has appeared since the round before
-_GIVE_UP_S = 5.0  # after SIGKILL: what is still there then is stuck in the kernel
+_ALL_AFTER = 0.6  # share of the grace period after which all processes get SIGTERM, not only the launcher
+_ROUNDS = 50  # maximum rounds of stopping new processes
+_GIVE_UP_S = 5.0  # time after SIGKILL; remaining processes are blocked in the kernel
 
 
-class Bell:
-    """Wakes a poll when a child ends or a signal arrives; as exact as a pidfd, and on any kernel."""
+class Wakeup:
+    """Wake-up of a poll when a child ends or a signal arrives; as precise as a pidfd, on any kernel."""
 
     def __init__(self) -> None:
         self.descriptor, self._writing = os.pipe()
@@ -27,43 +27,43 @@ class Bell:
         os.set_blocking(self._writing, False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is mpiric's to hear; it says what to do
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # mpiric handles Ctrl-C and sends a request
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
 
     def wait(self, timeout_s: float) -> None:
-        """Wait until a child ends or a signal arrives, at most for the time given."""
+        """Wait until a child ends or a signal arrives, at most for this time."""
         select.select([self.descriptor], [], [], timeout_s)
         self.hear()
 
     def hear(self) -> set[int]:
-        """Numbers of the signals received since the last call."""
-        heard: set[int] = set()
+        """Return the numbers of the signals received since the last call."""
+        received: set[int] = set()
         try:
             while piece := os.read(self.descriptor, 4096):
-                heard.update(piece)
+                received.update(piece)
         except BlockingIOError:
             pass
-        return heard
+        return received
 
 
 class Tree:
-    """What one launch started, from its first process to its last."""
+    """Processes of one launch."""
 
     def __init__(self, pid: int) -> None:
-        self.pid = pid  # of the launch itself
-        self.status: int | None = None  # as waitpid gives it, once the launch has ended
+        self.pid = pid  # pid of the launcher
+        self.status: int | None = None  # result of waitpid after the launcher has ended
         self.alone = False  # no child is left
         self.user_s = self.system_s = 0.0
         self.minor_faults = self.major_faults = 0
         self.voluntary_switches = self.involuntary_switches = 0
-        self.rss_peak_bytes = 0  # of the largest single process
-        self.pids = {pid}  # every process met while ending it
+        self.rss_peak_bytes = 0  # maximum over the processes
+        self.pids = {pid}  # processes that were found during termination
 
     def reap(self) -> None:
-        """Take the status and the resource usage of every child that has ended.
+        """Reap all children that have ended, and add their resource usage.
 
-        What a process used includes what its own children used, once it has waited for them; what it
-        did not wait for comes to us. Together they are the whole tree.
+        The usage of a process includes its children that it has waited for; the others become children of
+        the keeper. The sum covers the whole tree.
         """
         while True:
             try:
@@ -83,29 +83,29 @@ class Tree:
             self.involuntary_switches += usage.ru_nivcsw
             self.rss_peak_bytes = max(self.rss_peak_bytes, usage.ru_maxrss * 1024)
 
-    def wait_for_helpers(self, bell: Bell, patience_s: float) -> list[str]:
-        """Give helpers a moment after the launch has ended; names of the processes that stay."""
+    def wait_for_helpers(self, wakeup: Wakeup, patience_s: float) -> list[str]:
+        """Wait for helper processes after the launcher has ended; return the names of the remaining ones."""
         until = time.monotonic() + patience_s
         self.reap()
-        while not self.alone and (left := until - time.monotonic()) > 0:
-            bell.wait(left)
+        while not self.alone and (remaining_s := until - time.monotonic()) > 0:
+            wakeup.wait(remaining_s)
             self.reap()
         return [] if self.alone else sorted({name_of(pid) for pid in descendants(os.getpid())})
 
-    def end(self, bell: Bell, grace: Callable[[], float], mark: tuple[str, str]) -> list[str]:
-        """End everything by SIGTERM, then SIGKILL; names of what could not be ended.
+    def end(self, wakeup: Wakeup, grace: Callable[[], float], mark: tuple[str, str]) -> list[str]:
+        """End all processes with SIGTERM, then SIGKILL; return the names of processes that survive.
 
-        ``grace`` tells, in seconds and anew each time, how long asking may take.
+        ``grace`` returns the current length of the grace period in seconds.
 
-        First our own children are asked with SIGTERM, because a launcher that is asked ends its
-        ranks properly, on other nodes too; when a shell around it ends first, the launcher becomes
-        our child and is asked next. Later every process is asked, and after the grace killed.
+        First the direct children get SIGTERM, because a launcher then ends its ranks properly, on other
+        nodes too. If a shell around it ends first, the launcher becomes a direct child and is next. Later
+        all processes get SIGTERM, and SIGKILL after the grace period.
         """
-        begun = time.monotonic()
+        start_s = time.monotonic()
         signalled: set[int] = set()
         self.reap()
         while not self.alone:
-            elapsed, grace_s = time.monotonic() - begun, grace()
+            elapsed, grace_s = time.monotonic() - start_s, grace()
             if elapsed > grace_s + _GIVE_UP_S:
                 return sorted({name_of(pid) for pid in descendants(os.getpid())})
             below = descendants(os.getpid())
@@ -117,14 +117,14 @@ class Tree:
                 chosen = set(below if everyone else children(os.getpid())) - signalled
                 signalled |= chosen
                 _signal(chosen, signal.SIGTERM)
-                _signal(chosen, signal.SIGCONT)  # a stopped process hears nothing else
-            bell.wait(0.03)
+                _signal(chosen, signal.SIGCONT)  # stopped processes ignore other signals
+            wakeup.wait(0.03)
             self.reap()
         return _end_marked(mark)
 
 
 def _kill_all() -> set[int]:
-    """Kill every descendant; all are stopped first, so that none can start another meanwhile."""
+    """Kill all descendants; they are stopped first, so that they cannot start other processes."""
     met: set[int] = set()
     for _ in range(_ROUNDS):
         new = set(descendants(os.getpid())) - met
@@ -142,7 +142,7 @@ def _signal(pids: "set[int] | list[int]", number: int) -> None:
 
 
 def _end_marked(mark: tuple[str, str]) -> list[str]:
-    """End ranks on this node that are not our descendants (srun): a moment to go, then SIGKILL."""
+    """End ranks on this node that are not descendants (srun): wait a moment, then SIGKILL."""
     until = time.monotonic() + 1.0
     while pids := carrying(*mark):
         if time.monotonic() > until + _GIVE_UP_S:

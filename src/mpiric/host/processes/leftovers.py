@@ -1,11 +1,10 @@
-"""What a launch leaves outside its directory when it is killed: session directories and shared memory.
+"""Remains of killed launches outside their directory: session directories and shared memory.
 
-TMPDIR stays the user's: another one would change the environment the program is measured in, could
-sit on another file system, and a longer path breaks the 107 bytes of Unix sockets. So what launchers and
-libraries leave is recognised, and only where it cannot be anybody else's: by a name that holds the number
-of a process of the launch, or because a process of the launch had it open or mapped. MPICH's topologies, and
-shared memory on nodes where mpiric does not run, are recognised by a name of a known form that appeared
-during the launch and whose maker is certainly gone.
+TMPDIR is not changed: that would alter the measured environment, might select another file system, and a
+longer path exceeds the limit of 107 bytes for Unix sockets. Remains are therefore recognised, only if they
+certainly belong to the launch: their name contains the pid of one of its processes, or one of its processes
+had them open or mapped. MPICH's topology files, and shared memory on nodes without mpiric, are recognised
+by a known form of name, if they appeared during the launch and their creator has ended.
 """
 # ruff: noqa: PTH108, PTH118
 
@@ -21,32 +20,32 @@ from mpiric.host.processes.segments import SHARED_MEMORY, FileNames, held_by, is
 _TEMPORARY = "/tmp"  # noqa: S108
 _SESSION_STEMS = ("ompi.", "prte.", "prtrn.", "prun.", "pmix", "openmpi-sessions-", "jf.", "dvm.", "pid.")
 
-# MPICH's proxy exports the topology for its ranks and removes the file unless it is killed.
+# MPICH's proxy exports the topology for its ranks; it removes the file unless it is killed.
 _TOPOLOGY = re.compile(r"hydra_hwloc_xmlfile_\w{6}")
-_CLOCK_S = 0.1  # margin between the clocks of files and of processes
-_PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # names as the kernel cuts them
+_CLOCK_S = 0.1  # tolerance between file times and process times
+_PROXIES = (b"hydra_pmi_proxy", b"hydra_bstrap_pr", b"pmi_proxy")  # process names, truncated by the kernel
 
 
 class Leftovers:
-    """Remembers what was there before a launch, so that only what appeared since can be removed."""
+    """State before a launch, so that only later files are removed."""
 
     def __init__(self, environment: "dict[str, str]") -> None:
         names = ("TMPDIR", "TMP", "TEMP", "OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
         self._bases = {environment[name] for name in names if environment.get(name)} or {_TEMPORARY}
         self._segments = own_files(SHARED_MEMORY, is_segment)
         self._topologies = own_files(_TEMPORARY, _is_topology)
-        self._is_seen = True  # processes of the launch are looked at while they live
-        self._held: FileNames = set()  # segments that they had open or mapped
+        self._is_seen = True  # processes of the launch are observed
+        self._held: FileNames = set()  # segments that these processes had open or mapped
 
     def note(self, pids: Collection[int]) -> bool:
-        """Note the segments that processes of the launch hold; whether those are all that have appeared."""
+        """Record the segments that processes of the launch hold; return whether no others are new."""
         unknown = own_files(SHARED_MEMORY, is_segment) - self._segments - self._held
         held = held_by(pids, unknown)
         self._held |= held
         return held == unknown
 
     def remove(self, pids: set[int]) -> None:
-        """Remove what a failed launch left, once no process of it lives; ``pids`` were its own."""
+        """Remove remains of a failed launch after its processes ``pids`` have ended."""
         dead = {pid for pid in pids if not is_alive(pid)}
         for base in self._bases:
             _remove_sessions(base, dead)
@@ -63,9 +62,9 @@ class Leftovers:
 
 
 def remove_recent(since_s: float) -> None:
-    """Remove what launches of this user left on this node since a time, in seconds of the system's clock.
+    """Remove remains of this user's launches on this node since a time (seconds since the epoch).
 
-    A launch of mpiric starts this on the nodes where mpiric itself does not run.
+    Launches of mpiric run this on nodes without mpiric itself.
     """
     leftovers = Leftovers(dict(os.environ))
     leftovers._is_seen = False
@@ -79,7 +78,7 @@ def remove_recent(since_s: float) -> None:
 
 
 def _changed_s(directory: str, name: str) -> float:
-    """Return when a file was changed last; infinity where it is gone."""
+    """Return the last change of a file; infinity if it does not exist."""
     try:
         status = os.stat(os.path.join(directory, name), follow_symlinks=False)  # noqa: PTH116
     except OSError:
@@ -88,7 +87,7 @@ def _changed_s(directory: str, name: str) -> float:
 
 
 def _dead_makers(bases: Iterable[str], since_s: float) -> Iterator[int]:
-    """Yield the pids of ended processes named by young sessions; ``jf.N`` and ``dvm.N`` number jobs."""
+    """Yield the pids of ended processes in the names of recent sessions, except ``jf.N`` and ``dvm.N``."""
     for base in bases:
         try:
             entries = [entry for entry in os.scandir(base) if entry.name.startswith(_SESSION_STEMS)]
@@ -105,7 +104,7 @@ def _is_topology(name: str) -> bool:
 
 
 def _first_proxy_s() -> float:
-    """Return when the oldest living proxy of MPICH's launcher was started: it made no older topology."""
+    """Return the start time of the oldest running proxy of MPICH: older topology files are not its own."""
     booted_s = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     proxies = (
         stat
@@ -124,9 +123,9 @@ def _is_own_process(pid: int) -> bool:
 
 
 def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:
-    """Remove session directories of this user whose name holds the number of a process that was ours.
+    """Remove session directories of this user whose name contains the pid of a process of the launch.
 
-    ``ompi.HOST.UID/pid.PID`` (Open MPI 4), ``prtrn.PID`` and ``prte.HOST.PID.UID`` (PRRTE),
+    Forms: ``ompi.HOST.UID/pid.PID`` (Open MPI 4), ``prtrn.PID`` and ``prte.HOST.PID.UID`` (PRRTE),
     ``pmix_*_PID`` (PMIx).
     """
     try:
@@ -146,15 +145,15 @@ def _remove_sessions(base: str, dead: set[int], *, deeper: bool = True) -> None:
 
 
 def _numbers(name: str) -> set[int]:
-    words = name.replace("_", ".").replace("-", ".").split(".")
-    if words[-1] == str(os.geteuid()):
-        words.pop()  # ".UID" closes the names of Open MPI and PRRTE and is no process
-    return {int(word) for word in words if word.isdecimal()}
+    fields = name.replace("_", ".").replace("-", ".").split(".")
+    if fields[-1] == str(os.geteuid()):
+        fields.pop()  # names of Open MPI and PRRTE end with the uid, which is not a pid
+    return {int(word) for word in fields if word.isdecimal()}
 
 
 def _remove(entry: "os.DirEntry[str]") -> None:
     if entry.is_dir(follow_symlinks=False):
-        from mpiric.host.owned_files import remove_tree  # only ever needed after a launch that went wrong
+        from mpiric.host.owned_files import remove_tree  # only needed after a failed launch
 
         remove_tree(entry.path)
     else:

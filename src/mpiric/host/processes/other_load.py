@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mpiric.model.execution import Usage
+from mpiric.model.trial import Usage
 
 _PROC_STAT = "/proc/stat"
 _BUSY = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal; guest times are part of user and nice

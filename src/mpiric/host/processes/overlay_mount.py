@@ -1,4 +1,4 @@
-"""OverlayMount: a directory for one launch, laid over the user's own, which is only read."""
+"""OverlayMount: overlay of the user's directory for one launch; the user's directory is read-only."""
 
 import ctypes
 import os
@@ -10,23 +10,23 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class OverlayMount:
-    """What the keeper is to mount; paths are absolute."""
+    """Mount request for the keeper; paths are absolute."""
 
     source: str  # the user's directory
-    root: str  # an empty directory, below which the whole tree of files appears with the overlay in it
-    lower: tuple[str, ...]  # layers that are only read, uppermost first; the last is the user's directory
-    upper: str  # what the launch writes
-    work: str  # for the kernel, on the file system of `upper`
-    kept: tuple[str, ...] = ()  # directories inside `source` that stay the real ones under their own path
+    root: str  # empty directory that receives the whole file tree with the overlay
+    lower: tuple[str, ...]  # read-only layers, uppermost first; the last is the user's directory
+    upper: str  # layer that the launch writes to
+    work: str  # work directory of the kernel, on the file system of `upper`
+    exempt: tuple[str, ...] = ()  # directories inside `source` that are not overlaid
 
     @property
     def path(self) -> str:
-        """Where the launch finds its directory."""
+        """Return the path of the directory for the launch."""
         return self.root + self.source
 
 
 def entering(pid: int, directory: str) -> Callable[[], None]:
-    """Make what a child calls before exec, to see what the process sees and stand in ``directory`` of it."""
+    """Return a function that a child calls before exec to enter a process's namespaces and ``directory``."""
 
     def enter() -> None:
         for name in ("user", "mnt"):

@@ -1,4 +1,4 @@
-"""What must be done before a launch: files for its ranks to read, layouts of directories."""
+"""Preparation of launches: files for ranks to read, layouts of directories."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,11 +9,11 @@ from mpiric.host.processes.captured import CommandLate, first_line, run_captured
 from mpiric.model.launch import Launch
 from mpiric.model.quoting import sh_command
 
-_LIMIT_S = 60.0  # of a command; a file system whose servers are away answers nothing at all
+_LIMIT_S = 60.0  # limit of a command; it hangs if the servers of the file system are down
 
 
 def make_ready(launch: Launch, environment: Mapping[str, str], directory: str | Path) -> str:
-    """Do it in ``directory``; a sentence on what cannot be done, "" when all is."""
+    """Prepare a launch in ``directory``; return a sentence about the first failure, "" without one."""
     try:
         for path, text in launch.files.items():
             _write(Path(path), text)
@@ -25,15 +25,15 @@ def make_ready(launch: Launch, environment: Mapping[str, str], directory: str | 
     return ""
 
 
-def leads_out(launch: Launch, directory: Path) -> str:
-    """What a launch's commands name last that lies outside a directory, by links; "" where nothing does."""
+def target_outside(launch: Launch, directory: Path) -> str:
+    """Return the first target of the launch's commands that links lead out of a directory; "" if none."""
     inside = directory.resolve()
     named = dict.fromkeys(command[-1] for command in launch.prepare)
     return next((path for path in named if not (directory / path).resolve().is_relative_to(inside)), "")
 
 
 def _write(path: Path, text: str) -> None:
-    """Write it in one step: a rank of another run may be reading."""
+    """Write a file atomically, because a rank of another run may be reading it."""
     with suppress(OSError):
         if path.read_text(encoding="utf-8") == text:
             return
@@ -42,13 +42,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _run(command: tuple[str, ...], environment: Mapping[str, str], directory: str | Path) -> str:
-    words = f"`{sh_command(command)}` cannot be carried out"
+    failure = f"`{sh_command(command)}` cannot be carried out"
     try:
         done = run_captured(command, directory=directory, environment=environment, limit_s=_LIMIT_S)
     except FileNotFoundError:
-        return f"{words}: {command[0]} is not there"
+        return f"{failure}: {command[0]} is not there"
     except OSError as error:
-        return f"{words}: {error.strerror}"
+        return f"{failure}: {error.strerror}"
     except CommandLate:
-        return f"{words}: no answer in {_LIMIT_S:.0f} s"
-    return "" if done.returncode == 0 else f"{words}: {first_line(done) or f'status {done.returncode}'}"
+        return f"{failure}: no answer in {_LIMIT_S:.0f} s"
+    return "" if done.returncode == 0 else f"{failure}: {first_line(done) or f'status {done.returncode}'}"

@@ -1,7 +1,7 @@
-"""Processes as /proc shows them: the few fields the keeper needs, read in microseconds.
+"""Process information from /proc, limited to the fields that the keeper needs; takes microseconds.
 
-Everything here tolerates a process that ends while it is read, and one that may not be looked at.
-The keeper imports this file: no dataclasses, pathlib or typing, which cost more than the whole start.
+All functions tolerate processes that end meanwhile or that may not be inspected. The keeper imports this
+file: it does not use dataclasses, pathlib or typing, whose import takes longer than the start of a process.
 """
 # ruff: noqa: PTH110, PTH115, PTH116, PTH208
 
@@ -11,7 +11,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def read_bytes(path: str) -> bytes:
-    """Contents of a /proc file, empty when it cannot be read."""
+    """Return the content of a /proc file, empty if it is unreadable."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -28,7 +28,7 @@ def read_bytes(path: str) -> bytes:
 
 
 class Stat:
-    """Some of /proc/PID/stat, for the whole thread group; times in clock ticks."""
+    """Fields of /proc/PID/stat for the whole thread group; times in clock ticks."""
 
     __slots__ = (
         "major_faults",
@@ -51,13 +51,15 @@ class Stat:
         self.user_ticks = int(fields[11])
         self.system_ticks = int(fields[12])
         self.threads = int(fields[17])
-        self.start_ticks = int(fields[19])  # since boot: with the pid it names a process for ever
+        self.start_ticks = int(
+            fields[19]
+        )  # since boot; together with the pid it identifies a process uniquely
 
 
 def read_stat(pid: int) -> Stat | None:
-    """What the kernel counts for a process; None when it is gone."""
+    """Return the kernel's statistics of a process; None if it has ended."""
     text = read_bytes(f"/proc/{pid}/stat")
-    end = text.rfind(b")")  # the name before it may hold anything, brackets and spaces too
+    end = text.rfind(b")")  # the name before it may contain any characters, including brackets and spaces
     fields = text[end + 2 :].split()
     return Stat(pid, fields) if len(fields) > 19 else None
 
@@ -67,7 +69,7 @@ def _has_children_file() -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """The direct children of a process."""
+    """Return the direct children of a process."""
     return _children(pid) if _has_children_file() else _children_by_scan().get(pid, [])
 
 
@@ -84,38 +86,38 @@ def _children(pid: int) -> list[int]:
 
 
 def _children_by_scan() -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     for pid in all_pids():
         stat = read_stat(pid)
         if stat is not None:
-            found.setdefault(stat.parent, []).append(pid)
-    return found
+            children.setdefault(stat.parent, []).append(pid)
+    return children
 
 
 def descendants(root: int) -> list[int]:
-    """Every process below ``root``, parents before children.
+    """Return all processes below ``root``, parents before children.
 
-    Reads ``/proc/PID/task/TID/children``; a kernel built without it costs one pass over /proc.
+    Uses ``/proc/PID/task/TID/children``; on kernels without it, one scan of /proc.
     """
     direct = _has_children_file()
     scanned = {} if direct else _children_by_scan()
-    found: list[int] = []
+    processes: list[int] = []
     waiting = [root]
     while waiting:
         pid = waiting.pop(0)
         below = _children(pid) if direct else scanned.get(pid, [])
-        found += below
+        processes += below
         waiting += below
-    return found
+    return processes
 
 
 def all_pids() -> list[int]:
-    """Every process that can be seen."""
+    """Return the pids of all visible processes."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def program_of(pid: int) -> str:
-    """The executable a process runs, "" when that may not be read."""
+    """Return the executable of a process, "" if it is not accessible."""
     try:
         return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
     except OSError:
@@ -123,24 +125,24 @@ def program_of(pid: int) -> str:
 
 
 def environment_of(pid: int) -> dict[bytes, bytes]:
-    """The environment a process was started with; empty when it may not be read."""
+    """Return the initial environment of a process; empty if it is not accessible."""
     entries = read_bytes(f"/proc/{pid}/environ").split(b"\0")
     return dict(entry.split(b"=", 1) for entry in entries if b"=" in entry)
 
 
 def name_of(pid: int) -> str:
-    """The short name of a process, as ``ps`` prints it."""
+    """Return the short name of a process, as printed by ``ps``."""
     return read_bytes(f"/proc/{pid}/comm").decode(errors="replace").strip()
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process is there and not merely waiting to be reaped."""
+    """Return whether the process exists and is not a zombie."""
     stat = read_stat(pid)
     return stat is not None and stat.state not in "ZX"
 
 
 def signal_one(pid: int, number: int) -> None:
-    """Send a signal, unless the process is gone or not ours to end."""
+    """Send a signal; ignore ended processes and processes of other users."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
@@ -148,19 +150,19 @@ def signal_one(pid: int, number: int) -> None:
 
 
 def carrying(name: str, value: str) -> list[int]:
-    """Living processes of this user, other than our own, that were started with ``name=value``.
+    """Return the living processes of this user, except this one, whose environment contains ``name=value``.
 
-    Finds ranks that are no descendants: those of ``srun`` are children of slurmstepd.
+    This finds ranks that are not descendants: ranks of ``srun`` are children of slurmstepd.
     """
     mark = f"{name}={value}".encode()
-    own = os.getuid()
-    found = []
+    user = os.getuid()
+    pids = []
     for pid in all_pids():
         try:
-            if os.stat(f"/proc/{pid}").st_uid != own or pid == os.getpid():
+            if os.stat(f"/proc/{pid}").st_uid != user or pid == os.getpid():
                 continue
         except OSError:
             continue
         if mark in read_bytes(f"/proc/{pid}/environ").split(b"\0") and is_alive(pid):
-            found.append(pid)
-    return found
+            pids.append(pid)
+    return pids

@@ -1,10 +1,9 @@
-"""Looking at the ranks from outside while they run, lightly: a few /proc files a rank and a growing pause.
+"""Observation of ranks through /proc while they run, at low cost: few files per rank and growing intervals.
 
-The first look comes after 20 ms. Once a rank is seen each pause is half as long again, so that a short
-program is seen a few times, also one that a script starts late; after the first second a look may cost at
-most 0.5 % of one CPU.
-Processes end between two looks: what they used since the last one is known for all together from
-getrusage, and shared out in equal parts.
+The first sample is taken after 20 ms. After the first rank was found, each interval is 1.5 times as long as
+the one before, so that short programs are sampled several times, even if a script starts them late; after
+the first second a sample may cost at most 0.5 % of a CPU. Processes may end between samples: getrusage
+gives the total usage since the last sample, which is divided equally.
 """
 
 import os
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_SHARE = 0.005  # of one CPU
-_FREE_S = 1.0  # at the start, looks are spaced by time alone
+_SHARE = 0.005  # share of a CPU
+_FREE_S = 1.0  # only time determines the interval until then
 _SLOWEST_S = 2.0
 _COUNTS = ("user_s", "system_s", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
 
 
 class Watched:
-    """One process over its life: pid and start time name it, the values are those of the last look."""
+    """Observed process, identified by pid and start time; values of the last sample."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -45,7 +44,7 @@ class Watched:
         self.rank: int | None = None
         self.environment_read = False
         self.libraries: set[str] = set()
-        self.maps_at_s: list[float] = []  # when its mappings were read for this program
+        self.maps_at_s: list[float] = []  # times when its mappings were read for this program
         self.chosen = False
         self.last: Row = {}
         self.huge_at_s = 0.0
@@ -53,12 +52,12 @@ class Watched:
 
     @property
     def maps_mpi(self) -> bool:
-        """Whether an MPI library was among its mappings."""
+        """Return whether an MPI library is among its mappings."""
         return any(is_mpi_library(path) for path in self.libraries)
 
 
 class Sampler:
-    """Finds and follows the ranks below ``root``; ``mark`` finds those that srun starts elsewhere."""
+    """Search and observation of the ranks below ``root``; ``mark`` finds ranks that srun starts elsewhere."""
 
     first_s = 0.02
 
@@ -71,11 +70,11 @@ class Sampler:
         self._looked_elsewhere_s = 0.0
 
     def sample(self, elapsed_s: float) -> float:
-        """Look once; how long to wait until the next look, in seconds."""
+        """Take a sample; return the interval until the next one in seconds."""
         cost_s = -time.process_time()
         alive = self._look(descendants(self._root), self._environment, elapsed_s)
         if not alive and elapsed_s > 2 * self._looked_elsewhere_s:
-            # srun's tasks are children of slurmstepd. Reading every environment costs, so: rarely.
+            # srun's tasks are children of slurmstepd. Reading all environments is expensive, so it is rare.
             self._looked_elsewhere_s = elapsed_s
             elsewhere = [pid for pid in carrying(*self._mark) if pid != self._root]
             alive = self._look(elsewhere, {}, elapsed_s)
@@ -88,7 +87,7 @@ class Sampler:
         return self._pause_s if elapsed_s < _FREE_S else max(self._pause_s, cost_s / _SHARE)
 
     def _look(self, pids: list[int], outer: "dict[str, str]", elapsed_s: float) -> list[tuple[Watched, Stat]]:
-        found: dict[int, tuple[Watched, Stat]] = {}
+        processes: dict[int, tuple[Watched, Stat]] = {}
         for pid in pids:
             stat = read_stat(pid)
             if stat is None or stat.state in "ZX":
@@ -96,22 +95,22 @@ class Sampler:
             watched = self._watched.setdefault((pid, stat.start_ticks), Watched(pid))
             watched.last.update(_times(stat))
             self._identify(watched, outer, elapsed_s)
-            found[pid] = (watched, stat)
-        seen = [
+            processes[pid] = (watched, stat)
+        observed = [
             ObservedProcess(pid, stat.parent, watched.program, watched.rank, maps_mpi=watched.maps_mpi)
-            for pid, (watched, stat) in found.items()
+            for pid, (watched, stat) in processes.items()
         ]
-        return [found[chosen.pid] for chosen in choose_ranks(seen)]
+        return [processes[chosen.pid] for chosen in choose_ranks(observed)]
 
     def _identify(self, watched: Watched, outer: "dict[str, str]", elapsed_s: float) -> None:
-        """Program, rank and libraries; read again after an exec, and the libraries once more later."""
+        """Update program, rank and libraries; they are read again after an exec, libraries also later."""
         program = program_of(watched.pid)
-        if program and program != watched.program:  # "" while it exits: its memory is gone before it is
+        if program and program != watched.program:  # "" during exit: the memory is released first
             watched.program = program
             watched.libraries.clear()
             watched.maps_at_s.clear()
             watched.environment_read = False
-        if not watched.environment_read:  # empty for a moment after an exec, which names the program first
+        if not watched.environment_read:  # empty for a moment after an exec
             environment = environment_of(watched.pid)
             watched.environment_read = bool(environment)
             watched.rank = rank_of(environment, outer)
@@ -126,20 +125,20 @@ class Sampler:
         status = _status(watched.pid)
         if not status:
             return
-        if elapsed_s > max(0.1, 2 * watched.huge_at_s):  # walks the page tables: seldom
+        if elapsed_s > max(0.1, 2 * watched.huge_at_s):  # traverses the page tables, so it is rare
             watched.huge_at_s = elapsed_s
             watched.huge_bytes = max(watched.huge_bytes, _huge_bytes(watched.pid))
         voluntary, involuntary = _switches(watched.pid, status, stat.threads)
         watched.last.update(
-            cpus_allowed=status.get(b"Cpus_allowed_list", b"").decode(),  # parsed by who reads it
-            threads=max(stat.threads, watched.last.get("threads", 0)),  # they end before the process does
+            cpus_allowed=status.get(b"Cpus_allowed_list", b"").decode(),  # parsed by the reader
+            threads=max(stat.threads, watched.last.get("threads", 0)),  # threads end before the process does
             voluntary_switches=voluntary,
             involuntary_switches=involuntary,
             rss_peak_bytes=_kib(status.get(b"VmHWM", b"")),
         )
 
     def seen(self) -> "list[Row]":
-        """The ranks as of the last look; of several with one number, the one that worked most."""
+        """Return the ranks of the last sample; for several processes with the same rank, the busiest one."""
         best: dict[int | None, Watched] = {}
         for watched in self._watched.values():
             if not watched.chosen or "threads" not in watched.last:
@@ -151,13 +150,13 @@ class Sampler:
         return [_row(watched) for watched in numbered or best.values()]
 
     def report(self, tree: "Tree") -> "list[Row]":
-        """The ranks at the end, with their share of what was used after the last look."""
+        """Return the ranks after the end of the launch, with a share of the usage since the last sample."""
         rows = self.seen()
         if not rows:
             return []
         for name in _COUNTS:
-            known = sum(watched.last.get(name, 0) for watched in self._watched.values())
-            missing = max(0, getattr(tree, name) - known) / len(rows)
+            sampled = sum(watched.last.get(name, 0) for watched in self._watched.values())
+            missing = max(0, getattr(tree, name) - sampled) / len(rows)
             for row in rows:
                 row[name] += missing if name.endswith("_s") else int(missing)
         largest = max(rows, key=lambda row: int(row["rss_peak_bytes"]))
@@ -189,13 +188,13 @@ def _row(watched: Watched) -> "Row":
 
 
 def _libraries(pid: int) -> set[str]:
-    """Shared objects a process maps. Any mapped file with ``.so`` in its name counts as one."""
-    found = set()
+    """Return the shared objects that a process maps: mapped files with ``.so`` in their name."""
+    paths = set()
     for line in read_bytes(f"/proc/{pid}/maps").splitlines():
         fields = line.split(None, 5)
         if len(fields) == 6 and b".so" in fields[5] and fields[5].startswith(b"/"):
-            found.add(fields[5].decode(errors="surrogateescape").removesuffix(" (deleted)"))
-    return found
+            paths.add(fields[5].decode(errors="surrogateescape").removesuffix(" (deleted)"))
+    return paths
 
 
 def _status(pid: int, thread: str = "") -> dict[bytes, bytes]:
@@ -204,7 +203,7 @@ def _status(pid: int, thread: str = "") -> dict[bytes, bytes]:
 
 
 def _switches(pid: int, status: dict[bytes, bytes], threads: int) -> tuple[int, int]:
-    """Context switches of all living threads; /proc counts them for each alone."""
+    """Return the context switches of all living threads; /proc counts them per thread."""
     every = [status]
     if threads > 1:
         try:
@@ -212,8 +211,8 @@ def _switches(pid: int, status: dict[bytes, bytes], threads: int) -> tuple[int, 
         except OSError:
             names = []
         every = [_status(pid, name) for name in names] or every
-    voluntary = sum(int(each.get(b"voluntary_ctxt_switches", b"0")) for each in every)
-    involuntary = sum(int(each.get(b"nonvoluntary_ctxt_switches", b"0")) for each in every)
+    voluntary = sum(int(fields.get(b"voluntary_ctxt_switches", b"0")) for fields in every)
+    involuntary = sum(int(fields.get(b"nonvoluntary_ctxt_switches", b"0")) for fields in every)
     return voluntary, involuntary
 
 

@@ -1,6 +1,7 @@
-"""Shared memory of MPI libraries: whose it is can be seen only while a process has it open or mapped.
+"""Shared memory segments of MPI libraries. Their owner is known only while a process has them open or mapped.
 
-The names say neither the process nor the launch. Imported by the keeper: nothing that takes long to import.
+The names contain neither the process nor the launch. The keeper imports this file: its imports must be
+fast.
 """
 # ruff: noqa: PTH115, PTH116, PTH208
 
@@ -14,7 +15,7 @@ from mpiric.host.processes.proc import read_bytes
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108
 
-# Names in /dev/shm: MPICH and Intel MPI, UCX, libfabric, PSM, then Open MPI, with host and user.
+# Names in /dev/shm: MPICH and Intel MPI, UCX, libfabric, PSM, then Open MPI with host and user.
 _SEGMENT = re.compile(
     r"(?:mpich_(?:shm|vci)_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|Intel_MPI_\w{6}"
     r"|ucx_shm_posix_[0-9a-f]+|fi_shm_\S+|psm[23]_shm\.\S+"
@@ -28,7 +29,7 @@ FileNames = set[tuple[str, int]]  # (name, inode) of files of one directory
 
 
 def is_segment(name: str) -> bool:
-    """Return whether an MPI library of this user on this host may have given a segment its name."""
+    """Return whether a name may be a segment of an MPI library of this user on this host."""
     form = _SEGMENT.fullmatch(name)
     if form is None:
         return False
@@ -38,7 +39,7 @@ def is_segment(name: str) -> bool:
 
 
 def own_files(directory: str, is_known: Callable[[str], bool]) -> FileNames:
-    """Regular files of this user in a directory whose names are of a known form."""
+    """Return the regular files of this user in a directory whose names have a known form."""
     user, names = os.geteuid(), set()
     try:
         with os.scandir(directory) as entries:
@@ -53,9 +54,10 @@ def own_files(directory: str, is_known: Callable[[str], bool]) -> FileNames:
 
 
 def held_by(pids: Collection[int], segments: FileNames) -> FileNames:
-    """Segments that one of the processes has open or mapped.
+    """Return the segments that one of the processes has open or mapped.
 
-    Open files of all first: a process that closes its descriptor after mapping is then met by its mapping.
+    Open files of all processes are read first, so that a process that closes its descriptor after mapping
+    is found by its mapping.
     """
     if not segments:
         return set()
@@ -90,7 +92,7 @@ def _open_in(pid: int, inodes: dict[str, int]) -> FileNames:
 
 
 class Arrivals:
-    """Makes ``descriptor`` readable when a file is made in /dev/shm; -1 when inotify cannot be had."""
+    """Notification for new files in /dev/shm: ``descriptor`` becomes readable; -1 without inotify."""
 
     def __init__(self) -> None:
         libc = ctypes.CDLL(None)
@@ -99,7 +101,7 @@ class Arrivals:
             libc.inotify_add_watch(self.descriptor, SHARED_MEMORY.encode(), _CREATED)
 
     def take(self) -> bool:
-        """Return whether files with names of segments were made since the last call."""
+        """Return whether files with names of segments were created since the last call."""
         is_any = False
         try:
             while events := os.read(self.descriptor, 1 << 16):
@@ -115,7 +117,7 @@ class Arrivals:
         return is_any
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop the notification."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

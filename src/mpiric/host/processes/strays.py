@@ -1,4 +1,4 @@
-"""Ending what a killed keeper could not end, from mpiric's side."""
+"""Termination of processes that a killed keeper could not end, from mpiric's process."""
 
 import os
 import signal
@@ -6,22 +6,22 @@ import time
 
 from mpiric.host.processes.proc import all_pids, carrying, environment_of, read_bytes, read_stat, signal_one
 
-KEEPER_WORD = "mpiric-keeper"  # the last word of every keeper's command line
+KEEPER_WORD = "mpiric-keeper"  # last argument of every keeper's command line
 
 _POLL_S = 0.03
 
 
 def end_marked(name: str, value: str, grace_s: float) -> set[int]:
-    """Ask every process that carries ``name=value`` in its environment to end, then kill it.
+    """Terminate all processes whose environment contains ``name=value``, first with SIGTERM, then SIGKILL.
 
-    Returns the processes met. The kernel has sent SIGTERM to the launch itself already (PDEATHSIG).
+    Returns the processes. The kernel has already sent SIGTERM to the launcher itself (PDEATHSIG).
     """
-    begun = time.monotonic()
+    start_s = time.monotonic()
     signalled: set[int] = set()
     met: set[int] = set()
     while pids := carrying(name, value):
         met.update(pids)
-        elapsed = time.monotonic() - begun
+        elapsed = time.monotonic() - start_s
         if elapsed > grace_s + 5.0:
             break
         if elapsed >= grace_s:
@@ -34,15 +34,15 @@ def end_marked(name: str, value: str, grace_s: float) -> set[int]:
 
 
 def mark_of(pid: int, launch_number: int) -> str:
-    """The mark of a launch: identity of the process that started it, and the launch's number there."""
+    """Return the mark of a launch: identity of the process that started it, and number of the launch."""
     stat = read_stat(pid)
     return f"{pid}.{stat.start_ticks if stat else 0}.{launch_number}"
 
 
 def end_abandoned(name: str) -> list[int]:
-    """Kill what is left of launches whose mpiric and keeper were both killed; returns those processes.
+    """Kill processes of launches whose mpiric and keeper were both killed; return them.
 
-    Only in our own process-number space: a container's numbers mean nothing outside of it.
+    Only processes of the same pid namespace are considered.
     """
     abandoned = [pid for pid in all_pids() if _is_abandoned(pid, name)]
     _send(abandoned, signal.SIGKILL)
@@ -51,10 +51,10 @@ def end_abandoned(name: str) -> list[int]:
 
 def _is_abandoned(pid: int, name: str) -> bool:
     mark = environment_of(pid).get(name.encode(), b"").decode(errors="replace")
-    words = mark.split(".")
-    if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
+    fields = mark.split(".")
+    if len(fields) != 3 or not fields[0].isdigit() or not fields[2].isdigit():
         return False
-    if mark == mark_of(int(words[0]), int(words[2])):  # its mpiric lives
+    if mark == mark_of(int(fields[0]), int(fields[2])):  # its mpiric is still running
         return False
     return _number_space(pid) == _number_space(os.getpid()) and not _is_kept(pid)
 
@@ -67,7 +67,7 @@ def _number_space(pid: int) -> str:
 
 
 def _is_kept(pid: int) -> bool:
-    """Whether a living keeper is above a process, and will end it."""
+    """Return whether a living keeper is an ancestor of a process, which will end it."""
     while (stat := read_stat(pid)) is not None and stat.parent > 1:
         pid = stat.parent
         if read_bytes(f"/proc/{pid}/cmdline").rstrip(b"\0").endswith(KEEPER_WORD.encode()):

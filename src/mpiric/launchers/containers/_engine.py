@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from mpiric.launchers._words import words
+
 Words = tuple[str, ...]
 
 
@@ -69,3 +71,51 @@ def inserted_before_image(engine: Engine, arguments: Words, more: Words) -> Word
     """Return the arguments with options after the user's, so that they override them."""
     at = options_end(engine, arguments)
     return (*arguments[:at], *more, *arguments[at:])
+
+
+def option_engine(
+    name: str,
+    programs: Words,
+    verbs: Words,
+    valued: Words,
+    *,
+    set_by: Words,
+    bind_by: Callable[[Words, str, str], tuple[Words, str]],
+    separator: bool = False,
+    mount_points: Words = (),
+) -> Engine:
+    """Return an engine whose option ``--env=NAME=VALUE`` is spelled as in ``set_by``; the first is written.
+
+    ``bind_by`` takes the arguments of the engine, a path and ``ro`` or ``rw``, and returns the options that
+    bind the path and the path inside.
+    """
+
+    def inject(arguments: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
+        more = tuple(f"{set_by[0]}={variable}={value}" for variable, value in sorted(variables.items()))
+        return inserted_before_image(engine, arguments, more), {}
+
+    def bind(arguments: Words, path: str, mode: str) -> tuple[Words, str]:
+        more, inside = bind_by(arguments, path, mode)
+        return inserted_before_image(engine, arguments, more), inside
+
+    engine = Engine(name, programs, verbs, valued, inject, bind, set_by, separator, mount_points)
+    return engine
+
+
+_VALUED = words("""-B --bind --app --apply-cgroups --blkio-weight --cpu-shares --cpus
+    --cpuset-cpus --cpuset-mems --dns --docker-host --drop-caps --add-caps --env --env-file --fakeroot-uid
+    --fusemount -H --home --hostname --memory --memory-reservation --memory-swap --mount --network
+    --network-args -o --overlay --pem-path --pids-limit --pwd --cwd -S --scratch --security -W --workdir""")
+
+
+def prefixed_engine(name: str, prefix: str) -> Engine:
+    """Return an engine with the verbs ``exec``, for a command, and ``run``, for the image's run script."""
+
+    def inject(arguments: Words, variables: Mapping[str, str]) -> tuple[Words, Mapping[str, str]]:
+        return arguments, {prefix + variable: value for variable, value in variables.items()}
+
+    def bind(arguments: Words, path: str, mode: str) -> tuple[Words, str]:
+        return inserted_before_image(engine, arguments, ("--bind", f"{path}:{path}:{mode}")), path
+
+    engine = Engine(name, (name,), ("exec", "run"), _VALUED, inject, bind, ("--env",))
+    return engine

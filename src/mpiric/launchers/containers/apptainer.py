@@ -4,6 +4,6 @@
 not apply LD_PRELOAD to the engine itself. Source: Apptainer user guide, "Environment and Metadata".
 """
 
-from mpiric.launchers.containers._by_prefix import prefixed_engine
+from mpiric.launchers.containers._engine import prefixed_engine
 
 ENGINE = prefixed_engine("apptainer", "APPTAINERENV_")

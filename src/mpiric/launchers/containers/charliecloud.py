@@ -8,8 +8,7 @@ Source: ch-run(1), sections "Environment variables" and "Bind mounts".
 from posixpath import split
 
 from mpiric.launchers._words import words
-from mpiric.launchers.containers._by_option import option_engine
-from mpiric.launchers.containers._engine import Words
+from mpiric.launchers.containers._engine import Words, option_engine
 from mpiric.model.errors import MismatchError
 
 _MOUNT_POINTS = tuple(f"/mnt/{number}" for number in reversed(range(10)))

@@ -4,7 +4,7 @@ Source: podman-run(1).
 """
 
 from mpiric.launchers._words import words
-from mpiric.launchers.containers._by_option import option_engine
+from mpiric.launchers.containers._engine import option_engine
 
 _VALUED = words(
     """-a --attach --add-host --annotation --arch --authfile --cap-add --cap-drop --cgroup-parent --cgroupns

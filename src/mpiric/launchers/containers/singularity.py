@@ -3,6 +3,6 @@
 Source: SingularityCE user guide, "Environment and Metadata".
 """
 
-from mpiric.launchers.containers._by_prefix import prefixed_engine
+from mpiric.launchers.containers._engine import prefixed_engine
 
 ENGINE = prefixed_engine("singularity", "SINGULARITYENV_")

@@ -10,9 +10,9 @@ import numpy as np
 from mpiric.mapping.collectives.algorithms import ALGORITHMS
 from mpiric.mapping.collectives.call_traffic import CallTraffic, all_pairs
 from mpiric.mapping.collectives.choice import WITHIN_NODES, library_choice
+from mpiric.model.mapped_ranks import CollectiveModel
 from mpiric.model.rank_graph import Numbers, Weights
 from mpiric.model.record import CommunicatorRow, Record
-from mpiric.model.recorded_run import CollectiveModel
 
 _NAME = re.compile(r"P?MPI_I?(?P<collective>[A-Za-z_]+?)(_init)?(_c)?")
 _BY_SENDER = ("alltoallv", "alltoallw")  # ranks send different amounts: one model for all sizes together

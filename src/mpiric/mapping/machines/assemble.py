@@ -7,8 +7,7 @@ import numpy as np
 from mpiric.mapping.machines.costs import level_cost, level_distance
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Topology
-from mpiric.model.machine_slots import MachineSlots, MachineSpec
-from mpiric.model.network import RoutedNetwork
+from mpiric.model.machine_slots import MachineSlots, MachineSpec, RoutedNetwork
 from mpiric.model.rank_graph import Numbers, SlotTree
 
 _MOST_IN_MATRIX = 4096  # nodes of a torus

@@ -13,7 +13,7 @@ import numpy as np
 from mpiric.mapping.networks._links import with_group_links
 from mpiric.model.errors import MpiricError
 from mpiric.model.host_list import hosts_of
-from mpiric.model.network import RoutedNetwork, routed
+from mpiric.model.machine_slots import RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers
 
 _PAIR = re.compile(r"(\w+)=(\S*)")

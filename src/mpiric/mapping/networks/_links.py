@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.network import Routed, RoutedNetwork, routed
+from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers, Weights
 
 _MOST_LINKS = 2**26

@@ -8,7 +8,7 @@ down.
 import numpy as np
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.network import Routed, RoutedNetwork, routed
+from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers
 
 KIND = "fat-tree"

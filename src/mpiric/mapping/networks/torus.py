@@ -6,7 +6,7 @@ Routing follows one dimension after the other in the shorter direction (upwards 
 import numpy as np
 
 from mpiric.model.errors import MpiricError
-from mpiric.model.network import Routed, RoutedNetwork, routed
+from mpiric.model.machine_slots import Routed, RoutedNetwork, routed
 from mpiric.model.rank_graph import Numbers, Weights
 
 KIND = "torus"

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mpiric.model.file_rules import parse_hints
-from mpiric.model.knob import Spell, parse_bytes
+from mpiric.model.knob import Spell, by_value, in_bytes, parse_bytes, plain, word
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spelling_forms import by_value, in_bytes, plain, word
 from mpiric.mpis import _fabrics
 from mpiric.mpis._file_hints import by_hint_file, hint_speller
 

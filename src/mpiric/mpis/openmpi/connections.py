@@ -1,6 +1,6 @@
 """Transports of Open MPI: ``hook_comm_method`` prints a table, and frameworks their selection.
 
-The table lists, for pairs on one host and on two, the point-to-point component and what it uses: a BTL, an
+The table lists, for pairs on one host and on two, the point-to-point component and its transport: a BTL, an
 MTL, or (from UCX 1.14 on) UCX's transports and devices.
 """
 

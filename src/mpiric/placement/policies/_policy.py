@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mpiric.model.core_set import Cores, CoreSet
+from mpiric.model.machine import Cores, CoreSet
 from mpiric.model.placement import Gpu, Saturation
 
 

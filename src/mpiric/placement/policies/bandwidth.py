@@ -5,7 +5,7 @@ bandwidth than all 16 (STREAM, see tests/data/bandwidth). Without a measurement 
 number of cores is a rule of thumb.
 """
 
-from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.model.machine import Cores, CoreSet, Level
 from mpiric.model.placement import Saturation
 from mpiric.placement.policies._policy import PlacementDemand, PlacementPolicy
 from mpiric.placement.policies.spread import seat_apart

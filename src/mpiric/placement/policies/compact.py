@@ -3,7 +3,7 @@
 It suits programs that communicate much and are not limited by memory bandwidth: neighbours share caches.
 """
 
-from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.model.machine import Cores, CoreSet, Level
 from mpiric.placement.policies._policy import PlacementDemand, PlacementPolicy
 
 

@@ -3,7 +3,7 @@
 Copies between host and device then cross no link between sockets. Ranks that share a GPU are neighbours.
 """
 
-from mpiric.model.core_set import Cores, CoreSet
+from mpiric.model.machine import Cores, CoreSet
 from mpiric.placement.policies._policy import PlacementDemand, PlacementPolicy
 from mpiric.placement.policies.spread import seat_apart
 

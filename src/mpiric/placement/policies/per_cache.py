@@ -3,7 +3,7 @@
 Each rank has the same share of a cache, and its threads communicate through it.
 """
 
-from mpiric.model.core_set import CoreSet, Level
+from mpiric.model.machine import CoreSet, Level
 from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementPolicy
 

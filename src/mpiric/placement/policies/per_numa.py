@@ -3,7 +3,7 @@
 Ranks that share memory stay together, and the memory of every NUMA node is used.
 """
 
-from mpiric.model.core_set import CoreSet, Level
+from mpiric.model.machine import CoreSet, Level
 from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementPolicy
 

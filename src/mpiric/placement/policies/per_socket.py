@@ -3,7 +3,7 @@
 The memory channels and links of every socket are used, and neighbours share a socket.
 """
 
-from mpiric.model.core_set import CoreSet, Level
+from mpiric.model.machine import CoreSet, Level
 from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementPolicy
 

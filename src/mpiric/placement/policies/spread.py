@@ -4,7 +4,7 @@ Each rank stays within the smallest domain that holds all its threads. Every ran
 share of caches and memory channels. On a full node the result equals compact.
 """
 
-from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.model.machine import Cores, CoreSet, Level
 from mpiric.placement.arrangement import shares, spaced
 from mpiric.placement.policies._policy import PlacementPolicy
 

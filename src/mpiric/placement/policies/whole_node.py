@@ -4,7 +4,7 @@ For hybrid programs: 8 ranks on a node of 128 cores get 16 threads each. If the 
 it follows from the number of ranks.
 """
 
-from mpiric.model.core_set import Cores, CoreSet, Level
+from mpiric.model.machine import Cores, CoreSet, Level
 from mpiric.placement.arrangement import by_domain
 from mpiric.placement.policies._policy import PlacementDemand, PlacementPolicy
 

@@ -13,11 +13,9 @@ from mpiric.model.allocation import Allocation, RunFailure
 from mpiric.model.batch import BatchLayout, NodeShape, ScriptCheck
 from mpiric.model.quoting import directive_value
 from mpiric.schedulers._batch import COMMAND_TIMEOUT_S, BatchScheduler, arguments
-from mpiric.schedulers._patience import Patience
-from mpiric.schedulers._request import JobRequest, SubmitSettings
-from mpiric.schedulers._time_left import clock_s
+from mpiric.schedulers._scheduler import JobRequest, Patience, SubmitSettings, clock_s
 from mpiric.schedulers.slurm import _output as output
-from mpiric.schedulers.slurm._allocation import recognise
+from mpiric.schedulers.slurm._output import recognise
 
 _STEP_TIMEOUT_S = 120.0
 _FIRST_SPECIAL_STEP = 0xFFFFFFF0  # SLURM_STEP_ID of batch and interactive shells is above, which hold no CPUs
@@ -238,7 +236,7 @@ class Slurm(BatchScheduler):
 
     def refusal(self, done: Completed) -> str:
         """Read why a command failed."""
-        return output.tested(done.status, done.stderr).words
+        return output.tested(done.status, done.stderr).message
 
     def check(self, host: Host, script: str) -> ScriptCheck | None:
         """Ask ``sbatch --test-only``."""

@@ -5,8 +5,8 @@ from math import inf
 from statistics import median
 
 from mpiric.model.configuration import Configuration
-from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.trial import Outcome, Phase, Split, Trial
+from mpiric.model.tuned import PartRatio, SplitGain
 from mpiric.tuning.marks.forecast import gain_of_longer
 from mpiric.tuning.proof.confidence_sequence import centre, interval_of_known
 from mpiric.tuning.proof.paired_claim import Bounds, as_ratios, quotient

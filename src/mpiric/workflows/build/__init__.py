@@ -1,1 +1,1 @@
-"""`mpiric build`, `cc`, `inspect` and `verify`: executables made and examined."""
+"""`mpiric build`, `cc`, `inspect` and `verify`: building and examining executables."""

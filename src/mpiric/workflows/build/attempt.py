@@ -1,4 +1,4 @@
-"""One attempt of `mpiric build`: the user's tree built by one compiler, flag set and MPI, and run."""
+"""Attempt of `mpiric build`: a build with one compiler, flag set and MPI library, and its runs."""
 
 import shutil
 import time
@@ -17,27 +17,27 @@ TIMED_OUT = 124
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What to build and how to run it."""
+    """Options of `mpiric build`."""
 
     build: tuple[str, ...]
-    run: str  # a shell command in the built tree, "" to build only
+    run: str  # shell command in the built tree, "" to build only
     repeats: int
     try_mpis: bool
     root: Path
-    feedback: bool = False  # also build twice, the second time with what a run of the first taught
+    feedback: bool = False  # also build with profile-guided optimisation, in two steps
 
 
 @dataclass
 class Attempt:
-    """One compiler, flag set and MPI."""
+    """Build with one compiler, flag set and MPI library."""
 
     label: str
     family: str
     flag_set: str
     mpi: str
     built: bool
-    sentence: str = ""  # why it is out
-    vectorised: int = 0  # loops and blocks the compiler reported as vectorised
+    sentence: str = ""  # reason for its exclusion
+    vectorised: int = 0  # loops and blocks that the compiler reported as vectorised
     agrees: bool | None = None
     seconds: list[float] = field(default_factory=list)
     ratio: float | None = None  # speed relative to the first attempt, median of pairs
@@ -48,7 +48,7 @@ class Attempt:
 def build_attempt(
     request: BuildRequest, candidate: Candidate, mpi: MpiLibrary | None, directory: Path, toolchain: Toolchain
 ) -> Attempt:
-    """Build the tree; where the candidate learns from a run, once more with one profile of what it wrote."""
+    """Build the tree; with profile-guided optimisation, run it and build again with the profile."""
     tree = directory / "tree"
     shutil.copytree(request.root, tree, symlinks=True)
     environment = dict(shims(candidate, directory / "bin", candidate.training or candidate.flags))
@@ -65,10 +65,12 @@ def build_attempt(
             done = _in(tree, candidate.merge, environment, toolchain)
         if done.status == 0:
             shutil.rmtree(tree)
-            shutil.copytree(request.root, tree, symlinks=True)  # profiles go by the path of the objects
+            shutil.copytree(
+                request.root, tree, symlinks=True
+            )  # profiles are found by the path of the objects
             shims(candidate, directory / "bin", candidate.flags)
             done = _in(tree, request.build, environment, toolchain)
-    output = done.printed + done.words
+    output = done.printed + done.errors
     label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
     is_built = done.status == 0 and exists(directory / "bin" / CALLED)
     attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", is_built)
@@ -81,20 +83,22 @@ def build_attempt(
 def run_attempt(
     request: BuildRequest, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
 ) -> tuple[Finished, float]:
-    """Run the program; one that takes longer than ``limit_s`` (0: none) is ended with status 124."""
+    """Run the program; after ``limit_s`` (0: no limit) it is ended with status 124."""
     start = time.monotonic()
     argv = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
     done = _in(attempt.tree, argv, attempt.environment, toolchain)
     return done, time.monotonic() - start
 
 
-def _in(tree: Path, words: Sequence[str], environment: Mapping[str, str], toolchain: Toolchain) -> Finished:
-    return toolchain.run(["env", "-C", str(tree), *words], environment=environment)
+def _in(
+    tree: Path, arguments: Sequence[str], environment: Mapping[str, str], toolchain: Toolchain
+) -> Finished:
+    return toolchain.run(["env", "-C", str(tree), *arguments], environment=environment)
 
 
-def error_line(words: str) -> str:
-    """The first line that names an error, else the first line."""
-    lines = [line for line in words.splitlines() if line.strip()]
+def error_line(text: str) -> str:
+    """Return the first line that contains an error, else the first line."""
+    lines = [line for line in text.splitlines() if line.strip()]
     telling = ("error", "cannot find", "undefined reference")
     errors = [line for line in lines if any(word in line.lower() for word in telling)]
     return (errors or lines or ["it printed nothing"])[0][:160]

@@ -1,4 +1,4 @@
-"""`mpiric inspect` and `mpiric extract`: what an executable holds, and one variant taken out of it."""
+"""`mpiric inspect` and `mpiric extract`: content of an executable, and extraction of a variant."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from mpiric.workflows.launch.interchange import lacking, with_stand_ins
 
 @dataclass(frozen=True)
 class Report:
-    """Everything `inspect` shows."""
+    """Data of `mpiric inspect`."""
 
     inspection: Inspection
     chosen_here: str
@@ -45,10 +45,10 @@ class Report:
 def inspect(
     path: Path, host: Host, toolchain: Toolchain, watch: Callable[[str], None] = lambda _: None
 ) -> Report:
-    """Look into the file, and ask which MPI libraries of this machine can run it."""
+    """Inspect the file, and find the MPI libraries of this machine that can run it."""
     inspection = inspect_file(path, toolchain, watch)
     watch("asking the MPI libraries")
-    rounding = [word for family in families().values() for word in family.words("rounding")]
+    rounding = [word for family in families().values() for word in family.flag_list("rounding")]
     elf = read_elf(str(path))
     family = abi_of_program(host, str(path))
     sonames = mpi_sonames(elf.needed) if elf else ()
@@ -83,9 +83,9 @@ def _routes(
 
 
 def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) -> str:
-    """The variant that every machine of a cluster can run: with it alone, ranks agree in every bit.
+    """Return the best variant for all machines of a cluster; with it alone, results agree bit by bit.
 
-    ``targets`` are the machines' CPU types; without any the cluster is queried for them.
+    ``targets`` are the machines' CPU types; without any the cluster is queried.
     """
     inspection = inspect_file(path, toolchain)
     names = [canonical(t, inspection.machine) for t in targets] or machines_of(toolchain, inspection.machine)
@@ -96,7 +96,7 @@ def same_everywhere(path: Path, targets: Sequence[str], toolchain: Toolchain) ->
 
 
 def extract_to(path: Path, target: str, output: Path) -> None:
-    """Write the executable with one variant; runs of zeros are left as holes."""
+    """Write the executable with one variant; runs of zeros become holes."""
     executable = read_executable(path)
     with reading_elf(path):
         data = extract(executable, target)
@@ -113,7 +113,7 @@ def extract_to(path: Path, target: str, output: Path) -> None:
 
 
 def _chosen_here(inspection: Inspection) -> str:
-    """The variant this machine takes; nothing for an object, or for another architecture."""
+    """Return the variant for this machine; "" for an object or another architecture."""
     features = features_here(inspection.machine)
     if not features or inspection.is_object:
         return ""

@@ -1,4 +1,4 @@
-"""The runs of one cell of the matrix of `mpiric verify`, judged."""
+"""Execution and judgement of one cell of the matrix of `mpiric verify`."""
 
 import re
 from dataclasses import dataclass, replace
@@ -8,41 +8,41 @@ from mpiric.tuning.equivalence.output_equivalence import Expectation
 from mpiric.workflows.build.matrix_run import MatrixRun, is_illegal, last_line, output_of, run_once
 
 NATIVE = "this machine"
-_NO_END = (124, 137)  # of `timeout`
+_NO_END = (124, 137)  # exit statuses of `timeout`
 _CHOSEN = re.compile(r"^mpiric: (\S+) chosen", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of the matrix."""
+    """Result of one cell of the matrix."""
 
     cpu: str
     mpi: str  # "" for a program without MPI
     network: str
-    path: str  # the variant that ran; several when ranks differ; "" for a program that is not fat
+    path: str  # variant that ran; several if ranks differ; "" for a program that is not fat
     status: int
     agrees: bool
-    sentence: str  # what was wrong
-    is_second_try: bool  # the first came to no end, as happens to libraries that wait for each other
-    library_unfit: bool  # the baseline fails alike, so it is the MPI library that this CPU cannot run
-    seconds: float | None  # native runs only
-    is_translated: bool = False  # the library is of another ABI family than the program
+    sentence: str  # reason of a failure
+    is_second_try: bool  # the first run did not end, for example because of a deadlock in the library
+    library_unfit: bool  # the baseline fails too: the MPI library does not run on this CPU
+    seconds: float | None  # only for native runs
+    is_translated: bool = False  # the library has another ABI family than the program
 
     @property
     def is_green(self) -> bool:
-        """Whether it ran to its end with the right answer."""
+        """Return whether it succeeded with the expected output."""
         return self.status == 0 and self.agrees
 
     @property
     def verdict(self) -> str:
-        """The outcome in words, for who watches."""
+        """Return the result as text."""
         if self.is_green:
             return "right, at the second try: the first came to no end" if self.is_second_try else "right"
         return self.sentence if self.library_unfit else f"WRONG, {self.sentence}"
 
 
 def judge_cell(run: MatrixRun, expected: Expectation) -> Cell | None:
-    """Run the program there, twice where it comes to no end; None where the library lacks the network."""
+    """Run the program, twice if it does not end; None if the library does not support the network."""
     mpi = run.server.library.label if run.server else ""
     if run.server and run.network.environment(run.server.library) is None:
         return None
@@ -51,8 +51,8 @@ def judge_cell(run: MatrixRun, expected: Expectation) -> Cell | None:
     if is_second_try:
         done, seconds = run_once(run)
     wrong = expected.compare(output_of(done), rounding=run.request.rounding) if done.status == 0 else None
-    sentence = str(wrong or "") if done.status == 0 else last_line(done.words)
-    paths = sorted(set(_CHOSEN.findall(done.words)))
+    sentence = str(wrong or "") if done.status == 0 else last_line(done.errors)
+    paths = sorted(set(_CHOSEN.findall(done.errors)))
     native = not run.cpu
     unfit = run.server is not None and is_illegal(done)
     unfit = unfit and is_illegal(run_once(replace(run, baseline=True))[0])

@@ -1,4 +1,4 @@
-"""One run of the matrix of `mpiric verify`: its launch line, its environment, how it ended."""
+"""Run of the matrix of `mpiric verify`: its launch line, environment and result."""
 
 import contextlib
 import sys
@@ -18,63 +18,63 @@ from mpiric.model.job import Meaning
 from mpiric.model.translation import preloads
 from mpiric.workflows.launch.node_leftovers import cleaner
 
-_LEAST_S, _MOST_S = 60.0, 900.0  # of a run without --timeout
-_SLOWER = 100  # than natively on a quiet machine: QEMU, and slow networks
+_LEAST_S, _MOST_S = 60.0, 900.0  # limits of a run without --timeout
+_SLOWER = 100  # factor for QEMU and slow networks, relative to a native run on a quiet machine
 
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """What to run and how far to go."""
+    """Options of `mpiric verify`."""
 
     exe: Path
     arguments: tuple[str, ...]
     ranks: int
-    timeout_s: float | None  # of one run; None: by what the program takes here
+    timeout_s: float | None  # limit of one run; None: derived from the native run
     interfaces: tuple[str, ...]
     rounding: bool  # variants may differ in the last digits
-    cpus: tuple[str, ...] = ()  # emulated ones to try, all when empty
-    mpis: tuple[str, ...] = ()  # labels or implementations to try, all when empty
-    hosts: tuple[str, ...] = ()  # ranks are spread over them on a network; this host alone when empty
+    cpus: tuple[str, ...] = ()  # emulated CPUs to test, empty: all
+    mpis: tuple[str, ...] = ()  # labels or implementations to test, empty: all
+    hosts: tuple[str, ...] = ()  # hosts for runs over a network; empty: only this host
 
 
 @dataclass(frozen=True)
 class MatrixRun:
-    """One cell of the matrix, and how long a run may take there."""
+    """Cell of the matrix, with its time limit."""
 
     request: VerifyRequest
     toolchain: Toolchain
     server: Server | None
     network: NetworkRoute
     cpu: str  # "" is native
-    baseline: bool = False  # forced, to see whose fault an illegal instruction is
-    usual_s: float = _MOST_S  # what the program takes here by itself
-    bound_names: frozenset[str] = frozenset()  # libraries that an RPATH binds it to
+    baseline: bool = False  # forces the baseline, to find the cause of an illegal instruction
+    usual_s: float = _MOST_S  # duration of a native run
+    bound_names: frozenset[str] = frozenset()  # libraries whose path an RPATH determines
 
     @property
     def limit_s(self) -> float:
-        """Seconds after which it will come to no end."""
+        """Return the time limit of the run in seconds."""
         if self.request.timeout_s is not None:
             return self.request.timeout_s
         return min(_MOST_S, _LEAST_S + _SLOWER * self.usual_s)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Where the ranks of this run are, empty for this host alone."""
+        """Return the hosts of the ranks, empty for this host alone."""
         return self.request.hosts if self.network.interface else ()
 
 
 def output_of(done: Finished) -> str:
-    """What a run printed on stdout."""
+    """Return the standard output of a run."""
     return done.printed
 
 
 def is_illegal(done: Finished) -> bool:
-    """SIGILL, as a shell, a launcher or QEMU reports it."""
-    return done.status in (4, 132) or "Illegal instruction" in done.words
+    """Return whether a run ended with SIGILL, as reported by a shell, a launcher or QEMU."""
+    return done.status in (4, 132) or "Illegal instruction" in done.errors
 
 
 def run_once(run: MatrixRun) -> tuple[Finished, float]:
-    """Run the program there; how it ended, and the seconds it took."""
+    """Run the program; return its result and its duration in seconds."""
     request = run.request
     emulator = [f"qemu-{_machine(request.exe)}", "-cpu", run.cpu] if run.cpu else []
     program = [*emulator, str(request.exe.resolve()), *request.arguments]
@@ -92,7 +92,7 @@ def run_once(run: MatrixRun) -> tuple[Finished, float]:
 
 
 def _launcher(run: MatrixRun, environment: Mapping[str, str]) -> list[str]:
-    """The words before the program; on several hosts ranks are given each variable that we set."""
+    """Return the command before the program; on several hosts the launcher forwards each variable."""
     if run.server is None:
         return []
     library, ranks = run.server.library, run.request.ranks
@@ -115,22 +115,20 @@ def _machine(exe: Path) -> str:
 
 @contextlib.contextmanager
 def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
-    """Launcher, library and network switched together, and the dispatcher reporting its choice."""
+    """Set launcher, library and network together, and make the dispatcher report its choice."""
     environment = {"MPIRIC_EXPLAIN": "1"}
-    if run.cpu:  # QEMU's user mode has no process_vm_readv, which MPICH does not expect
+    if run.cpu:  # QEMU's user mode lacks process_vm_readv, which MPICH uses
         environment["MPIR_CVAR_CH4_CMA_ENABLE"] = "0"
     if run.baseline:
         environment["MPIRIC_TARGET"] = BASELINE[_machine(run.request.exe)]
     if run.server is None:
         yield environment
         return
-    library, ours = run.server.library, run.toolchain.environ
+    library, environ = run.server.library, run.toolchain.environ
     environment |= library.environment
     environment |= run.network.environment(library) or {}
-    path, beside = ours.get("PATH", ""), str(Path(library.launcher).parent)
-    if beside not in path.split(
-        ":"
-    ):  # a directory that is there keeps its place: the user's ssh may come before
+    path, beside = environ.get("PATH", ""), str(Path(library.launcher).parent)
+    if beside not in path.split(":"):  # existing entries keep their position: the user's ssh may come first
         path = f"{beside}:{path}"
     environment["PATH"] = ":".join([*library.search_path, path])
     with contextlib.ExitStack() as stack:
@@ -138,25 +136,29 @@ def _environment(run: MatrixRun) -> Iterator[Mapping[str, str]]:
         if run.server.how is Serving.BY_NAME:
             elf = read_elf(str(run.request.exe))
             soname = mpi_sonames(elf.needed if elf else ())[0]
-            seen = str(Path.cwd()) if run.hosts else None
-            directories.insert(0, stack.enter_context(library_under_name(library.library, soname, seen)))
+            shared_directory = str(Path.cwd()) if run.hosts else None
+            directories.insert(
+                0, stack.enter_context(library_under_name(library.library, soname, shared_directory))
+            )
             directories.extend(_beside(library.library))
         preload = preloads(library, run.bound_names, is_bound=bool(run.bound_names))
         if preload:
-            paths = (*preload, ours.get("LD_PRELOAD", ""))
+            paths = (*preload, environ.get("LD_PRELOAD", ""))
             environment["LD_PRELOAD"] = ":".join(path for path in paths if path)
-        environment["LD_LIBRARY_PATH"] = ":".join([*directories, ours.get("LD_LIBRARY_PATH", "")]).rstrip(":")
+        environment["LD_LIBRARY_PATH"] = ":".join([*directories, environ.get("LD_LIBRARY_PATH", "")]).rstrip(
+            ":"
+        )
         yield environment
 
 
 def _beside(library: str) -> list[str]:
-    """Where a library looks for its own dependencies: a link to it elsewhere has another $ORIGIN."""
+    """Return the directories of a library's dependencies; a link to it elsewhere changes $ORIGIN."""
     elf, origin = read_elf(library), str(Path(library).resolve().parent)
     paths = elf.search_path if elf else ()
     return [path.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for path in paths]
 
 
-def last_line(words: str) -> str:
-    """The last line that is none of the dispatcher's."""
-    lines = [line for line in words.splitlines() if line.strip() and not line.startswith("mpiric: ")]
+def last_line(text: str) -> str:
+    """Return the last line that the dispatcher did not print."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("mpiric: ")]
     return lines[-1][:200] if lines else "it printed nothing"

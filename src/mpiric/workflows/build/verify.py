@@ -1,4 +1,4 @@
-"""`mpiric verify`: one executable on every CPU × MPI × network at hand, against its own native answer."""
+"""`mpiric verify`: one executable on every available CPU × MPI × network, compared with its native result."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -11,30 +11,63 @@ from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
 from mpiric.host.packaged import packaged_table
 from mpiric.host.toolchain import Toolchain
-from mpiric.model.errors import MismatchError
+from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.translation import before_rpath
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
-from mpiric.workflows.build.expected_output import learn_reference, learn_slow_reference
+from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
 from mpiric.workflows.build.matrix_cell import Cell, judge_cell
-from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest
+from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest, last_line, output_of, run_once
 from mpiric.workflows.launch.interchange import with_stand_ins
+
+
+def learn_reference(run: MatrixRun) -> tuple[Expectation, float]:
+    """Return the expected output, and the duration of a run in seconds."""
+    runs = [run_once(run) for _ in range(2)]
+    outputs = [done for done, _ in runs]
+    for done in outputs:
+        if done.status != 0:
+            raise ProgramFailedError(
+                f"the program itself ends with status {done.status}: "
+                f"{last_line(output_of(done) + done.errors)}",
+                hint="give arguments with which it runs to its end",
+            )
+    return learn([output_of(done) for done in outputs]), max(seconds for _, seconds in runs)
+
+
+def learn_slow_reference(native: MatrixRun, cpu: str, expected: Expectation) -> Expectation:
+    """Return the expected output without times: learned from the baseline, run natively and emulated.
+
+    A program that prints times may print 0.0000 s in two native runs, and another value with another
+    library, network or emulator. A variant computes the same natively and emulated, so that differences are
+    times. The baseline itself must agree with ``expected``.
+    """
+    base = replace(native, baseline=True)
+    runs = [run_once(run)[0] for run in (base, base, replace(base, cpu=cpu))]
+    outputs = [output_of(done) for done in runs]
+    if any(done.status != 0 for done in runs) or expected.compare(
+        outputs[0], rounding=native.request.rounding
+    ):
+        return expected
+    return learn(outputs)
 
 
 def verify(
     request: VerifyRequest, host: Host, toolchain: Toolchain, watch: Callable[[str], None]
 ) -> tuple[Cell, ...]:
-    """MatrixRun the whole matrix; the first native column teaches what must stay the same."""
+    """Run the whole matrix; the first native column determines the expected output."""
     inspection = inspect_file(request.exe, toolchain)
     elf = read_elf(str(request.exe))
     sonames = mpi_sonames(elf.needed) if elf else ()
     family = abi_of_program(host, str(request.exe))
-    wanted = request.mpis
-    mpis = [m for m in find_mpis(host) if not wanted or m.label in wanted or m.implementation in wanted]
+    requested = request.mpis
+    mpis = [
+        m for m in find_mpis(host) if not requested or m.label in requested or m.implementation in requested
+    ]
     mpis = list(with_stand_ins(mpis, str(request.exe), host)) if family else mpis
     names = mpi_names(host, (str(request.exe), *libraries_needed_by(host, str(request.exe))))
     servers: Sequence[Server | None] = can_serve(family, sonames[0] if sonames else "", mpis, names)
     bound_names = _names_bound_by_rpath(str(request.exe), host)
-    if bound_names:  # where nothing leads past the RPATH, the program's own library would be what runs
+    if bound_names:  # otherwise the program's own library would run
         servers = [s for s in servers if s and (s.library.preloaded or before_rpath(s.library, bound_names))]
     if family is not None and all(server and server.how is Serving.TRANSLATED for server in servers):
         raise MismatchError(
@@ -50,7 +83,7 @@ def verify(
         expected = learn_slow_reference(native, cpus[-1], expected)
     cells: list[Cell] = []
     for cpu in cpus:
-        # Emulation shows what a processor makes of the program and its own library.
+        # Emulation tests the program and its own library on another processor.
         for server in (s for s in servers if not cpu or s is None or s.how is not Serving.TRANSLATED):
             for network in networks:
                 run = replace(native, server=server, network=network, cpu=cpu)
@@ -62,7 +95,7 @@ def verify(
 
 
 def _names_bound_by_rpath(path: str, host: Host) -> frozenset[str]:
-    """MPI libraries that an executable asks for whose paths its RPATH decides, none where it does not."""
+    """Return the MPI libraries of an executable whose paths its RPATH determines."""
     files = (path, *libraries_needed_by(host, path))
     return mpi_names(host, files) if nailed_to(host, files) else frozenset()
 

@@ -1,4 +1,4 @@
-"""Runs of the native probe, or of the command itself, and what they print of transports and times."""
+"""Runs of the native probe or of the command, and their reports on transports and times."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ from mpiric.workflows.trials.users_lab import PrintingRun, printed
 
 _SIZES_BYTES = (8, 1024, 65536, 1048576)
 _PROBE_LIMIT_S = 90.0
-_LINES = 3  # of a failure that are reported
+_LINES = 3  # reported lines of a failure
 
 
 def run_command(situation: Situation, limit_s: float) -> Plan[tuple[TransportReport, Situation]]:
@@ -96,7 +96,7 @@ def _run(configuration: Configuration, situation: Situation, around: Spelling, l
 
 
 def _reporting(situation: Situation) -> dict[str, str]:
-    """Variables that make the libraries report what they use."""
+    """Return the variables that make the libraries report their transports."""
     return {**library_output.asking(), **mpis.ask_connections(situation.mpi.implementation)}
 
 
@@ -105,6 +105,6 @@ def _read(text: str, situation: Situation) -> TransportReport:
 
 
 def _end(text: str) -> str:
-    """The end of an output in one line."""
+    """Return the end of an output in one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " / ".join(lines[-_LINES:])[:300]

@@ -1,7 +1,7 @@
-"""Which transport a command really uses, what else there is, which is faster, and what selects it."""
+"""Transport that a command uses, alternatives, their speeds, and the settings that select them."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mpiric import knobs, mpis
@@ -10,23 +10,74 @@ from mpiric.fabric.pairs import disturbed_times, pair_reports, warnings_of
 from mpiric.fabric.verdict import best_route, gain_of
 from mpiric.host.host import Host
 from mpiric.lab.lab import drive
-from mpiric.lab.render import render
+from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import Fabric, PairClass, Probe, Route, TransportReport
+from mpiric.model.knob import Try
 from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation
 from mpiric.workflows.fabric.bench import probe_route, run_command
 from mpiric.workflows.fabric.history import fabric_baseline
-from mpiric.workflows.fabric.routes import network_routes, node_routes
 from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.users_lab import users_lab
 
-# Gains from which a route is taken to the comparison; on a node noise of neighbours is larger.
+_IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx": "ucx", "mtl ofi": "ofi"}
+
+
+def network_routes(situation: Situation, report: TransportReport) -> tuple[Configuration, ...]:
+    """Return the valid routes between nodes: library × provider × interface, without duplicates."""
+    if situation.nodes < 2:
+        return ()
+    by_line: dict[str, Configuration] = {}
+    for values in _network_values(situation, report):
+        configuration = Configuration.of(values)
+        if can_be_written(configuration, situation):
+            line = render(configuration, situation).shell_line()
+            by_line.setdefault(line, configuration)
+    default_line = render(Configuration(), situation).shell_line()
+    return tuple(configuration for line, configuration in by_line.items() if line != default_line)
+
+
+def node_routes(situation: Situation) -> tuple[Configuration, ...]:
+    """Return the routes within a node: one knob each."""
+    names = ["node-transport", "single-copy"]
+    names += ["network-library"] if situation.nodes == 1 else []
+    routes = (Configuration(((name, value),)) for name in names for value in _values(name, situation))
+    return tuple(configuration for configuration in routes if can_be_written(configuration, situation))
+
+
+def _network_values(situation: Situation, report: TransportReport) -> Iterator[dict[str, str]]:
+    interfaces = _values("network-interface", situation)
+    used = next((library for name, library in _IN_USE.items() if name in report.layer), "")
+    libraries = [library for library in _values("network-library", situation) if library != used]
+    for library in ("", *libraries):
+        base = {"network-library": library} if library else {}
+        for provider in ("", *_providers(situation, library or used, report)):
+            values = {**base, **({"ofi-provider": provider} if provider else {})}
+            if values and not interfaces:
+                yield values
+            yield from ({**values, "network-interface": interface} for interface in interfaces)
+    yield from ({"host-names": network} for network in _values("host-names", situation))
+
+
+def _providers(situation: Situation, library: str, report: TransportReport) -> tuple[str, ...]:
+    if library != "ofi" and not situation.mpi.capabilities.only_over_libfabric:
+        return ()
+    used = report.provider.split(";")[0]
+    return tuple(name for name in _values("ofi-provider", situation) if name != used)
+
+
+def _values(name: str, situation: Situation) -> tuple[str, ...]:
+    answer = knobs.consider(knobs.all_knobs()[name], situation)
+    return answer.values if isinstance(answer, Try) else ()
+
+
+# Minimum gains of a route for the comparison; noise from neighbours is larger within a node.
 _WORTH_IT = {PairClass.OTHER_NODE: 1.05, PairClass.SAME_NUMA: 1.15, PairClass.SAME_NODE: 1.15}
-_PROVED = 1.03  # and must keep in each of its rounds
+_PROVED = 1.03  # minimum gain in each round of the comparison
 _ON_NODE = (PairClass.SAME_NUMA, PairClass.SAME_NODE)
 
 Say = Callable[[str], None]
@@ -34,15 +85,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class FabricRequest:
-    """The options of `mpiric fabric`; ``argv`` is the user's launch line."""
+    """Options of `mpiric fabric`; ``argv`` is the user's launch line."""
 
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    limit_s: float = 30.0  # the command itself is ended after that
-    rounds: int = 3  # of the last comparison
+    limit_s: float = 30.0  # time limit of the command
+    rounds: int = 3  # rounds of the final comparison
     seed: int = 0
-    keep: int = 1  # runs of the library's own choice that are kept, for comparisons on another day
+    keep: int = 1  # runs of the library's default that are kept for later comparisons
 
 
 def examine(request: FabricRequest, host: Host, say: Say) -> Fabric:

@@ -1,4 +1,4 @@
-"""The library's own transports measured again, and compared with a kept answer of `mpiric fabric`."""
+"""Repeated measurement of the library's default transports, compared with a stored `mpiric fabric` result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
@@ -23,7 +23,7 @@ _HINT = "keep one: mpiric fabric --keep 6 --json -- CMD > FILE"
 
 
 def fabric_baseline(probes: Sequence[Probe]) -> dict[PairClass, tuple[float, ...]]:
-    """Class of pairs → one number a run: the geometric mean of its times over message sizes, µs."""
+    """Return one number per run for each class of pairs: the geometric mean over message sizes, in µs."""
     classes = [c for c in PairClass if probes and c in probes[0].points]
     return {c: tuple(typical_us(probe, c) for probe in probes if c in probe.points) for c in classes}
 
@@ -37,7 +37,7 @@ def against_fabric(
     confidence: float,
     minimum_effect: float,
 ) -> Mapping[PairClass, Regression]:
-    """Class of pairs → then and now. Raises MpiricError for a file that holds no baseline."""
+    """Return the comparison with a stored result for each class. Raises MpiricError without a baseline."""
     then = _read(path)
     runs = max(filter(None, (runs_needed(len(values), confidence) for values in then.values())), default=None)
     if runs is None:
@@ -61,10 +61,12 @@ def against_fabric(
 
 def _read(path: Path) -> dict[PairClass, tuple[float, ...]]:
     try:
-        kept = parse_json(read_bounded(path, "baseline", LARGEST_TEXT_BYTES, _HINT))["baseline_us"]
-        found = {PairClass(name): tuple(float(value) for value in values) for name, values in kept.items()}
+        stored = parse_json(read_bounded(path, "baseline", LARGEST_TEXT_BYTES, _HINT))["baseline_us"]
+        baseline = {
+            PairClass(name): tuple(float(value) for value in values) for name, values in stored.items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise MpiricError(f"{path} is no baseline of `mpiric fabric`: {error!r}", hint=_HINT) from None
-    if not found or any(not 0 < value < inf for values in found.values() for value in values):
+        raise MpiricError(f"{path} is not a baseline of `mpiric fabric`: {error!r}", hint=_HINT) from None
+    if not baseline or any(not 0 < value < inf for values in baseline.values() for value in values):
         raise MpiricError(f"{path} holds no times", hint="keep one: mpiric fabric --keep 6 --json -- CMD")
-    return found
+    return baseline

@@ -1,4 +1,4 @@
-"""The networks of a job, in the order of what plain TCP gives over them."""
+"""Networks of a job, sorted by their speed with plain TCP."""
 
 from dataclasses import replace
 
@@ -16,9 +16,9 @@ from mpiric.workflows.trials.users_lab import users_lab
 
 
 def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situation:
-    """Measure plain TCP between two of the nodes, for the knobs; nothing is measured without a choice.
+    """Measure plain TCP between two of the nodes for the knobs, unless there is only one network.
 
-    Nominal rates are no measure: those of tunnels, bridges and virtual functions are made up.
+    Nominal rates are not useful: tunnels, bridges and virtual functions report arbitrary values.
     """
     if isinstance(knobs.consider(knobs.all_knobs()["network-interface"], situation), Skip):
         return situation

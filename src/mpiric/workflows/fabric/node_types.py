@@ -1,4 +1,4 @@
-"""`mpiric fabric` on each type of node of a cluster, as jobs of its own."""
+"""`mpiric fabric` on each node type of a cluster, with separate jobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from mpiric.schedulers import BatchScheduler, JobRequest, Patience, SubmitSettin
 from mpiric.tuning.store.store import default_store, make_directory
 from mpiric.workflows.fabric.fabric import FabricRequest
 
-_NODES = 2  # all that a pair needs
+_NODES = 2  # sufficient for a pair
 
 
 @dataclass(frozen=True)
 class NodeType:
-    """Nodes with the same features, and what was measured on two of them."""
+    """Nodes with equal features, and the measurements on two of them."""
 
     features: str
     nodes: int
     job: str
-    kept: Path  # the answer of `mpiric fabric --json`: a baseline for `mpiric history --against`
+    output: Path  # the answer of `mpiric fabric --json`: a baseline for `mpiric history --against`
     answer: Mapping[str, Any]
     problem: str = ""
 
@@ -40,7 +40,7 @@ def examine_cluster(
     ranks_per_node: int = 1,
     patience: Patience | None = None,
 ) -> tuple[NodeType, ...]:
-    """Submit a job for each type, follow them, read what they measured. Ctrl-C cancels them all."""
+    """Submit a job for each type, follow the jobs, read the results. Ctrl-C cancels all of them."""
     directory = default_store() / f"fabric-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
     scheduler = installed_batch_scheduler(host)
     types = scheduler.node_types(host, partition)
@@ -104,13 +104,13 @@ def _submit(
 
 
 def _result(directory: Path, features: str, count: int, job: str, problem: str) -> NodeType:
-    kept = directory / f"{_name(features)}.json"
+    output = directory / f"{_name(features)}.json"
     answer: Mapping[str, Any] = {}
     if not problem:
         try:
-            answer = parse_json(read_bounded(kept, "answer", LARGEST_TEXT_BYTES))
+            answer = parse_json(read_bounded(output, "answer", LARGEST_TEXT_BYTES))
         except (ValueError, MpiricError) as error:
-            problem = f"it left no answer ({error}); see {kept.with_suffix('.log')}"
+            problem = f"it left no answer ({error}); see {output.with_suffix('.log')}"
     else:
-        problem = f"{problem}; see {kept.with_suffix('.log')}"
-    return NodeType(features, count, job, kept, answer, problem)
+        problem = f"{problem}; see {output.with_suffix('.log')}"
+    return NodeType(features, count, job, output, answer, problem)

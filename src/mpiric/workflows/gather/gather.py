@@ -1,7 +1,8 @@
-"""Moves spread files back: by link and unlink, so that an existing file is never replaced.
+"""Moving spread files back, with link and unlink, so that an existing file is never replaced.
 
-Interrupted, it can be repeated: each file is in one of its two places, or in both for a moment. Other users
-may write to the directory: only files and subdirectories of this user are moved, and no link is followed.
+It can be repeated after an interruption: each file is in one of its two places, or in both for a moment.
+Other users may write to the directory: only files and subdirectories of this user are moved, and links are
+not followed.
 """
 
 import errno
@@ -15,7 +16,7 @@ from pathlib import Path
 from mpiric.host.files import is_directory
 from mpiric.host.owned_files import open_directory, read_own
 from mpiric.model.errors import MpiricError, NotFoundError
-from mpiric.model.spread import MANIFEST, MANIFEST_BEGINS, TOP
+from mpiric.model.file_rules import MANIFEST, MANIFEST_BEGINS, TOP
 
 _VERSION = "1"
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # file systems without hard links
@@ -23,26 +24,26 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # file 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What was put back, and what was not, with the reason."""
+    """Files that were moved back, and files that were not, with the reason."""
 
     moved: tuple[str, ...]
-    left: tuple[tuple[str, str], ...]
+    remaining: tuple[tuple[str, str], ...]
 
 
 def gather(directory: Path) -> Gathered:
-    """Put back all files that are spread in a directory or below it.
+    """Move back all spread files in a directory or below it.
 
-    Raises NotFoundError where there are none, MpiricError for a manifest of another version.
+    Raises NotFoundError if there are none, MpiricError for a manifest of another version.
     """
     if not is_directory(directory):
         raise NotFoundError(
-            f"there is no directory {directory}", hint="name the one that the program wrote to"
+            f"the directory {directory} does not exist", hint="name the directory that the program wrote to"
         )
     for path, parent in _tops(directory):
         with suppress(OSError), _opened(TOP, parent) as top:
             _check(path, top)
     moved: list[str] = []
-    left: list[tuple[str, str]] = []
+    remaining: list[tuple[str, str]] = []
     for path, parent in _tops(directory):
         try:
             with _opened(TOP, parent) as top:
@@ -51,21 +52,21 @@ def gather(directory: Path) -> Gathered:
             outcomes = [(path, _reason(error))]
         for inside, reason in outcomes:
             if reason:
-                left.append((str(inside), reason))
+                remaining.append((str(inside), reason))
             else:
                 moved.append(str(path.parent / inside.name))
         with suppress(OSError):
             os.rmdir(TOP, dir_fd=parent)
-    if not moved and not left:
+    if not moved and not remaining:
         raise NotFoundError(
             f"no files are spread in {directory}",
             hint=f"spread files are in a directory {TOP} that has a file {MANIFEST}",
         )
-    return Gathered(tuple(moved), tuple(left))
+    return Gathered(tuple(moved), tuple(remaining))
 
 
 def _tops(directory: Path) -> Iterator[tuple[Path, int]]:
-    """Directories of spread files with a manifest, and the open directory that each is in."""
+    """Yield the directories of spread files that have a manifest, each with its open parent directory."""
     for root, names, _, descriptor in os.fwalk(directory):
         if TOP in names:
             names.remove(TOP)
@@ -76,7 +77,7 @@ def _tops(directory: Path) -> Iterator[tuple[Path, int]]:
 
 @contextmanager
 def _opened(name: str, parent: int) -> Iterator[int]:
-    """Open a directory of this user's own. Raises OSError for any other and for a link."""
+    """Open a directory of this user. Raises OSError for a link or another user's directory."""
     descriptor = open_directory(name, at=parent)
     try:
         yield descriptor
@@ -97,9 +98,9 @@ def _check(path: Path, top: int) -> None:
 
 
 def _empty(path: Path, top: int, parent: int) -> Iterator[tuple[Path, str]]:
-    """Move the files of all subdirectories to ``parent``; each file, and why it stays ("": it was moved).
+    """Move the files of all subdirectories to ``parent``; yield each file, and why it stays ("" if moved).
 
-    Subdirectories that are empty then are removed, and the manifest once all are.
+    Then remove empty subdirectories, and finally the manifest.
     """
     for name in sorted(set(os.listdir(top)) - {MANIFEST}):
         try:
@@ -119,7 +120,7 @@ def _empty(path: Path, top: int, parent: int) -> Iterator[tuple[Path, str]]:
 
 
 def _put_back(name: str, subdirectory: int, parent: int) -> str | None:
-    """Return why a file stays where it is, "" where it was put back, None for a directory."""
+    """Return why a file was not moved, "" if it was, None for a directory."""
     try:
         status = os.stat(name, dir_fd=subdirectory, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):

@@ -1,1 +1,1 @@
-"""Launch: the user's command, parsed and rendered as what is executed; its nodes, names and settings."""
+"""Parsing of the user's command; its nodes, host names and settings."""

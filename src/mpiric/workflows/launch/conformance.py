@@ -1,7 +1,8 @@
-"""Whether a library's standard ABI has the values of the standard, and what sets them right.
+"""Check and correction of the constants in a library's standard ABI.
 
-Each constant that acts is tried, in a second or two; the answer is kept by the build id. With wrong
-values a program would seek elsewhere, or abort where it wants errors returned.
+Each constant with an effect is tested, which takes a second or two; the result is cached by the build id.
+With wrong values a program would for example seek to another position, or abort instead of returning an
+error.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import values_of_its_own
 
 _LIMIT_S = 300
-# The probe is our own program and harmless; these let it start as root and with fewer than two cores.
+# The probe is mpiric's own and harmless; these variables permit it to start as root and with one core.
 LET_IT_START = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -26,39 +27,39 @@ LET_IT_START = {
 
 
 class SilentLibraryError(MpiricError):
-    """A library's standard ABI under which nothing starts."""
+    """Programs of the standard ABI do not start with a library."""
 
 
 def conforming(library: MpiLibrary, host: Host) -> MpiLibrary:
-    """The library as it can serve programs of the standard ABI: as it is, repaired, or refused.
+    """Return the library for programs of the standard ABI: unchanged, corrected, or refused.
 
-    A repair is taken when each constant is right under it. One that does not even start a program of the
-    standard has its other ABI alone, by which it may serve such a program translated.
+    A correction is used if all constants are right with it. A library with which such programs do not start
+    keeps only its other ABI, which may serve them through translation.
     """
     try:
         wrong = wrong_constants(host, library)
     except SilentLibraryError as error:
-        others = tuple(family for family in library.abi_families if family is not AbiFamily.STANDARD)
-        return replace(library, abi_families=others, standard_library="", refused=error.message)
+        other_families = tuple(family for family in library.abi_families if family is not AbiFamily.STANDARD)
+        return replace(library, abi_families=other_families, standard_library="", refused=error.message)
     if not wrong:
         return library
-    found = replace(library, wrong_constants=wrong)
+    checked = replace(library, wrong_constants=wrong)
     for repair in native_repairs():
         if not wrong_constants(host, library, repair):
-            return replace(found, repair=repair_path(repair, host.environ))
-    return replace(found, refused=values_of_its_own(found))
+            return replace(checked, repair=repair_path(repair, host.environ))
+    return replace(checked, refused=values_of_its_own(checked))
 
 
 def wrong_constants(host: Host, library: MpiLibrary, repair: str = "") -> tuple[str, ...]:
-    """Constants of the standard ABI that do something else in a library; none without that ABI.
+    """Return the constants of a library's standard ABI with wrong values; none without that ABI.
 
-    Raises SilentLibraryError when the probe does not start.
+    Raises SilentLibraryError if the probe does not start.
     """
     if not library.standard_library:
         return ()
     try:
         program = native_part("probe-abi", AbiFamily.STANDARD)
-    except NotFoundError:  # native parts for other families only
+    except NotFoundError:  # only native parts for other families
         return ()
     alone, launched = [program], [library.launcher, "-n", "1", program, "world"]
     lines = _answers(host, library, alone, repair)
@@ -69,15 +70,17 @@ def wrong_constants(host: Host, library: MpiLibrary, repair: str = "") -> tuple[
     return tuple(line.split()[0] for line in lines if line.endswith(" wrong"))
 
 
-def _answers(host: Host, library: MpiLibrary, words: Sequence[str], repair: str) -> list[str]:
-    """The lines of the probe, without the user's search path where the library does not load with it."""
+def _answers(host: Host, library: MpiLibrary, arguments: Sequence[str], repair: str) -> list[str]:
+    """Return the output of the probe; without the user's search path if the library does not load with it."""
     searched = dict.fromkeys((host.environ.get("LD_LIBRARY_PATH", ""), ""))
     return next(
-        (lines for path in searched if (lines := _answers_with(path, host, library, words, repair))), []
+        (lines for path in searched if (lines := _answers_with(path, host, library, arguments, repair))), []
     )
 
 
-def _answers_with(path: str, host: Host, library: MpiLibrary, words: Sequence[str], repair: str) -> list[str]:
+def _answers_with(
+    path: str, host: Host, library: MpiLibrary, arguments: Sequence[str], repair: str
+) -> list[str]:
     paths = (dirname(library.standard_library), *library.library_path, path)
     environment = {
         **LET_IT_START,
@@ -90,10 +93,10 @@ def _answers_with(path: str, host: Host, library: MpiLibrary, words: Sequence[st
     elf = host.elf(library.standard_library)
     build = elf.build_id if elf else ""
     answer = host.run_cached(
-        words,
+        arguments,
         [*files, *([] if build else [library.standard_library])],
         environment=environment,
         timeout_s=_LIMIT_S,
-        identity=(build, *words[1:2]) if build else (),
+        identity=(build, *arguments[1:2]) if build else (),
     )
     return [line for line in answer.stdout.splitlines() if line.startswith("MPI_")]

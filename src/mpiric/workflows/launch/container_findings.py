@@ -1,4 +1,4 @@
-"""What is wrong with a container as a place for ranks, each with the engine's own words that mend it."""
+"""Findings on a container as an environment for ranks, each with a fix for its engine."""
 
 import re
 from collections.abc import Iterator
@@ -13,20 +13,20 @@ from mpiric.workflows.launch.inside import Inside, look_inside
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 _TABLE = "workflows/launch/containers"
-_WITHOUT_CMA = {  # implementation → what makes its shared memory copy twice
+_WITHOUT_CMA = {  # implementation → setting that makes its shared memory copy twice
     "openmpi": "OMPI_MCA_btl_vader_single_copy_mechanism=none (Open MPI 4), OMPI_MCA_smsc=^cma (5)",
     "mpich": "UCX_TLS=^cma UCX_POSIX_USE_PROC_LINK=n MPIR_CVAR_CH4_CMA_ENABLE=0",
     "intelmpi": "I_MPI_SHM_CMA=0",
 }
 _TOO_NEW = re.compile(r"version `?'?GLIBC_(\d+(?:\.\d+)+)'? not found \(required by ([^)]+)\)")
 _PRELOAD = re.compile(r"object '([^']+)' from LD_PRELOAD cannot be preloaded.*")
-_OLDER = "program's own"  # family of a library before those that ABI families are told apart by
-# Findings without whose mending the program does not run as one job.
+_OLDER = "program's own"  # family of a library that is older than the known ABI families
+# Findings that prevent the program from running as one job.
 _BREAKING = ("container-singletons", "container-abi", "container-glibc", "container-preload")
 
 
 def container_findings(parsed: ParsedJob, host: Host) -> tuple[Finding, ...]:
-    """Findings about the job's container; none for a job without one, or whose container does not start."""
+    """Return findings on the job's container; none without one, or if it does not start."""
     container = parsed.job.container
     if container is None:
         return ()
@@ -36,7 +36,7 @@ def container_findings(parsed: ParsedJob, host: Host) -> tuple[Finding, ...]:
 
 
 def breaking(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
-    """Sentences on what keeps the program from running as one job in its container, each with its fix."""
+    """Return sentences on problems that prevent the program from running as one job in its container."""
     fatal = (*_BREAKING, *(["container-cma"] if parsed.mpi and parsed.mpi.implementation == "mpich" else []))
     findings = (finding for finding in container_findings(parsed, host) if finding.id in fatal)
     return tuple(f"{finding.says} ({finding.id}: {finding.evidence}); {finding.fix}" for finding in findings)
@@ -45,7 +45,7 @@ def breaking(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
 def findings_inside(
     parsed: ParsedJob, container: Container, inside: Inside, shared_memory: str
 ) -> Iterator[Finding]:
-    """Findings on what was seen inside; ``shared_memory`` is device and inode of the host's /dev/shm."""
+    """Yield findings on the container; ``shared_memory`` is device and inode of the host's /dev/shm."""
     yield from _of_linker(parsed, container, inside)
     if not inside.ranks:
         return
@@ -55,7 +55,7 @@ def findings_inside(
 
 
 def _of_linker(parsed: ParsedJob, container: Container, inside: Inside) -> Iterator[Finding]:
-    lines = (*inside.linker, *inside.words)
+    lines = (*inside.linker, *inside.messages)
     preload = parsed.job.environment.get("LD_PRELOAD", "")
     refused = next((line for line in lines if _PRELOAD.search(line)), "")
     new = [(match, line) for line in lines if (match := _TOO_NEW.search(line))]
@@ -66,7 +66,7 @@ def _of_linker(parsed: ParsedJob, container: Container, inside: Inside) -> Itera
         yield _finding("container-preload", container, preload=preload, line=refused.strip())
     candidates = [(match, line) for match, line in new if match[2] not in preload.split(":")]
     if candidates:
-        match, line = max(candidates, key=lambda each: tuple(map(int, each[0][1].split("."))))
+        match, line = max(candidates, key=lambda candidate: tuple(map(int, candidate[0][1].split("."))))
         yield _finding("container-glibc", container, line=line.strip(), needed=match[1])
 
 
@@ -76,22 +76,22 @@ def _of_launcher(
     if not parsed.job.launcher_words:
         return
     launcher = parsed.job.launcher_words[0]
-    # Launchers lose lines of what ranks say: a rank whose answer is not there has said nothing.
+    # Launchers may lose output lines of ranks: a missing answer says nothing.
     answers = [rank["variables"] for rank in inside.ranks if "variables" in rank]
     if answers and not any(answers):
-        given = (
+        variables = (
             "PMIX_RANK and its like" if mpi and mpi.implementation == "openmpi" else "PMI_RANK and its like"
         )
-        yield _finding("container-singletons", container, launcher=launcher, variables=given)
+        yield _finding("container-singletons", container, launcher=launcher, variables=variables)
     families = {family for name in inside.mpi_names if (family := mpis.family_of_soname(name))}
     if mpi is not None and inside.mpi_names and not families & set(mpi.abi_families):
-        whose = " or ".join(sorted(each.value for each in families)) or _OLDER
+        whose = " or ".join(sorted(family.value for family in families)) or _OLDER
         yield _finding(
             "container-abi",
             container,
             launcher=launcher,
             host=mpi.label,
-            program=parsed.job.program[len(container.words)],
+            program=parsed.job.program[len(container.argv)],
             inside=", ".join(inside.mpi_names),
             family=whose,
         )
@@ -104,14 +104,14 @@ def _of_memory(parsed: ParsedJob, container: Container, inside: Inside, outside:
         without = _WITHOUT_CMA.get(implementation, "UCX_TLS=^cma")
         yield _finding("container-cma", container, first=spaces[0], second=spaces[1], without_cma=without)
     shared = [rank.get("shm", "") for rank in inside.ranks]
-    if outside and any(seen and seen != outside for seen in shared):
+    if outside and any(device and device != outside for device in shared):
         room = inside.ranks[0].get("room", "").split()
         free = room[3] if len(room) > 3 else "?"
         yield _finding("container-shm", container, outside=outside, inside=shared[0], free=free)
 
 
 def _may_share_a_node(job: Job) -> bool:
-    """Whether the launch line leaves room for several ranks on a node."""
+    """Return whether the launch line permits several ranks on a node."""
     per_node = (segment.first(Meaning.RANKS_PER_NODE) for segment in job.segments)
     return job.ranks != 1 and not all(option and option.values == ("1",) for option in per_node)
 
@@ -123,8 +123,8 @@ def _of_network(parsed: ParsedJob, container: Container, inside: Inside) -> Iter
     if not networks:
         return
     missing = [
-        words
-        for key, words in (("devices", "/dev/infiniband is not there"), ("verbs", "libibverbs is not there"))
+        fact
+        for key, fact in (("devices", "/dev/infiniband is not there"), ("verbs", "libibverbs is not there"))
         if not any(rank.get(key) for rank in inside.ranks)
     ]
     if missing:

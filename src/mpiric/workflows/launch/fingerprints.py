@@ -1,4 +1,4 @@
-"""What a recipe is made for: machine, MPI library and program as short facts that can be compared."""
+"""Identity of machine, MPI library and program in a recipe, as short texts that can be compared."""
 
 import hashlib
 from collections.abc import Mapping
@@ -15,27 +15,28 @@ _INTERPRETERS = ("python", "bash", "sh", "dash", "zsh", "perl", "julia", "Rscrip
 
 
 def fingerprint(job: Job, machine: Machine, mpi: MpiLibrary, host: Host) -> Fingerprint:
-    """The three parts; every value is text."""
+    """Return the three parts; all values are text."""
     return Fingerprint(_machine(machine), of_mpi(mpi), _program(job, host))
 
 
 def job_identity(job: Job) -> str:
-    """Return a digest of command and place, to find a tune that can be resumed.
+    """Return a digest of command and directory, to find a tune that can be resumed.
 
-    Secrets are left out: a command with another token is the same command, and the digest reveals no token.
+    Secrets are excluded: a command with another token is the same command, and the digest must not reveal
+    tokens.
     """
     text = "\0".join([job.working_directory, *hide(job.argv)])
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def program_name(job: Job) -> str:
-    """The program people would name: of ``python3 solve.py`` it is ``solve.py``."""
-    words = _own_words(job)
-    if not words:
+    """Return the name of the program: ``solve.py`` for ``python3 solve.py``."""
+    argv = _own_words(job)
+    if not argv:
         return "program"
-    name = PurePosixPath(words[0]).name
+    name = PurePosixPath(argv[0]).name
     if name.rstrip("0123456789.") in _INTERPRETERS:
-        script = next((word for word in words[1:] if not word.startswith("-")), "")
+        script = next((word for word in argv[1:] if not word.startswith("-")), "")
         return PurePosixPath(script).name or name
     return name
 
@@ -52,7 +53,7 @@ def _machine(machine: Machine) -> Mapping[str, str]:
 
 
 def of_mpi(mpi: MpiLibrary) -> Mapping[str, str]:
-    """The part that names the library."""
+    """Return the part for the library."""
     return {
         "implementation": mpi.implementation,
         "version": mpi.version,
@@ -71,12 +72,12 @@ def _program(job: Job, host: Host) -> Mapping[str, str]:
 
 
 def _own_words(job: Job) -> tuple[str, ...]:
-    """The program's, without those of a container: a recipe of one fits the other."""
-    return job.program[len(job.container.words) :] if job.container else job.program
+    """Return the program's arguments without the container's, so that recipes fit both."""
+    return job.program[len(job.container.argv) :] if job.container else job.program
 
 
 def _digest(job: Job, host: Host) -> str:
-    """First half of the SHA-256 of the file that is named as the program; "" when it cannot be read."""
+    """Return the first half of the SHA-256 of the program's file; "" if it is unreadable."""
     word = _own_words(job)[0]
     if job.container is not None:
         word = f"{job.container.image.rstrip('/')}{word}" if word.startswith("/") else ""

@@ -1,10 +1,10 @@
-"""The user's own file of ROMIO's hints: what of it the library does not take without saying so."""
+"""Findings on the user's ROMIO hint file: content that the library silently ignores."""
 
 from collections.abc import Iterator
 from functools import partial
 
-from mpiric.host.findings import finding_from
 from mpiric.host.host import Host
+from mpiric.host.packaged import finding_from
 from mpiric.model.finding import Finding
 from mpiric.model.situation import Situation
 
@@ -13,7 +13,7 @@ _finding = partial(finding_from, "knobs/_inherited")
 
 
 def hint_file_findings(situation: Situation, host: Host) -> Iterator[Finding]:
-    """Findings on the file that ROMIO_HINTS names."""
+    """Yield findings on the file that ROMIO_HINTS names."""
     path = situation.inherited.get("ROMIO_HINTS", "")
     if not path:
         return

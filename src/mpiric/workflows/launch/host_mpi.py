@@ -1,4 +1,4 @@
-"""The launcher's MPI library in the place of an image's: as it is, behind a stand-in, or refused."""
+"""Use of the launcher's MPI library instead of an image's: directly, translated, or refused."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -16,14 +16,15 @@ _OF_SYSTEM = ("/", "/usr", "/usr/local")
 
 
 def host_mpi(job: Job, mpi: MpiLibrary, host: Host) -> MpiLibrary:
-    """The library as it serves the program of a job's image; ``refused`` says why it cannot.
+    """Return the library for the program in a job's image; ``refused`` says why it does not fit.
 
-    The C library is checked first: what the host's library and those beside it need, against the image's.
+    The C library is checked first: the requirements of the host's library and of its neighbours against the
+    image's.
     """
     if job.container is None or not mpi.library:
         return mpi
     if mpi.prefix in _OF_SYSTEM:
-        why = f"{mpi.label} lies among the libraries of the system, and would bring its C library along"
+        why = f"{mpi.label} is in a system directory, whose C library would be mounted too"
         return replace(mpi, refused=why)
     for library in (mpi.library, *_beside(mpi, host)):
         if reason := why_not_loadable(job, library, host, whose=f"{library} of {mpi.label}"):
@@ -36,7 +37,7 @@ def host_mpi(job: Job, mpi: MpiLibrary, host: Host) -> MpiLibrary:
 
 
 def _serving(names: Collection[str], mpi: MpiLibrary, host: Host) -> MpiLibrary:
-    """The library for a program that loads these inside; it keeps Fortran's modules of the image."""
+    """Return the library for a program with these libraries in the image, whose Fortran modules stay."""
     families = {family for name in names if (family := mpis.family_of_soname(name))}
     if not families or families & set(mpi.abi_families):
         return mpi
@@ -49,7 +50,7 @@ def _serving(names: Collection[str], mpi: MpiLibrary, host: Host) -> MpiLibrary:
 
 
 def _beside(mpi: MpiLibrary, host: Host) -> tuple[str, ...]:
-    """The library of the prefix that needs the newest glibc: one question to the image is enough."""
+    """Return the library of the prefix that needs the newest glibc; only it is checked in the image."""
     place = dirname(mpi.library)
     paths = [path for path in mpis.libraries_needed_by(host, mpi.library) if path.startswith(f"{place}/")]
     newest = sorted(paths, key=lambda path: elf.glibc_needed if (elf := host.elf(path)) else ())

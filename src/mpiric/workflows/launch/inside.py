@@ -1,4 +1,4 @@
-"""The view from inside a container, asked of a shell that is started as the ranks are."""
+"""Properties of a container's inside, from a shell that is started like the ranks."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mpiric.host.host import HERE, Host
 from mpiric.model.job import Container, Job
 
-# Lines `rank key value`; the last commands may be missing from a small image.
+# Lines `rank key value`; the last commands may be missing in a small image.
 _QUESTION = r"""
 say() { printf 'mpiric-inside %s %s %s\n' "$$" "$1" "$2"; }
 say user "$(readlink /proc/self/ns/user)"
@@ -26,22 +26,22 @@ _SINGLE = re.compile(r"/?\b(libmpi\w*\.so\.\d+)\b.*=>")
 
 @dataclass(frozen=True)
 class Inside:
-    """What two ranks of a job see in their container; one where it has no launcher."""
+    """Facts from two ranks of a job in their container; from one without a launcher."""
 
-    ranks: tuple[Mapping[str, str], ...]  # key → value, a rank each
-    linker: tuple[str, ...]  # what the dynamic linker finds for the program, or what it misses
-    words: tuple[str, ...]  # of the engine and the dynamic linker on stderr
+    ranks: tuple[Mapping[str, str], ...]  # key → value for each rank
+    linker: tuple[str, ...]  # libraries that the dynamic linker finds for the program, or reports as missing
+    messages: tuple[str, ...]  # stderr of the engine and the dynamic linker
 
     @property
     def mpi_names(self) -> tuple[str, ...]:
-        """MPI libraries that the program loads there."""
+        """Return the MPI libraries that the program loads in the container."""
         return tuple(dict.fromkeys(match[1] for line in self.linker if (match := _SINGLE.search(line))))
 
 
 def look_inside(job: Job, container: Container, host: Host) -> Inside:
-    """Start a shell in the container as the job starts its program, two ranks of it."""
-    program = job.program[len(container.words) :]
-    argv = (*container.words, "sh", "-c", _QUESTION, "sh", *program[:1])
+    """Start a shell in the container like the job's program, with two ranks."""
+    program = job.program[len(container.argv) :]
+    argv = (*container.argv, "sh", "-c", _QUESTION, "sh", *program[:1])
     launcher = (job.launcher_words[0], "-n", "2") if job.launcher_words else ()
     changes = {"OMPI_MCA_rmaps_base_oversubscribe": "1", **job.environment}
     answer = host.run((*launcher, *argv), environment=changes, timeout_s=_LIMIT_S, working_directory=HERE)
@@ -50,7 +50,7 @@ def look_inside(job: Job, container: Container, host: Host) -> Inside:
         if line.startswith(_INSIDE):
             _, process, key, value = f"{line}   ".split(" ", 3)
             namespace = ranks.setdefault(process, {})
-            # Two containers may count their processes alike: the second answer begins anew.
+            # Processes in two containers may have equal pids: a second answer starts a new rank.
             if key in namespace:
                 namespace = ranks.setdefault(f"{process}+", {})
             namespace[key] = value.strip()

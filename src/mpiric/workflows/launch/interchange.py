@@ -1,4 +1,4 @@
-"""Other MPI libraries made ready to serve a program: under the names it asks for, or by a stand-in."""
+"""Preparation of other MPI libraries for a program: under the names it needs, or with translation."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -24,23 +24,24 @@ def ready_to_serve(
     calls: frozenset[str] = frozenset(),
     files: Collection[str] = (),
 ) -> tuple[MpiLibrary, ...]:
-    """The libraries; those that have what ``names`` stand for get a directory of links in their library path.
+    """Prepare the libraries; a directory of links for ``names`` is added to the path of each that has them.
 
-    Those of another ABI family get a stand-in where there is one; of the program's ``calls`` (``mpi_send``)
-    it is noted then what they cannot answer, and of its ``files`` which are its own Fortran library.
+    Libraries of another ABI family get a translation library if one exists; the functions among the
+    program's ``calls`` (``mpi_send``) that they do not support are recorded, and the program's own Fortran
+    library among its ``files``.
 
-    Without names (of a script) it is what the library in force, ``now``, is called, and of its other parts
-    as many as there are; what a script starts is taken for a program of its family. Links are needed where a
-    library has another name (Debian's ``libmpich.so.12``), and where it is found by the dynamic linker alone:
-    the program's own RUNPATH would go before that.
+    Without names (for a script) the soname of the current library ``now`` is used, and of its other parts
+    as many as exist; programs that a script starts are assumed to have its family. Links are needed if a
+    library has another name (Debian's ``libmpich.so.12``), or if only the dynamic linker finds it: the
+    program's RUNPATH would have precedence.
     """
     needed = names or {now.soname}
-    wanted = names or {now.soname, *now.sonames}
+    link_names = names or {now.soname, *now.sonames}
     program = program_family(names) if names else own_family(now)
     return tuple(
         translated(library, program, names, calls, files, host)
         if program and not is_native(program, library)
-        else _ready(library, needed, wanted, host)
+        else _ready(library, needed, link_names, host)
         for library in _conforming(libraries, program, host)
     )
 
@@ -48,14 +49,14 @@ def ready_to_serve(
 def _conforming(
     libraries: Iterable[MpiLibrary], program: AbiFamily | None, host: Host
 ) -> Iterable[MpiLibrary]:
-    """The libraries, with what is wrong in their standard ABI where the program is of that."""
+    """Check the standard ABI of the libraries if the program uses it."""
     if program is not AbiFamily.STANDARD:
         return libraries
     return tuple(conforming(library, host) for library in libraries)
 
 
 def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tuple[MpiLibrary, ...]:
-    """The libraries; one of another ABI family than an executable's has a stand-in where that serves it."""
+    """Add translation libraries to libraries of another ABI family than an executable's, if they serve it."""
     files = (path, *mpis.libraries_needed_by(host, path))
     names, calls = mpis.mpi_names(host, files), mpis.mpi_calls(host, files)
     program = program_family(names)
@@ -68,7 +69,7 @@ def with_stand_ins(libraries: Iterable[MpiLibrary], path: str, host: Host) -> tu
 
 
 def program_family(names: Iterable[str]) -> AbiFamily | None:
-    """The ABI family of a program that asks for these libraries; None when unknown."""
+    """Return the ABI family of a program that needs these libraries; None if unknown."""
     return next((family for name in sorted(names) if (family := mpis.family_of_soname(name))), None)
 
 
@@ -80,9 +81,9 @@ def translated(
     files: Collection[str],
     host: Host,
 ) -> MpiLibrary:
-    """A library of another family behind a stand-in for the program; ``refused`` says why it cannot be.
+    """Return a library of another family with a translation library; ``refused`` if that is impossible.
 
-    Without a stand-in for the two families it is as it was.
+    Without a translation library for the two families it is unchanged.
     """
     if (program, own_family(library)) not in stand_ins():
         return library
@@ -93,28 +94,32 @@ def translated(
         return replace(library, refused=f"{', '.join(parts)} is not translated: {why}")
     directory = stand_in_directory(program, library, host.environ)
     if not directory:
-        why = "there is no directory to put its stand-in in that programs may load libraries from"
+        why = "no directory for its stand-in permits programs to load libraries"
         return replace(library, refused=why)
     stand_in = str(PurePosixPath(directory) / c_library_of(program, names))
     fortran = fortran_parts(program, names, files, stand_in, host)
     if fortran.missing:
         return replace(library, refused=fortran.missing)
-    # A script may start a Fortran program: Open MPI's own library would read objects behind handles.
+    # A script may start a Fortran program: Open MPI's own library would read the objects behind handles.
     is_own = fortran.is_own or (not names and program is AbiFamily.OPENMPI)
-    own = fortran_in(Path(directory), program) if is_own else ""
+    fortran_library = fortran_in(Path(directory), program) if is_own else ""
     ready = replace(
         library,
-        refused="",  # of its standard ABI, which is not what serves
+        refused="",  # concerns its standard ABI, which is not used
         stand_in=stand_in,
-        fortran=own,
-        library_path=(directory, *((dirname(own),) if own else ()), *library.library_path),
+        fortran=fortran_library,
+        library_path=(
+            directory,
+            *((dirname(fortran_library),) if fortran_library else ()),
+            *library.library_path,
+        ),
         sonames=tuple(dict.fromkeys((*library.sonames, *names))),
     )
     return replace(ready, lacks=lacking(ready, calls, host))
 
 
 def lacking(library: MpiLibrary, calls: Iterable[str], host: Host) -> tuple[str, ...]:
-    """Name the functions of a program (``mpi_send``) that a library does not answer; none when unknown."""
+    """Return the functions of a program (``mpi_send``) that a library does not support; none if unknown."""
     exported = {name.lower() for name in host.exported_symbols(library.library)}
     answered = exported | functions("own")  # MPICH's conversions of handles are macros
     if library.stand_in:
@@ -127,19 +132,21 @@ def lacking(library: MpiLibrary, calls: Iterable[str], host: Host) -> tuple[str,
         }
         narrow = functions("narrow")
         answered |= {name for name in narrow if {name.removesuffix("_c"), f"{name[:-2]}_x"} & exported}
-    known = set(calls) & functions("")  # not the constants among the names
-    return tuple(sorted(known - answered)) if exported else ()
+    used = set(calls) & functions("")  # not the constants among the names
+    return tuple(sorted(used - answered)) if exported else ()
 
 
-def _ready(library: MpiLibrary, needed: Collection[str], wanted: Collection[str], host: Host) -> MpiLibrary:
+def _ready(
+    library: MpiLibrary, needed: Collection[str], link_names: Collection[str], host: Host
+) -> MpiLibrary:
     place = dirname(library.library)
-    served = {name: name_under(name, library.sonames) for name in sorted(wanted)}
+    served = {name: name_under(name, library.sonames) for name in sorted(link_names)}
     if not all(served[name] for name in needed):
         return library
     links = {
-        name: f"{place}/{own}"
-        for name, own in served.items()
-        if own and (name != own or not library.library_path)
+        name: f"{place}/{file}"
+        for name, file in served.items()
+        if file and (name != file or not library.library_path)
     }
     if not links or not (directory := linked_directory(library.label, links, host.environ)):
         return library
@@ -153,9 +160,9 @@ def _ready(library: MpiLibrary, needed: Collection[str], wanted: Collection[str]
 
 
 def _of_its_own(library: MpiLibrary, host: Host) -> tuple[str, ...]:
-    """Where the library looks for what it needs: seen through a link, $ORIGIN is another directory."""
+    """Return the directories of a library's dependencies; a link to it elsewhere changes $ORIGIN."""
     elf = host.elf(library.library)
     origin = dirname(host.real_path(library.library))
     paths = (path.replace("${ORIGIN}", "$ORIGIN") for path in (elf.search_path if elf else ()))
-    found = (path.replace("$ORIGIN", origin) for path in paths if "$ORIGIN" in path)
-    return tuple(host.real_path(path) for path in found if host.list_dir(path))
+    directories = (path.replace("$ORIGIN", origin) for path in paths if "$ORIGIN" in path)
+    return tuple(host.real_path(path) for path in directories if host.list_dir(path))

@@ -1,7 +1,7 @@
-"""Remove what ended runs leave on the nodes where mpiric does not run: shared memory, launchers' files.
+"""Removal of remains of ended runs on nodes without mpiric: shared memory and files of launchers.
 
-The user's launch line starts the module that cleans the first node on every node of the job, when some runs
-have been ended and when no more follow.
+The user's launch line starts the module that cleans up on every node of the job, after several ended runs
+and at the end.
 """
 
 import time
@@ -14,7 +14,7 @@ from mpiric.host.host import Host
 from mpiric.model.job import Job
 from mpiric.workflows.launch.on_nodes import runs_elsewhere, with_program
 
-_EVERY = 8  # ended runs: each leaves some 10 MB of shared memory for each rank
+_EVERY = 8  # number of ended runs; each leaves about 10 MB of shared memory per rank
 _LIMIT_S = 60.0
 _CODE = """
 import os, sys
@@ -27,17 +27,17 @@ if next((os.environ[name] for name in names if name in os.environ), "0") == "0":
 
 
 def cleaner(python: str, begun_s: float) -> tuple[str, ...]:
-    """Return the program that removes what runs since ``begun_s`` have left on the node where it runs."""
+    """Return the program that removes remains of runs since ``begun_s`` on the node where it runs."""
     return (python, "-I", "-S", "-c", _CODE, str(Path(__file__).parents[3]), f"{begun_s:.3f}")
 
 
 @contextmanager
 def cleaned_nodes(job: Job, nodes: int, host: Host) -> Iterator[Callable[[], None]]:
-    """Clean the nodes of a job after its ended runs; yield the function to call after each of those.
+    """Clean the nodes of a job after its ended runs; yield the function to call after each of them.
 
-    Nothing is done where all ranks run on this host.
+    Nothing is done if all ranks run on this host.
     """
-    begun_s, ended = time.time(), 0  # nodes of a cluster agree on the time
+    begun_s, ended = time.time(), 0  # the clocks of a cluster's nodes agree
     elsewhere = runs_elsewhere(job, nodes, host)
 
     def clean() -> None:

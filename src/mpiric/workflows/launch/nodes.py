@@ -1,18 +1,18 @@
-"""Nodes of a job, from its command line and the allocation around it."""
+"""Nodes of a job, from its command line and its allocation."""
 
 from dataclasses import replace
 from math import ceil
 
 from mpiric import launchers
 from mpiric.host.host import Host
-from mpiric.model.count import count_of
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job, Meaning
+from mpiric.model.numbers_in_text import count_of
 from mpiric.schedulers import find_allocation
 
 
 def node_count(job: Job, host: Host) -> int:
-    """Nodes that get a rank, as launchers fill them: slots in order, around again when they are used up."""
+    """Return the number of nodes with ranks: launchers fill slots in order, repeatedly if necessary."""
     hosts = [
         (host_entry.name, max(1, host_entry.slots)) for host_entry in launchers.named_hosts(job)
     ] or _allocated(host, job)
@@ -30,7 +30,7 @@ def node_count(job: Job, host: Host) -> int:
 
 
 def stated(job: Job, meaning: Meaning) -> int:
-    """The number that the launch line gives for a meaning, 0 without one; of a range the last."""
+    """Return the number on the launch line for a meaning, 0 without one; the last number of a range."""
     options = [option for segment in job.segments if (option := segment.first(meaning))]
     text = options[0].values[0].split("-")[-1] if options and options[0].values else ""
     return count_of(text)
@@ -42,11 +42,11 @@ def _allocated(host: Host, job: Job) -> list[tuple[str, int]]:
     try:
         return [(host_entry.name, max(1, host_entry.slots)) for host_entry in find_allocation(host).hosts]
     except MpiricError:
-        return []  # an allocation that contradicts itself is reported where it matters
+        return []  # inconsistent allocations are reported elsewhere
 
 
 def with_host_files(job: Job, host: Host) -> Job:
-    """The job with what its host files say; those that cannot be read are for the launcher to refuse."""
+    """Return the job with the content of its host files; the launcher reports unreadable ones."""
     options = [option for segment in job.segments if (option := segment.first(Meaning.HOSTFILE))]
     paths = [option.values[0] for option in options if option.values]
     texts = {

@@ -1,7 +1,7 @@
-"""Leave out settings that name a network, a device or a file that a node of the job does not have.
+"""Removal of settings that name a network, device or file that a node of the job does not have.
 
-A recipe may come from another cluster, whose fast network has another name: MPI_Init aborts on an interface
-that is not there. The user's own launch line starts a shell in the program's place, which looks on each node.
+A recipe may come from another cluster, whose fast network has another name: MPI_Init aborts if an interface
+does not exist. The user's launch line starts a shell instead of the program, which checks each node.
 """
 
 import re
@@ -44,9 +44,9 @@ _TUNE_HERE = "`mpiric tune -- CMD` finds the settings for this cluster"
 def without_missing(
     configuration: Configuration, situation: Situation, host: Host, *, launches: bool
 ) -> tuple[Configuration, list[str]]:
-    """The configuration without what its nodes do not have, and a sentence for each setting left out.
+    """Return the configuration without settings that nodes do not support, and a sentence for each of them.
 
-    With ``launches`` the nodes of the job are asked, else this host alone.
+    With ``launches`` the nodes of the job are checked, otherwise only this host.
     """
     sentences = []
     library = configuration.as_dict().get("network-library")
@@ -87,7 +87,7 @@ def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str
     try:
         written = spellings(unnamed, situation)
     except MpiricError:
-        return needs  # reported where the settings are rendered
+        return needs  # reported when the settings are rendered
     needs += [
         (name, Need(f"file {path}", (path,)))
         for name, spelling in written.items()
@@ -100,7 +100,7 @@ def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str
 def _look(
     patterns: list[str], situation: Situation, host: Host, *, launches: bool
 ) -> Mapping[str, frozenset[int]]:
-    """Host → numbers of the patterns that match there; of this host where the nodes cannot be asked."""
+    """Return the numbers of the matching patterns by host; only this host if nodes cannot be reached."""
     argv = ("sh", "-c", _LOOK, "sh", *patterns)
     answer = ""
     if launches and runs_elsewhere(situation.job, situation.nodes, host):
@@ -125,7 +125,7 @@ def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
 
 
 def with_program(job: Job, program: tuple[str, ...]) -> Job:
-    """Give a job another program, and no option that redirects output or binds ranks."""
+    """Return the job with another program, without options that redirect output or bind ranks."""
     segments = tuple(
         Segment(tuple(option for option in segment.options if not _is_left_out(option)), program)
         for segment in job.segments

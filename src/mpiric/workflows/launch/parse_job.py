@@ -1,41 +1,127 @@
-"""The user's command and this machine → Job, Machine and the MPI library that the launcher belongs to."""
+"""Conversion of the user's command to a Job, with the machine and the launcher's MPI library."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from posixpath import dirname
 
 from mpiric import launchers, mpis
-from mpiric.host.host import Host
-from mpiric.host.installation.stand_ins import preloaded_stand_in
+from mpiric.host.host import HERE, Host
+from mpiric.host.installation.native import library_under_name, native_part
+from mpiric.host.installation.stand_ins import preloaded_stand_in, stand_ins
 from mpiric.machine import read_machine
 from mpiric.model.errors import MismatchError, NotFoundError
 from mpiric.model.job import Job
+from mpiric.model.json_text import json_lines
 from mpiric.model.machine import Machine
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Observation
-from mpiric.model.translation import family_above
+from mpiric.model.translation import family_above, own_family
 from mpiric.workflows.launch.interchange import ready_to_serve
-from mpiric.workflows.launch.missing_launcher import missing_launcher
 from mpiric.workflows.launch.nodes import node_count, with_host_files
-from mpiric.workflows.launch.singletons import singletons, start_alone
 from mpiric.workflows.launch.switchable import two_families
 
 LOG = logging.getLogger(__package__)
+_MOST_OTHERS = 2
+
+
+def missing_launcher(job: Job, program: str, host: Host) -> NotFoundError:
+    """Return the error for a job with a missing launcher; ``program`` is its path, "" if unknown."""
+    family = mpis.abi_of_program(host, program) if program else None
+    needed = mpis.mpi_needed_by(host, program) if program else ""
+    linked = mpis.mpi_of_library(host, needed) if needed else None
+    return NotFoundError(
+        f"the launcher '{job.launcher_words[0]}' is not on PATH"
+        if "/" not in job.launcher_words[0]
+        else f"the launcher '{job.launcher_words[0]}' is not there",
+        hint=_line_to_type(job, family, _fitting(mpis.find_mpis(host), family, linked)),
+    )
+
+
+def _fitting(
+    libraries: Sequence[MpiLibrary], family: AbiFamily | None, linked: MpiLibrary | None
+) -> list[MpiLibrary]:
+    """Return the libraries whose launcher can start the program, first the library it is linked to."""
+    linked_path = linked.library if linked else ""
+    fitting = [
+        library
+        for library in libraries
+        if library.launcher and (not family or family in library.abi_families)
+    ]
+    return sorted(fitting, key=lambda library: library.library != linked_path)
+
+
+def _line_to_type(job: Job, family: AbiFamily | None, fitting: Sequence[MpiLibrary]) -> str:
+    if not fitting:
+        name = family.value if family and family.value in mpis.packages() else "mpich"
+        belongs = f"no MPI of the {family.value} family" if family else "no MPI library"
+        return f"{belongs} with a launcher was found here; `mpiric mpi install {name}` brings one"
+    first, alternatives = fitting[0], fitting[1 : 1 + _MOST_OTHERS]
+    at = len(job.prefix)
+    line = sh_command((*job.argv[:at], first.launcher, *job.argv[at + 1 :]))
+    more = ", ".join(f"{library.launcher} ({library.label})" for library in alternatives)
+    return f"with {first.label}: -- {line}" + (f"; also here: {more}" if more else "")
+
+
+_LIMIT_S = 60
+_NAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
+_LET_IT_START = {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def start_alone(job: Job, library: MpiLibrary, host: Host) -> bool:
+    """Return whether two ranks with this library and the job's launcher do not find each other.
+
+    mpiric's own program is started like the user's, and each rank prints the number of ranks. False if
+    unknown.
+    """
+    family = library.abi_families[0]
+    try:
+        program = native_part("probe-mpi", family)
+    except NotFoundError:
+        return False
+    with ExitStack() as stack:
+        path = [dirname(library.library)]
+        if library.soname != _NAMES.get(family, library.soname):
+            path.insert(0, stack.enter_context(library_under_name(library.library, _NAMES[family])))
+        path += [job.environment["LD_LIBRARY_PATH"]] if job.environment.get("LD_LIBRARY_PATH") else []
+        environment = {**_LET_IT_START, **job.environment, "LD_LIBRARY_PATH": ":".join(path)}
+        argv = [job.launcher_words[0], "-n", "2", program, "identity"]
+        answer = host.run(argv, environment=environment, timeout_s=_LIMIT_S, working_directory=HERE)
+    sizes = [row.get("size") for row in json_lines(answer.stdout)]
+    return bool(sizes) and all(size == 1 for size in sizes)
+
+
+def singletons(
+    job: Job, mpi: MpiLibrary, program_abi: AbiFamily, libraries: Sequence[MpiLibrary], brought: str = ""
+) -> MismatchError:
+    """Return the error for a launcher and a program with different MPI libraries."""
+    fitting = [library for library in libraries if program_abi in library.abi_families and library.launcher]
+    hints = [f"start it with {fitting[0].launcher} ({fitting[0].label})"] if fitting else []
+    if (program_abi, own_family(mpi)) in stand_ins():
+        hints.append(f"have its calls translated for this one: mpiric run --mpi {mpi.label} -- CMD")
+    nothing = f"no MPI of the {program_abi.value} family was found here; see `mpiric mpi list`"
+    uses = f"loads {brought}" if brought else f"is linked to an MPI of the {program_abi.value} family"
+    return MismatchError(
+        f"{job.launcher_words[0]} belongs to {mpi.label}, but {job.program[0]} {uses}: "
+        "each rank would run alone, as rank 0 of 1",
+        hint=", or ".join(hints) or nothing,
+    )
 
 
 @dataclass(frozen=True)
 class ParsedJob:
-    """What is known before anything was run; ``mpi`` is None when only a run can show it.
+    """Facts that are known before the first run; ``mpi`` is None if only a run can show it.
 
-    It has no launcher where that of the line is going to be replaced, as its library does not serve the
-    program: it is of another ABI family, or where the program does not find it.
+    The library has no launcher if the launcher will be replaced, because its library does not serve the
+    program: it has another ABI family, or the program does not find it.
     """
 
     job: Job
     machine: Machine
     mpi: MpiLibrary | None
-    others: tuple[MpiLibrary, ...]
+    other_libraries: tuple[MpiLibrary, ...]
     nodes: int = 1
 
 
@@ -48,9 +134,9 @@ def parse_job(
     *,
     takes_another_mpi: bool = False,
 ) -> ParsedJob:
-    """Read the command line. Raises MpiricError for one that cannot work, before anything is run.
+    """Parse the command line. Raises MpiricError if it cannot work.
 
-    ``takes_another_mpi``: a library is going to be named, so that the launcher may be one of any other.
+    ``takes_another_mpi``: another library will be selected, so that any launcher is valid.
     """
 
     def is_program(word: str) -> bool:
@@ -72,14 +158,14 @@ def parse_job(
     job = with_host_files(job, host)
     if not (job.launcher_words or job.prefix or job.container or is_program(job.program[0])):
         raise NotFoundError(
-            f"{job.program[0]!r} is no program that can be run here",
+            f"{job.program[0]!r} is not a program that can be run here",
             hint="write your own launch line after '--', such as: -- mpirun -n 4 ./app",
         )
     libraries = mpis.find_mpis(host)
     mpi = mpis.mpi_of_launcher(host, job.launcher_words[0]) if job.launcher_words else None
     program_abi = _abi_of_program(job, host)
     mpi = _with_stand_in(mpi, job, host) if mpi is not None else None
-    others = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
+    other_libraries = tuple(library for library in libraries if mpi is None or library.library != mpi.library)
     if mpi and program_abi:
         belongs = program_abi in (family_above(mpi), *mpi.abi_families)
         path = program_path(job, host)
@@ -88,17 +174,17 @@ def parse_job(
         if not belongs and not takes_another_mpi:
             raise singletons(job, mpi, program_abi, libraries)
         if takes_another_mpi and not (belongs and _is_found(mpi, path, host)):
-            mpi, others = replace(mpi, launcher="", abi_families=(program_abi,)), tuple(libraries)
+            mpi, other_libraries = replace(mpi, launcher="", abi_families=(program_abi,)), tuple(libraries)
     machine = read_machine(host, working_directory)
     LOG.info("launcher: %s", sh_command(job.launcher_words[:1]) or "none: the command starts one process")
     LOG.info("MPI library: %s", f"{mpi.label} ({mpi.library})" if mpi else "to be seen in a run")
-    LOG.debug("other MPI libraries: %s", ", ".join(library.label for library in others) or "none")
-    return ParsedJob(job, machine, mpi, others, node_count(job, host))
+    LOG.debug("other MPI libraries: %s", ", ".join(library.label for library in other_libraries) or "none")
+    return ParsedJob(job, machine, mpi, other_libraries, node_count(job, host))
 
 
 def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiLibrary:
-    """The library the ranks really loaded; raises MismatchError when it is not the launcher's."""
-    # What is mapped has the full version in its name (libmpi.so.40.30.4): the file itself says its soname.
+    """Return the library that the ranks have loaded. Raises MismatchError if it is not the launcher's."""
+    # Mapped files have the full version in their name (libmpi.so.40.30.4); the file contains the soname.
     loaded = {
         path
         for rank in observation.ranks
@@ -120,13 +206,13 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
         return loaded_mpi
     if loaded_mpi is None or host.real_path(loaded_mpi.library) == host.real_path(mpi.library):
         return mpi
-    job, everyone = parsed.job, (loaded_mpi, *parsed.others)
+    job, everyone = parsed.job, (loaded_mpi, *parsed.other_libraries)
     _refuse_two_families(observation.mpi_names)
     if not set(loaded_mpi.abi_families) & set(mpi.abi_families):
         raise singletons(
             job, mpi, loaded_mpi.abi_families[0], everyone, f"{loaded_mpi.label} ({loaded_mpi.library})"
         )
-    # The program's own rpath or LD_LIBRARY_PATH brought another member of the family.
+    # The program's RPATH or LD_LIBRARY_PATH selected another library of the family.
     if start_alone(job, loaded_mpi, host):
         raise singletons(
             job, mpi, loaded_mpi.abi_families[0], everyone, f"{loaded_mpi.label} ({loaded_mpi.library})"
@@ -135,19 +221,19 @@ def resolve_mpi(parsed: ParsedJob, observation: Observation, host: Host) -> MpiL
 
 
 def serving(parsed: ParsedJob, mpi: MpiLibrary, observation: Observation, host: Host) -> ParsedJob:
-    """The same with every library of the program's family made ready to serve it, the launcher's own too."""
-    everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.others)
+    """Prepare all libraries for the program, including the launcher's."""
+    everyone = (*((parsed.mpi,) if parsed.mpi else ()), *parsed.other_libraries)
     program = program_path(parsed.job, host)
     linked = (program, *mpis.libraries_needed_by(host, program)) if program else ()
     paths = (path for rank in observation.ranks for path in (rank.program, *rank.libraries))
     files = dict.fromkeys((*paths, *linked))
     names, calls = observation.mpi_names, observation.mpi_calls
-    others = ready_to_serve(everyone, names, mpi, host, calls, tuple(files))
-    return replace(parsed, others=others)
+    prepared = ready_to_serve(everyone, names, mpi, host, calls, tuple(files))
+    return replace(parsed, other_libraries=prepared)
 
 
 def mpi_of_program(parsed: ParsedJob, host: Host) -> MpiLibrary:
-    """The library the executable is linked to, for launchers that serve every MPI (srun)."""
+    """Return the library the executable is linked to, for launchers that serve every MPI library (srun)."""
     path = program_path(parsed.job, host)
     needed = mpis.mpi_needed_by(host, path) if path else ""
     mpi = mpis.mpi_of_library(host, needed) if needed else None
@@ -160,46 +246,50 @@ def mpi_of_program(parsed: ParsedJob, host: Host) -> MpiLibrary:
 
 
 def libraries_of_program(parsed: ParsedJob, host: Host) -> tuple[str, ...]:
-    """Shared objects the executable is linked to, by itself and through others."""
+    """Return the shared objects the executable is linked to, directly and indirectly."""
     path = program_path(parsed.job, host)
     return mpis.libraries_needed_by(host, path) if path else ()
 
 
 def program_path(job: Job, host: Host) -> str:
-    """Where the program's file is; "" inside a container or when it is not found."""
+    """Return the path of the program's file; "" inside a container or if it is not found."""
     if job.container is not None:
         return ""
     word = job.program[0]
-    found = word if "/" in word else host.which(word, by_shell=True) or ""
-    return found if found.startswith("/") or not found else f"{job.working_directory}/{found}"
+    located = word if "/" in word else host.which(word, by_shell=True) or ""
+    return located if located.startswith("/") or not located else f"{job.working_directory}/{located}"
 
 
 def dialect_of(word: str, host: Host) -> str | None:
-    """The dialect of a launcher by whose name alone it cannot be told (``mpiexec``), None when unknown."""
+    """Return the dialect of a launcher whose name is ambiguous (``mpiexec``), None if unknown."""
     library = mpis.mpi_of_launcher(host, word)
     if library is not None:
         return library.dialect
-    # A scheduler's launcher with the name of the libraries' own: PALS's mpiexec.
+    # A scheduler's launcher with the libraries' name: PALS's mpiexec.
     path = word if "/" in word else host.which(word, by_shell=True) or ""
-    known = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
-    return known[0] if known else None
+    recognised = launchers.recognise_launcher(mpis.launcher_text(host, path)) if path else None
+    return recognised[0] if recognised else None
 
 
 def _with_stand_in(mpi: MpiLibrary, job: Job, host: Host) -> MpiLibrary:
-    """The launcher's library, with the stand-in that the command itself gives the ranks for it."""
+    """Return the launcher's library, with the translation library that the command sets for its ranks."""
     stand_in, library = preloaded_stand_in(launchers.given_to_ranks(job, "LD_PRELOAD"))
     if stand_in and not host.is_file(library):
-        where = f"{library}, which is not here" if library else "no library: no file `library` is beside it"
+        where = (
+            f"{library}, which is not here"
+            if library
+            else "no library: the file `library` is missing in its directory"
+        )
         raise NotFoundError(
             f"the stand-in {stand_in} leads to {where}",
-            hint="mpiric mpi stand-in writes one that leads to a library of this machine",
+            hint="mpiric mpi stand-in writes one for a library of this machine",
         )
     is_its_own = library and host.real_path(library) == host.real_path(mpi.library)
     return replace(mpi, stand_in=stand_in) if is_its_own else mpi
 
 
 def _is_found(mpi: MpiLibrary, path: str, host: Host) -> bool:
-    """Whether a program finds an MPI library as things stand."""
+    """Return whether a program currently finds an MPI library."""
     return bool(mpi.stand_in) or "/" in mpis.mpi_needed_by(host, path)
 
 

@@ -1,4 +1,4 @@
-"""Whether another MPI library can be put under a program at all, from what its file says."""
+"""Check if another MPI library can be used for a program, from its file."""
 
 import re
 from collections.abc import Iterable
@@ -7,23 +7,21 @@ from mpiric import mpis
 from mpiric.host.host import Host
 
 _NUMBERED = re.compile(r"libmpi(ch)?\.so\.\d+")
-# Whoever starts such a program gets rights that are not his, and the dynamic linker listens to him no more.
+# Programs with such rights ignore LD_LIBRARY_PATH and LD_PRELOAD.
 _SECURE = 'if [ -u "$1" ]; then [ ! -O "$1" ]; else [ -g "$1" ] && [ ! -G "$1" ]; fi'
 
 
 def why_not_switchable(path: str, names: Iterable[str], host: Host) -> str:
-    """Why no other library can be put under the program, "" where one can or its file does not say.
+    """Return why no other library can be used for the program, "" if one can or if it is unknown.
 
-    ``names`` are the MPI libraries that it asks for.
+    ``names`` are the MPI libraries that it needs.
     """
     elf = host.elf(path) if path else None
-    if elf is None:  # a script's programs show when they run
+    if elf is None:  # programs of a script are unknown before they run
         return ""
-    ours = host.elf(host.real_path(host.python))
-    if ours and elf.processor != ours.processor and elf.processor and ours.processor:
-        return (
-            f"{path} is a program for {elf.processor}, and this machine's libraries are for {ours.processor}"
-        )
+    own_elf = host.elf(host.real_path(host.python))
+    if own_elf and elf.processor != own_elf.processor and elf.processor and own_elf.processor:
+        return f"{path} is for {elf.processor}, and this machine's libraries are for {own_elf.processor}"
     if not elf.interpreter and not elf.needed:
         return f"{path} is linked statically: its MPI library is a part of it"
     if host.run(("sh", "-c", _SECURE, "sh", path)).status == 0 or host.attribute(path, "security.capability"):
@@ -36,7 +34,7 @@ def why_not_switchable(path: str, names: Iterable[str], host: Host) -> str:
 
 
 def two_families(names: Iterable[str]) -> str:
-    """Say that libraries of these names are of two ABI families, "" when they are not."""
+    """Return a sentence if libraries of these names belong to two ABI families, else ""."""
     families = {family.value: name for name in sorted(names) if (family := mpis.family_of_soname(name))}
     both = " and ".join(families.values())
     return f"loads {both}: MPI libraries of two ABI families in one process" if len(families) > 1 else ""

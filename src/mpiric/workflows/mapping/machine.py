@@ -1,4 +1,4 @@
-"""The machine to map onto, from files, options and records."""
+"""The target machine of a mapping, from files, options and records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,33 +21,33 @@ from mpiric.model.rank_graph import Numbers, RankGraph
 from mpiric.model.rank_order import RankOrder
 from mpiric.workflows.mapping.record import RecordedTraffic
 
-HERE = "here"  # the topology of this machine
+HERE = "here"  # topology of this machine
 _RECORD_DISTANCES: Mapping[str, float] = {"node": 1.0, "network": 10.0}
 
 
 @dataclass(frozen=True)
 class MachineRequest:
-    """What the user says of the machine."""
+    """Description of the machine by the user."""
 
     sources: tuple[str, ...] = ()  # files, or "here"
     network: str = ""  # "torus:8x8"
     hosts: tuple[str, ...] = ()
-    slots: tuple[int, ...] = ()  # of each node; one number counts for all
+    slots: tuple[int, ...] = ()  # slots of each node; one number applies to all
     distances: str = ""  # "1:10:100", or "node=1,network=10"
-    fabric: Path | None = None  # what mpiric fabric --json printed
-    spec: MachineSpec = field(default_factory=MachineSpec)  # what else is known
+    fabric: Path | None = None  # output of mpiric fabric --json
+    spec: MachineSpec = field(default_factory=MachineSpec)  # further known properties
 
 
 @dataclass(frozen=True)
 class PlacedRecord:
-    """A record's ranks on a machine."""
+    """Ranks of a record, placed on a machine."""
 
     machine: MachineSlots
-    given: Numbers  # slot of each rank
+    slots_before: Numbers  # slot of each rank
 
 
 def read_machine(request: MachineRequest, host: Host) -> MachineSpec:
-    """Join all that describes the machine. Raises MpiricError that names the file that cannot be meant."""
+    """Combine all descriptions of the machine. Raises MpiricError for a file that does not fit."""
     specs = [request.spec, *(_described(source, host) for source in request.sources)]
     if request.network:
         specs.append(MachineSpec(network=parse_network(request.network)))
@@ -59,7 +59,7 @@ def read_machine(request: MachineRequest, host: Host) -> MachineSpec:
 
 
 def machine_for(graph: RankGraph, request: MachineRequest, spec: MachineSpec) -> MachineSlots:
-    """The slots for a graph's ranks; distances as given, as measured, or as the kind of machine has them."""
+    """Return the slots for a graph's ranks; distances as specified, measured, or typical for the machine."""
     spec = replace(spec, slots=spec.slots or _even(graph.size, spec))
     machine = assemble(spec)
     levels = machine.tree.levels
@@ -74,28 +74,28 @@ def machine_for(graph: RankGraph, request: MachineRequest, spec: MachineSpec) ->
 def record_on_machine(
     traffic: RecordedTraffic, spec: MachineSpec, request: MachineRequest | None = None
 ) -> PlacedRecord:
-    """The nodes that a record's ranks sat on as a machine; the rest of it is as described.
+    """Return the nodes that a record's ranks used as a machine; other properties as described.
 
-    Nodes that the request names stand in their places.
+    Nodes that the request names replace them.
     """
     request = request or MachineRequest()
     hosts, slots = request.hosts or traffic.nodes, request.slots or traffic.slots
     is_plain = spec.network is None and not spec.inside and not request.fabric
     distances = {**_RECORD_DISTANCES, **spec.distances} if is_plain else spec.distances
-    known = replace(spec, hosts=hosts, slots=slots, distances=distances)
-    machine = machine_for(traffic.graph, request, known)
+    described = replace(spec, hosts=hosts, slots=slots, distances=distances)
+    machine = machine_for(traffic.graph, request, described)
     require_slot_each("the record", traffic.graph.size, machine)
-    slot_of = np.argsort(machine.launch_slots)  # of the launcher's number
-    return PlacedRecord(machine, slot_of[traffic.given])
+    slot_of = np.argsort(machine.launch_slots)  # slot by the launcher's number
+    return PlacedRecord(machine, slot_of[traffic.slots_before])
 
 
 def rank_order(machine: MachineSlots, slots: Numbers) -> RankOrder:
-    """An order in the launcher's numbers of slots."""
+    """Convert an order to the launcher's slot numbers."""
     return RankOrder(tuple(machine.launch_slots[slots].tolist()), machine.launch_hosts)
 
 
 def require_slot_each(what: str, ranks: int, machine: MachineSlots) -> None:
-    """Raise MpiricError unless a record's ranks take one slot each of the machine."""
+    """Raise MpiricError unless the machine has exactly one slot per rank of a record."""
     if machine.tree.slots != ranks:
         raise MpiricError(
             f"{what} has {ranks} ranks, and there are {machine.tree.slots} slots",
@@ -119,22 +119,22 @@ def _text(source: str, host: Host) -> str:
 
 
 def _even(ranks: int, spec: MachineSpec) -> tuple[int, ...]:
-    """Give each node as many slots as each rank needs one, where its inside does not say how many."""
+    """Distribute the ranks evenly over the nodes, if the number of slots per node is unspecified."""
     nodes = len(spec.hosts) or (spec.network.nodes if spec.network else 0)
     if spec.inside or not nodes:
         return ()
     if ranks % nodes:
-        raise MpiricError(f"{ranks} ranks on {nodes} nodes", hint="--slots: those of a node")
+        raise MpiricError(f"{ranks} ranks on {nodes} nodes", hint="give the slots of a node with --slots")
     return (ranks // nodes,)
 
 
 def _distances(text: str, levels: tuple[str, ...]) -> dict[str, float]:
     if "=" not in text:
         return dict(zip(levels, parse_distances(text, len(levels)), strict=True))
-    words = [word.partition("=") for word in text.split(",")]
-    unknown = [level for level, _, _ in words if level not in levels]
+    pairs = [word.partition("=") for word in text.split(",")]
+    unknown = [level for level, _, _ in pairs if level not in levels]
     if unknown:
         raise MpiricError(
-            f"{unknown[0]!r} is no level of this machine", hint=f"innermost first: {', '.join(levels)}"
+            f"{unknown[0]!r} is not a level of this machine", hint=f"innermost first: {', '.join(levels)}"
         )
-    return {level: parse_distances(value, 1)[0] for level, _, value in words}
+    return {level: parse_distances(value, 1)[0] for level, _, value in pairs}

@@ -1,4 +1,4 @@
-"""Order ranks: traffic and a machine go to the engine, what it found is judged and predicted."""
+"""Search for a rank order: the engine maps traffic onto a machine, the result is checked and predicted."""
 
 import math
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ from mpiric.model.rank_graph import Numbers, RankGraph, Weights, hop_bytes, off_
 
 @dataclass(frozen=True)
 class MapRequest:
-    """What to map, onto what, how."""
+    """Request for a mapping: traffic, machine and method."""
 
     graph: RankGraph
     machine: MachineSlots
-    given: Numbers | None = None  # slot of each rank today; in their order when not known
-    imbalance: float | None = None  # of the general problem
+    slots_before: Numbers | None = None  # current slot of each rank; None: consecutive
+    imbalance: float | None = None  # permitted imbalance in the general problem
     preset: str = "eco"
     objective: str = "hop-bytes"
     threads: int = 1
     seed: int = 1
-    limit_s: float = 0.0  # 0: as long as the preset takes
-    uses: Weights | None = None  # what each rank uses of a resource that the ranks of a node share
+    limit_s: float = 0.0  # 0: determined by the preset
+    uses: Weights | None = None  # use of a resource of the node by each rank
 
 
 def map_ranks(request: MapRequest, host: Host) -> Mapped:
-    """Find an order that is never worse than the one of today, and predict what it changes."""
+    """Find an order that is at least as good as the current one, and predict its effects."""
     graph, tree = request.graph, request.machine.tree
     capacity = _capacity(request)
-    given = _given(request, capacity)
+    slots_before = _given(request, capacity)
     settings = EngineSettings(
         preset=request.preset,
         objective=engine_task(request.objective, graph, tree).objective,
@@ -45,20 +45,20 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
         limit_s=request.limit_s,
     )
     with np.errstate(over="ignore"):
-        before = order_cost(request, given)
+        before = order_cost(request, slots_before)
     if not math.isfinite(before.hop_bytes):
         raise MpiricError(
             "weights times distances are more than a number can hold", hint="scale the weights or --distances"
         )
-    answer = run_engine(host, _problem(request, given, capacity), settings)
+    answer = run_engine(host, _problem(request, slots_before, capacity), settings)
     slots = answer.slots
     if len(slots) != graph.size or slots.min() < 0 or slots.max() >= tree.slots:
-        raise AssertionError("the engine's order is no order")
+        raise AssertionError("the engine's order is not a valid order")
     loads = np.bincount(slots, weights=graph.rank_weights, minlength=tree.slots)
     return Mapped(
         slots=slots,
-        given=given,
-        found=order_cost(request, slots),
+        slots_before=slots_before,
+        after=order_cost(request, slots),
         before=before,
         goal=request.objective,
         algorithm=answer.algorithm,
@@ -71,13 +71,13 @@ def map_ranks(request: MapRequest, host: Host) -> Mapped:
 
 
 def _shares(proposals: dict[str, float]) -> dict[str, float]:
-    """What each algorithm reached of what the given order costs."""
-    given = proposals.get("given", 0.0)
-    return {name: value / given if given else 1.0 for name, value in proposals.items()}
+    """Return the objective of each algorithm, relative to the current order."""
+    current = proposals.get("given", 0.0)
+    return {name: value / current if current else 1.0 for name, value in proposals.items()}
 
 
 def order_cost(request: MapRequest, slots: Numbers) -> OrderCost:
-    """What any order costs on the machine, by the request's objective and by the model of time."""
+    """Return the cost of an order on the machine, by the request's objective and by the time model."""
     graph, machine = request.graph, request.machine
     time = predicted_time(graph, machine, slots) if machine.has_costs else None
     links = link_use(graph, machine, slots)
@@ -94,12 +94,12 @@ def order_cost(request: MapRequest, slots: Numbers) -> OrderCost:
     )
 
 
-def _problem(request: MapRequest, given: Numbers, capacity: int) -> EngineProblem:
+def _problem(request: MapRequest, slots_before: Numbers, capacity: int) -> EngineProblem:
     machine = request.machine
     task = engine_task(request.objective, request.graph, machine.tree, machine.nics)
     routes = link_routes(machine) if request.objective == "worst-link" else None
     if request.uses is None:
-        return EngineProblem(task.graph, task.tree, given, routes)
+        return EngineProblem(task.graph, task.tree, slots_before, routes)
     if capacity:
         raise MpiricError(
             "a shared resource can be spread with one rank a slot only",
@@ -109,11 +109,13 @@ def _problem(request: MapRequest, given: Numbers, capacity: int) -> EngineProble
         raise MpiricError(
             f"{request.graph.size} ranks, and the use of {len(request.uses)}", hint="a number for each rank"
         )
-    return EngineProblem(task.graph, task.tree, given, routes, SharedUse(task.tree.node_level, request.uses))
+    return EngineProblem(
+        task.graph, task.tree, slots_before, routes, SharedUse(task.tree.node_level, request.uses)
+    )
 
 
 def _capacity(request: MapRequest) -> int:
-    """The most weight of a slot; 0 when there are as many ranks as slots, which then take one each."""
+    """Return the maximum weight of a slot; 0 if there are as many ranks as slots, so that each takes one."""
     ranks, slots = request.graph.size, request.machine.tree.slots
     if ranks < slots:
         raise MpiricError(
@@ -130,11 +132,11 @@ def _capacity(request: MapRequest) -> int:
 
 
 def _given(request: MapRequest, capacity: int) -> Numbers:
-    """The order of today, else ranks in the launcher's order of the slots, as many in each."""
+    """Return the current order; by default ranks in the launcher's order, equally many per slot."""
     ranks, slots = request.graph.size, request.machine.tree.slots
-    if request.given is None:
+    if request.slots_before is None:
         slot_of_launch_slot = np.argsort(request.machine.launch_slots)
         return slot_of_launch_slot[np.arange(ranks, dtype=np.int64) * slots // ranks]
-    if capacity == 0 and len(np.unique(request.given)) != ranks:
+    if capacity == 0 and len(np.unique(request.slots_before)) != ranks:
         raise MpiricError("the order of today has two ranks in one slot", hint="each slot takes one")
-    return request.given
+    return request.slots_before

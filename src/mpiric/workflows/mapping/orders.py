@@ -1,4 +1,4 @@
-"""Orders of ranks that are known: read, checked, and given to the runtime that carries them out."""
+"""Known rank orders: reading, checking, and conversion for the runtime that applies them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -31,19 +31,19 @@ class _Plan:
 
 
 def planned_orders(directory: Path) -> RankOrders | None:
-    """What `plan_orders.plan_orders` has left in a directory; None where it was not called."""
+    """Return the orders that `plan_orders.plan_orders` wrote to a directory; None if it was not called."""
     plan = _planned(directory)
     return RankOrders(plan.choices, why_not=plan.why_not) if plan else None
 
 
 def hosts_of_slots(directory: Path) -> tuple[str, ...]:
-    """The host of each slot, as the launcher fills them, that `plan_orders.plan_orders` has found."""
+    """Return the host of each slot in the launcher's order, as written by `plan_orders.plan_orders`."""
     plan = _planned(directory)
     return plan.hosts if plan else ()
 
 
 def _planned(directory: Path) -> _Plan | None:
-    """The plan of a directory; a damaged one counts as none and is made again."""
+    """Return the plan of a directory; None if it is damaged, so that it is created again."""
     try:
         data = read_bounded(directory / DIRECTORY / LIST, "list of orders", _MOST_BYTES)
         return read_fields(_Plan, parse_json(data))
@@ -52,7 +52,7 @@ def _planned(directory: Path) -> _Plan | None:
 
 
 def with_orders(situation: Situation, orders: RankOrders, host: Host) -> Situation:
-    """The situation with orders that the runtime can carry out; with the reason where it cannot."""
+    """Return the situation with orders that the runtime can apply, or with the reason why it cannot."""
     families = situation.mpi.abi_families
     try:
         library, engine = native_part(_RUNTIME, families[0]) if families else "", native_part(_ENGINE)
@@ -67,10 +67,10 @@ def with_orders(situation: Situation, orders: RankOrders, host: Host) -> Situati
 
 
 def with_order(situation: Situation, slots: Sequence[int], name: str, store: Path, host: Host) -> Situation:
-    """The situation with one order as a value of the knob, its file named by what is in it.
+    """Return the situation with one order as a value of the knob; its file's name depends on the content.
 
-    Raises MpiricError for what is no permutation of the job's ranks, NoRuntimeError for what no runtime
-    could carry out.
+    Raises MpiricError unless it is a permutation of the job's ranks, NoRuntimeError if the runtime cannot
+    apply it.
     """
     check_order(slots, situation.job.ranks, "the order of ranks")
     text = text_of(slots)
@@ -85,16 +85,16 @@ def with_order(situation: Situation, slots: Sequence[int], name: str, store: Pat
 
 
 def check_order(slots: Sequence[int], ranks: int | None, where: str) -> None:
-    """Raise MpiricError for what is no permutation, or one of another number of ranks."""
+    """Raise MpiricError unless the slots are a permutation with the right number of ranks."""
     hint = "line r, from 0, holds the slot of rank r; `mpiric map --out FILE` writes one"
     if sorted(slots) != list(range(len(slots))):
-        raise MpiricError(f"{where} is no permutation of 0 to {len(slots) - 1}", hint=hint)
+        raise MpiricError(f"{where} is not a permutation of 0 to {len(slots) - 1}", hint=hint)
     if ranks is not None and ranks != len(slots):
         raise MpiricError(f"{where} is of {len(slots)} ranks, and the job has {ranks}", hint=hint)
 
 
 def read_order(path: Path) -> tuple[int, ...]:
-    """The slot of each rank. Raises MpiricError for a file that holds anything else than numbers."""
+    """Return the slot of each rank. Raises MpiricError for a file with anything else than numbers."""
     text = read_bounded(path, "order of ranks", _MOST_BYTES, "`mpiric map --out FILE` writes one").decode(
         errors="replace"
     )
@@ -102,11 +102,11 @@ def read_order(path: Path) -> tuple[int, ...]:
     for number, line in enumerate(text.splitlines(), 1):
         word = line.partition("#")[0].strip()
         if word and not (word.isascii() and word.isdigit() and len(word) < 12):
-            raise MpiricError(f"{path}: line {number}: {word[:40]!r} is no number of a slot")
+            raise MpiricError(f"{path}: line {number}: {word[:40]!r} is not a slot number")
         slots += [int(word)] if word else []
     return tuple(slots)
 
 
 def text_of(slots: Iterable[int]) -> str:
-    """Write an order as files of spec/formats/order.md hold it."""
+    """Return an order in the format of spec/formats/order.md."""
     return "".join(f"{slot}\n" for slot in slots)

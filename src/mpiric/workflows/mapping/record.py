@@ -1,4 +1,4 @@
-"""A record's traffic and where its ranks sat, as what the engine maps."""
+"""Traffic and placement of a record's ranks, as input of the engine."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ import numpy.typing as npt
 from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
 from mpiric.model.errors import MpiricError
+from mpiric.model.mapped_ranks import RecordedRun
 from mpiric.model.profile import Message
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.model.record import Record
-from mpiric.model.recorded_run import RecordedRun
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
 
@@ -23,13 +23,13 @@ _EXCHANGING = frozenset(("send", "receive", "start", "wait", "collective", "one_
 
 @dataclass(frozen=True)
 class RecordedTraffic:
-    """What a run sent and where its ranks sat."""
+    """Traffic of a run and placement of its ranks."""
 
     graph: RankGraph
-    nodes: tuple[str, ...]  # in the order of their first ranks
-    slots: tuple[int, ...]  # of each node
-    given: Numbers  # slot of each rank, counted node by node
-    io_bytes: Weights  # that each rank reads and writes in files
+    nodes: tuple[str, ...]  # sorted by their first ranks
+    slots: tuple[int, ...]  # number of slots of each node
+    slots_before: Numbers  # slot of each rank, numbered node by node
+    io_bytes: Weights  # bytes that each rank reads and writes in files
     run: RecordedRun
 
 
@@ -39,9 +39,9 @@ def recorded_traffic(path: Path) -> RecordedTraffic:
 
 
 def traffic_of(record: Record, name: str) -> RecordedTraffic:
-    """Messages and one-sided transfers, exact, and collective calls as their algorithms send them.
+    """Return exact messages and one-sided transfers, and collective calls converted by their algorithms.
 
-    Slots are counted node by node.
+    Slots are numbered node by node.
     """
     if record.missing:
         raise MpiricError(
@@ -51,21 +51,21 @@ def traffic_of(record: Record, name: str) -> RecordedTraffic:
     names, node_of = nodes_of(record)
     ranks = record.world_size
     by_node = sorted(range(ranks), key=lambda rank: (node_of[rank], rank))
-    given = np.zeros(ranks, dtype=np.int64)
-    given[by_node] = np.arange(ranks)
+    slots_before = np.zeros(ranks, dtype=np.int64)
+    slots_before[by_node] = np.arange(ranks)
     exact = between_ranks(record, POINT_TO_POINT | ONE_SIDED)
     collectives = collective_traffic(record)
     graph = _graph(ranks, exact, collectives)
     if not len(graph.targets):
         raise MpiricError(
             f"{name} has no traffic between ranks that an order could change",
-            hint="what goes node by node, and what all ranks send all others, costs the same in every order",
+            hint="traffic that is symmetric over all ranks costs the same in every order",
         )
     return RecordedTraffic(
         graph=graph,
         nodes=names,
         slots=tuple(sum(node == number for node in node_of.values()) for number in range(len(names))),
-        given=given,
+        slots_before=slots_before,
         io_bytes=_io_bytes(record),
         run=RecordedRun(
             wall_s=max(rank.wall_s for rank in record.ranks),
@@ -98,7 +98,7 @@ def _graph(ranks: int, exact: Sequence[Message], collectives: CollectiveTraffic)
 
 
 def _exchange_s(record: Record) -> float:
-    """Seconds in sends, receives, waits, collectives and one-sided calls, mean of the ranks."""
+    """Return the seconds in sends, receives, waits, collectives and one-sided calls, mean of the ranks."""
     counted = {name for name, kind in record.function_classes.items() if kind in _EXCHANGING}
     spent = [sum(cell.time_s for cell in rank.cells if cell.function in counted) for rank in record.ranks]
     return sum(spent) / max(len(spent), 1)

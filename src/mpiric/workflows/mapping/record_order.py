@@ -1,4 +1,4 @@
-"""The order that suits a record's traffic, and what it is predicted to change."""
+"""Rank order for a record's traffic, with its predicted effects."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,27 +14,27 @@ from mpiric.workflows.mapping.record import recorded_traffic
 
 @dataclass(frozen=True)
 class RecordedOrder:
-    """The order found for a recorded run, in the launcher's slots, and what it changes."""
+    """Order for a recorded run in the launcher's slots, with its predicted effects."""
 
     order: RankOrder
     proposal: OrderProposal
 
     @property
     def mapped(self) -> Mapped:
-        """The order in the tree's slots, and what it is predicted to change."""
+        """Return the order in the tree's slots, with its predicted effects."""
         return self.proposal.mapped
 
 
 def order_for_record(
     record: Path, host: Host, spec: MachineSpec | None = None, preset: str = "eco", seed: int = 1
 ) -> RecordedOrder:
-    """Map the ranks of a record onto the nodes they sat on; of these ``spec`` may know more.
+    """Map the ranks of a record onto the nodes they used; ``spec`` may describe these nodes further.
 
-    Raises MpiricError where ranks are missing, or no order changes anything.
+    Raises MpiricError if ranks are missing, or if no order has an effect.
     """
     traffic = recorded_traffic(record)
     placed = record_on_machine(traffic, spec or MachineSpec())
-    request = MapRequest(traffic.graph, placed.machine, placed.given, preset=preset, seed=seed)
+    request = MapRequest(traffic.graph, placed.machine, placed.slots_before, preset=preset, seed=seed)
     mapped = map_ranks(request, host)
     proposal = OrderProposal(mapped, traffic.graph, placed.machine)
     return RecordedOrder(rank_order(placed.machine, mapped.slots), proposal)

@@ -1,4 +1,4 @@
-"""A Python program with its interpreter, its standard library and everything that can be imported in it."""
+"""A Python program with its interpreter, its standard library and everything that it can import."""
 
 import ast
 import json
@@ -13,14 +13,14 @@ from mpiric.model.errors import NotFoundError
 from mpiric.model.pack import Content, ContentKind, LeftOut
 from mpiric.workflows.pack.entry import PackEntry
 
-TREE = "tree"  # below it, files have the paths that they have here
+TREE = "tree"  # files below it keep the paths that they have here
 _QUESTION = """
 import json, os, sys, sysconfig
 paths = sysconfig.get_paths()
 print(json.dumps({"prefix": sys.prefix, "base": sys.base_prefix, "executable": sys.executable,
     "standard": [paths["stdlib"], paths["platstdlib"]], "path": [p for p in sys.path if p]}))
 """
-# Of the standard library: what nobody imports to compute.
+# Modules of the standard library that programs do not need.
 _UNUSED = ("test", "idlelib", "turtledemo", "ensurepip", "lib2to3/tests", "unittest/test")
 _UNUSED_BEGINNING = "config-"
 _SITES = ("site-packages", "dist-packages")
@@ -29,20 +29,20 @@ _FINDER = "__editable__"
 
 @dataclass(frozen=True)
 class PythonParts:
-    """Files of a Python program, and how it is started from them."""
+    """Files of a Python program, and settings for its start."""
 
     contents: tuple[Content, ...]
     left_out: tuple[LeftOut, ...]
-    trees: tuple[str, ...]  # directories that are packed as they are
-    interpreter: str  # in the image
-    script: str  # in the image, "" without one
-    paths: tuple[str, ...]  # in the image, for PYTHONPATH
-    home: str = ""  # in the image: the directory of the base interpreter, of a virtual environment
-    environment: str = ""  # in the image: the virtual environment
+    trees: tuple[str, ...]  # directories that are packed completely
+    interpreter: str  # path in the image
+    script: str  # path in the image, "" without a script
+    paths: tuple[str, ...]  # paths in the image, for PYTHONPATH
+    home: str = ""  # path in the image of the base interpreter's directory, for a virtual environment
+    environment: str = ""  # path in the image of the virtual environment
 
 
 def python_parts(entry: PackEntry, working_directory: str, host: Host) -> PythonParts:
-    """Ask the interpreter for its directories. Raises NotFoundError for one that does not start."""
+    """Ask the interpreter for its directories. Raises NotFoundError if it does not start."""
     answer = host.run([entry.executable, "-c", _QUESTION], timeout_s=60)
     if answer.status:
         raise NotFoundError(
@@ -53,31 +53,31 @@ def python_parts(entry: PackEntry, working_directory: str, host: Host) -> Python
     base = host.real_path(entry.executable)
     is_virtual = facts["prefix"] != facts["base"]
     standard = tuple(dict.fromkeys(facts["standard"]))
-    # A virtual environment reports its own directories, which are empty but for what is installed.
+    # A virtual environment reports its own directories, which contain only installed packages.
     if is_virtual:
         standard = tuple(dict.fromkeys(path.replace(facts["prefix"], facts["base"], 1) for path in standard))
-    others = [path for path in facts["path"] if not _below(path, standard) and exists(Path(path))]
-    found = (facts["prefix"], facts["base"])
-    by_itself = [path for path in others if _below(path, found) and path.endswith(_SITES)]
-    trees = tuple(dict.fromkeys((*standard, *others)))
-    contents, left = list(_trees(trees, standard)), []
+    other_paths = [path for path in facts["path"] if not _below(path, standard) and exists(Path(path))]
+    prefixes = (facts["prefix"], facts["base"])
+    by_itself = [path for path in other_paths if _below(path, prefixes) and path.endswith(_SITES)]
+    trees = tuple(dict.fromkeys((*standard, *other_paths)))
+    contents, left_out = list(_trees(trees, standard)), []
     contents.append(Content(inside(base), base, ContentKind.PROGRAM))
     if is_virtual:
         settings = f"{facts['prefix']}/pyvenv.cfg"
         contents.append(Content(inside(settings), settings, ContentKind.PYTHON))
-    paths = [inside(path) for path in others if path not in by_itself]
+    paths = [inside(path) for path in other_paths if path not in by_itself]
     if entry.script:
         contents += _script(Path(entry.script))
     for path in _beside(Path(working_directory), entry.module) if entry.module else ():
         contents += tree_contents(path, ContentKind.PROGRAM)
         paths.insert(0, inside(working_directory))
-    for path in others:
-        left += [
+    for path in other_paths:
+        left_out += [
             LeftOut(f"{path}/{name}", "an editable installation: its sources stay where they are")
             for name in host.list_dir(path)
             if name.startswith(_FINDER) and name.endswith(".py")
         ]
-    left += [
+    left_out += [
         LeftOut(f"{path}/{name}", "of the standard library, not for programs")
         for path in standard
         for name in host.list_dir(path)
@@ -85,7 +85,7 @@ def python_parts(entry: PackEntry, working_directory: str, host: Host) -> Python
     ]
     return PythonParts(
         contents=tuple(contents),
-        left_out=tuple(left),
+        left_out=tuple(left_out),
         trees=trees,
         interpreter=inside(base),
         script=inside(entry.script) if entry.script else "",
@@ -96,12 +96,12 @@ def python_parts(entry: PackEntry, working_directory: str, host: Host) -> Python
 
 
 def _below(path: str, roots: Sequence[str]) -> bool:
-    """Whether a directory of the search path comes with one of these, and is none of installed packages."""
+    """Return whether a directory belongs to one of these roots, unless it contains installed packages."""
     return any(path == root or (path.startswith(f"{root}/") and not path.endswith(_SITES)) for root in roots)
 
 
 def inside(path: str) -> str:
-    """The name in the image of a file with this absolute path."""
+    """Return the name in the image of a file with this absolute path."""
     return f"{TREE}/{path.lstrip('/')}"
 
 
@@ -114,7 +114,7 @@ def _trees(trees: Sequence[str], standard: Sequence[str]) -> Iterator[Content]:
 def tree_contents(
     top: Path, kind: ContentKind, skipped: set[str] | None = None, *, begins: str = ""
 ) -> Iterator[Content]:
-    """Every file and link below a directory, under the path that it has here; or the file itself."""
+    """Yield every file and link below a directory, with its path here; or the file itself."""
     if is_file(top):
         yield Content(inside(str(top)), str(top), kind, required=False)
         return
@@ -126,7 +126,10 @@ def tree_contents(
             if f"{directory}/{name}" not in (skipped or set())
             and not (skipped and at_top and begins and name.startswith(begins))
         )
-        for name in [*(each for each in folders if (Path(directory) / each).is_symlink()), *sorted(files)]:
+        for name in [
+            *(folder for folder in folders if (Path(directory) / folder).is_symlink()),
+            *sorted(files),
+        ]:
             path = Path(directory) / name
             yield from _file(path, kind)
 
@@ -143,22 +146,22 @@ def _file(path: Path, kind: ContentKind) -> Iterator[Content]:
 
 
 def _script(script: Path) -> list[Content]:
-    """The script, and the modules and packages beside it that it imports, and those import."""
-    found = [Content(inside(str(script)), str(script), ContentKind.PROGRAM)]
-    waiting, seen = [script], {script}
+    """Return the script, and modules and packages next to it that it imports, also indirectly."""
+    contents = [Content(inside(str(script)), str(script), ContentKind.PROGRAM)]
+    waiting, visited = [script], {script}
     while waiting:
         for name in _imported(waiting.pop()):
             for path in _beside(script.parent, name):
-                if path in seen:
+                if path in visited:
                     continue
-                seen.add(path)
-                found += tree_contents(path, ContentKind.PROGRAM)
+                visited.add(path)
+                contents += tree_contents(path, ContentKind.PROGRAM)
                 waiting += [path] if is_file(path) else sorted(path.rglob("*.py"))
-    return found
+    return contents
 
 
 def _imported(path: Path) -> set[str]:
-    """First names of what a file imports, wherever in it; nothing of a file that is no Python."""
+    """Return the top-level names that a file imports, anywhere in it; empty if it is not Python."""
     if path.suffix not in (".py", ""):
         return set()
     try:

@@ -1,4 +1,4 @@
-"""mpiric's own part of a pack: its runtime for the program's ABI families, and a recipe's settings."""
+"""mpiric's part of a pack: its runtime for the program's ABI families, and a recipe's settings."""
 
 import re
 from collections.abc import Iterable
@@ -25,36 +25,36 @@ _OF_SITE = "belongs to the machine it was tuned on: the site's MPI and launcher 
 
 @dataclass(frozen=True)
 class Runtimes:
-    """The runtime of each family in the image, and those that stay away."""
+    """Runtime of each family in the image, and runtimes that are not packed."""
 
     contents: tuple[Content, ...]
     left_out: tuple[LeftOut, ...]
-    by_mpi: tuple[tuple[str, str], ...]  # name of an MPI library, name of the runtime in the image
+    by_mpi: tuple[tuple[str, str], ...]  # (name of an MPI library, name of the runtime in the image)
 
 
 def runtimes_for(mpi_names: Iterable[str], glibc_needed: tuple[int, ...], host: Host) -> Runtimes:
-    """Runtimes for these MPI libraries; none that needs a newer glibc than the program itself does."""
+    """Return the runtimes for these MPI libraries that require no newer glibc than the program."""
     contents: dict[str, Content] = {}
-    left: dict[str, LeftOut] = {}
+    left_out: dict[str, LeftOut] = {}
     by_mpi = []
     for mpi in mpi_names:
         family = mpis.family_of_soname(mpi)
         try:
             path = native_part(_LIBRARY, family)
         except NotFoundError as error:
-            left[_LIBRARY] = LeftOut(_LIBRARY, error.message)
+            left_out[_LIBRARY] = LeftOut(_LIBRARY, error.message)
             continue
         elf = host.elf(path)
         needed = elf.glibc_needed if elf else ()
         if needed > max(glibc_needed, FLOOR):
             version = ".".join(map(str, needed))
             why = f"needs glibc {version}, and the program less: a released wheel of mpiric has one for 2.17"
-            left[path] = LeftOut(path, why)
+            left_out[path] = LeftOut(path, why)
             continue
         name = _inside(family)
         contents[name] = Content(name, path, ContentKind.RUNTIME, required=False)
         by_mpi.append((mpi, name))
-    return Runtimes(tuple(contents.values()), tuple(left.values()), tuple(by_mpi))
+    return Runtimes(tuple(contents.values()), tuple(left_out.values()), tuple(by_mpi))
 
 
 def _inside(family: AbiFamily | None) -> str:
@@ -63,30 +63,30 @@ def _inside(family: AbiFamily | None) -> str:
 
 @dataclass(frozen=True)
 class PackedRecipe:
-    """The part of a recipe that the ranks can be given from inside, and the part for the launcher."""
+    """Part of a recipe that can be set in the image, and part for the launcher."""
 
     contents: tuple[Content, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    needs: tuple[SettingsNeed, ...] = ()  # needs of settings that name a network or device
-    preload: tuple[str, ...] = ()  # absolute paths here
+    needs: tuple[SettingsNeed, ...] = ()  # requirements of settings that name a network or device
+    preload: tuple[str, ...] = ()  # absolute paths on this machine
     for_launcher: Configuration = field(default_factory=Configuration)
 
 
 def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
-    """Variables with the policy's path inside, libraries to preload, and knobs that launcher options set."""
+    """Return variables with paths in the image, preloads, and knobs that need launcher options."""
     situation, configuration = applied.situation, applied.recipe.configuration
     values = configuration.as_dict()
     settings: dict[str, str] = {}
     preload: list[str] = []
     launcher: dict[str, str] = {}
-    left = []
+    left_out = []
     needs: list[SettingsNeed] = []
     contents = [Content(f"{_PLACE}/recipe.toml", str(applied.path), ContentKind.RECIPE, required=False)]
     policies = {path: f"{_PLACE}/{Path(path).name}" for path in _policies(situation)}
     for knob, spelling in spellings(configuration, situation).items():
         if _is_of_site(spelling):
-            left.append(LeftOut(f"{knob}={values.get(knob, '')}", _OF_SITE))
+            left_out.append(LeftOut(f"{knob}={values.get(knob, '')}", _OF_SITE))
             continue
         declared = knobs.all_knobs()[knob].needs
         need = declared(values[knob]) if declared and knob in values else None
@@ -94,7 +94,7 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
         if need is not None:
             needs.append(SettingsNeed(tuple(spelling.environment), need.what, need.paths))
             if by_launcher:
-                left.append(LeftOut(f"{knob}={values[knob]}", _OF_NETWORK))
+                left_out.append(LeftOut(f"{knob}={values[knob]}", _OF_NETWORK))
         elif by_launcher:
             launcher |= {knob: values[knob]} if knob in values else {}
         preload += spelling.preload
@@ -107,7 +107,7 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
     unique = {content.name: content for content in contents}
     return PackedRecipe(
         tuple(unique.values()),
-        tuple(left),
+        tuple(left_out),
         tuple(settings.items()),
         tuple(needs),
         tuple(preload),
@@ -116,7 +116,7 @@ def packed_recipe(applied: AppliedRecipe) -> PackedRecipe:
 
 
 def _policies(situation: Situation) -> tuple[str, ...]:
-    """Files of policies: the flat one, and the library's own form of it."""
+    """Return the policy files: the flat one, and the library's own format."""
     tuner = situation.tuner
     exported = (value for _, value in tuner.exported if re.fullmatch(r"/\S+", value))
     return tuple(filter(None, (tuner.policy, *exported)))

@@ -1,1 +1,1 @@
-"""`mpiric place` and `mpiric ps`: where ranks and threads go, and where they are."""
+"""`mpiric place` and `mpiric ps`: planned and actual placement of ranks and threads."""

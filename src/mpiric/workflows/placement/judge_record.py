@@ -1,4 +1,4 @@
-"""What the placement room says of a run that is over, from its record."""
+"""Findings on the placement of a completed run, from its record."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from mpiric.profile.ranks import fact
 from mpiric.profile.tables import threads_of
 from mpiric.workflows.placement.verify import node_of
 
-_FULL = 0.9  # of the memory there is
+_FULL = 0.9  # share of the available memory
 
 
 def judge_record(record: Record, machine: Machine) -> Iterator[Finding]:
-    """What is wrong with where the ranks of this node sat, and with the room they had.
+    """Return findings on the placement and the memory of this node's ranks.
 
-    Ranks of other nodes are left out: their machine is not known here.
+    Ranks of other nodes are ignored, because their machine is unknown.
     """
     of_node = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
     if of_node:

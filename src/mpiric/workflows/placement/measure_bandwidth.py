@@ -1,4 +1,4 @@
-"""How many cores, and how far apart, draw the whole bandwidth of a NUMA node: STREAM's triad over subsets."""
+"""Number and spacing of cores that saturate a NUMA node's bandwidth: STREAM's triad on subsets of cores."""
 
 import json
 import time
@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
-from mpiric.model.core_set import CoreSet, Level
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine import Core, Machine
+from mpiric.model.machine import Core, CoreSet, Level, Machine
 from mpiric.model.placement import Bandwidth
 from mpiric.placement.saturation import saturation_of, sweep
 
 Say = Callable[[str], None]
 
-_REPEATS = 10  # the best of which counts, as STREAM reports it
-_BUDGET_S = 60.0  # for all subsets; a busy machine gets fewer repeats
-_SUBSET_S = 5.0  # for one of them at most
-_LIMIT_S = 120.0  # after that a probe hangs
-_CACHES = 4  # times the last-level caches: the least size of an array that STREAM allows
+_REPEATS = 10  # the best one counts, as in STREAM
+_BUDGET_S = 60.0  # limit for all subsets; a busy machine gets fewer repeats
+_SUBSET_S = 5.0  # limit for one subset
+_LIMIT_S = 120.0  # after that a probe is considered hanging
+_CACHES = 4  # minimum array size in units of the last-level caches, as STREAM requires
 _LEAST_MIB = 128
-_SHARE = 16  # of the memory, for each of three arrays
+_SHARE = 16  # maximum size of each of the three arrays, as a fraction of the memory
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class _Subset:
 
 
 def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth, ...]:
-    """Measure bandwidth on the largest NUMA node, then on the whole node with the winner's and all cores.
+    """Measure bandwidth on the largest NUMA node, then on the whole node with the best subset and all cores.
 
-    Raises MpiricError when the probe fails: bandwidth that was not measured is not made up.
+    Raises MpiricError if the probe fails.
     """
     usable = set(machine.usable_pus)
     cores = tuple(core for core in machine.topology.cores if usable.intersection(core.pus))
@@ -53,29 +52,29 @@ def measure_bandwidth(host: Host, machine: Machine, say: Say) -> tuple[Bandwidth
     best = saturation_of(tuple(measurements))
     if len(domains) > 1 and best:
         some = tuple(core for domain in domains for core in domain[:: best.spacing][: best.cores])
-        whole = [_Subset(some, best.spacing, "node")]
-        whole += [_Subset(cores, 1, "node")] if len(some) < len(cores) else []
+        node_subsets = [_Subset(some, best.spacing, "node")]
+        node_subsets += [_Subset(cores, 1, "node")] if len(some) < len(cores) else []
         size_mib = _array_mib(machine, cores, 1)
-        measurements += [_measured(host, subset, usable, size_mib, _SUBSET_S, say) for subset in whole]
+        measurements += [_measured(host, subset, usable, size_mib, _SUBSET_S, say) for subset in node_subsets]
     return tuple(measurements)
 
 
 def _array_mib(machine: Machine, cores: tuple[Core, ...], domains: int) -> int:
-    """Large enough that caches hold little of it, small enough for the memory there is."""
+    """Return an array size that is large compared with the caches and fits into the memory."""
     pus = {pu for core in cores for pu in core.pus}
     caches = [cache for cache in machine.topology.caches if pus.intersection(cache.pus)]
     last = max((cache.level for cache in caches), default=0)
-    wanted = _CACHES * sum(cache.size_bytes for cache in caches if cache.level == last) >> 20
+    size_mib = _CACHES * sum(cache.size_bytes for cache in caches if cache.level == last) >> 20
     memory = min(machine.memory.available_bytes, machine.memory.limit_bytes or machine.memory.available_bytes)
-    return max(8, min(max(wanted, _LEAST_MIB), memory // domains // _SHARE >> 20))
+    return max(8, min(max(size_mib, _LEAST_MIB), memory // domains // _SHARE >> 20))
 
 
 def _measured(
     host: Host, subset: _Subset, usable: set[int], size_mib: int, share_s: float, say: Say
 ) -> Bandwidth:
     pus = [str(next(pu for pu in core.pus if pu in usable)) for core in subset.cores]
-    most = ["--repeats", str(_REPEATS), "--ms", str(max(1, int(share_s * 1000)))]
-    argv = [native_part("probe-stream"), "--mib", str(size_mib), *most, *pus]
+    limits = ["--repeats", str(_REPEATS), "--ms", str(max(1, int(share_s * 1000)))]
+    argv = [native_part("probe-stream"), "--mib", str(size_mib), *limits, *pus]
     done = host.run(argv, timeout_s=_LIMIT_S)
     if done.status != 0:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]

@@ -1,4 +1,4 @@
-"""The MPI jobs that run on this node already: which rank and thread sits where, and what is wrong with it."""
+"""Placement of the MPI jobs that are running on this node, with findings."""
 
 from mpiric.host.host import Host
 from mpiric.machine import read_machine
@@ -10,9 +10,9 @@ from mpiric.workflows.placement.verify import Checked, node_of
 
 
 def look(host: Host, which: str, working_directory: str) -> Checked:
-    """All jobs, or the one that ``which`` names: a process of it, its launcher, or a job of the scheduler.
+    """Return all jobs, or only the job ``which``: a process, its launcher, or a job of the scheduler.
 
-    Other jobs on the same cores are reported as well. Raises NotFoundError when there is nothing to look at.
+    Other jobs on the same cores are reported as well. Raises NotFoundError if there is nothing to report.
     """
     everyone = see_jobs(host)
     machine = read_machine(host, working_directory)
@@ -25,21 +25,19 @@ def look(host: Host, which: str, working_directory: str) -> Checked:
         jobs = {process.job for process in chosen}
         chosen = tuple(process for process in everyone if process.job in jobs)
     if which and not chosen:
-        raise NotFoundError(
-            f"there is no process or job {which!r} on this node", hint="mpiric ps shows all jobs"
-        )
+        raise NotFoundError(f"no process or job {which!r} on this node", hint="mpiric ps shows all jobs")
     unchosen = tuple(process for process in everyone if process not in chosen)
     return Checked(chosen, judge(node_of(machine), (*chosen, *unchosen), pids={p.pid for p in chosen}))
 
 
 def _is_of(process: ProcessSeen, which: str) -> bool:
-    """Whether a pid, a launcher's pid, a step (``12.0``) or a job (``12``, ``12.server``) means a process."""
+    """Return whether a pid, launcher's pid, step (``12.0``) or job (``12.server``) selects a process."""
     names = {process.job.split()[-1], process.scheduled}
     return which in {str(process.pid), *names, *(name.split(".")[0] for name in names if name)}
 
 
 def _below(host: Host, pid: int, root: int) -> bool:
-    """Whether ``root`` is an ancestor."""
+    """Return whether ``root`` is an ancestor."""
     while pid > 1:
         status = host.read_text(f"/proc/{pid}/status") or ""
         parent = next((line.split()[1] for line in status.splitlines() if line.startswith("PPid:")), "0")

@@ -1,4 +1,4 @@
-"""Run a command for a while and compare where its threads and memory are with a plan, and with good sense."""
+"""Comparison of a running command's placement with a plan and with general rules."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ Look = tuple[ProcessSeen, ...]
 
 @dataclass(frozen=True)
 class Checked:
-    """What was seen of a job on this node, what is wrong with it, and what was planned, if anything was."""
+    """Observed processes of a job on this node, findings, and the plan, if there is one."""
 
     processes: tuple[ProcessSeen, ...]
     findings: tuple[Finding, ...]
@@ -66,9 +66,9 @@ def verify(
     limit_s: float,
     say: Callable[[str], None],
 ) -> Checked:
-    """Start the command as it is, look at its ranks while they run, end it after ``limit_s``.
+    """Start the unchanged command, observe its ranks while they run, end it after ``limit_s``.
 
-    Raises ProgramFailedError when it fails before any rank was seen.
+    Raises ProgramFailedError if it fails before ranks were seen.
     """
     parsed = parse_job(argv, host, working_directory, dict(host.environ))
     machine = parsed.machine
@@ -85,8 +85,8 @@ def verify(
         errors = Path(done.stderr or os.devnull)
         text = errors.read_text(errors="replace") if exists(errors) else ""
     last = "\n".join(text.splitlines()[-_LAST_LINES:])
-    seen, others = _best_look(probe.looks)
-    if not seen:
+    observed, other_ranks = _best_look(probe.looks)
+    if not observed:
         if done.outcome in (Outcome.FAILED, Outcome.REFUSED):
             raise ProgramFailedError(
                 f"the command fails as it stands: {done.reason}", hint=last or "make it run by itself first"
@@ -95,22 +95,25 @@ def verify(
             "no rank was seen: the command ended at once, or runs on other nodes",
             hint="give it more to do, or watch it longer (--limit); on other nodes use `mpiric ps` there",
         )
-    findings = judge(node_of(machine), (*seen, *others), planned)
-    serial = None if any(each.id == "first-touch" for each in findings) else touched_by_one(seen)
-    return Checked(seen, (*findings, *([serial] if serial else [])), planned)
+    findings = judge(node_of(machine), (*observed, *other_ranks), planned)
+    serial = None if any(finding.id == "first-touch" for finding in findings) else touched_by_one(observed)
+    return Checked(observed, (*findings, *([serial] if serial else [])), planned)
 
 
 def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
-    """The ranks of our launch and those of others at the last time when most ranks and threads were there."""
-    mine = [tuple(p for p in each if p.launch.startswith(f"{os.getpid()}.")) for each in looks]
+    """Return this launch's and other ranks at the last time when most ranks and threads were present."""
+    mine = [tuple(p for p in look if p.launch.startswith(f"{os.getpid()}.")) for look in looks]
     if not any(mine):
         return (), ()
-    counts = [(len(own), sum(len(p.threads) for p in own), number) for number, own in enumerate(mine)]
+    counts = [
+        (len(processes), sum(len(p.threads) for p in processes), number)
+        for number, processes in enumerate(mine)
+    ]
     best = max(counts)[2]
     pids = {process.pid for process in mine[best]}
     return mine[best], tuple(process for process in looks[best] if process.pid not in pids)
 
 
 def node_of(machine: Machine) -> Node:
-    """What judging needs of the machine."""
+    """Return the properties of the machine for the checks."""
     return Node(machine.topology, machine.usable_pus, machine.limits.cgroup_cpus)

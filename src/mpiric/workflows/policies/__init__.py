@@ -1,1 +1,1 @@
-"""Collective policies on their way to the ranks."""
+"""Collective policies for the ranks."""

@@ -1,4 +1,4 @@
-"""Policies in the library's own form."""
+"""Policies in the library's own format."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,15 +25,15 @@ SHELL = "collectives.sh"
 def export_policy(
     learned: LearnedPolicy, directory: Path, host: Host, of_library: Policy | None
 ) -> list[str]:
-    """Merged JSON, flat text and the library's own form into ``directory``; how to use them, in sentences.
+    """Write merged JSON, flat text and the library's format to ``directory``; return sentences on their use.
 
-    ``of_library`` has the choices for the library's own form, which is not written without it.
+    ``of_library`` contains the choices for the library's format, which is not written without it.
     """
     name = site_name(learned.implementation, learned.version)
     write_learned(directory / name, learned)
     write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
     sentences = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
-    for pattern in (SHELL, *mpis.export_files()):  # an earlier export would be believed
+    for pattern in (SHELL, *mpis.export_files()):  # remove an earlier export
         for path in directory.glob(pattern):
             path.unlink()
     if of_library is None:
@@ -54,19 +54,19 @@ def export_policy(
 
 
 def of_library(learned: LearnedPolicy) -> Policy:
-    """Return the part of a policy that a library can express: its own best where mpiric's algorithms win."""
+    """Return the part of a policy that a library can express, with its own best algorithms only."""
     return condense(without_own(learned))
 
 
 def chooses_something(policy: Policy) -> bool:
-    """Return whether any line of the policy differs from the choice that the library makes by itself."""
+    """Return whether any line of the policy differs from the library's default."""
     return any(Named.parse(line.candidate).algorithm for line in policy.lines)
 
 
 def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Write the files with which the library obeys a policy; the variables to set, and what it cannot say.
+    """Write the library's policy files; return the variables to set, and the parts that cannot be expressed.
 
-    Raises MismatchError for a library that reads no such thing.
+    Raises MismatchError for a library without such files.
     """
     exported = _exported(policy, host)
     for file, text in exported.files.items():
@@ -75,9 +75,9 @@ def in_library_form(policy: Policy, directory: Path, host: Host) -> tuple[dict[s
 
 
 def by_ranks(policy: Policy, directory: Path, host: Host) -> dict[Span, dict[str, str]]:
-    """Write the same files; sizes of communicators → the variables to set for programs that have these.
+    """Write the same files; return the variables to set for each range of communicator sizes.
 
-    Raises MismatchError for a library that reads no such thing.
+    Raises MismatchError for a library without such files.
     """
     exported = _exported(policy, host)
     for file, text in exported.files.items():
@@ -96,7 +96,7 @@ def _settings(exported: Exported, variables: Mapping[str, str], directory: Path)
 
 
 def _decision_trees(policy: Policy, host: Host) -> tuple[str, ...]:
-    """What the library of this version has built in, if it keeps such a thing as text."""
+    """Return the decision trees built into the library of this version, if it contains them as text."""
     beginning = mpis.embedded_defaults(policy.implementation)
     release = (policy.implementation, policy.version)
     if not beginning:

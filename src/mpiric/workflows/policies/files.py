@@ -1,4 +1,4 @@
-"""Collective policies as files: read, checked against the MPI, laid where rank 0 reads."""
+"""Collective policies as files: reading, checks, and placement for rank 0."""
 
 import os
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from mpiric.tuning.policy import (
 from mpiric.tuning.policy.disturbed import undisturbed
 from mpiric.tuning.store.store import default_store, make_directory
 
-SITE = "/etc/mpiric/policies"  # what `mpiric sweep --site` writes for everybody's runs
+SITE = "/etc/mpiric/policies"  # written by `mpiric sweep --site` for all users
 _MOST_BYTES = 64 << 20
 _HEAD_BYTES = 4096
 _MAKER = "`mpiric run --policy-out FILE` and `mpiric sweep` write policies"
 
 
 def read_policy(path: Path) -> Policy:
-    """A policy of either form: flat text, or the JSON of a learned one."""
+    """Return a policy of either format: flat text, or JSON of a learned one."""
     data = read_bounded(path, "policy", _MOST_BYTES, _MAKER)
     if data.lstrip()[:1] == b"{":
         return condense(parse_learned(data, str(path)))
@@ -38,12 +38,12 @@ def read_policy(path: Path) -> Policy:
 
 
 def is_learned_policy(path: Path) -> bool:
-    """Whether a file looks like the JSON of a learned policy (it may still be a damaged one)."""
+    """Return whether a file looks like the JSON of a learned policy (it may be damaged)."""
     return b'"mpiric_policy"' in _head(path)
 
 
 def is_flat_policy(path: Path) -> bool:
-    """Whether a file looks like what the runtime reads."""
+    """Return whether a file looks like a policy for the runtime."""
     return _head(path).startswith(b"mpiric-policy ")
 
 
@@ -58,7 +58,7 @@ def _head(path: Path) -> bytes:
 
 
 def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
-    """Raises MismatchError when the policy's names would mean something else under this library."""
+    """Raise MismatchError if the policy's names have another meaning in this library."""
     major = policy.version.partition(".")[0]
     if policy.implementation != mpi.implementation or major != mpi.version.partition(".")[0]:
         raise MismatchError(
@@ -69,28 +69,30 @@ def check_mpi(policy: Policy, mpi: MpiLibrary, where: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raises NoRoomError before a run of hours rather than at its end, where the ranks write."""
+    """Raise NoRoomError before a long run instead of at its end, if the ranks could not write."""
     directory = path.parent
     if not is_directory(directory):
-        raise NoRoomError(f"cannot write {path}: there is no directory {directory}", hint="name another file")
+        raise NoRoomError(
+            f"cannot write {path}: the directory {directory} does not exist", hint="name another file"
+        )
     if is_directory(path) or not os.access(directory, os.W_OK | os.X_OK):
         raise NoRoomError(f"cannot write {path}", hint="name another file")
 
 
 def learned_file(directory: Path) -> Path:
-    """Where the ranks of a tune leave what they learned."""
+    """Return the file to which the ranks of a tune write what they learned."""
     return directory / "learned.policy.json"
 
 
 def benchmark_file(directory: Path) -> Path:
-    """Where a tune leaves what a benchmark found of calls about which the ranks had decided nothing."""
+    """Return the file for benchmark results on calls that the ranks had not decided."""
     return directory / "benchmark.policy.json"
 
 
 def all_learned(directory: Path) -> LearnedPolicy | None:
     """Return the policy of a tune, from times of the program before benchmarks; None without any times.
 
-    Times that the scheduler has made decide nothing.
+    Times that are artefacts of the scheduler are ignored.
     """
     paths = (learned_file(directory), benchmark_file(directory))
     policies = [undisturbed(read_learned(path), tick_s()) for path in paths if is_file(path)]
@@ -98,18 +100,19 @@ def all_learned(directory: Path) -> LearnedPolicy | None:
 
 
 def origins(directory: Path) -> list[str]:
-    """A sentence on who decided what, where it was not the program alone."""
+    """Return sentences on the origin of decisions, if not all come from the program itself."""
     files = (learned_file(directory), benchmark_file(directory))
     if not all(is_file(path) for path in files):
         return []
-    own, more = (sum(key.decided for key in read_learned(path).keys) for path in files)
+    by_program, more = (sum(key.decided for key in read_learned(path).keys) for path in files)
     return [
-        f"of its kinds of collective calls {own} were decided in the program, {more} by a benchmark of them"
+        f"of its kinds of collective calls {by_program} were decided in the program, "
+        f"{more} by a benchmark of them"
     ]
 
 
 def lay_out(policy: Policy, store: Path | None = None) -> str:
-    """Path of the flat text, named by what is in it, below the store: home directories reach every node."""
+    """Write the flat text below the store, under a name that depends on its content; return its path."""
     text = render_flat(policy)
     path = (store or default_store()) / "policies" / f"{sha256(text.encode()).hexdigest()[:16]}.policy"
     if not is_file(path):
@@ -120,17 +123,17 @@ def lay_out(policy: Policy, store: Path | None = None) -> str:
 
 
 def site_directory(environment: Mapping[str, str]) -> Path:
-    """Directory of the policies that an administrator puts in place."""
+    """Return the directory of the administrator's policies."""
     return named_path(environment, "MPIRIC_POLICIES") or Path(SITE)
 
 
 def site_policy(mpi: MpiLibrary, environment: Mapping[str, str]) -> Path | None:
-    """The policy that the administrator put in place for this library, if there is one."""
+    """Return the administrator's policy for this library, if there is one."""
     directory = site_directory(environment)
     path = directory / site_name(mpi.implementation, mpi.version)
     return path if os.access(path, os.R_OK) else None
 
 
 def site_name(implementation: str, version: str) -> str:
-    """``openmpi-5.policy.json``."""
+    """Return the file name of a library's policy: ``openmpi-5.policy.json``."""
     return f"{implementation}-{version.partition('.')[0]}.policy.json"

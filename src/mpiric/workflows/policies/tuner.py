@@ -1,4 +1,4 @@
-"""The tuner as it is given to the ranks: with what was learned, or with a user's policy."""
+"""Settings of the runtime's tuner for the ranks: learned data, or a user's policy."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,9 @@ _RUNTIME = "libmpiric.so"
 
 
 def tuner_for(mpi: MpiLibrary) -> Tuner:
-    """The runtime for this MPI, if one is installed that knows the switch; none while the MPI is unknown.
+    """Return the runtime for this MPI library if it supports tuning; empty for an unknown library.
 
-    Where it is not as it has to be, the reason.
+    If the runtime cannot be used, the result contains the reason.
     """
     family = family_above(mpi)
     if family is None:
@@ -38,13 +38,13 @@ def tuner_for(mpi: MpiLibrary) -> Tuner:
 
 
 def loadable(tuner: Tuner, job: Job, host: Host) -> Tuner:
-    """The tuner; without its library, and with the reason, where the programs of the job cannot load that."""
+    """Return the tuner; without its library, and with the reason, if the job's programs cannot load it."""
     reason = why_not_loadable(job, tuner.library, host) if tuner.library else ""
     return Tuner(why_not=reason) if reason else tuner
 
 
 def obeying(tuner: Tuner, learned: LearnedPolicy, store: Path, host: Host) -> Tuner:
-    """The tuner with what was learned, and with what of it the library can do by itself."""
+    """Return the tuner with the learned policy, and with the part of it that the library can apply itself."""
     policy = condense(learned)
     if policy.lines:
         covered = frozenset(line.collective for line in policy.lines)
@@ -53,7 +53,7 @@ def obeying(tuner: Tuner, learned: LearnedPolicy, store: Path, host: Host) -> Tu
 
 
 def exporting(tuner: Tuner, policy: Policy, store: Path | None, host: Host) -> Tuner:
-    """The tuner with the library's own form of a policy; without, where that says nothing."""
+    """Return the tuner with the library's format of a policy; without it if that selects nothing."""
     if not chooses_something(policy):
         return tuner
     path = lay_out(policy, store)
@@ -75,9 +75,9 @@ def with_policy(
     *,
     reproducible: bool = False,
 ) -> Tuner:
-    """The tuner with a policy; with the library's own form of it where algorithms are chosen at the start.
+    """Return the tuner with a policy, also in the library's format if algorithms are selected at the start.
 
-    The runtime leaves reductions that are to be ``reproducible`` to the library, so that form does as well.
+    The runtime does not change reductions that must be ``reproducible``, and neither does that format.
     """
     tuner = replace(tuner, policy=lay_out(policy, store))
     ranks = situation.job.ranks
@@ -93,17 +93,17 @@ def with_policy(
 
 
 def strictly(policy: str) -> dict[str, str]:
-    """What lets the ranks obey the flat policy at this path whether it is faster or not: to measure it."""
+    """Return the settings that make ranks apply a flat policy unconditionally, to measure it."""
     return {SWITCH: "policy", "MPIRIC_POLICY": policy, "MPIRIC_REPROVE": "0"}
 
 
 def parse_share(text: str) -> str:
-    """``1%`` or ``0.01`` → ``0.01``. Raises MpiricError for what is no part of a whole."""
+    """Parse ``1%`` or ``0.01`` → ``0.01``. Raises MpiricError unless it is between 0 and 1."""
     percent = text.endswith("%")
     try:
         share = float(text.removesuffix("%")) / (100 if percent else 1)
     except ValueError:
         share = -1.0
     if not 0 < share <= 1:
-        raise MpiricError(f"{text!r} is no share of the time in collectives", hint="for example 1%")
+        raise MpiricError(f"{text!r} is not a share of the time in collectives", hint="for example 1%")
     return f"{share:.6g}"

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from mpiric.host.findings import finding_from
 from mpiric.host.host import Host
 from mpiric.host.installation.identity import altered_parts
+from mpiric.host.packaged import finding_from
 from mpiric.machine import notice
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding

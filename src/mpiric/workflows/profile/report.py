@@ -8,9 +8,8 @@ from mpiric import __version__
 from mpiric.host.files import is_directory
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
-from mpiric.model.comparison import PER_STEP, Comparison, QuantityChange
 from mpiric.model.errors import MpiricError, writing
-from mpiric.model.profile import Profile
+from mpiric.model.profile import PER_STEP, Comparison, Profile, QuantityChange
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.pace import run_pace

@@ -43,7 +43,9 @@ def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, ho
             [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
         )
         made_for = [dict(candidate.fingerprint.mpi) for candidate in recipes]
-        library = next((candidate for candidate in parsed.others if of_mpi(candidate) in made_for), None)
+        library = next(
+            (candidate for candidate in parsed.other_libraries if of_mpi(candidate) in made_for), None
+        )
         if library is None:
             raise
         return expected_situation(replace(parsed, mpi=library), host, EVERYTHING)

@@ -173,7 +173,7 @@ def _with_given_order(
 def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:
     """``intelmpi`` stands for the one label that starts so."""
     word = request.values.get("mpi", "")
-    everyone = (situation.mpi, *situation.others)
+    everyone = (situation.mpi, *situation.other_libraries)
     labels = sorted({library.label for library in everyone if library.label.startswith(word)})
     if word and len(labels) > 1 and word not in labels:
         raise MpiricError(f"--mpi {word} can be {' or '.join(labels)}", hint="name one of them")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
-from mpiric.host.processes.overhearing import Overhearing
+from mpiric.host.processes.output_tap import OutputTap
 from mpiric.lab.foreground import Foreground
 from mpiric.lab.judge import written_by_originals
 from mpiric.lab.probes import BetweenMarkers
@@ -73,7 +73,7 @@ def run_watched(
             lab = Foreground(
                 lambda chosen, carried: render(chosen, situation, carried),
                 environment,
-                overhearing=Overhearing(watch.hear, through_launcher=bool(situation.job.launcher_words)),
+                output_tap=OutputTap(watch.hear, through_launcher=bool(situation.job.launcher_words)),
                 after_ended_run=after_ended_run,
             )
             trial = lab.measure(Run(configuration, Phase.FINISH, probe=probe))

@@ -1,1 +1,1 @@
-"""Verbs of mpiric as jobs of a scheduler."""
+"""Commands of mpiric as jobs of a scheduler."""

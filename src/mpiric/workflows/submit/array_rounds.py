@@ -1,9 +1,9 @@
-"""Rounds of runs in the arrays of a submission: their files, and how they are submitted.
+"""Rounds of runs in job arrays of a submission: their files and their submission.
 
-``rounds/N/plan.json`` holds the blocks of round N; element K of its array works in ``rounds/N/K`` and leaves
-``rounds/N/K.done``. Round 0 has no array: one job that looks at the command and plans the first. With each
-array goes a job that begins when the array is over, however that came about: it plans the next round unless
-the last element to finish has done so. Nothing but these files is needed to go on, from wherever.
+``rounds/N/plan.json`` contains the blocks of round N; element K of its array works in ``rounds/N/K`` and
+creates ``rounds/N/K.done``. Round 0 has no array: one job observes the command and plans the first round.
+With each array a job is submitted that starts after the end of the array, for any reason: it plans the next
+round unless the last element has done so. These files are sufficient to continue from anywhere.
 """
 
 import json
@@ -42,43 +42,43 @@ JOBS = "jobs"  # ids of the jobs of a submission, one a line
 
 @dataclass(frozen=True)
 class ArrayRound:
-    """One round of a submission."""
+    """Round of a submission."""
 
-    submission: Path  # its directory
+    submission: Path  # directory of the submission
     number: int
 
     @property
     def path(self) -> Path:
-        """Directory of its files."""
+        """Return the directory of its files."""
         return self.submission / ROUNDS / str(self.number)
 
     @property
     def next(self) -> "ArrayRound":
-        """The one after it."""
+        """Return the next round."""
         return replace(self, number=self.number + 1)
 
     @property
     def is_planned(self) -> bool:
-        """Whether its blocks are known."""
+        """Return whether its blocks are known."""
         return is_file(self.path / "plan.json")
 
     @property
     def is_submitted(self) -> bool:
-        """Whether its array is submitted."""
+        """Return whether its array is submitted."""
         return is_file(self.path / "submitted")
 
     @property
     def array(self) -> str:
-        """Id of its array, "" before that is submitted."""
+        """Return the id of its array, "" before it is submitted."""
         return (self.path / "submitted").read_text() if self.is_submitted else ""
 
     @property
     def size(self) -> int:
-        """How many blocks it has; round 0 has none."""
+        """Return the number of blocks; 0 for round 0."""
         return len(self._plan())
 
     def plan(self, blocks: Sequence[Sequence[Run]]) -> None:
-        """Write what its elements do; blocks without runs are of work that plans itself."""
+        """Write the blocks of its elements; blocks without runs are for work that plans itself."""
         document = [
             [
                 {
@@ -101,7 +101,7 @@ class ArrayRound:
             self.plan(deal(runs, count) if runs else [()] * count)
 
     def block(self, element: int) -> tuple[Run, ...]:
-        """Runs of one element."""
+        """Return the runs of one element."""
         return tuple(
             Run(
                 Configuration.of({str(knob): str(value) for knob, value in run["configuration"].items()}),
@@ -119,32 +119,32 @@ class ArrayRound:
         return plan
 
     def directory(self, element: int | None) -> Path:
-        """Working directory of an element, or of the job after them."""
+        """Return the working directory of an element, or of the job after the array."""
         return self.path / ("after" if element is None else str(element))
 
     def finish(self, element: int) -> None:
-        """Note that an element has done all of its block."""
+        """Record that an element has completed its block."""
         write_whole(self.path / f"{element}.done", "")
 
     def is_finished(self, element: int) -> bool:
-        """Whether an element has done all of its block."""
+        """Return whether an element has completed its block."""
         return is_file(self.path / f"{element}.done")
 
     @property
     def is_complete(self) -> bool:
-        """Whether all elements are finished."""
+        """Return whether all elements have completed their blocks."""
         return all(map(self.is_finished, range(self.size)))
 
     def tell(self, text: str) -> None:
-        """Write a line for whoever follows the submission."""
+        """Write a line for the process that follows the submission."""
         try:
             append(self.submission / LOG, f"  {text}\n")
         except OSError:
-            return  # the next one that writes there will say why
+            return  # the next writer will report the error
 
 
 def round_of(submission: Path | None, number: int) -> ArrayRound:
-    """The round that a job is of. Raises MpiricError where nothing of the kind was submitted."""
+    """Return the round of a job. Raises MpiricError if the submission does not exist."""
     array_round = ArrayRound(submission.absolute(), number) if submission else None
     if (
         array_round is None
@@ -156,7 +156,7 @@ def round_of(submission: Path | None, number: int) -> ArrayRound:
 
 
 def latest(submission: Path) -> ArrayRound:
-    """The last round that was planned."""
+    """Return the last planned round."""
     array_round = ArrayRound(submission, 0)
     while array_round.next.is_planned:
         array_round = array_round.next
@@ -170,7 +170,7 @@ def submit_round(
     say: Callable[[str], None],
     patience: Patience | None = None,
 ) -> None:
-    """Submit a round: its array, unless that was done before, and the job after it."""
+    """Submit a round: its array, unless it was submitted before, and the job after it."""
     scheduler = installed_batch_scheduler(host)
     directory, number = array_round.submission, array_round.number
     script, name, array = str(directory / SCRIPT), name_of(directory), ""
@@ -197,12 +197,12 @@ def _submit_array(
     say: Callable[[str], None],
     patience: Patience | None,
 ) -> str:
-    """Submit an array of as many elements as the scheduler takes; returns its id."""
+    """Submit an array with as many elements as the scheduler permits; return its id."""
     directory, number = array_round.submission, array_round.number
     mark, count = f"{name_of(directory)}-{number}", min(array_round.size, max(1, scheduler.array_limit(host)))
     while True:
         array_round.redistribute(count)
-        array_round.path.mkdir(parents=True, exist_ok=True)  # for the logs of its elements
+        array_round.path.mkdir(parents=True, exist_ok=True)  # directory for the logs of its elements
         settings = array_settings(directory, mark, number, count, spread.at_once)
         try:
             return scheduler.submit(host, str(directory / SCRIPT), settings, patience)
@@ -214,7 +214,7 @@ def _submit_array(
 
 
 def is_double(array_round: ArrayRound, host: Host) -> bool:
-    """Whether this is an element of an array submitted a second time, by somebody else at the same moment."""
+    """Return whether this is an element of an array that another process submitted at the same time."""
     if element_of(host.environ) is None or not array_round.is_submitted:
         return False
     scheduler = installed_batch_scheduler(host)
@@ -222,16 +222,16 @@ def is_double(array_round: ArrayRound, host: Host) -> bool:
 
 
 def drop_after(array_round: ArrayRound, host: Host) -> None:
-    """Cancel the job after a round's array: an element has done its work."""
+    """Cancel the job after a round's array, because an element has done its work."""
     path = array_round.path / "after.job"
     if is_file(path):
         installed_batch_scheduler(host).cancel(host, [path.read_text()])
 
 
 def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
-    """Whether this job, come after an array, finds that somebody has cancelled what was left of it.
+    """Return whether the remaining elements of the array before this job were cancelled.
 
-    One that was submitted later, to go on, does not look.
+    A job that was submitted later to continue does not check this.
     """
     path = array_round.path / "after.job"
     scheduler = installed_batch_scheduler(host)
@@ -244,7 +244,7 @@ def was_cancelled(array_round: ArrayRound, host: Host) -> bool:
 
 
 def known_jobs(submission: Path) -> tuple[str, ...]:
-    """Ids of all jobs of a submission, in order."""
+    """Return the ids of all jobs of a submission, in order."""
     try:
         return tuple((submission / JOBS).read_text().split())
     except OSError:

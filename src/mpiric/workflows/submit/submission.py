@@ -1,4 +1,4 @@
-"""The files of a submission: its job script, its input, the first round of its arrays."""
+"""Files of a submission: its job script, its input, the first round of its arrays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,26 +27,27 @@ from mpiric.workflows.submit.array_rounds import ArrayRound, latest
 
 @dataclass(frozen=True)
 class SubmitRequest:
-    """What is to run, and in which directory its files are."""
+    """Command to submit, and the directory of its files."""
 
     directory: Path
-    arguments: tuple[str, ...]  # of mpiric, beginning with the verb
-    argv: tuple[str, ...]  # the user's launch line among them
+    arguments: tuple[str, ...]  # arguments of mpiric, starting with the command
+    argv: tuple[str, ...]  # the user's launch line, part of the arguments
     working_directory: str
     environment: Mapping[str, str]
     stdin: str = ""
-    options: tuple[str, ...] = ()  # of the scheduler
+    options: tuple[str, ...] = ()  # options of the scheduler
     budget_s: float = 0.0
-    go_on: str = ""  # the command that follows it again
-    afresh: bool = False  # whether what has come to its end there, well or not, is done once more
-    spread: Spread | None = None  # over the jobs of arrays
-    plans_itself: bool = False  # no job looks at it first: the elements of one array know what to do
+    go_on: str = ""  # command that continues to follow it
+    afresh: bool = False  # repeat work that has already ended, successfully or not
+    spread: Spread | None = None  # distribution over the jobs of arrays
+    plans_itself: bool = False  # no observation job: the elements of one array know their work
 
 
 def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Host) -> Submission:
-    """Write what the jobs of a submission are started from.
+    """Write the files from which the jobs of a submission start.
 
-    Raises NoRoomError; MismatchError for a directory of others, where a scheduler would follow their links.
+    Raises NoRoomError; MismatchError for a directory of other users, in which a scheduler would follow
+    their links.
     """
     if reason := exists(request.directory) and why_open_to_others(request.directory):
         raise MismatchError(
@@ -60,8 +61,8 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
     resources = replace(
         resources, account=site.account, partition=site.partition, time=site.time or resources.time
     )
-    given = frozenset().union(*map(scheduler.key, request.options))
-    of_site = [option for option in site.directives if not scheduler.key(option) & given]
+    user_options = frozenset().union(*map(scheduler.key, request.options))
+    of_site = [option for option in site.directives if not scheduler.key(option) & user_options]
     submission = Submission(
         directory=request.directory,
         arguments=(*own_command(host.python), *request.arguments),
@@ -69,11 +70,11 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
         options=scheduler.override(scheduler.options(resources), (*of_site, *request.options)),
     )
     try:
-        kept = request.directory / INPUT
+        input_file = request.directory / INPUT
         if request.stdin:
             with Path(request.stdin).open("rb") as file:
-                write_whole(kept, file, 0o600)
-        submission = replace(submission, stdin=str(kept) if exists(kept) else "")
+                write_whole(input_file, file, 0o600)
+        submission = replace(submission, stdin=str(input_file) if exists(input_file) else "")
         script = (round_script if request.spread else submission_script)(scheduler, submission)
         write_whole(request.directory / SCRIPT, script.encode(), 0o700)  # its arguments are private
         if request.spread and request.plans_itself and not latest(request.directory).number:

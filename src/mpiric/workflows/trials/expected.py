@@ -107,8 +107,10 @@ def situation_of(
         job=parsed.job,
         mpi=mpi,
         observation=observation,
-        others=tuple(
-            other for other in parsed.others if (other.library, other.launcher) != (mpi.library, mpi.launcher)
+        other_libraries=tuple(
+            other
+            for other in parsed.other_libraries
+            if (other.library, other.launcher) != (mpi.library, mpi.launcher)
         ),
         allowed=allowed,
         nodes=parsed.nodes,

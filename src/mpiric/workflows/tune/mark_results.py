@@ -7,9 +7,8 @@ from typing import Any
 
 from mpiric.host.files import is_file
 from mpiric.lab.judge import kept_files
-from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Trial
-from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, Timing, TunedMarks
+from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, SplitGain, Timing, TunedMarks
 from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES

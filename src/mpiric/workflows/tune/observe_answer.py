@@ -11,9 +11,8 @@ from mpiric.lab.recording import RECORDS, Recorded
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Plan
-from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Split
-from mpiric.model.tuned import Tuned
+from mpiric.model.tuned import RunTimes, SymptomChange, Tuned
 from mpiric.profile.efficiency import run_times
 from mpiric.profile.symptoms import symptom_changes
 from mpiric.workflows.trials.recorded_runs import recorded_by, recorded_run, recorder_for

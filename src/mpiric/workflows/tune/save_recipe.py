@@ -13,9 +13,8 @@ from mpiric.model.evidence import Evidence
 from mpiric.model.knob import Try
 from mpiric.model.recipe import Recipe
 from mpiric.model.situation import Situation
-from mpiric.model.split_gain import SplitGain
 from mpiric.model.trial import Outcome, Trial
-from mpiric.model.tuned import KnobChange
+from mpiric.model.tuned import KnobChange, SplitGain
 from mpiric.report.tuned_shares import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe

@@ -10,8 +10,8 @@ from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.lab.disputes import RejectedRun
 from mpiric.lab.render import render
+from mpiric.model.amount import show_duration
 from mpiric.model.configuration import Configuration
-from mpiric.model.duration import show_duration
 from mpiric.model.errors import MpiricError, writing
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.model.knob import worst_effect

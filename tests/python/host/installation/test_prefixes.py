@@ -14,7 +14,7 @@ from tests.support.small_wheels import write_wheel
 from mpiric.host.installation import prefixes
 from mpiric.host.installation.prefixes import homes, install_package, installed_prefixes
 from mpiric.model.errors import NotFoundError
-from mpiric.model.mpi_package import MpiPackage, WheelPart
+from mpiric.model.mpi_library import MpiPackage, WheelPart
 
 FILES = {
     "bin/mpiexec": b"#!/bin/sh\nprefix=FILL_IN\n",
@@ -96,7 +96,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 from mpiric.host.installation import prefixes
-from mpiric.model.mpi_package import MpiPackage, WheelPart
+from mpiric.model.mpi_library import MpiPackage, WheelPart
 def interrupted(wheel, prefix, moves):
     (prefix / "bin").mkdir(parents=True)
     Path("reached").touch()

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.host.isolation.changes import manifest_of, written_files
-from mpiric.host.isolation.copying import walk
+from mpiric.host.isolation.copying import manifest_of, walk, written_files
 
 
 @pytest.fixture

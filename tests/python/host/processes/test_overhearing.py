@@ -12,12 +12,12 @@ import pytest
 SCRIPT = """
 import sys
 from mpiric.host.processes.foreground import Output, run_in_foreground
-from mpiric.host.processes.overhearing import Overhearing
+from mpiric.host.processes.output_tap import OutputTap
 from mpiric.model.launch import Launch
 heard = []
 launch = Launch(("sh", "-c", sys.argv[1]), "/")
 ran = run_in_foreground(launch, {"PATH": "/bin:/usr/bin"}, Output.STDOUT,
-                        overhearing=Overhearing(heard.append, through_launcher=False))
+                        output_tap=OutputTap(heard.append, through_launcher=False))
 print(b"".join(heard).decode(), end="", file=sys.stderr)
 sys.exit(ran.status)
 """

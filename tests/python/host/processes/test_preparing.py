@@ -2,7 +2,7 @@
 
 import os
 
-from mpiric.host.processes.preparing import leads_out, make_ready
+from mpiric.host.processes.preparing import make_ready, target_outside
 from mpiric.model.launch import Launch
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -50,8 +50,8 @@ def test_a_directory_that_leads_out_by_a_link_is_named(tmp_path):
     work.mkdir()
     elsewhere.mkdir()
     (work / "out").symlink_to(elsewhere)
-    assert leads_out(launch(("lfs", "setstripe", "out")), work) == "out"
-    assert leads_out(launch(("lfs", "setstripe", "."), ("mkdir", "-p", "new/one")), work) == ""
+    assert target_outside(launch(("lfs", "setstripe", "out")), work) == "out"
+    assert target_outside(launch(("lfs", "setstripe", "."), ("mkdir", "-p", "new/one")), work) == ""
 
 
 def test_the_shell_line_has_what_comes_before():

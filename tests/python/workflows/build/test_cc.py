@@ -20,6 +20,6 @@ def test_what_the_compiler_prints_of_each_source_is_kept_and_nothing_else(
     words = ("main.c", "part.c", "-o", "program")
     outcome = build("cc", words, this_toolchain(), lambda _: ())
     assert outcome.status == 0
-    assert "of main" in outcome.words
-    assert "part" not in outcome.words
-    assert ".o\n" not in outcome.words
+    assert "of main" in outcome.messages
+    assert "part" not in outcome.messages
+    assert ".o\n" not in outcome.messages

@@ -31,14 +31,14 @@ def test_files_go_back_and_the_subdirectories_are_removed(out):
 def test_a_file_that_is_there_stays_and_is_named(out):
     (out / "a.2").write_text("newer")
     gathered = gather(out)
-    assert gathered.left == ((str(out / "mpiric-spread/03/a.2"), "a file of this name exists already"),)
+    assert gathered.remaining == ((str(out / "mpiric-spread/03/a.2"), "a file of this name exists already"),)
     assert contents(out) == {"a.1": "1", "a.2": "newer"}
     assert (out / "mpiric-spread/03/a.2").read_text() == "2"
 
 
 def test_an_interrupted_gather_is_begun_again(out):
     os.link(out / "mpiric-spread/03/a.2", out / "a.2")
-    assert gather(out).left == ()
+    assert gather(out).remaining == ()
     assert contents(out) == {"a.1": "1", "a.2": "2"}
 
 
@@ -47,7 +47,7 @@ def test_without_hard_links_files_are_renamed(out, monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.link", refuse)
-    assert gather(out).left == ()
+    assert gather(out).remaining == ()
     assert contents(out) == {"a.1": "1", "a.2": "2"}
 
 

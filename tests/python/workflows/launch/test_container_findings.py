@@ -90,7 +90,7 @@ def test_a_library_of_the_host_in_an_older_image_is_noticed():
     ],
 )
 def test_a_preload_of_the_site_that_breaks_the_image_is_noticed(line):
-    inside = replace(WELL, ranks=(), words=(line,))
+    inside = replace(WELL, ranks=(), messages=(line,))
     assert found(inside, LD_PRELOAD="/s/x.so") == {"container-preload": "ch-run --unset-env=LD_PRELOAD"}
 
 

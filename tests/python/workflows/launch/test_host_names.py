@@ -57,25 +57,27 @@ def test_names_on_another_network_are_found_and_written(form):
     job = hydra("mpiexec -f hosts -n 4 ./app", host)
     found = host_names(job, NICS, host)
     assert found.network == "eth0"
-    assert found.others == {"ib0": {name: form.format(host=name) for name in ("kp001", "kp002")}}
+    assert found.names_by_interface == {"ib0": {name: form.format(host=name) for name in ("kp001", "kp002")}}
 
 
 def test_the_way_back_to_the_plain_names_is_found():
     host = site("{host}.ipoib")
     found = host_names(hydra("mpiexec -hosts kp001.ipoib,kp002.ipoib -n 4 ./app", host), NICS, host)
     assert found.network == "ib0"
-    assert found.others == {"eth0": {"kp001.ipoib": "kp001", "kp002.ipoib": "kp002"}}
+    assert found.names_by_interface == {"eth0": {"kp001.ipoib": "kp001", "kp002.ipoib": "kp002"}}
 
 
 def test_a_form_that_not_every_host_has_is_none():
     host = Site({"kp001": "10.0.1.1", "kp002": "10.0.1.2", "kp001.ipoib": "10.0.2.1"})
-    assert host_names(hydra("mpiexec -hosts kp001,kp002 -n 4 ./app", host), NICS, host).others == {}
+    assert (
+        host_names(hydra("mpiexec -hosts kp001,kp002 -n 4 ./app", host), NICS, host).names_by_interface == {}
+    )
 
 
 @pytest.mark.parametrize("line", ["mpiexec -n 4 ./app", "mpiexec -hosts kp009 -n 4 ./app"])
 def test_without_names_or_addresses_there_is_nothing_to_choose(line):
     host = site("{host}.ipoib")
-    assert host_names(hydra(line, host), NICS, host).others == {}
+    assert host_names(hydra(line, host), NICS, host).names_by_interface == {}
 
 
 def test_the_list_replaces_the_file_and_keeps_the_slots():

@@ -8,9 +8,8 @@ from tests.support.situations import BY_LABEL, situation
 from mpiric.host.host import Completed
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
-from mpiric.model.execution import Execution
 from mpiric.model.policy import Shape
-from mpiric.model.trial import Outcome
+from mpiric.model.trial import Execution, Outcome
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.fabric.bench import probe_route
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes

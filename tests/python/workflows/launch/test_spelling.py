@@ -113,8 +113,8 @@ def test_what_can_be_written_is_rendered(label: str, dialect: str) -> None:
     if dialect:
         case = replace(case, job=replace(case.job, dialect=dialect, launcher_words=(dialect,)))
     by_name = knobs.all_knobs()
-    for route, name in product(by_name["launch-route"].domain.words, ("mapping", "binding")):
-        for value in by_name[name].domain.words:
+    for route, name in product(by_name["launch-route"].domain.values, ("mapping", "binding")):
+        for value in by_name[name].domain.values:
             configuration = Configuration.of({"launch-route": route, name: value})
             if can_be_written(configuration, case):
                 assert render(configuration, case).argv

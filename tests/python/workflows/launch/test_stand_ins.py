@@ -129,7 +129,7 @@ def test_what_the_program_calls_and_nobody_answers_is_named(serve):
 
 
 def test_a_pair_without_a_stand_in_cannot_be_written(serve, tmp_path):
-    with pytest.raises(NotFoundError, match="no stand-in for the openmpi ABI over mpich"):
+    with pytest.raises(NotFoundError, match="no stand-in exists for the openmpi ABI over mpich"):
         stand_ins.write_stand_in(tmp_path / "any", AbiFamily.OPENMPI, MPICH)
 
 

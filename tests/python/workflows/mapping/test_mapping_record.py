@@ -24,7 +24,7 @@ def on(host, number, *peers):
 def test_slots_are_counted_node_by_node_whatever_the_ranks_are_called():
     traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("a", 2), on("b", 3)), "r")
     assert (traffic.nodes, traffic.slots) == (("a", "b"), (2, 2))
-    assert traffic.given.tolist() == [0, 2, 1, 3]
+    assert traffic.slots_before.tolist() == [0, 2, 1, 3]
 
 
 def test_what_crosses_nodes_costs_their_distance():
@@ -32,8 +32,8 @@ def test_what_crosses_nodes_costs_their_distance():
     spec = MachineSpec(distances={"node": 1, "network": 10})
     placed = record_on_machine(traffic, spec)
     tree = placed.machine.tree
-    assert hop_bytes(traffic.graph, tree, placed.given) == 8 + 1000
-    assert off_node_weight(traffic.graph, tree, placed.given) == 100
+    assert hop_bytes(traffic.graph, tree, placed.slots_before) == 8 + 1000
+    assert off_node_weight(traffic.graph, tree, placed.slots_before) == 100
 
 
 def test_nodes_of_one_switch_stand_together_and_the_launcher_counts_as_before():
@@ -43,9 +43,9 @@ def test_nodes_of_one_switch_stand_together_and_the_launcher_counts_as_before():
     traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("c", 2)), "r")
     placed = record_on_machine(traffic, MachineSpec(network=network))
     assert placed.machine.hosts == ("a", "c", "b")
-    assert placed.given.tolist() == [0, 2, 1]
+    assert placed.slots_before.tolist() == [0, 2, 1]
     assert placed.machine.launch_hosts == ("a", "b", "c")
-    assert rank_order(placed.machine, placed.given).slots == (0, 1, 2)
+    assert rank_order(placed.machine, placed.slots_before).slots == (0, 1, 2)
 
 
 def test_a_node_that_the_switches_do_not_have_is_named():
@@ -78,8 +78,8 @@ def test_the_report_on_a_record_shows_both_orders():
     ranks = [on("ab"[number % 2], number, sent((number + 2) % 4, 5, 1000)) for number in range(4)]
     traffic = traffic_of(record(*ranks), "r")
     placed = record_on_machine(traffic, MachineSpec())
-    cost = order_cost(MapRequest(traffic.graph, placed.machine), placed.given)
-    mapped = Mapped(placed.given, placed.given, cost, cost, "hop-bytes", "given", {}, 0.0, 1, 0)
+    cost = order_cost(MapRequest(traffic.graph, placed.machine), placed.slots_before)
+    mapped = Mapped(placed.slots_before, placed.slots_before, cost, cost, "hop-bytes", "given", {}, 0.0, 1, 0)
     proposal = OrderProposal(mapped, traffic.graph, placed.machine)
     page = profile_html(replace(analyse(record(*ranks), "app"), order=proposal), "1")
     section = page.partition('<section id="order">')[2].partition("</section>")[0]

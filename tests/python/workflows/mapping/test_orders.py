@@ -86,8 +86,8 @@ def test_an_order_of_a_recipe_becomes_a_file_named_by_what_is_in_it(tmp_path):
 @pytest.mark.parametrize(
     ("slots", "problem"),
     [
-        ((0, 0, 1), "is no permutation"),
-        ((0, 2), "is no permutation"),
+        ((0, 0, 1), "is not a permutation"),
+        ((0, 2), "is not a permutation"),
         ((1, 0), "is of 2 ranks, and the job has 3"),
     ],
 )
@@ -99,5 +99,5 @@ def test_what_is_no_order_of_the_job_is_refused(slots, problem):
 def test_a_file_that_is_no_order_is_named_with_its_line(tmp_path):
     path = tmp_path / "order.txt"
     path.write_text("# mine\n1\nx\n")
-    with pytest.raises(MpiricError, match="line 3: 'x' is no number of a slot"):
+    with pytest.raises(MpiricError, match="line 3: 'x' is not a slot number"):
         read_order(path)

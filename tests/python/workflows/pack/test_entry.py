@@ -62,8 +62,8 @@ def test_a_script_of_python_brings_its_interpreter(entry, script, options):
     ("line", "says"),
     [
         ("mpiexec -n 2 ./wrapper.sh", "is a script of"),
-        ("mpiexec -n 2 ./data", "is no executable"),
-        ("mpiexec -n 2 ./missing", "there is no program './missing' here"),
+        ("mpiexec -n 2 ./data", "is neither an executable"),
+        ("mpiexec -n 2 ./missing", "the program './missing' was not found"),
         (f"mpiexec -n 2 {PYTHON}", "is started without a script"),
         (f"mpiexec -n 1 {SHELL} : -n 1 ./data", "several programs"),
         (f"mpiexec -n 2 apptainer exec a.sif {SHELL}", "out of an image already"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.workflows.pack.libraries import why_left_out
+from mpiric.workflows.pack.gather import why_left_out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from mpiric.model.errors import ExitCode, MismatchError
 from mpiric.model.pack import GlibcNeed, Pack, SettingsNeed, Start
 from mpiric.workflows.pack.glibc import check_glibc
-from mpiric.workflows.pack.starter import render_starter
+from mpiric.workflows.pack.pack import render_starter
 
 TOO_NEW = GlibcNeed((2, 99), "lib/libfoo.so.1", "frobnicate", required=True)
 PACK = Pack("app", (), (), Start(("@/tree/app",)), platform.machine(), (TOO_NEW,))

@@ -34,7 +34,7 @@ HINTS = {"mpi-io": "cb_nodes=2"}
 @pytest.mark.parametrize("values", [HINTS, {"layout": "4x1MiB"}, {"subdirectories": "dump.*:4"}])
 def test_a_quota_that_is_used_up(values):
     (sentence,) = warnings(values, quota_free_bytes=0)
-    assert sentence.startswith("your quota where the working directory lies is used up: ")
+    assert sentence.startswith("your quota for the working directory is used up: ")
     assert "/home: 0 bytes left" in sentence
 
 

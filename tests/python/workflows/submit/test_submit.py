@@ -79,7 +79,7 @@ def test_jobs_that_measure_nothing_are_not_submitted_for_ever(run):
 
 
 def test_a_cancelled_job_is_not_submitted_again_unasked(run):
-    with pytest.raises(MpiricError, match="job 1 was cancelled; what it measured is kept") as raised:
+    with pytest.raises(MpiricError, match="job 1 was cancelled; its measurements are kept") as raised:
         run("CANCELLED", "COMPLETED")
     assert raised.value.hint == "go on with: mpiric tune --submit --resume -- srun ./app"
 

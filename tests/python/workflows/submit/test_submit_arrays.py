@@ -100,7 +100,7 @@ def test_a_round_that_no_node_may_submit_is_submitted_by_who_follows(run):
 
 
 def test_a_cancelled_array_is_not_submitted_again_unasked(run):
-    with pytest.raises(MpiricError, match="was cancelled; what it measured is kept") as raised:
+    with pytest.raises(MpiricError, match="was cancelled; its measurements are kept") as raised:
         run(ends="CANCELLED")
     assert "--array 3 --resume" in raised.value.hint
 

@@ -42,7 +42,7 @@ def test_the_heat_solver_is_left_with_what_touches_its_time():
     tried, needless = spaces(HEAT)
     assert {"binding", "malloc", "huge-pages"} <= tried
     assert {"eager-node", "alltoall-algorithm", "collectives"} <= set(needless)
-    assert needless["eager-node"] == "messages of 392 KiB lie on one side of every size worth trying"
+    assert needless["eager-node"] == "messages of 392 KiB are on the same side of every candidate size"
 
 
 def test_a_large_allreduce_on_too_few_cores_is_left_with_waiting_and_its_algorithms():

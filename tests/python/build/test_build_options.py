@@ -1,10 +1,10 @@
-"""Targets, aliases, and CPU words among the user's flags."""
+"""Targets, aliases, and CPU arguments among the user's flags."""
 
 import pytest
 
+from mpiric.build.build_options import own_options, read, split_targets
 from mpiric.build.compilers import Identity, recognise, target_flags
 from mpiric.build.targets import canonical, in_order, substitute
-from mpiric.build.wishes import own_options, read, split_targets
 from mpiric.model.errors import MpiricError
 
 
@@ -36,26 +36,26 @@ def test_an_unknown_target_is_named_with_those_that_are_known() -> None:
 
 
 def test_native_is_left_out_and_said_so() -> None:
-    wishes = read(["-O3", "-march=native", "-mtune=native"], ["v3"], "x86_64")
-    assert wishes.words == ("-O3",)
-    assert wishes.targets == ("x86_64_v3",)
-    assert len(wishes.sentences) == 2
+    build_options = read(["-O3", "-march=native", "-mtune=native"], ["v3"], "x86_64")
+    assert build_options.arguments == ("-O3",)
+    assert build_options.targets == ("x86_64_v3",)
+    assert len(build_options.sentences) == 2
 
 
 @pytest.mark.parametrize(
     "line", ["-march=haswell", "-tp haswell", "-tp=haswell", "-axCORE-AVX2", "-xCORE-AVX2"]
 )
 def test_a_named_cpu_becomes_a_target(line: str) -> None:
-    wishes = read(line.split(), ["v2"], "x86_64")
-    assert wishes.targets == ("x86_64_v2", "haswell")
-    assert wishes.words == ()
-    assert wishes.sentences
+    build_options = read(line.split(), ["v2"], "x86_64")
+    assert build_options.targets == ("x86_64_v2", "haswell")
+    assert build_options.arguments == ()
+    assert build_options.sentences
 
 
 def test_feature_words_are_kept_for_a_file_that_needs_them() -> None:
-    wishes = read(["-mavx2", "-mno-red-zone", "-mfma"], ["v3"], "x86_64")
-    assert wishes.feature_words == ("-mavx2", "-mfma")
-    assert wishes.words == ("-mno-red-zone",)
+    build_options = read(["-mavx2", "-mno-red-zone", "-mfma"], ["v3"], "x86_64")
+    assert build_options.feature_words == ("-mavx2", "-mfma")
+    assert build_options.arguments == ("-mno-red-zone",)
 
 
 @pytest.mark.parametrize("word", ["-m32", "--coverage", "-fprofile-generate"])
@@ -67,9 +67,9 @@ def test_some_builds_have_no_variants(word: str) -> None:
     "line", ["-xc", "-x c++", "-mcmodel=medium", "-mtune=generic", "-mno-avx2", "-tune=x"]
 )
 def test_flags_that_only_look_like_cpu_words_stay(line: str) -> None:
-    wishes = read(line.split(), ["v3"], "x86_64")
-    assert list(wishes.words) == line.split()
-    assert not wishes.sentences
+    build_options = read(line.split(), ["v3"], "x86_64")
+    assert list(build_options.arguments) == line.split()
+    assert not build_options.sentences
 
 
 def test_our_options_are_taken_out_wherever_they_stand() -> None:

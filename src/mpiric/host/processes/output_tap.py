@@ -1,4 +1,4 @@
-"""Listening to the standard output of a launch in the foreground, which goes where it would go anyway."""
+"""Copy of a foreground launch's standard output for a listener; the output itself is unchanged."""
 
 import os
 import select
@@ -11,14 +11,15 @@ from contextlib import suppress
 Listener = Callable[[bytes], None]
 
 _PIECE = 1 << 16
-_LINGER_S = 0.2  # for what is still under way when the launcher is gone
-_MOST_READ = 1 << 30  # of a file behind a run: more is not looked at
+_LINGER_S = 0.2  # wait for data in transit after the end of the launcher
+_MOST_READ = 1 << 30  # limit for the output in a file
 
 
-class Overhearing:
-    """One launch's output. A file is read behind the launch; what goes elsewhere passes through a pipe.
+class OutputTap:
+    """Listener on one launch's output: a file is read after the launch, other output passes a pipe.
 
-    Nothing is overheard of a program that writes to the terminal itself: it would behave otherwise.
+    The output of a program that writes directly to the terminal is not copied, because a pipe would change
+    its behaviour.
     """
 
     def __init__(self, listener: Listener | None, *, through_launcher: bool) -> None:
@@ -40,18 +41,18 @@ class Overhearing:
 
     @property
     def stdout(self) -> int | None:
-        """What the launch gets as its standard output; None for that of this process."""
+        """Return the standard output for the launch; None to inherit it."""
         return self._pipe[1] if self._pipe else None
 
     def begin(self) -> None:
-        """Listen, the launch having been started."""
+        """Start to listen, after the launch was started."""
         if self._pipe is not None:
             os.close(self._pipe[1])
             self._thread = threading.Thread(target=self._pass_on, daemon=True)
             self._thread.start()
 
     def end(self) -> None:
-        """Take in the rest, the launch being over."""
+        """Process the remaining output, after the launch has ended."""
         self._is_over.set()
         if self._thread is not None:
             self._thread.join()
@@ -66,7 +67,7 @@ class Overhearing:
             while True:
                 ready, _, _ = select.select([descriptor], [], [], _LINGER_S)
                 if not ready and self._is_over.is_set():
-                    return  # something that outlives the launcher holds the pipe
+                    return  # a process that outlives the launcher holds the pipe
                 piece = os.read(descriptor, _PIECE) if ready else None
                 if piece == b"":
                     return
@@ -74,7 +75,7 @@ class Overhearing:
                     self._listener(piece)
                     _write_all(sys.stdout.fileno(), piece)
         except OSError:
-            return  # nobody reads our output any more: the launcher is to notice by its own next write
+            return  # the reader of the output is gone: the launcher notices at its next write
         finally:
             os.close(descriptor)
 
@@ -85,10 +86,10 @@ class Overhearing:
             descriptor = os.open(f"/proc/self/fd/{sys.stdout.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 file.seek(self._begin)
-                left = _MOST_READ
-                while left > 0 and (piece := file.read(min(left, 1 << 20))):
+                remaining_bytes = _MOST_READ
+                while remaining_bytes > 0 and (piece := file.read(min(remaining_bytes, 1 << 20))):
                     self._listener(piece)
-                    left -= len(piece)
+                    remaining_bytes -= len(piece)
 
 
 def _write_all(descriptor: int, piece: bytes) -> None:

@@ -25,10 +25,10 @@ _INSTRUMENTED = ("-fprofile-arcs", "-fprofile-generate", "-ftest-coverage", "-fp
 _OTHER_WIDTH = {"-m32", "-mx32", "-m16"}
 
 
-class Wishes(NamedTuple):
-    """Options of a build, and the compiler's words without mpiric's options."""
+class BuildOptions(NamedTuple):
+    """Options of a build, and the compiler's arguments without mpiric's options."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     targets: tuple[str, ...]  # targets except the baseline, in the user's order
     baseline: str
     feature_words: tuple[str, ...] = ()  # removed CPU options; restored for files that need them
@@ -38,7 +38,7 @@ class Wishes(NamedTuple):
 
 
 class _Reading:
-    """State of a pass over the words; ``name_of`` returns archspec's name of a target."""
+    """State of a pass over the arguments; ``name_of`` returns archspec's name of a target."""
 
     def __init__(self, machine: str, name_of: Callable[[str, str], str]) -> None:
         self.machine = machine
@@ -49,11 +49,11 @@ class _Reading:
         self.sentences: list[str] = []
 
 
-def own_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Split the compiler's words into mpiric's options and the remaining words."""
+def own_options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Split the compiler's arguments into mpiric's options and the remaining arguments."""
     options: dict[str, str] = {}
     remaining: list[str] = []
-    iterator = iter(words)
+    iterator = iter(arguments)
     for word in iterator:
         name, equals, value = word.partition("=")
         if name in _VALUES:
@@ -71,20 +71,20 @@ def split_targets(text: str) -> list[str]:
 
 
 def read(
-    words: Sequence[str],
+    arguments: Sequence[str],
     targets: Sequence[str],
     machine: str,
     name_of: Callable[[str, str], str] = canonical,
-) -> Wishes:
+) -> BuildOptions:
     """Turn CPU options of any compiler into ``targets``; ``name_of`` may be a cached `canonical`."""
     baseline = BASELINE[machine]
     reading = _Reading(machine, name_of)
     skip = False
-    for at, word in enumerate(words):
+    for at, word in enumerate(arguments):
         if skip:
             skip = False
             continue
-        following = words[at + 1] if at + 1 < len(words) else ""
+        following = arguments[at + 1] if at + 1 < len(arguments) else ""
         skip = _read_word(word, following, reading)
     chosen = [name_of(word, machine) for word in targets]
     instruments = (w for w in reading.kept if w == "--coverage" or w.startswith(_INSTRUMENTED))
@@ -95,7 +95,7 @@ def read(
         chosen, reading.folded = [], []
     unique = tuple(dict.fromkeys(t for t in [*chosen, *reading.folded] if t != baseline))
     sentences = tuple(dict.fromkeys(reading.sentences))
-    return Wishes(tuple(reading.kept), unique, baseline, tuple(reading.features), sentences=sentences)
+    return BuildOptions(tuple(reading.kept), unique, baseline, tuple(reading.features), sentences=sentences)
 
 
 def _read_word(word: str, following: str, reading: _Reading) -> bool:
@@ -145,22 +145,24 @@ def _fold(word: str, names: Sequence[str], reading: _Reading) -> None:
         reading.sentences.append(f"{word} becomes an additional target: {', '.join(new)}")
 
 
-def without_intermediate(wishes: Wishes, flags: Sequence[str]) -> Wishes:
-    """Return the words without ``flags``, which make a compiler write intermediate code."""
-    removed = [word for word in wishes.words if word.partition("=")[0] in flags]
-    if not removed or not wishes.targets:
-        return wishes
+def without_intermediate(build_options: BuildOptions, flags: Sequence[str]) -> BuildOptions:
+    """Return the arguments without ``flags``, which make a compiler write intermediate code."""
+    removed = [word for word in build_options.arguments if word.partition("=")[0] in flags]
+    if not removed or not build_options.targets:
+        return build_options
     sentence = (
         f"{removed[0]} is left out: this compiler's intermediate code cannot carry variants (GCC's can); "
         "each variant is optimised file by file"
     )
-    words = tuple(word for word in wishes.words if word not in removed)
-    return wishes._replace(words=words, sentences=(*wishes.sentences, sentence))
+    arguments = tuple(word for word in build_options.arguments if word not in removed)
+    return build_options._replace(arguments=arguments, sentences=(*build_options.sentences, sentence))
 
 
-def from_environment(wishes: Wishes, options: Mapping[str, str], environ: Mapping[str, str]) -> Wishes:
-    """Return the wishes with options from environment variables."""
-    return wishes._replace(
+def from_environment(
+    build_options: BuildOptions, options: Mapping[str, str], environ: Mapping[str, str]
+) -> BuildOptions:
+    """Return the build_options with options from environment variables."""
+    return build_options._replace(
         no_fma="--no-fma" in options or environ.get("MPIRIC_NO_FMA", "0") not in ("", "0"),
         explain_vectorisation="--explain-vectorisation" in options
         or environ.get("MPIRIC_EXPLAIN_VECTORISATION", "0") not in ("", "0"),

@@ -26,7 +26,7 @@ def labels(case: Case) -> str:
 
 
 def test_a_cause_is_found_by_any_of_its_cures() -> None:
-    assert score({"allocator": "jemalloc"}, [MEMORY]).found == ("memory",)
+    assert score({"allocator": "jemalloc"}, [MEMORY]).cured == ("memory",)
     assert score({"malloc": "one-arena"}, [MEMORY]).missed == ("memory",)
 
 
@@ -55,7 +55,7 @@ def test_a_cause_that_costs_nothing_here_is_neither_missed_nor_superfluous() -> 
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="'malloc' is no setting"):
+    with pytest.raises(ValueError, match="'malloc' must have the form knob=value"):
         parse_cure("malloc")
 
 

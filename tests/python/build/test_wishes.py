@@ -36,26 +36,26 @@ def test_an_unknown_target_is_named_with_those_that_are_known() -> None:
 
 
 def test_native_is_left_out_and_said_so() -> None:
-    wishes = read(["-O3", "-march=native", "-mtune=native"], ["v3"], "x86_64")
-    assert wishes.words == ("-O3",)
-    assert wishes.targets == ("x86_64_v3",)
-    assert len(wishes.sentences) == 2
+    parsed = read(["-O3", "-march=native", "-mtune=native"], ["v3"], "x86_64")
+    assert parsed.words == ("-O3",)
+    assert parsed.targets == ("x86_64_v3",)
+    assert len(parsed.sentences) == 2
 
 
 @pytest.mark.parametrize(
     "line", ["-march=haswell", "-tp haswell", "-tp=haswell", "-axCORE-AVX2", "-xCORE-AVX2"]
 )
 def test_a_named_cpu_becomes_a_target(line: str) -> None:
-    wishes = read(line.split(), ["v2"], "x86_64")
-    assert wishes.targets == ("x86_64_v2", "haswell")
-    assert wishes.words == ()
-    assert wishes.sentences
+    parsed = read(line.split(), ["v2"], "x86_64")
+    assert parsed.targets == ("x86_64_v2", "haswell")
+    assert parsed.words == ()
+    assert parsed.sentences
 
 
 def test_feature_words_are_kept_for_a_file_that_needs_them() -> None:
-    wishes = read(["-mavx2", "-mno-red-zone", "-mfma"], ["v3"], "x86_64")
-    assert wishes.feature_words == ("-mavx2", "-mfma")
-    assert wishes.words == ("-mno-red-zone",)
+    parsed = read(["-mavx2", "-mno-red-zone", "-mfma"], ["v3"], "x86_64")
+    assert parsed.feature_words == ("-mavx2", "-mfma")
+    assert parsed.words == ("-mno-red-zone",)
 
 
 @pytest.mark.parametrize("word", ["-m32", "--coverage", "-fprofile-generate"])
@@ -67,15 +67,15 @@ def test_some_builds_have_no_variants(word: str) -> None:
     "line", ["-xc", "-x c++", "-mcmodel=medium", "-mtune=generic", "-mno-avx2", "-tune=x"]
 )
 def test_flags_that_only_look_like_cpu_words_stay(line: str) -> None:
-    wishes = read(line.split(), ["v3"], "x86_64")
-    assert list(wishes.words) == line.split()
-    assert not wishes.sentences
+    parsed = read(line.split(), ["v3"], "x86_64")
+    assert list(parsed.words) == line.split()
+    assert not parsed.sentences
 
 
 def test_our_options_are_taken_out_wherever_they_stand() -> None:
-    options, rest = own_options(["-c", "--targets=v3", "a.c", "--no-fma", "--compiler", "clang"])
+    options, remaining = own_options(["-c", "--targets=v3", "a.c", "--no-fma", "--compiler", "clang"])
     assert options == {"--targets": "v3", "--no-fma": "1", "--compiler": "clang"}
-    assert rest == ["-c", "a.c"]
+    assert remaining == ["-c", "a.c"]
     assert split_targets(" v2, v3 v4 ") == ["v2", "v3", "v4"]
 
 

@@ -1,1 +1,1 @@
-"""What mpiric claims, measured: each module is one benchmark, ``python -m benchmarks.<name>``."""
+"""Measurements of mpiric's claims: each module is one benchmark, ``python -m benchmarks.<name>``."""

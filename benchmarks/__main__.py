@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: which benchmarks there are."""
+"""``python -m benchmarks``: list the benchmarks."""
 
 import sys
 
@@ -7,10 +7,10 @@ from mpiric.model.registry import modules_of
 
 
 def main() -> int:
-    """Name and first line of each."""
+    """Print the name of each benchmark and the first line of its docstring."""
     for name, module in modules_of(benchmarks).items():
-        said = (module.__doc__ or "").strip().splitlines()[0]
-        print(f"python -m benchmarks.{name:<16} {said}")
+        summary = (module.__doc__ or "").strip().splitlines()[0]
+        print(f"python -m benchmarks.{name:<16} {summary}")
     return 0
 
 

@@ -7,7 +7,7 @@ from benchmarks._answers_causes import MPIS, Cause, cause_of
 
 @dataclass(frozen=True)
 class Program:
-    """One program; it exists under the libraries that know all of its causes."""
+    """A program; it is used under the libraries that have all of its causes."""
 
     name: str
     phases: str
@@ -16,10 +16,10 @@ class Program:
     threaded: bool = False  # linked with OpenMP
 
     def causes_under(self, mpi: str) -> tuple[Cause, ...] | None:
-        """Causes of the case under a library; None where one of them does not exist."""
-        found = [cause_of(name, mpi) for name in self.causes]
-        whole = tuple(cause for cause in found if cause is not None)
-        return whole if len(whole) == len(found) else None
+        """Return the causes under a library; None if one of them does not exist there."""
+        causes = [cause_of(name, mpi) for name in self.causes]
+        existing = tuple(cause for cause in causes if cause is not None)
+        return existing if len(existing) == len(causes) else None
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,6 @@ QUICK = ("large blocks given back", "unbound, latency", "computes", "blocks and 
 
 
 def cases() -> tuple[Case, ...]:
-    """Every program under every library under which it exists."""
-    found = ((program, mpi, program.causes_under(mpi)) for program in PROGRAMS for mpi in MPIS)
-    return tuple(Case(program, mpi, causes) for program, mpi, causes in found if causes is not None)
+    """Return every program under every library that has all of its causes."""
+    candidates = ((program, mpi, program.causes_under(mpi)) for program in PROGRAMS for mpi in MPIS)
+    return tuple(Case(program, mpi, causes) for program, mpi, causes in candidates if causes is not None)

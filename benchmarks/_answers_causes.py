@@ -1,7 +1,7 @@
-"""Causes of slowness on one node, per MPI library: what is given, what an expert has, what counts as found.
+"""Causes of slowness on one node, per MPI library: slow settings, expert's settings, accepted remedies.
 
-Commands are in the library's own words. Each library has a *sound* command, as an expert writes it for a
-program with nothing special about it; a cause replaces one part of it.
+Commands use the options of the library itself. Each library has a *sound* command, as an expert writes it
+for a program without special needs; a cause replaces one part of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,10 +26,10 @@ class Words:
 
 @dataclass(frozen=True)
 class Cause:
-    """One reason for which a program is slow: what is ``given``, and what is ``best`` in its place."""
+    """A reason why a program is slow: its settings, and the settings of an expert."""
 
-    part: str  # of the sound command that both replace; "" when none
-    given: Words
+    part: str  # replaced part of the sound command; "" if the settings are added to it
+    slow: Words
     best: Words
     remedy: Remedy
 
@@ -53,32 +53,32 @@ _NONE = Words()
 
 
 def command(mpi: str, causes: Iterable[tuple[Cause, bool]]) -> Words:
-    """The sound command with causes in it; the flag says which of them are cured."""
+    """Return the sound command with some causes; each flag says whether the cause is cured."""
     parts = dict(SOUND[mpi])
     extra = Words()
     for cause, cured in causes:
-        words = cause.best if cured else cause.given
+        arguments = cause.best if cured else cause.slow
         if cause.part in parts:
-            parts[cause.part] = words
+            parts[cause.part] = arguments
         else:
-            extra += words
+            extra += arguments
     return sum(parts.values(), Words()) + extra
 
 
 def cause_of(name: str, mpi: str) -> Cause | None:
-    """A cause under a library; None where it does not exist."""
+    """Return a cause under a library; None if it does not exist there."""
     return _CAUSES[name].get(mpi)
 
 
 def causes() -> tuple[str, ...]:
-    """Names of all causes."""
+    """Return the names of all causes."""
     return tuple(_CAUSES)
 
 
-def _memory(name: str, *others: str) -> dict[str, Cause]:
-    """Freed blocks that go back to the kernel; ``others`` keep them as well, by the page faults that stay."""
-    cures = ("malloc=keep-memory|keep-memory-padded", *others)
-    # The first touch of what is kept costs faults all the same, which huge pages save.
+def _memory(name: str, *other_cures: str) -> dict[str, Cause]:
+    """Freed blocks return to the kernel; ``other_cures`` keep them too, as the page faults show."""
+    cures = ("malloc=keep-memory|keep-memory-padded", *other_cures)
+    # The first touch of a block costs page faults even if it is kept; huge pages save them.
     remedy = Remedy(name, cures, along=("huge-pages",))
     best = Words(environment={"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"})
     return {mpi: Cause("", _NONE, best, remedy) for mpi in MPIS}
@@ -102,7 +102,7 @@ def _unbound() -> dict[str, Cause]:
 def _crowded() -> dict[str, Cause]:
     """More ranks than CPUs."""
     remedy = Remedy("waiting", ("waiting=yield|sleep",), along=("binding",))
-    # Told of the crowd, Open MPI yields by itself; version 4 can be kept from it, version 5 cannot.
+    # Open MPI yields by itself when it knows that cores are oversubscribed. Only version 4 can be set not to.
     crowd = Words(("--oversubscribe",), _mca(mpi_yield_when_idle="0"))
     free = Words(("--oversubscribe", "--bind-to", "none"), _mca(mpi_yield_when_idle="1"))
     shared = ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
@@ -116,12 +116,12 @@ def _crowded() -> dict[str, Cause]:
 
 def _loopback() -> dict[str, Cause]:
     """Shared memory switched off from outside."""
-    own = "node-transport=shared-memory|shared-memory-only"
+    cure = "node-transport=shared-memory|shared-memory-only"
     away = Words(environment={"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"})
     tcp = Words(("--mca", "pml", "ob1", "--mca", "btl", "tcp,self"))
     return {
-        MPICH: Cause("transport", away, _NONE, Remedy("loopback", (own,))),
-        **{mpi: Cause("transport", tcp, _OWN[mpi], Remedy("loopback", (own,))) for mpi in _OWN},
+        MPICH: Cause("transport", away, _NONE, Remedy("loopback", (cure,))),
+        **{mpi: Cause("transport", tcp, _OWN[mpi], Remedy("loopback", (cure,))) for mpi in _OWN},
     }
 
 
@@ -136,8 +136,8 @@ def _late_receiver() -> dict[str, Cause]:
 
     def larger(component: str) -> Words:
         sizes = {"eager_limit": "65536", "rndv_eager_limit": "65536", "max_send_size": "65536"}
-        own = {f"btl_{component}_{name}": value for name, value in sizes.items()}
-        return Words(environment=_mca(**own, **{f"btl_{component}_segment_size": str(32 << 20)}))
+        parameters = {f"btl_{component}_{name}": value for name, value in sizes.items()}
+        return Words(environment=_mca(**parameters, **{f"btl_{component}_segment_size": str(32 << 20)}))
 
     return {
         MPICH: Cause("", _NONE, Words(environment=cells), remedy),

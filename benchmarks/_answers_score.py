@@ -1,4 +1,4 @@
-"""What an answer of `mpiric tune` is worth when the causes are known: found, missed, superfluous.
+"""Score of an answer of `mpiric tune` when the causes are known: found, missed, superfluous.
 
 A *setting* is written ``knob=value|value``; a *cure* is one or several of them joined by `` + ``.
 """
@@ -14,23 +14,23 @@ Settings = Mapping[str, str]  # knob → value
 
 @dataclass(frozen=True)
 class Remedy:
-    """What counts as having found one cause: any of ``cures``. ``along`` are knobs that come with one."""
+    """Accepted answers to one cause: any of ``cures``. Knobs in ``along`` may accompany a cure."""
 
     cause: str
     cures: tuple[str, ...]
     along: tuple[str, ...] = ()
 
     def used(self, settings: Settings) -> list[set[str]]:
-        """Knobs of each cure that the settings hold as a whole."""
+        """Return the knobs of each cure whose settings are all present."""
         parsed = [parse_cure(cure) for cure in self.cures]
         return [set(cure) for cure in parsed if holds(cure, settings)]
 
 
 @dataclass(frozen=True)
 class Score:
-    """Causes ``found`` and ``missed``, and the settings of the answer that no cause asks for."""
+    """Causes cured and missed by an answer, and its settings that no cause needs."""
 
-    found: tuple[str, ...]
+    cured: tuple[str, ...]
     missed: tuple[str, ...]
     superfluous: tuple[str, ...]
 
@@ -41,43 +41,43 @@ def parse_cure(text: str) -> dict[str, frozenset[str]]:
     for setting in text.split(" + "):
         knob, equals, values = setting.partition("=")
         if not (knob and equals and values):
-            raise ValueError(f"{setting!r} is no setting")
+            raise ValueError(f"{setting!r} must have the form knob=value|value")
         cure[knob] = frozenset(values.split("|"))
     return cure
 
 
 def holds(cure: Mapping[str, frozenset[str]], settings: Settings) -> bool:
-    """Whether every setting of a cure is among the settings."""
+    """Return whether the settings contain every setting of a cure."""
     return all(settings.get(knob) in values for knob, values in cure.items())
 
 
 def score(settings: Settings, remedies: Sequence[Remedy], indifferent: Sequence[Remedy] = ()) -> Score:
-    """Compare an answer with what is known.
+    """Compare an answer with the known causes.
 
-    Each cause excuses the settings of its largest cure in the answer, and what comes along; a second cure
-    of the same cause is superfluous. ``indifferent`` are causes that turned out to cost nothing on this
-    machine: what cures them is neither asked for nor counted as superfluous.
+    Each cause excuses the settings of its largest cure in the answer and the knobs of ``along``; a second
+    cure of the same cause is superfluous. ``indifferent`` are causes that cost nothing on this machine:
+    their cures are neither required nor counted as superfluous.
     """
     excused: set[str] = set()
-    found: list[str] = []
+    cured_causes: list[str] = []
     missed: list[str] = []
     for remedy in (*remedies, *indifferent):
         used = max(remedy.used(settings), key=len, default=None)
         if used is not None:
             excused |= used | set(remedy.along)
         if remedy in remedies:
-            (missed if used is None else found).append(remedy.cause)
-    rest = tuple(f"{knob}={value}" for knob, value in settings.items() if knob not in excused)
-    return Score(tuple(found), tuple(missed), rest)
+            (missed if used is None else cured_causes).append(remedy.cause)
+    superfluous = tuple(f"{knob}={value}" for knob, value in settings.items() if knob not in excused)
+    return Score(tuple(cured_causes), tuple(missed), superfluous)
 
 
 def is_right(settings: Settings, remedies: Sequence[Remedy]) -> bool:
-    """Whether the settings cure every cause."""
+    """Return whether the settings cure every cause."""
     return all(remedy.used(settings) for remedy in remedies)
 
 
 def judged(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows as they count beside one another, where an answer knows more than the table of causes.
+    """Return the rows, corrected where an answer shows more than the table of causes contains.
 
     A setting that a proof has shown to contribute, of whichever checkout, is not superfluous in that case. No
     cause is missed by an answer that is as fast as the expert's command.

@@ -53,7 +53,7 @@ class Place:
 
     bed: Bed
     directory: Path
-    given: Namespace
+    arguments: Namespace
     tunes: dict[str, dict[str, Any]]
 
     def mpiric(self, *options: str) -> str:
@@ -85,16 +85,16 @@ class Place:
     @property
     def budget(self) -> str:
         """Return the time budget of one tune or sweep."""
-        return self.given.budget or ("30s" if self.given.quick else "1m")
+        return self.arguments.budget or ("30s" if self.arguments.quick else "1m")
 
     @property
     def rounds(self) -> int:
         """Runs of each side."""
-        return int(self.given.rounds or (3 if self.given.quick else 9))
+        return int(self.arguments.rounds or (3 if self.arguments.quick else 9))
 
     def program(self, mode: str, count: int, millions: int, bed: Bed | None = None) -> list[str]:
         """The program of all cases and its arguments, smaller in quick runs."""
-        few = 10 if self.given.quick else 1
+        few = 10 if self.arguments.quick else 1
         built = (bed or self.bed).build(_SOURCE, "exports")
         return [built, mode, str(count // few), str(millions // few)]
 
@@ -226,5 +226,5 @@ CASES: Mapping[str, Callable[[Place], Written]] = {
 def loaded(modules: Path, name: str) -> str:
     """The line by which a shell loads a modulefile. Raises MpiricError without Environment Modules."""
     if shutil.which("modulecmd") is None:
-        raise MpiricError("no modulecmd is here", hint="install environment-modules")
+        raise MpiricError("modulecmd is not installed", hint="apt install environment-modules")
     return f'eval "$(MODULEPATH={shlex.quote(str(modules))} modulecmd sh load {shlex.quote(name)})"'

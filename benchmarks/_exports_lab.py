@@ -48,7 +48,7 @@ def _of_site(place: Place, name: str, use: Callable[[Path], str]) -> dict[str, A
 
 
 def of_script(place: Place) -> dict[str, Any]:
-    """A job script of `mpiric script` under Slurm on the virtual cluster, beside the line that it is of.
+    """Compare a job script of `mpiric script` with its launch line, under Slurm on the virtual cluster.
 
     Both run in an allocation, so that no queue counts. The claim is that the script runs the line as it is.
     """

@@ -1,4 +1,4 @@
-"""IMB's tables, and what no collective can be faster than."""
+"""Reader of IMB's tables, and lower bounds of the time of collectives."""
 
 import re
 from math import ceil, log2
@@ -6,15 +6,15 @@ from math import ceil, log2
 
 def parse_imb(text: str) -> dict[tuple[str, int], float]:
     """IMB's tables: (collective, bytes) → seconds, the time of the slowest rank (t_max)."""
-    found: dict[tuple[str, int], float] = {}
+    times: dict[tuple[str, int], float] = {}
     name = ""
     for row in text.splitlines():
         if title := re.match(r"# Benchmarking (\w+)", row):
             name = title[1]
         numbers = row.split()
         if name and len(numbers) >= 5 and all(re.fullmatch(r"[0-9.]+", word) for word in numbers):
-            found[name, int(numbers[0])] = float(numbers[3]) * 1e-6
-    return found
+            times[name, int(numbers[0])] = float(numbers[3]) * 1e-6
+    return times
 
 
 def lower_bound(
@@ -26,12 +26,12 @@ def lower_bound(
     Scatter, Allgather and Alltoall, of the whole vector for the others.
     """
     rounds = ceil(log2(parts)) if parts > 1 else 0
-    others = (parts - 1) / parts if parts > 1 else 0.0
+    share_of_others = (parts - 1) / parts if parts > 1 else 0.0
     volume = {
-        "Allreduce": 2 * others * size,
+        "Allreduce": 2 * share_of_others * size,
         "Reduce": size,
         "Bcast": size,
-        "Reduce_scatter": others * size,
+        "Reduce_scatter": share_of_others * size,
         "Scatter": (parts - 1) * share * size,
         "Gather": (parts - 1) * share * size,
         "Allgather": (parts - 1) * share * size,

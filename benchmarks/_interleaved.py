@@ -10,13 +10,13 @@ from mpiric.model.errors import ProgramFailedError
 from mpiric.model.launch import Launch
 from mpiric.model.trial import Outcome
 
-_LIMIT_S = 120.0  # of one run
+_LIMIT_S = 120.0  # time limit of one run
 
 
 def launch(
     argv: list[str], environment: Mapping[str, str] | None = None, unset: tuple[str, ...] = ()
 ) -> Launch:
-    """A command with what is set on top of the environment."""
+    """Return a command with changes of the environment."""
     return Launch(tuple(argv), "", dict(environment or {}), unset)
 
 
@@ -44,8 +44,8 @@ def _wall_s(runner: Runner, launch: Launch, environment: Mapping[str, str], plac
     out, err = place / "stdout", place / "stderr"
     execution = runner.execute(launch, environment, place, out, err, _LIMIT_S)
     if execution.outcome is not Outcome.OK:
-        said = err.read_text(errors="replace").strip()[-300:]
+        message = err.read_text(errors="replace").strip()[-300:]
         raise ProgramFailedError(
-            f"{launch.shell_line()}: {execution.reason or execution.outcome.value}: {said}"
+            f"{launch.shell_line()}: {execution.reason or execution.outcome.value}: {message}"
         )
     return execution.wall_s

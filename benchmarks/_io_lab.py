@@ -30,12 +30,12 @@ from mpiric.tuning.store.store import EVENTS
 TARGETS = 8
 MIB = 1 << 20
 _LIMIT_S = 120.0
-_NEAR = 0.8  # of the best point's median
+_NEAR = 0.8  # fraction of the best point's median
 
 
 @dataclass(frozen=True)
 class Setup:
-    """One point: a layout of the output directory, None for the default, and what the library is given."""
+    """Layout of the output directory (None: the default), hints and variables of the library."""
 
     name: str
     stripes: int | None = None
@@ -46,17 +46,17 @@ class Setup:
     argv: tuple[str, ...] = ()  # another command, as tune prints it
 
     def variables(self, bed: Bed, file: Path) -> dict[str, str]:
-        """What sets its hints; ROMIO's lie in a file."""
-        given = dict(self.environment)
+        """Return the variables that set the hints; write ROMIO's hints to a file."""
+        variables = dict(self.environment)
         if bed.mpi.implementation == "openmpi":
-            return given | {f"OMPI_MCA_io_ompio_{key}": value for key, value in self.hints.items()}
+            return variables | {f"OMPI_MCA_io_ompio_{key}": value for key, value in self.hints.items()}
         if self.hints:
             file.write_text("".join(f"{key} {value}\n" for key, value in self.hints.items()))
-            given["ROMIO_HINTS"] = str(file)
-        return given
+            variables["ROMIO_HINTS"] = str(file)
+        return variables
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """What is run before the launch."""
+        """Return the commands to run before the launch."""
         if self.stripes is None:
             return self.prepare
         return (("lfs", "setstripe", "-c", str(self.stripes), "-S", str(self.stripe_bytes), "out"),)
@@ -72,7 +72,7 @@ class Lab:
     lustre_calls: Path  # preloaded, Intel MPI takes the mount for Lustre and uses its driver when told to
 
     def launch(self, bed: Bed, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
-        """The line that starts a rank on each host, bound to no core: the hosts share them."""
+        """Return the line that starts one unbound rank on each host; the hosts share the cores."""
         names = ",".join(self.hosts)
         options = ("-hosts", names, "-ppn", "1")
         if bed.mpi.implementation == "openmpi":
@@ -93,20 +93,20 @@ class Lab:
         self, argv: Sequence[str], work: Path, environment: Mapping[str, str], limit_s: float | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command in a directory, on the first host."""
-        words = cluster.command_line(self.cluster, self.hosts[0], argv)
+        line = cluster.command_line(self.cluster, self.hosts[0], argv)
         return subprocess.run(
-            words, cwd=work, env=environment, capture_output=True, text=True, timeout=limit_s
+            line, cwd=work, env=environment, capture_output=True, text=True, timeout=limit_s
         )
 
     def run(self, bed: Bed, pattern: Pattern, argv: Sequence[str], setup: Setup) -> tuple[float, bytes]:
-        """How fast a run says that it was, and what it wrote, in a directory of its own that is removed."""
+        """Return the rate that a run prints and a digest of its output; remove its directory."""
         work = self.client.mount / "run"
         (work / "out").mkdir(parents=True)
         try:
-            given = {**self.environment(bed), **setup.variables(bed, self.client.state / "hints")}
+            environment = {**self.environment(bed), **setup.variables(bed, self.client.state / "hints")}
             for command in setup.commands():
-                subprocess.run(command, cwd=work, env=given, check=True, capture_output=True)
-            done = self.on_first(setup.argv or argv, work, given, _LIMIT_S)
+                subprocess.run(command, cwd=work, env=environment, check=True, capture_output=True)
+            done = self.on_first(setup.argv or argv, work, environment, _LIMIT_S)
             written = self._contents(work) if pattern.program == "ior" else b""  # mdtest's have no contents
         finally:
             shutil.rmtree(work)
@@ -125,25 +125,25 @@ class Lab:
         return state.digest()
 
     def tune(self, bed: Bed, argv: Sequence[str], budget: str, kept_in: Path) -> dict[str, Any]:
-        """What `mpiric tune --only io --json` prints, and the number of its runs before the proof.
+        """Return the result of `mpiric tune --only io --json` and the number of its runs before the proof.
 
-        ``kept_in`` is emptied, and has its log and the files that its answer needs.
+        ``kept_in`` is emptied first; it keeps the log and the files that the answer needs.
         """
         shutil.rmtree(kept_in, ignore_errors=True)
         kept_in.mkdir(parents=True)
         work = self.client.mount / "tune"
         (work / "out").mkdir(parents=True)
-        words = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--json", "--budget", budget]
-        words += ["--store", str(kept_in), "--", *argv]
-        done = self.on_first(words, work, {**self.environment(bed), "XDG_STATE_HOME": str(kept_in)})
+        command = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--json", "--budget", budget]
+        command += ["--store", str(kept_in), "--", *argv]
+        done = self.on_first(command, work, {**self.environment(bed), "XDG_STATE_HOME": str(kept_in)})
         shutil.rmtree(work)
         (kept_in / "stderr").write_text(done.stderr)
         if done.returncode:
             raise MpiricError(f"tune: {done.stderr.strip()[-400:]}")
         (kept_in / "tune.json").write_text(done.stdout)
-        found: dict[str, Any] = json.loads(done.stdout)
-        trials = read_log(Path(found["store"]) / EVENTS).trials
-        return {**found, "search_runs": sum(trial.phase is not Phase.PROOF for trial in trials)}
+        result: dict[str, Any] = json.loads(done.stdout)
+        trials = read_log(Path(result["store"]) / EVENTS).trials
+        return {**result, "search_runs": sum(trial.phase is not Phase.PROOF for trial in trials)}
 
 
 @contextmanager
@@ -171,10 +171,10 @@ def in_turns(
     rounds: int,
     seed: int,
 ) -> dict[str, list[float]]:
-    """Name → how fast, by rounds that run each once in random order, after a run of the first that warms up.
+    """Return name → rates. Each round runs every side once in random order, after a warm-up of the first.
 
-    Points that were never near the best one's median are left out of further rounds. What has not written
-    what the first side writes has the rate 0.
+    Points that were never near the best one's median are left out of further rounds. A side whose output
+    differs from the first side's has the rate 0.
     """
     rates: dict[str, list[float]] = {setup.name: [] for setup in (*sides, *points)}
     random = Random(f"io {seed}")

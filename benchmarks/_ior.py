@@ -1,4 +1,4 @@
-"""IOR and mdtest (https://github.com/hpc/ior), built from a checkout: what they write, and as whom."""
+"""IOR and mdtest (https://github.com/hpc/ior), built from a checkout: access patterns and builds."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ _LARGE_COUNTS = ("mpich", "intelmpi")  # libraries with the MPI_File_…_c of MP
 
 @dataclass(frozen=True)
 class Pattern:
-    """One way to write: a program and its arguments; names and sizes as IO500 calls them."""
+    """Access pattern: a program and its arguments; names and sizes follow IO500."""
 
     name: str
     program: str  # "ior" or "mdtest"
@@ -27,16 +27,16 @@ class Pattern:
     shared: bool = True  # one file of all ranks
 
     def words(self, mebibytes: int) -> tuple[str, ...]:
-        """Arguments, with about so many MiB a rank."""
+        """Return the arguments that write about this number of MiB per rank."""
         sizes = {"MIB": f"{mebibytes}m", "SEGMENTS": str(mebibytes * 22), "FILES": str(mebibytes * 20)}
         return tuple(sizes.get(word, word) for word in self.arguments)
 
     def rate(self, stdout: str) -> float:
-        """What it says of itself: MiB written, or files created, in a second. Raises MpiricError."""
-        found = _RATES[self.program].search(stdout)
-        if found is None:
-            raise MpiricError(f"{self.program} has not said how fast it was: {stdout.strip()[-200:]}")
-        return float(found[1])
+        """Return the printed rate: MiB written, or files created, per second. Raises MpiricError."""
+        match = _RATES[self.program].search(stdout)
+        if match is None:
+            raise MpiricError(f"{self.program} has printed no rate: {stdout.strip()[-200:]}")
+        return float(match[1])
 
 
 # A fixed seed (-G): the bytes of every run are the same, and are compared. The clock stops after fsync (-e).
@@ -72,7 +72,7 @@ def built(program: str, bed: Bed, sources: Path | None) -> str:
     source = sources / "ior" / "src" if sources is not None else None
     if source is None or not (source / "ior.c").is_file():
         raise NotFoundError(
-            "no checkout of ior is there", hint="--sources DIR names the directory that holds `ior`"
+            "no checkout of ior was found", hint="--sources DIR names the directory that holds `ior`"
         )
     target = RESULTS / "programs" / bed.mpi.label / program
     if target.exists():
@@ -94,8 +94,8 @@ def built(program: str, bed: Bed, sources: Path | None) -> str:
         f"-I{source}",
     )
     files = [str(source / f"{name}.c") for name in (f"{program}-main", *_SHARED, *_WAYS)]
-    words = [bed.mpi.compilers["c"], *flags, *files, "-o", str(target), "-lm"]
-    done = subprocess.run(words, env=bed.environment, capture_output=True, text=True, check=False)
+    command = [bed.mpi.compilers["c"], *flags, *files, "-o", str(target), "-lm"]
+    done = subprocess.run(command, env=bed.environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MpiricError(f"{program} does not compile: {done.stderr.strip()[-300:]}")
     return str(target)

@@ -1,4 +1,4 @@
-"""Rows of a table that survive a benchmark which is stopped: `--resume` measures those that are missing."""
+"""Rows of a table that outlive a stopped benchmark: `--resume` measures the missing ones."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _MOST_WHY = 200  # characters of the reason why a part could not be measured
 
 
 def offer_parts(parser: ArgumentParser, time_limit: str = "12h") -> None:
-    """The options that `KeptRows` obeys."""
+    """Add the options of `KeptRows`."""
     parser.add_argument(
         "--time-limit", default=time_limit, help=f"begin no part after this time (default {time_limit})"
     )
@@ -26,17 +26,17 @@ def offer_parts(parser: ArgumentParser, time_limit: str = "12h") -> None:
 
 
 class KeptRows:
-    """Rows by the name of the part that they are of, each written down as soon as it is measured."""
+    """Rows by the name of their part; each part is saved as soon as it is measured."""
 
-    def __init__(self, benchmark: str, given: Namespace) -> None:
-        """Begin anew, or with ``--resume`` where the last one stopped."""
-        self._path = RESULTS / f"{benchmark}{'-quick' if given.quick else ''}.jsonl"
-        self._until = time.monotonic() + parse_duration(given.time_limit)
+    def __init__(self, benchmark: str, arguments: Namespace) -> None:
+        """Start anew, or with ``--resume`` where the previous run stopped."""
+        self._path = RESULTS / f"{benchmark}{'-quick' if arguments.quick else ''}.jsonl"
+        self._until = time.monotonic() + parse_duration(arguments.time_limit)
         self._parts: dict[str, list[Row]] = {}
-        self._resumed: list[dict[str, Any]] = []  # what is known of parts of earlier runs
+        self._resumed: list[dict[str, Any]] = []  # saved lines of earlier runs
         self._left: list[str] = []  # parts that the time did not reach
         self._failed: list[str] = []  # parts that could not be measured, with the reason
-        if not given.resume:
+        if not arguments.resume:
             self._path.unlink(missing_ok=True)
         if self._path.exists():
             lines = map(json.loads, self._path.read_text().splitlines())
@@ -45,7 +45,7 @@ class KeptRows:
                 self._resumed.append(line)
 
     def add(self, part: str, measure: Callable[[], Iterable[Row]]) -> None:
-        """Measure a part unless its rows are there or the time is over; say why where it cannot be."""
+        """Measure a part unless it was measured before or the time is over; print why it fails."""
         if part in self._parts:
             return
         if time.monotonic() >= self._until:
@@ -71,12 +71,12 @@ class KeptRows:
         return [row for rows in self._parts.values() for row in rows]
 
     def of(self, part: str) -> list[Row]:
-        """The rows of one part; none where it was not reached."""
+        """Return the rows of one part; none if it was not reached."""
         return self._parts.get(part, [])
 
     @property
     def remark(self) -> str:
-        """What the page has to say of its rows: that some are missing, or of earlier runs."""
+        """Return the note on missing parts and on parts of earlier runs."""
         missing = f" Not reached in time: {'; '.join(self._left)}." if self._left else ""
         missing += f" Could not be measured: {'; '.join(self._failed)}." if self._failed else ""
         if not self._resumed:

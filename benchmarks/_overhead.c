@@ -65,7 +65,7 @@ static double clock_ns(void) {
     return best;
 }
 
-/// Memory of this process that no other can share: what it has written to.
+/// Private memory of this process in KiB: pages that it has written to.
 static long memory_kib(void) {
     char line[160];
     long kib = 0;

@@ -1,4 +1,4 @@
-"""Where collectives are measured: this machine, or hosts of the virtual cluster on one of its networks."""
+"""Places to measure collectives: this machine, or virtual hosts on one of the cluster's networks."""
 
 import os
 import subprocess
@@ -31,31 +31,31 @@ _CROWDED = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where ranks run: the words and variables that get them there."""
+    """Hosts of the ranks, with the launcher options and variables to run there."""
 
     name: str
     ranks: int
     nodes: int
     most_bytes: int
-    device: str = ""  # of the network
+    device: str = ""  # network device; "" on this machine
     lab: Path | None = None
     hosts: tuple[str, ...] = ()
 
     def line(self, bed: Bed, variables: Iterable[str] = ()) -> list[str]:
-        """The launch line without a program; Open MPI has to be told which variables other hosts get."""
+        """Return the launch line without a program; Open MPI forwards only named variables to other hosts."""
         if self.lab is None:
             bound = ["-bind-to", "core"] if bed.mpi.implementation == "mpich" else []
             return [bed.mpi.launcher, *bound, "-n", str(self.ranks)]
         per_node = self.ranks // self.nodes
         if bed.mpi.implementation == "openmpi":
             hosts = ",".join(f"{host}:{per_node}" for host in self.hosts)
-            given = [word for name in variables for word in ("-x", name)]
-            return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", *given, "-n", str(self.ranks)]
-        words = ["-hosts", ",".join(self.hosts), "-ppn", str(per_node), "-n", str(self.ranks)]
-        return [bed.mpi.launcher, *words]
+            forwarded = [word for name in variables for word in ("-x", name)]
+            return [bed.mpi.launcher, "--host", hosts, "--bind-to", "none", *forwarded, "-n", str(self.ranks)]
+        options = ["-hosts", ",".join(self.hosts), "-ppn", str(per_node), "-n", str(self.ranks)]
+        return [bed.mpi.launcher, *options]
 
     def environment(self, bed: Bed) -> dict[str, str]:
-        """What chooses the network, and bears more ranks than cores."""
+        """Return the variables that choose the network and allow more ranks than cores."""
         if self.lab is None:
             return {}
         network = {
@@ -71,11 +71,11 @@ class Place:
         return {**network, **(_CROWDED[bed.mpi.implementation] if crowded else {})}
 
     def on_first(self, argv: Sequence[str]) -> list[str]:
-        """Words that run a command where launchers start: on this machine, or on the first host."""
+        """Return the command line that runs a command on this machine or on the first host."""
         return list(argv) if self.lab is None else command_line(self.lab, self.hosts[0], argv)
 
     def execute(self, argv: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
-        """Run it and give its output; raises ProgramFailedError."""
+        """Run a command and return its stdout. Raises ProgramFailedError."""
         done = subprocess.run(
             self.on_first(argv),
             env=dict(environment),
@@ -93,11 +93,11 @@ class Place:
 
 @contextmanager
 def place(
-    name: str, device: str, most: int, hosts: int = 4, per_node: int = 2, shares: tuple[str, ...] = ()
+    name: str, device: str, most_bytes: int, hosts: int = 4, per_node: int = 2, shares: tuple[str, ...] = ()
 ) -> Iterator[Place]:
-    """Give this machine when no device is named, else hosts of a cluster that see `shares`, in the block."""
+    """Yield this machine if no device is named, else hosts of a virtual cluster that see `shares`."""
     if not device:
-        yield Place(name, 2, 1, most)
+        yield Place(name, 2, 1, most_bytes)
         return
     directory = RESULTS / "collectives" / "lab"
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -108,6 +108,6 @@ def place(
             cluster.run(
                 directory, names[0], ["ping", "-c", "1", "-w", "5", f"{host}-{device}"], timeout=_LIMIT_S
             )
-        yield Place(name, hosts * per_node, hosts, most, device, directory, names)
+        yield Place(name, hosts * per_node, hosts, most_bytes, device, directory, names)
     finally:
         cluster.down(directory)

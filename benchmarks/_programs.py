@@ -1,4 +1,4 @@
-"""The programs benchmarks run, built for an MPI library, in the environment a user of it has."""
+"""Programs of the benchmarks, built for an MPI library, and the environment of a user of that library."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from mpiric.model.mpi_library import MpiLibrary
 from mpiric.mpis import find_mpis
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
-# What tunes MPI programs, and must not be inherited from whoever starts the benchmark.
+# Prefixes of variables that tune MPI programs; programs must not inherit them from the benchmark.
 _TUNING = (
     *("MPIRIC_", "OMPI_", "PMIX_", "PRTE_", "MPICH_", "MPIR_", "I_MPI_", "HYDRA_", "FI_", "UCX_", "SLURM_"),
     *("PMI_", "OMP_", "GOMP_", "KMP_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_LIBRARY_PATH"),
@@ -25,7 +25,7 @@ _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 @dataclass(frozen=True)
 class Bed:
-    """One MPI library, ready to run programs: launcher and the environment around it."""
+    """MPI library that is ready to run programs: its launcher and environment."""
 
     mpi: MpiLibrary
     environment: Mapping[str, str]
@@ -40,11 +40,11 @@ class Bed:
         if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
             return str(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        words = [self.mpi.compilers["c"], "-std=gnu11", "-O2", *flags]
-        words += [str(source), "-o", str(target), "-lm"]
-        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=False)
+        command = [self.mpi.compilers["c"], "-std=gnu11", "-O2", *flags]
+        command += [str(source), "-o", str(target), "-lm"]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise MpiricError(f"{words[0]} cannot build {source.name}: {done.stderr.strip()[-300:]}")
+            raise MpiricError(f"{command[0]} cannot build {source.name}: {done.stderr.strip()[-300:]}")
         return str(target)
 
     def line(self, ranks: int, program: str, *arguments: object, options: tuple[str, ...] = ()) -> list[str]:
@@ -53,25 +53,25 @@ class Bed:
 
 
 def beds() -> dict[str, Bed]:
-    """Implementation → its newest library here that can compile and launch."""
+    """Return implementation → its newest installed library that can compile and launch."""
     return {bed.mpi.implementation: bed for bed in _all_beds()}
 
 
 def releases(prefixes: Iterable[str]) -> dict[str, Bed]:
-    """Prefix of a label, as ``openmpi-4`` → the newest library here that it fits; without those it lacks."""
-    found = _all_beds()
-    return {prefix: bed for prefix in prefixes for bed in found if bed.mpi.label.startswith(prefix)}
+    """Return prefix of a label, such as ``openmpi-4`` → newest matching library, where there is one."""
+    libraries = _all_beds()
+    return {prefix: bed for prefix in prefixes for bed in libraries if bed.mpi.label.startswith(prefix)}
 
 
 def _all_beds() -> list[Bed]:
-    """Every library here that can compile and launch, the newest last."""
+    """Return all installed libraries that can compile and launch, the newest last."""
     usable = [mpi for mpi in find_mpis(LocalHost()) if mpi.launcher and "c" in mpi.compilers]
     usable.sort(key=lambda mpi: [int(part) for part in mpi.version.split(".") if part.isdigit()])
     return [Bed(mpi, _environment(mpi)) for mpi in usable]
 
 
 class Case(Protocol):
-    """What runs under one implementation, by a name."""
+    """A named case of one implementation."""
 
     @property
     def name(self) -> str:
@@ -88,52 +88,52 @@ _AnyCase = TypeVar("_AnyCase", bound=Case)
 
 
 def offer_choice(parser: ArgumentParser) -> None:
-    """The options that `chosen` obeys."""
+    """Add the options of `chosen`."""
     parser.add_argument("--mpi", action="append", help="only under these implementations")
     parser.add_argument("--only", action="append", help="only cases whose name contains this")
 
 
-def chosen(cases: Iterable[_AnyCase], available: Container[str], given: Namespace) -> list[_AnyCase]:
-    """Cases that were asked for and whose library is here. Raises NotFoundError when there is none."""
-    found = [
+def chosen(cases: Iterable[_AnyCase], available: Container[str], arguments: Namespace) -> list[_AnyCase]:
+    """Return the selected cases whose library is installed. Raises NotFoundError without any."""
+    selection = [
         case
         for case in cases
         if case.mpi in available
-        and (not given.mpi or case.mpi in given.mpi)
-        and (not given.only or any(word in case.name for word in given.only))
+        and (not arguments.mpi or case.mpi in arguments.mpi)
+        and (not arguments.only or any(word in case.name for word in arguments.only))
     ]
-    if not found:
+    if not selection:
         raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
-    return found
+    return selection
 
 
 def results_directory(benchmark: str, case: str, bed: Bed) -> Path:
-    """Directory of what a case leaves under a library."""
+    """Return the directory for the files of a case under a library."""
     return RESULTS / benchmark / f"{bed.mpi.label}-{case.replace(' ', '-')}"
 
 
 def changes_of(tuned: Mapping[str, Any]) -> str:
-    """What `mpiric tune --json` says that it changed, on a line."""
+    """Return the changes in the result of `mpiric tune --json` on one line."""
     return " ".join(f"{change['knob']}={change['value']}" for change in tuned["changes"]) or "nothing"
 
 
 def bed(implementation: str = "mpich") -> Bed:
-    """The newest version of a library. Raises NotFoundError."""
-    found = beds()
-    if implementation not in found:
+    """Return the newest installed version of a library. Raises NotFoundError."""
+    available = beds()
+    if implementation not in available:
         raise NotFoundError(
-            f"no {implementation} with a compiler wrapper is here",
+            f"{implementation} with a compiler wrapper is not installed",
             hint=f"`make setup`, or: mpiric mpi install {implementation}",
         )
-    return found[implementation]
+    return available[implementation]
 
 
 def _environment(mpi: MpiLibrary) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_TUNING)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_TUNING)}
     paths = {
         "PATH": ":".join(
-            [str(Path(mpi.launcher).parent), *mpi.search_path, kept.get("PATH", "/usr/bin:/bin")]
+            [str(Path(mpi.launcher).parent), *mpi.search_path, inherited.get("PATH", "/usr/bin:/bin")]
         ),
         "LD_LIBRARY_PATH": ":".join(mpi.library_path),
     }
-    return {**kept, **(_AS_ROOT if os.geteuid() == 0 else {}), **mpi.environment, **paths}
+    return {**inherited, **(_AS_ROOT if os.geteuid() == 0 else {}), **mpi.environment, **paths}

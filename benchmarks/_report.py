@@ -1,4 +1,4 @@
-"""The frame of every benchmark: options in; a table, a JSON file and, when asked, a page of results out."""
+"""Common part of all benchmarks: options, the printed table, the JSON file and the page of results."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ from mpiric.host.facts.local import LocalHost
 from mpiric.machine import read_machine
 from mpiric.model.errors import ExitCode, MpiricError
 
-_WIDTH = 150  # of a table that goes to a file
+_WIDTH = 150  # width of a table that goes to a file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "build" / "benchmarks"
@@ -34,21 +34,21 @@ class Result:
     columns: Mapping[str, str]
     rows: Sequence[Mapping[str, Any]]
     summary: str  # one sentence under the table
-    facts: Mapping[str, Any] = field(default_factory=dict)  # for the JSON alone
+    facts: Mapping[str, Any] = field(default_factory=dict)  # more entries of the JSON
 
 
 def options(name: str, description: str) -> argparse.ArgumentParser:
-    """A parser with what all benchmarks take."""
+    """Return a parser with the options of all benchmarks."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
-    parser.add_argument("--quick", action="store_true", help="small and short: shows that it works")
+    parser.add_argument("--quick", action="store_true", help="run a short form that only shows that it works")
     parser.add_argument("--json", action="store_true", help="print the JSON instead of the table")
     parser.add_argument("--save", action="store_true", help="write the table into benchmarks/results as well")
-    parser.add_argument("--seed", type=int, default=0, help="of the orders in which things run")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random order of runs")
     return parser
 
 
 def offer_named(parser: argparse.ArgumentParser, option: str, form: str, description: str) -> None:
-    """An option that may be given several times, of what is called NAME=WHERE."""
+    """Add a repeatable option with values of the form NAME=WHERE."""
 
     def parts(text: str) -> list[str]:
         return text.split("=", 1)
@@ -56,11 +56,11 @@ def offer_named(parser: argparse.ArgumentParser, option: str, form: str, descrip
     parser.add_argument(option, action="append", default=[], type=parts, metavar=form, help=description)
 
 
-def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace], Result]) -> int:
-    """Do the work, print its table or JSON, write the JSON to build/benchmarks; exit status."""
-    begun, load = time.monotonic(), os.getloadavg()[0]
+def run(name: str, arguments: argparse.Namespace, work: Callable[[argparse.Namespace], Result]) -> int:
+    """Run a benchmark, print its table or JSON, save the JSON in build/benchmarks; return the exit status."""
+    start, load = time.monotonic(), os.getloadavg()[0]
     try:
-        result = work(given)
+        result = work(arguments)
     except MpiricError as error:
         print(
             f"{name}: {error.message}",
@@ -79,8 +79,8 @@ def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace
     document = {
         "benchmark": name,
         "ended_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "elapsed_s": round(time.monotonic() - begun, 1),
-        "options": {key: value for key, value in vars(given).items() if key != "json"},
+        "elapsed_s": round(time.monotonic() - start, 1),
+        "options": {key: value for key, value in vars(arguments).items() if key != "json"},
         "mpiric": __version__,
         "machine": f"{machine.usable_cpu_count} CPUs, {machine.cpu.model} ({machine.cpu.target})",
         "load_before": load,
@@ -89,13 +89,13 @@ def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace
         "rows": list(result.rows),
     }
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-    path = RESULTS / f"{name}{'-quick' if given.quick else ''}.json"
+    path = RESULTS / f"{name}{'-quick' if arguments.quick else ''}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8")
-    if given.save:
+    if arguments.save:
         PAGES.mkdir(exist_ok=True)
         (PAGES / f"{name}.md").write_text(page(name, result, document, commit()), encoding="utf-8")
-    if given.json:
+    if arguments.json:
         print(text)
         return 0
     _print(name, result, load)
@@ -104,7 +104,7 @@ def run(name: str, given: argparse.Namespace, work: Callable[[argparse.Namespace
 
 
 def page(name: str, result: Result, document: Mapping[str, Any], commit: str) -> str:
-    """Markdown of a result: where, when and by which version it was measured, its table, its sentence."""
+    """Return the page of a result: command, machine, date and version, table, summary."""
     command = " ".join(
         [f"python -m benchmarks.{name}"]
         + [
@@ -133,12 +133,12 @@ def page(name: str, result: Result, document: Mapping[str, Any], commit: str) ->
 
 
 def _portable(value: object) -> str:
-    """A value of an option as a page has it: of a path on this machine its last part."""
+    """Return the text of an option's value on a page; absolute paths are reduced to their last part."""
     return f"…/{Path(text).name}" if (text := str(value)).startswith("/") else text
 
 
 def commit(root: Path = ROOT) -> str:
-    """Commit of a checkout, marked where its files differ from it; the version outside of a checkout."""
+    """Return the commit of a checkout, marked if files were changed; the version outside of a checkout."""
     described = subprocess.run(
         ["git", "-C", str(root), "describe", "--always", "--dirty"],
         capture_output=True,
@@ -149,12 +149,12 @@ def commit(root: Path = ROOT) -> str:
 
 
 def tell(text: str) -> None:
-    """Progress, on stderr."""
+    """Print progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 def show(value: Any) -> str:
-    """A cell: numbers to three digits, intervals in brackets, nothing for None."""
+    """Return the text of a cell: numbers with three digits, intervals in brackets, a dash for None."""
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -1,14 +1,14 @@
 // scale CALLS COLLECTIVE:BYTES…: the algorithms of src/runtime/coll and the tuner's learning, simulated by
 // SimGrid's SMPI.
 //
-// For each size, every algorithm of ours that serves and what MPICH picks ("library") run CALLS
-// times in a row from a common start, in simulated time, the root moving on; the slowest rank counts. The
-// learner of src/runtime/tune is then fed with those times, disturbed as on a real machine, until it settles.
-// Rank 0 prints a JSON line for each size. The ranks of a node do not share memory here, so the forms that
-// need that do not serve.
+// For each size, all applicable algorithms of mpiric and the choice of MPICH ("library") run CALLS times in a
+// row from a common start, in simulated time, with changing roots; the slowest rank counts. The learner of
+// src/runtime/tune then gets these times, with disturbances as on a real machine, until it decides. Rank 0
+// prints a JSON line for each size. The ranks of a node do not share memory here, so algorithms that need it
+// do not apply.
 //
-// All ranks live in one process and nobody looks at the data: they share their buffers and scratch memory, no
-// message is copied in earnest, and a reduction only takes time.
+// All ranks are in one process and their data are not used: they share buffers and scratch memory, messages
+// are not copied, and a reduction only takes time.
 #include "coll/algorithm.hpp"
 #include "coll/scratch.hpp"
 #include "coll/shape.hpp"
@@ -63,15 +63,15 @@ namespace {
 
 using namespace mpiric;
 
-// What a measured time has beside the simulated one. Detours are what the system takes from a rank now and
-// then: the more ranks, the more of them fall into one call (Hoefler, Schneider, Lumsdaine, "Characterizing
-// the influence of system noise on large-scale applications by simulation", SC 2010).
-constexpr double spread = 0.05;         // of a logarithm
-constexpr double detours_a_second = 5;  // of one rank
+// Noise that is added to simulated times. Detours are interruptions of a rank by the system: with more ranks,
+// more of them fall into one call (Hoefler, Schneider, Lumsdaine, "Characterizing the influence of system
+// noise on large-scale applications by simulation", SC 2010).
+constexpr double spread = 0.05;         // standard deviation of the logarithm
+constexpr double detours_a_second = 5;  // detours per rank
 constexpr double detour_seconds = 30e-6;
 
-constexpr double start_seconds = 1;      // until all ranks have come to the start, in simulated time
-constexpr uint64_t most_calls = 20'000;  // of a key, until the learner should have decided
+constexpr double start_seconds = 1;      // simulated time until all ranks have reached the start
+constexpr uint64_t most_calls = 20'000;  // limit of calls of a key until the learner decides
 constexpr uint64_t most_messages = 300'000;
 constexpr int least_charged_bytes = 4096;
 
@@ -80,7 +80,7 @@ struct Timed {
     double seconds;
 };
 
-/// Messages that all ranks together send, roughly: what takes too long is left out.
+/// Approximate number of messages of all ranks together; calls with too many are left out.
 uint64_t messages_of(std::string_view name, uint64_t ranks, uint64_t bytes) {
     for (const auto& [suffix, piece] : {std::pair{"_16k", 16'384}, {"_128k", 131'072}})
         if (name.ends_with(suffix))
@@ -117,10 +117,10 @@ coll::Call arguments(coll::Team& team, Collective collective, uint64_t bytes) {
     return call;
 }
 
-/// What MPICH picks where the ranks are a power of two: its thresholds are
-/// MPIR_CVAR_<COLLECTIVE>_SHORT_MSG_SIZE and _LONG_MSG_SIZE. SMPI's own selector takes three rings through
-/// all ranks before its first choice, and other algorithms. By MPI's operation, which takes no time here: for
-/// those of users MPICH has other algorithms.
+/// The choice of MPICH for a power of two of ranks, by its thresholds MPIR_CVAR_<COLLECTIVE>_SHORT_MSG_SIZE
+/// and _LONG_MSG_SIZE. SMPI's own selector sends three rings through all ranks before its first choice, and
+/// has other algorithms. The operation is one of MPI, which takes no time here; MPICH has other algorithms for
+/// operations of users.
 int library_call(Collective collective, const coll::Call& call) {
     namespace smpi = simgrid::smpi;
     const MPI_Comm comm = call.team.comm();
@@ -155,7 +155,7 @@ int library_call(Collective collective, const coll::Call& call) {
 
 /// The largest of all ranks' seconds.
 double latest(const coll::Team& team, double seconds) {
-    uint64_t bits = std::bit_cast<uint64_t>(seconds);  // of what is not negative these are in the same order
+    uint64_t bits = std::bit_cast<uint64_t>(seconds);  // for non-negative numbers in the same order
     if (!world::allreduce_max({team.comm(), team.rank(), team.size()}, {&bits, 1}))
         MPI_Abort(team.comm(), 1);
     return std::bit_cast<double>(bits);
@@ -195,7 +195,7 @@ class Disturbed {
     std::exponential_distribution<double> detour_{1 / detour_seconds};
 };
 
-/// Which candidate the learner settles on, and what that costs.
+/// The candidate that the learner chooses, and the cost of learning.
 struct Learned {
     size_t choice = 0;
     uint64_t calls = 0, learning_calls = 0;
@@ -261,7 +261,7 @@ void simulate(Collective collective, coll::Team& team, uint64_t bytes, int calls
         print(collective, ranks, bytes, times);
 }
 
-/// Asking whether a message has come lets no simulated time pass: what asks, waits.
+/// MPI_Test takes no simulated time, so a rank that tests would never end: it waits instead.
 void wait_in_simulated_time() {
     world::library.Test = [](MPI_Request* request, int* flag, MPI_Status* status) {
         *flag = 1;

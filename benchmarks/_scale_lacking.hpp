@@ -1,5 +1,5 @@
-// What src/runtime/world names and SMPI does not declare. Nothing of it is called: it is looked up by name, and not
-// there.
+// Declarations for src/runtime/world that SMPI lacks. None of these functions is called: the runtime looks
+// them up by name and does not find them.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-"""What the runs of a search say of how soon it was right."""
+"""Number of runs until a search is right."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -10,9 +10,9 @@ from mpiric.model.trial import Outcome, Phase, Trial
 
 
 def right_after(trials: Iterable[Trial], is_right: Callable[[Configuration], bool]) -> int | None:
-    """How many runs it took until the best configuration, by the median of its runs so far, was right.
+    """Return the number of runs until the configuration with the best median so far was right.
 
-    Every run before the proof counts, those of the original too. None: it never was.
+    Every run before the proof counts, also the runs of the original. None: it never was right.
     """
     times: dict[Configuration, list[float]] = defaultdict(list)
     before_proof = takewhile(lambda trial: trial.phase is not Phase.PROOF, trials)
@@ -26,6 +26,6 @@ def right_after(trials: Iterable[Trial], is_right: Callable[[Configuration], boo
 
 
 def knobs_run(trials: Iterable[Trial]) -> tuple[str, ...]:
-    """Knobs that the search spent a run on, in the order of their first."""
+    """Return the knobs that the search tried, in the order of their first run."""
     searched = (trial.configuration for trial in trials if trial.phase is Phase.SEARCH)
     return tuple(dict.fromkeys(knob for configuration in searched for knob, _ in configuration.items))

@@ -6,7 +6,7 @@ from math import comb, isfinite
 
 from mpiric.tuning.proof.confidence_sequence import centre, median_interval
 
-_STEPS = 60  # of bisection: far below anything printed
+_STEPS = 60  # bisection steps; the error is far below the printed digits
 
 
 def upper_bound(wrong: int, tried: int, confidence: float = 0.95) -> float:

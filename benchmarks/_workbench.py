@@ -25,7 +25,7 @@ from mpiric.workflows.trials.observe import Observing, observe
 
 @dataclass(frozen=True)
 class Workbench:
-    """One observed program; its output has been learned, so a wrong answer is rejected as in a tune."""
+    """An observed program with its expected output; wrong output is rejected as in a tune."""
 
     lab: Lab
     situation: Situation
@@ -34,13 +34,13 @@ class Workbench:
     def run(
         self, configuration: Configuration, phase: Phase, limit_s: float | None = None, pair: int = -1
     ) -> Trial:
-        """One run."""
+        """Measure one run."""
         return self.lab.measure(Run(configuration, phase, pair, limit_s))
 
 
 @contextmanager
 def workbench(argv: list[str], bed: Bed) -> Iterator[Workbench]:
-    """Observe the command as `tune` does; everything it writes is gone at the end."""
+    """Observe the command as `tune` does; remove all its files at the end."""
     host = LocalHost()
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="mpiric-bench-")))

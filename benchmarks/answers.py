@@ -1,11 +1,11 @@
-"""Whether the answers of `mpiric tune` hold what matters and nothing else: small programs of known causes.
+"""Compare the answers of `mpiric tune` with the known causes of slowness of small programs.
 
 Each program is slow for one or two known reasons, or for none, or gains at its start alone. `mpiric tune
---json` gets the command as a user has it; its answer is compared with the causes, and runs in turns with
-the original and with the command of an expert. A cause without whose cure the expert's command is as fast
-does not count on this machine, and no setting that a proof shows to contribute is superfluous. `--baseline
-TREE` has another checkout's mpiric answer beside it; `--verify` runs the commands without a tune. What is
-measured is kept by case and checkout: the table can be made in parts.
+--json` gets the command of a user. Its answer is compared with the causes and runs in turns with the original
+and with the command of an expert. A cause does not count on this machine if the expert's command is as fast
+without its cure. A setting that a proof shows to contribute is not superfluous. `--baseline TREE` also
+measures the mpiric of another checkout; `--verify` runs the commands without a tune. Rows are saved by case
+and checkout, so the table can be measured in parts.
 """
 
 import json
@@ -57,7 +57,7 @@ COLUMNS = {
     "gain": "gain",
     "loss": "loss",
     "answer": "answer",
-    "commit": "of",
+    "commit": "commit",
 }
 VERIFIED = {
     "program": "program",
@@ -70,72 +70,74 @@ VERIFIED = {
 
 
 def main() -> int:
-    """Run the cases that this machine has the libraries for."""
-    parser = options("answers", "Do tune's answers hold what matters, and nothing else?")
-    parser.add_argument("--max-runs", type=int, help="of one tune (default 200, quick 120)")
-    parser.add_argument("--budget", default="10m", help="of one tune")
-    parser.add_argument("--rounds", type=int, help="of the commands in turns (default 15, quick 5)")
+    """Run the cases whose libraries are installed."""
+    parser = options("answers", "Compare tune's answers with the known causes of slowness.")
+    parser.add_argument("--max-runs", type=int, help="number of runs of one tune (default 200, quick 120)")
+    parser.add_argument("--budget", default="10m", help="time budget of one tune")
+    parser.add_argument("--rounds", type=int, help="rounds of the commands in turns (default 15, quick 5)")
     parser.add_argument("--baseline", metavar="TREE", help="a built checkout that answers as well")
     parser.add_argument(
-        "--verify", action="store_true", help="run the commands alone: what is each cause worth?"
+        "--verify", action="store_true", help="measure the gain of each cause, without a tune"
     )
     offer_parts(parser)
     offer_choice(parser)
     return run("answers", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """Every case under every checkout, each in the log before the next begins."""
+def measure(arguments: Namespace) -> Result:
+    """Measure every case under every checkout; save each before the next one starts."""
     beds = releases({case.mpi: None for case in cases()})
-    kept = KeptRows(f"answers{'-verify' if given.verify else ''}", given)
-    chosen = chosen_cases(given, beds)
-    Random(given.seed).shuffle(chosen)  # so that a part is a sample of all
-    for tree, root in _trees_of(given).items():
+    table = KeptRows(f"answers{'-verify' if arguments.verify else ''}", arguments)
+    chosen = chosen_cases(arguments, beds)
+    Random(arguments.seed).shuffle(chosen)  # so that a part is a sample of all
+    for tree, root in _trees_of(arguments).items():
         for case in chosen:
             bed = beds[case.mpi]
-            work = partial(_verified, case, bed) if given.verify else partial(_rows, case, bed, tree, root)
-            kept.add(f"{case.name} under {bed.mpi.label}, {tree}", partial(work, given))
-    rows = kept.rows
-    if given.verify:
+            work = (
+                partial(_verified, case, bed) if arguments.verify else partial(_rows, case, bed, tree, root)
+            )
+            table.add(f"{case.name} under {bed.mpi.label}, {tree}", partial(work, arguments))
+    rows = table.rows
+    if arguments.verify:
         real = sum(row["real"] for row in rows)
-        return Result(VERIFIED, rows, f"{real} of {len(rows)} are what they are called.{kept.remark}")
+        return Result(VERIFIED, rows, f"{real} of {len(rows)} are what they are called.{table.remark}")
     rows = judged(rows)
     ran = len({(row["program"], row["mpi"]) for row in rows})
-    return Result(COLUMNS, rows, f"{summary_of(rows)} {ran} of {len(cases())} cases were run.{kept.remark}")
+    return Result(COLUMNS, rows, f"{summary_of(rows)} {ran} of {len(cases())} cases were run.{table.remark}")
 
 
-def _trees_of(given: Namespace) -> dict[str, Path]:
-    """Checkouts that answer, by name; only this one where no tune is asked for."""
-    other = given.baseline and not given.verify
-    return {_OURS: ROOT} | ({"baseline": Path(given.baseline).resolve()} if other else {})
+def _trees_of(arguments: Namespace) -> dict[str, Path]:
+    """Return name → checkout; only this one for `--verify`."""
+    other = arguments.baseline and not arguments.verify
+    return {_OURS: ROOT} | ({"baseline": Path(arguments.baseline).resolve()} if other else {})
 
 
-def chosen_cases(given: Namespace, available: Mapping[str, Bed]) -> list[Case]:
-    """The cases that were asked for and whose library is here. Raises NotFoundError when there is none."""
-    found = [
+def chosen_cases(arguments: Namespace, available: Mapping[str, Bed]) -> list[Case]:
+    """Return the selected cases whose library is installed. Raises NotFoundError without any."""
+    selection = [
         case
         for case in cases()
         if case.mpi in available
-        and (not given.mpi or any(case.mpi.startswith(name) for name in given.mpi))
-        and (not given.only or any(word in case.name for word in given.only))
-        and (given.only or not given.quick or (case.name in QUICK and case.mpi.startswith("mpich")))
+        and (not arguments.mpi or any(case.mpi.startswith(name) for name in arguments.mpi))
+        and (not arguments.only or any(word in case.name for word in arguments.only))
+        and (arguments.only or not arguments.quick or (case.name in QUICK and case.mpi.startswith("mpich")))
     ]
-    if not found:
+    if not selection:
         raise NotFoundError("no case fits the MPI libraries of this machine", hint="see `mpiric mpi list`")
-    return found
+    return selection
 
 
-def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
-    """What the expert's command gains, and each cause in it."""
-    times = in_turns(_known_sides(case, bed), bed.environment, _rounds(given), given.seed)
-    known = ratio(times["original"], times["known"])
+def _verified(case: Case, bed: Bed, arguments: Namespace) -> list[dict[str, Any]]:
+    """Measure the gain of the expert's command, and of each cause in it."""
+    times = in_turns(_known_sides(case, bed), bed.environment, _rounds(arguments), arguments.seed)
+    expert = ratio(times["original"], times["known"])
     worth = worth_of(times)
     row = {
         "program": case.name,
         "mpi": bed.mpi.label,
         "original_s": round(median(times["original"]), 3),
-        "known_gain": round(known.middle, 3),
-        "known_gain_ci95": known.interval,
+        "known_gain": round(expert.middle, 3),
+        "known_gain_ci95": expert.interval,
         "worth": ", ".join(f"{cause} {gain:.2f}" for cause, gain in worth.items()),
         "real": all(gain >= _WORTH for gain in worth.values()),
         "times_s": times,
@@ -143,31 +145,31 @@ def _verified(case: Case, bed: Bed, given: Namespace) -> list[dict[str, Any]]:
     return [row]
 
 
-def _rows(case: Case, bed: Bed, tree: str, root: Path, given: Namespace) -> list[dict[str, Any]]:
-    """The answer of a checkout against the causes that count here."""
+def _rows(case: Case, bed: Bed, tree: str, root: Path, arguments: Namespace) -> list[dict[str, Any]]:
+    """Compare the answer of a checkout with the causes that count on this machine."""
     tell(f"{case.name} under {bed.mpi.label}, {tree} …")
     sides = _known_sides(case, bed)
-    tuned, trials = _tune(case, bed, sides["original"], (tree, root), given)
+    tuned, trials = _tune(case, bed, sides["original"], (tree, root), arguments)
     sides[tree] = tuned_side(tuned["command"], sides["original"].environment) or sides["original"]
-    times = in_turns(sides, bed.environment, _rounds(given), given.seed)
+    times = in_turns(sides, bed.environment, _rounds(arguments), arguments.seed)
     return [{**row_of(case, bed.mpi.label, tree, tuned, trials, times), "commit": commit(root)}]
 
 
-def tuned_side(said: Mapping[str, Any] | None, given: Mapping[str, str]) -> Launch | None:
-    """The command that tune prints, in the environment that it was given; None when it printed none."""
-    if said is None:
+def tuned_side(printed: Mapping[str, Any] | None, environment: Mapping[str, str]) -> Launch | None:
+    """Return the command that tune prints, in the environment of the original; None if it printed none."""
+    if printed is None:
         return None
-    kept = {name: value for name, value in given.items() if name not in said["unset"]}
-    return launch(said["argv"], {**kept, **said["env"]}, tuple(said["unset"]))
+    inherited = {name: value for name, value in environment.items() if name not in printed["unset"]}
+    return launch(printed["argv"], {**inherited, **printed["env"]}, tuple(printed["unset"]))
 
 
 def _known_sides(case: Case, bed: Bed) -> dict[str, Launch]:
-    """The user's command, the expert's, and the expert's without each of the cures."""
+    """Return the user's command, the expert's, and the expert's without each of the cures."""
 
     def side(cured: Sequence[bool]) -> Launch:
-        words = command(case.mpi, zip(case.causes, cured, strict=True))
-        line = [bed.mpi.launcher, *words.options, "-n", str(ranks), program, *case.program.phases.split()]
-        return launch(line, words.environment)
+        settings = command(case.mpi, zip(case.causes, cured, strict=True))
+        line = [bed.mpi.launcher, *settings.options, "-n", str(ranks), program, *case.program.phases.split()]
+        return launch(line, settings.environment)
 
     cpus = read_machine(LocalHost(), str(Path.cwd())).usable_cpu_count
     ranks = max(2, cpus) * case.program.ranks_per_cpu
@@ -186,12 +188,12 @@ def _built(case: Case, bed: Bed) -> str:
     return bed.build(_SOURCE, "phases")
 
 
-def _rounds(given: Namespace) -> int:
-    return given.rounds or (5 if given.quick else 15)
+def _rounds(arguments: Namespace) -> int:
+    return arguments.rounds or (5 if arguments.quick else 15)
 
 
 def worth_of(times: _Times) -> dict[str, float]:
-    """Cause → how much slower the expert's command is without its cure; one cause alone is ``known``."""
+    """Return cause → slowdown of the expert's command without its cure; a single cause is ``known``."""
     alone = {side.removeprefix("without "): side for side in times if side.startswith("without ")}
     sides = alone or {"known": "original"}
     return {cause: ratio(times[side], times["known"]).middle for cause, side in sides.items()}
@@ -205,12 +207,12 @@ def row_of(
     trials: Sequence[Trial],
     times: _Times,
 ) -> dict[str, Any]:
-    """One line of the table."""
+    """Return one row of the table."""
     worth = worth_of(times)
     counts, idle = counted([cause.remedy for cause in case.causes], worth)
     settings = {change["knob"]: change["value"] for change in tuned["changes"]}
-    found = score(settings, counts, idle)
-    known = ratio(times["original"], times["known"])
+    scored = score(settings, counts, idle)
+    expert = ratio(times["original"], times["known"])
     gain, loss = ratio(times["original"], times[tree]), ratio(times[tree], times["known"])
     return {
         "program": case.name,
@@ -218,19 +220,21 @@ def row_of(
         "tree": tree,
         "causes": [remedy.cause for remedy in counts],
         "not_real": [remedy.cause for remedy in idle],
-        "found": ", ".join(found.found) or None,
-        "missed": ", ".join(found.missed) or None,
-        "superfluous": len(found.superfluous),
-        "superfluous_settings": found.superfluous,
-        "right_after": right_after(trials, lambda each: is_right(each.as_dict(), counts)) if counts else None,
+        "found": ", ".join(scored.cured) or None,
+        "missed": ", ".join(scored.missed) or None,
+        "superfluous": len(scored.superfluous),
+        "superfluous_settings": scored.superfluous,
+        "right_after": right_after(trials, lambda trial: is_right(trial.as_dict(), counts))
+        if counts
+        else None,
         "runs": tuned["runs"],
         "knobs_run": knobs_run(trials),
         "cannot_matter": [entry["knob"] for entry in tuned.get("cannot_matter", [])],
         "shares": {change["knob"]: change.get("share") for change in tuned["changes"]},
         "verdict": tuned["verdict"],
         "proved_ratio": tuned["ratio"],
-        "known_gain": round(known.middle, 3),
-        "known_gain_ci95": known.interval,
+        "known_gain": round(expert.middle, 3),
+        "known_gain_ci95": expert.interval,
         "worth": worth,
         "gain": round(gain.middle, 3),
         "gain_ci95": gain.interval,
@@ -239,12 +243,12 @@ def row_of(
         "answer": changes_of(tuned),
         "elapsed_s": round(tuned["elapsed_s"], 1),
         "command": tuned["command"],
-        "median_s": {side: round(median(each), 4) for side, each in times.items()},
+        "median_s": {side: round(median(seconds), 4) for side, seconds in times.items()},
     }
 
 
 def counted(remedies: Sequence[Remedy], worth: Mapping[str, float]) -> tuple[list[Remedy], list[Remedy]]:
-    """Remedies that are worth something on this machine, and the others."""
+    """Return the remedies that gain on this machine, and the others."""
 
     def gain(remedy: Remedy) -> float:
         return worth.get(remedy.cause, worth.get("known", 1.0))
@@ -256,7 +260,7 @@ def counted(remedies: Sequence[Remedy], worth: Mapping[str, float]) -> tuple[lis
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The goals, a sentence for each tree."""
+    """Return the summary, one sentence per tree."""
     return " ".join(_summary(tree, [row for row in rows if row["tree"] == tree]) for tree in _trees(rows))
 
 
@@ -280,24 +284,24 @@ def _summary(tree: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _tune(
-    case: Case, bed: Bed, original: Launch, tree: tuple[str, Path], given: Namespace
+    case: Case, bed: Bed, original: Launch, tree: tuple[str, Path], arguments: Namespace
 ) -> tuple[dict[str, Any], tuple[Trial, ...]]:
-    """What a tree's `mpiric tune --json` prints, and the trials in its store."""
+    """Return the result of `mpiric tune --json` of a checkout, and the trials in its store."""
     name, root = tree
     directory = results_directory("answers", f"{case.name}-{name}", bed)
     shutil.rmtree(directory, ignore_errors=True)
     work, store = directory / "work", directory / "store"
     work.mkdir(parents=True)
-    most = given.max_runs or (120 if given.quick else 200)
-    words = ["tune", "--json", "--max-runs", str(most), "--budget", given.budget]
-    words += ["--without", "mpi"]  # causes are known of each library by itself
-    words += ["--seed", str(given.seed), "--store", str(store)]
-    own = {f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
+    most_runs = arguments.max_runs or (120 if arguments.quick else 200)
+    options = ["tune", "--json", "--max-runs", str(most_runs), "--budget", arguments.budget]
+    options += ["--without", "mpi"]  # the causes belong to one library
+    options += ["--seed", str(arguments.seed), "--store", str(store)]
+    directories = {f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
     path = os.pathsep.join([str(root / "src"), str(root)])
     done = subprocess.run(
-        [sys.executable, "-m", "mpiric", *words, "--", *original.argv],
+        [sys.executable, "-m", "mpiric", *options, "--", *original.argv],
         cwd=work,
-        env={**bed.environment, **original.environment, **own, "PYTHONPATH": path},
+        env={**bed.environment, **original.environment, **directories, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,

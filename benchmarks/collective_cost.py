@@ -1,11 +1,11 @@
-"""What tuned collectives cost: the look-up once a key is decided, and learning it.
+"""Cost of tuned collectives: the look-up of a decided key, and learning.
 
-Two ranks in shared memory, runs in turns and in random order. Look-up, in nanoseconds of the best tenth of a
-run and in instructions of the runtime alone as callgrind counts them: a policy leaves the call to the
-library, on one communicator and on four in turns, against the library alone; a policy names an algorithm of
-the library, against the same chosen by the environment; of one of ours the instructions until it begins.
-Learning: the calls and the time that `online`, without a bound and with the default one, takes more than an
-oracle, which is the same number of calls with what was learnt known from the start.
+Two ranks in shared memory, runs in turns and in random order. The look-up is measured in nanoseconds of the
+best tenth of a run and in instructions of the runtime, counted by callgrind. Cases: a policy leaves the call
+to the library, on one communicator and on four in turns, compared with the library alone; a policy names an
+algorithm of the library, compared with the same choice by the environment; an algorithm of mpiric, counted
+until it starts. Learning: the additional calls and time of `online`, without a bound and with the default
+one, compared with the same number of calls under the policy that was learned.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from mpiric.workflows.policies.tuner import strictly, tuner_for
 
 _PROGRAM = Path(__file__).parent / "_collective_cost.c"
 _KEYS = (("allreduce", 8), ("allreduce", 16_384), ("bcast", 1024), ("alltoall", 65_536))
-_SIZE, _CALLS = 8, 200_000  # of MPI_Allreduce, looked up
+_SIZE, _CALLS = 8, 200_000  # bytes and number of MPI_Allreduce calls for the look-up
 _SWITCHED, _OWN = "recursive_doubling", "own:recursive_doubling"
 _COPIES = 4
 _WAITING = ("coll::", "world::allreduce_max", "world::broadcast", "world::wait_until", "world::complete")
@@ -56,23 +56,23 @@ COLUMNS = {
 
 
 def main() -> int:
-    """Every library that has a runtime."""
+    """Measure every library that has a runtime."""
     parser = options("collective_cost", (__doc__ or "").splitlines()[0])
     parser.add_argument("--mpi", action="append", help="only under these implementations")
-    parser.add_argument("--rounds", type=int, help="of all ways (default 15, quick 3)")
+    parser.add_argument("--rounds", type=int, help="rounds of all ways (default 15, quick 3)")
     return run("collective_cost", parser.parse_args(), measure)
 
 
-def measure(given: argparse.Namespace) -> Result:
-    """Look-up, then learning, under each library."""
+def measure(arguments: argparse.Namespace) -> Result:
+    """Measure the look-up, then learning, under each library."""
     rows: list[dict[str, Any]] = []
     for implementation, bed in beds().items():
         runtime = tuner_for(bed.mpi).library
-        if not runtime or (given.mpi and implementation not in given.mpi):
+        if not runtime or (arguments.mpi and implementation not in arguments.mpi):
             continue
         tell(bed.mpi.label)
         with tempfile.TemporaryDirectory(prefix="mpiric-cost-") as place:
-            cost = Cost(bed, runtime, Path(place), given)
+            cost = Cost(bed, runtime, Path(place), arguments)
             for row in chain(cost.look_up(), cost.learning()):
                 rows.append({"mpi": bed.mpi.label, **row})
                 tell(", ".join(f"{name} {show(value)}" for name, value in row.items()))
@@ -80,17 +80,17 @@ def measure(given: argparse.Namespace) -> Result:
         raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
     added = [row["added_ns"] for row in rows if row.get("added_ns") is not None]
     counted = [row["instructions"] for row in rows if row.get("instructions") is not None]
-    said = f"A decided call costs at most {max(added):.1f} ns more"
-    return Result(COLUMNS, rows, said + (f", {max(counted):.0f} instructions." if counted else "."))
+    summary = f"A decided call costs at most {max(added):.1f} ns more"
+    return Result(COLUMNS, rows, summary + (f", {max(counted):.0f} instructions." if counted else "."))
 
 
 class Cost:
-    """The program under one library, in a directory of its own."""
+    """The measuring program under one library, in its own directory."""
 
-    def __init__(self, bed: Bed, runtime: str, place: Path, given: argparse.Namespace) -> None:
+    def __init__(self, bed: Bed, runtime: str, place: Path, arguments: argparse.Namespace) -> None:
         self._bed, self._runtime, self._place = bed, runtime, place
-        self._rounds = given.rounds or (3 if given.quick else 15)
-        self._random = Random(given.seed)
+        self._rounds = arguments.rounds or (3 if arguments.quick else 15)
+        self._random = Random(arguments.seed)
         self._program = place / "cost"
         subprocess.run(
             [bed.mpi.compilers["c"], "-O2", str(_PROGRAM), "-o", str(self._program)],
@@ -100,10 +100,10 @@ class Cost:
         )
 
     def look_up(self) -> Iterator[dict[str, Any]]:
-        """Three answers that a policy can give."""
-        left = self._choosing("library")
-        yield self._looked_up("left to the library", {}, left)
-        yield self._looked_up(f"the same, {_COPIES} communicators", {}, left, _COPIES)
+        """Measure the look-up for three kinds of policy entries."""
+        variables = self._choosing("library")
+        yield self._looked_up("left to the library", {}, variables)
+        yield self._looked_up(f"the same, {_COPIES} communicators", {}, variables, _COPIES)
         mpi = self._bed.mpi
         offered = algorithms_of(mpi.implementation, "allreduce", version_numbers(mpi.version))
         forced = next(
@@ -139,7 +139,7 @@ class Cost:
         }
 
     def learning(self) -> Iterator[dict[str, Any]]:
-        """Online from the first call, against what it ends with from the first call."""
+        """Compare learning with the learned policy used from the first call."""
         yield from (self._learning(what, *key) for what in _BOUNDS for key in _KEYS)
 
     def _learning(self, what: str, collective: str, size: int) -> dict[str, Any]:
@@ -193,11 +193,11 @@ class Cost:
         tool: tuple[str, ...] = (),
         copies: int = 1,
     ) -> tuple[float, float]:
-        """Seconds of all calls, and nanoseconds a call of the best tenth."""
+        """Return the seconds of all calls, and nanoseconds per call in the best tenth."""
         bound = ["-bind-to", "core"] if self._bed.mpi.implementation == "mpich" else []
-        words = [self._bed.mpi.launcher, *bound, "-n", "2", *tool, str(self._program)]
+        command = [self._bed.mpi.launcher, *bound, "-n", "2", *tool, str(self._program)]
         done = subprocess.run(
-            [*words, collective, str(size), str(calls), str(copies)],
+            [*command, collective, str(size), str(calls), str(copies)],
             env={**self._bed.environment, **variables},
             cwd=self._place,
             capture_output=True,
@@ -205,13 +205,13 @@ class Cost:
             check=False,
             timeout=600,
         )
-        found = re.findall(r"^([0-9.]+) ([0-9.]+)$", done.stdout, re.MULTILINE)
-        if done.returncode or not found:
-            raise ProgramFailedError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()[-400:]}")
-        return float(found[-1][0]), float(found[-1][1])
+        times = re.findall(r"^([0-9.]+) ([0-9.]+)$", done.stdout, re.MULTILINE)
+        if done.returncode or not times:
+            raise ProgramFailedError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-400:]}")
+        return float(times[-1][0]), float(times[-1][1])
 
     def _instructions(self, variables: Mapping[str, str], copies: int) -> float | None:
-        """Instructions of the runtime alone in one call; library, program, algorithms, waiting left out."""
+        """Return the runtime's instructions per call, without library, program, algorithms and waiting."""
         if not shutil.which("valgrind"):
             return None
         counts = []
@@ -229,24 +229,24 @@ class Cost:
 
 
 def own_instructions(profile: str, name: str, without: tuple[str, ...] = ()) -> int:
-    """Self cost of an object's functions in callgrind's format, what they call left out.
+    """Return the self cost of an object's functions in callgrind's format.
 
-    Nor do functions count in whose qualified names one of ``without`` is.
+    Functions whose qualified names contain one of ``without`` do not count.
     """
     names: dict[str, str] = {}
     inside, counts, called, total = False, True, False, 0
     for line in profile.splitlines():
-        kind, _, rest = line.partition("=")
+        kind, _, value = line.partition("=")
         if kind in ("ob", "cob", "fn", "cfn"):
-            number, _, text = rest.partition(" ")
-            known = names.setdefault(("o" if "o" in kind else "f") + number, text)
+            number, _, text = value.partition(" ")
+            resolved = names.setdefault(("o" if "o" in kind else "f") + number, text)
             if kind == "ob":
-                inside = name in known
+                inside = name in resolved
             elif kind == "fn":
-                qualified = re.split(r"[(<]", known.replace("(anonymous namespace)::", ""))[0]
+                qualified = re.split(r"[(<]", resolved.replace("(anonymous namespace)::", ""))[0]
                 counts = not any(word in qualified for word in without)
         elif kind == "calls":
-            called = True  # the next line is what the callee cost
+            called = True  # the next line has the cost of the callee
         elif re.match(r"[+\-*\d]", line):
             if inside and counts and not called:
                 total += int(line.split()[1])

@@ -1,11 +1,11 @@
-"""How much faster are IMB's collectives tuned: by mpiric online, replayed, exported; by Intel's Autotuner.
+"""Gain of tuned collectives in IMB: mpiric online, replayed, exported, and Intel's Autotuner.
 
-Each collective is run each way once in every round, in random order, on 2 ranks in shared memory or on 4
-hosts × 2 ranks of the virtual cluster (tests/lab). Untuned is the library's default with the settings that
-make more ranks than cores bearable; idle is the same with the runtime in between, which must be no
-different. Online is the run in which a policy is learned, all of it. mpiric learns the one collective alone,
-so that the barrier by which IMB's ranks meet before each call stays the same. IMB-MPI1 comes with Intel MPI
-and runs under MPICH too; for Open MPI --imb-openmpi names one that is built for it.
+Each round runs each collective each way once, in random order, on 2 ranks in shared memory or on 4 hosts × 2
+ranks of the virtual cluster (tests/lab). *Untuned* is the library's default, with settings for more ranks
+than cores; *idle* is the same with the inactive runtime preloaded and must not differ. *Online* is a whole
+run in which a policy is learned. mpiric learns only the measured collective, so that the barrier before each
+of IMB's calls stays the same. IMB-MPI1 comes with Intel MPI and also runs under MPICH; --imb-openmpi names a
+build for Open MPI.
 """
 
 import json
@@ -37,12 +37,12 @@ from mpiric.workflows.policies.tuner import tuner_for
 _GOALS = ("Allreduce", "Bcast", "Scatter", "Allgather", "Alltoall", "Reduce_scatter")
 _WAYS = ("idle", "online", "replayed", "exported", "Autotuner online", "Autotuner replayed")
 _PINGPONG = ("-msglog", "0:17", "-iter", "50", "-time", "5")
-_PATIENCE_S, _LEARNING_PATIENCE_S = 2, 6  # of IMB with one size: fewer calls where they take long
-_CALLS = {"shared": 1000, "fast": 200, "slow": 30}  # of IMB, for one size
+_PATIENCE_S, _LEARNING_PATIENCE_S = 2, 6  # IMB's time limit per size; slow calls are repeated less often
+_CALLS = {"shared": 1000, "fast": 200, "slow": 30}  # calls of IMB per size
 _LEARNING_CALLS = {"shared": 20_000, "fast": 4000, "slow": 250}
-_MOST_VOLUME_MB = 2000  # that IMB takes; it counts bytes in an int
-_ODD = (12, 1000, 3000, 24_000, 100_000)  # sizes that are no powers of two
-_AS_GOOD = 0.97  # untuned ÷ way: what is below is slower than untuned
+_MOST_VOLUME_MB = 2000  # limit of IMB, which counts bytes in an int
+_ODD = (12, 1000, 3000, 24_000, 100_000)  # sizes that are not powers of two
+_AS_GOOD = 0.97  # untuned ÷ way; a lower ratio counts as slower than untuned
 COLUMNS = {
     "where": "where",
     "mpi": "MPI",
@@ -64,38 +64,38 @@ Times = dict[int, float]  # bytes of the message → seconds of the slowest rank
 
 @dataclass(frozen=True)
 class Bench:
-    """IMB under one library in one place. What was measured and learned is kept in its directory."""
+    """IMB under one library in one place; its directory keeps the times and the learned policies."""
 
     bed: Bed
     place: Place
     program: str
     directory: Path
-    given: Namespace
+    arguments: Namespace
 
     def times(self, collective: str, variables: Mapping[str, str]) -> Times:
-        """One run, for what it takes."""
-        calls = self.given.calls or _CALLS[self.place.name]
+        """Run once with learned or default settings and return the times."""
+        calls = self.arguments.calls or _CALLS[self.place.name]
         return self._times(collective, variables, calls, _PATIENCE_S)
 
     def _times(self, collective: str, variables: Mapping[str, str], calls: int, patience_s: int) -> Times:
-        """Calls as many as IMB makes at most for each size, and as many before to warm up."""
+        """Run IMB with a limit of calls per size, and the same number of warm-up calls."""
         environment = {**self.bed.environment, **self.place.environment(self.bed), **variables}
         options = self._options(calls, patience_s)
-        words = [*self.place.line(self.bed, variables), self.program, *options, collective]
-        found = parse_imb(self.place.execute(words, environment))
-        return {size: seconds for (name, size), seconds in found.items() if name == collective and size}
+        command = [*self.place.line(self.bed, variables), self.program, *options, collective]
+        times = parse_imb(self.place.execute(command, environment))
+        return {size: seconds for (name, size), seconds in times.items() if name == collective and size}
 
     def _options(self, calls: int, patience_s: int) -> list[str]:
         lengths = self.directory / "lengths"
-        most = self.place.most_bytes
-        powers = [2**power for power in range(2, 23) if 2**power <= most]
-        if self.given.quick:
+        most_bytes = self.place.most_bytes
+        powers = [2**power for power in range(2, 23) if 2**power <= most_bytes]
+        if self.arguments.quick:
             powers = powers[::4]
-        sizes = sorted({*powers, *(size for size in _ODD if size <= most)})
+        sizes = sorted({*powers, *(size for size in _ODD if size <= most_bytes)})
         lengths.write_text("".join(f"{size}\n" for size in sizes))
-        volume = min(_MOST_VOLUME_MB, calls * most // 10**6 + 1)
-        words = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(patience_s)]
-        return [*words, "-iter", f"{calls},{volume}", "-root_shift", "on"]
+        volume = min(_MOST_VOLUME_MB, calls * most_bytes // 10**6 + 1)
+        options = ["-npmin", str(self.place.ranks), "-msglen", str(lengths), "-time", str(patience_s)]
+        return [*options, "-iter", f"{calls},{volume}", "-root_shift", "on"]
 
     def ways(self, collective: str, keep: Callable[[str, Times], None]) -> dict[str, dict[str, str]]:
         """Everything that is run in turns, each with its variables.
@@ -103,30 +103,30 @@ class Bench:
         Learns first what has to be learned, and gives the times of that to ``keep``.
         """
         ways: dict[str, dict[str, str]] = {"untuned": {}}
-        wanted = self.given.way or _WAYS
+        selected = self.arguments.way or _WAYS
         tuner = tuner_for(self.bed.mpi)
         preload = {"LD_PRELOAD": tuner.library}
-        if tuner.library and "idle" in wanted:
+        if tuner.library and "idle" in selected:
             ways["idle"] = {**preload, "MPIRIC_COLLECTIVES": "policy"}
-        if tuner.library and {"online", "replayed"} & {*wanted}:
+        if tuner.library and {"online", "replayed"} & {*selected}:
             learned = self.directory / f"{collective}.policy.json"
             # Whoever runs a benchmark for tuning wants it over soonest, as Intel's Autotuner does.
             online = {"MPIRIC_COLLECTIVES": "online", "MPIRIC_LEARN_AT_MOST": "0"}
             learning = {"MPIRIC_LEARN_ONLY": collective.lower(), "MPIRIC_POLICY_OUT": str(learned)}
             if times := self._learn(collective, learned, {**preload, **online, **learning}):
                 keep("online", times)
-            if "replayed" in wanted:
+            if "replayed" in selected:
                 policy = lay_out(condense(read_learned(learned)), self.directory)
                 ways["replayed"] = {**preload, "MPIRIC_COLLECTIVES": "policy", "MPIRIC_POLICY": policy}
-        if "exported" in wanted:
+        if "exported" in selected:
             ways["exported"] = _swept(self, collective)
         intel = self.bed.mpi.implementation == "intelmpi"
-        if intel and {"Autotuner online", "Autotuner replayed"} & {*wanted}:
+        if intel and {"Autotuner online", "Autotuner replayed"} & {*selected}:
             dump = self.directory / f"{collective}.autotuner.dat"
             auto = {"I_MPI_TUNING_MODE": "auto", "I_MPI_TUNING_BIN_DUMP": str(dump)}
             if times := self._peer_learns(collective, dump, auto):
                 keep("Autotuner online", times)
-            if "Autotuner replayed" in wanted and dump.is_file():
+            if "Autotuner replayed" in selected and dump.is_file():
                 ways["Autotuner replayed"] = {"I_MPI_TUNING_BIN": str(dump)}
         return ways
 
@@ -142,22 +142,24 @@ class Bench:
 
     def _learn(self, collective: str, into: Path, variables: Mapping[str, str]) -> Times:
         """Times while learning; none when it was learned before."""
-        if self.given.resume and into.is_file():
+        if self.arguments.resume and into.is_file():
             return {}
         tell(f"  {collective}: learning {into.name}")
-        calls = self.given.learning_calls or _LEARNING_CALLS[self.place.name]
+        calls = self.arguments.learning_calls or _LEARNING_CALLS[self.place.name]
         return self._times(collective, variables, calls, _LEARNING_PATIENCE_S)
 
 
 def main() -> int:
-    """Every library and place asked for."""
+    """Measure the selected libraries and places."""
     parser = options("collectives", (__doc__ or "").splitlines()[0])
-    parser.add_argument("--where", action="append", choices=("shared", "slow", "fast"), help="default all")
+    parser.add_argument(
+        "--where", action="append", choices=("shared", "slow", "fast"), help="measure only these places"
+    )
     parser.add_argument("--mpi", action="append", help="only under these implementations")
-    parser.add_argument("--collective", action="append", help=f"of IMB; default {', '.join(_GOALS)}")
-    parser.add_argument("--way", action="append", choices=_WAYS, help="beside untuned; default all")
+    parser.add_argument("--collective", action="append", help=f"default: {', '.join(_GOALS)}")
+    parser.add_argument("--way", action="append", choices=_WAYS, help="measure only these ways")
     parser.add_argument("--imb-openmpi", help="IMB-MPI1 built for Open MPI")
-    parser.add_argument("--rounds", type=int, help="of all ways (default 5, quick 2)")
+    parser.add_argument("--rounds", type=int, help="rounds of all ways (default 5, quick 2)")
     parser.add_argument("--calls", type=int, help="of IMB, for one size; default 1000, 200, 30")
     parser.add_argument("--learning-calls", type=int, help="while learning; default 20000, 4000, 250")
     parser.add_argument("--seconds", type=float, default=0.05, help="of the sweep, for one point")
@@ -167,22 +169,22 @@ def main() -> int:
     return run("collectives", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
+def measure(arguments: Namespace) -> Result:
     """All ways in turns, for each library in each place."""
-    given.collective = given.collective or list(_GOALS)
-    given.until = time.monotonic() + parse_duration(given.time_limit)
+    arguments.collective = arguments.collective or list(_GOALS)
+    arguments.until = time.monotonic() + parse_duration(arguments.time_limit)
     rows: list[dict[str, Any]] = []
     times: list[dict[str, Any]] = []
-    for somewhere in _places(given):
+    for somewhere in _places(arguments):
         with somewhere as place:
-            for bed, program in _programs(given):
+            for bed, program in _programs(arguments):
                 tell(f"{place.name}: {bed.mpi.label} …")
-                bench = Bench(bed, place, program, _directory(bed, place), given)
+                bench = Bench(bed, place, program, _directory(bed, place), arguments)
                 done = measured(bench)
                 bound = _bound(bench)
                 where = {"where": place.name, "mpi": bed.mpi.label}
-                found = list(rows_of(done, given.collective, bound))
-                rows += [{**where, **row, "paired": _paired(bench, row)} for row in found]
+                measured_rows = list(rows_of(done, arguments.collective, bound))
+                rows += [{**where, **row, "paired": _paired(bench, row)} for row in measured_rows]
                 times += [{**where, **entry} for entry in done]
     if not rows:
         raise NotFoundError(
@@ -192,28 +194,28 @@ def measure(given: Namespace) -> Result:
     return Result(COLUMNS, rows, summary_of(rows), {"times": times})
 
 
-def _places(given: Namespace) -> Iterator[Any]:
-    wanted = given.where or ("shared", "fast", "slow")
-    shares = (str(Path(given.imb_openmpi).absolute().parent),) if given.imb_openmpi else ()
-    for name, device, most in (
+def _places(arguments: Namespace) -> Iterator[Any]:
+    selected = arguments.where or ("shared", "fast", "slow")
+    shares = (str(Path(arguments.imb_openmpi).absolute().parent),) if arguments.imb_openmpi else ()
+    for name, device, most_bytes in (
         ("shared", "", 4 << 20),
         ("fast", "fast0", 256 << 10),
         ("slow", "eth0", 16 << 10),
     ):
-        if name in wanted:
-            yield place(name, device, given.most_bytes or most, shares=shares)
+        if name in selected:
+            yield place(name, device, arguments.most_bytes or most_bytes, shares=shares)
 
 
-def _programs(given: Namespace) -> Iterator[tuple[Bed, str]]:
-    found = beds()
-    intel = found.get("intelmpi")
+def _programs(arguments: Namespace) -> Iterator[tuple[Bed, str]]:
+    available = beds()
+    intel = available.get("intelmpi")
     common = f"{intel.mpi.prefix}/bin/IMB-MPI1" if intel else ""
     for implementation in ("mpich", "openmpi", "intelmpi"):
-        if implementation not in found or (given.mpi and implementation not in given.mpi):
+        if implementation not in available or (arguments.mpi and implementation not in arguments.mpi):
             continue
-        program = given.imb_openmpi or "" if implementation == "openmpi" else common
+        program = arguments.imb_openmpi or "" if implementation == "openmpi" else common
         if program and os.access(program, os.X_OK):
-            yield found[implementation], str(Path(program).absolute())
+            yield available[implementation], str(Path(program).absolute())
         else:
             tell(f"{implementation} is left out: IMB-MPI1 for it is not there (--imb-openmpi FILE)")
 
@@ -225,25 +227,25 @@ def _directory(bed: Bed, place: Place) -> Path:
 
 
 def measured(bench: Bench) -> list[dict[str, Any]]:
-    """Runs of all rounds: collective, way, round, times. Each is in a file before the next begins."""
-    given, log = bench.given, bench.directory / "times.jsonl"
-    if not given.resume:
+    """Return the runs of all rounds: collective, way, round, times. Save each before the next one starts."""
+    arguments, log = bench.arguments, bench.directory / "times.jsonl"
+    if not arguments.resume:
         log.unlink(missing_ok=True)
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.exists() else []
     done = [json.loads(line) for line in lines if line.endswith("}\n")]
     have = {(entry["collective"], entry["way"], entry["round"]) for entry in done}
-    random = Random(f"collectives {given.seed}")
+    random = Random(f"collectives {arguments.seed}")
     ways: dict[str, dict[str, dict[str, str]]] = {}
 
-    def keep(collective: str, number: int, way: str, found: Times) -> None:
-        entry = {"collective": collective, "way": way, "round": number, "at": time.time(), "seconds": found}
+    def keep(collective: str, number: int, way: str, times: Times) -> None:
+        entry = {"collective": collective, "way": way, "round": number, "at": time.time(), "seconds": times}
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         done.append(entry)
 
-    for number in range(given.rounds or (2 if given.quick else 5)):
-        for collective in random.sample(given.collective, len(given.collective)):
-            if time.monotonic() > given.until:
+    for number in range(arguments.rounds or (2 if arguments.quick else 5)):
+        for collective in random.sample(arguments.collective, len(arguments.collective)):
+            if time.monotonic() > arguments.until:
                 return done
             if collective not in ways:
                 ways[collective] = bench.ways(collective, partial(keep, collective, number))
@@ -269,38 +271,38 @@ def rows_of(
             tuned = series.get((collective, way), {})
             both = sorted(untuned.keys() & tuned.keys())
             pairs = [(untuned[number], tuned[number]) for number in both]
-            if found := gains(pairs, partial(bound, collective)):
-                yield {"collective": collective, "way": way, **found}
+            if gain := gains(pairs, partial(bound, collective)):
+                yield {"collective": collective, "way": way, **gain}
 
 
 def _paired(bench: Bench, row: Mapping[str, Any]) -> float | None:
-    """The gain inside the run that learned, where the library and the choice took turns every millisecond.
+    """Return the gain in the run that learned, where library and choice alternated every millisecond.
 
-    Geometric mean over size classes; what changes between runs does not enter.
+    Geometric mean over size classes; differences between runs have no influence.
     """
     learned = bench.directory / f"{row['collective']}.policy.json"
     if row["way"] != "replayed" or not learned.is_file():
         return None
     keys = [key for key in read_learned(learned).keys if key.collective == row["collective"].lower()]
-    found = [(key.gain if key.decided else None) or 1.0 for key in keys]
-    return geometric_mean(found) if found else None
+    paired_gains = [(key.gain if key.decided else None) or 1.0 for key in keys]
+    return geometric_mean(paired_gains) if paired_gains else None
 
 
 def _swept(bench: Bench, collective: str) -> dict[str, str]:
-    """What `mpiric sweep` finds there, in a run of its own: IMB is never looked at."""
+    """Return the variables of a policy that `mpiric sweep` found without running IMB."""
     directory = bench.directory / f"{collective}.export"
     shell = directory / "collectives.sh"
-    if not (bench.given.resume and shell.is_file()):
+    if not (bench.arguments.resume and shell.is_file()):
         tell(f"  {collective}: sweeping")
         environment = {**bench.bed.environment, **bench.place.environment(bench.bed)}
         sweep = directory / "sweep"
-        words = [str(Path(sys.executable).with_name("mpiric")), "sweep", "--json", "-o", str(sweep)]
-        words += ["--collectives", collective.lower()]
-        words += ["--sizes", f"4:{bench.place.most_bytes}", "--ranks", str(bench.place.ranks)]
-        words += ["--per-node", str(bench.place.ranks // bench.place.nodes)]
-        words += ["--seconds", str(bench.given.seconds), "--", *bench.place.line(bench.bed)]
-        said = json.loads(bench.place.execute(words, environment))
-        tell(f"  swept {said['points']} of {said['grid_points']} points")
+        command = [str(Path(sys.executable).with_name("mpiric")), "sweep", "--json", "-o", str(sweep)]
+        command += ["--collectives", collective.lower()]
+        command += ["--sizes", f"4:{bench.place.most_bytes}", "--ranks", str(bench.place.ranks)]
+        command += ["--per-node", str(bench.place.ranks // bench.place.nodes)]
+        command += ["--seconds", str(bench.arguments.seconds), "--", *bench.place.line(bench.bed)]
+        result = json.loads(bench.place.execute(command, environment))
+        tell(f"  swept {result['points']} of {result['grid_points']} points")
         learned = read_learned(next(sweep.glob("*.policy.json")))
         for sentence in export_policy(learned, directory, LocalHost(), of_library(learned)):
             tell(f"  {sentence}")
@@ -340,10 +342,10 @@ def gains(
 
 def _bound(bench: Bench) -> Callable[[str, int], float]:
     """The latency–bandwidth lower bound, from a ping-pong between the first and the last rank's places."""
-    kept = bench.directory / "pingpong.json"
-    if not (bench.given.resume and kept.is_file()):
-        kept.write_text(json.dumps(_ping_pong(bench)))
-    times = {int(size): float(seconds) for size, seconds in json.loads(kept.read_text()).items()}
+    file = bench.directory / "pingpong.json"
+    if not (bench.arguments.resume and file.is_file()):
+        file.write_text(json.dumps(_ping_pong(bench)))
+    times = {int(size): float(seconds) for size, seconds in json.loads(file.read_text()).items()}
     latency, largest = times[1], max(times)
     per_byte = max(times[largest] - latency, 0.0) / largest
     parts = bench.place.nodes if bench.place.nodes > 1 else bench.place.ranks

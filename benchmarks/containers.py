@@ -1,14 +1,13 @@
-"""Whether a packed program, and one in an image, takes as long as the program itself.
+"""Compare the times of packed programs, and of programs in an image, with the programs themselves.
 
-IMB and LAMMPS under each MPI, and a program of mpi4py, run as they are, packed, and in an image: in turns, in
-random order. A number is the median over the rounds of the time beside that of the program as it is in the
-same round, with a 95 % interval. The goal: no difference within 2 %. Two ranks share the memory of this
-machine; as they are and in the image they also run on two hosts of the virtual cluster (root; tests/lab), one
-rank on each.
+IMB and LAMMPS under each MPI, and a program of mpi4py, run unchanged, packed, and in an image: in turns, in
+random order. Each number is the median over the rounds of the ratio to the unchanged program in the same
+round, with a 95 % interval. The goal: no difference within 2 %. Two ranks share the memory of this machine;
+unchanged and in the image they also run on two hosts of the virtual cluster (root; tests/lab), one rank each.
 
-The image is an unpacked one (``--image``), run by Charliecloud as `mpiric run --mpi host` says; the base for
-users' programs is made by ``tools/container base``. The program and the libraries that a pack would have are
-bound into it. IMB comes with Intel MPI for MPICH's ABI; ``--imb-openmpi FILE`` names one for Open MPI.
+The image is an unpacked one (``--image``), run by Charliecloud with the command of `mpiric run --mpi host`;
+``tools/container base`` makes a base for users' programs. The program and the libraries of a pack are bound
+into it. IMB comes with Intel MPI for MPICH's ABI; ``--imb-openmpi FILE`` names one for Open MPI.
 """
 
 import argparse
@@ -40,27 +39,27 @@ COLUMNS = {
     "program": "program",
     "how": "how",
     "s": "s",
-    "ratio": "time beside it as it is",
+    "ratio": "time ÷ unchanged",
     "interval": "95 %",
     "within_goal": "no difference within 2 %",
 }
 
 
 def launches_of(program: Program, inputs: Path, image: Path | None) -> dict[str, Launch]:
-    """The ways to run it; the first is the program as it is."""
-    found = {"as it is": launch([*program.start, *program.command])}
+    """Return the ways to run a program; the first is the unchanged program."""
+    launches = {"as it is": launch([*program.start, *program.command])}
     if program.is_packed:
         target = inputs / f"{program.bed.mpi.label}-{program.title}.pack"
-        taken = 2 if packed(program, target).pack.start.python_program else 1
-        found["packed"] = launch([*program.start, str(target), *program.command[taken:]])
+        arguments_used = 2 if packed(program, target).pack.start.python_program else 1
+        launches["packed"] = launch([*program.start, str(target), *program.command[arguments_used:]])
     if image and program.is_contained:
-        found["in an image"] = inside(program, image, inputs)
-    return {how: on_hosts(program, own) for how, own in found.items()}
+        launches["in an image"] = inside(program, image, inputs)
+    return {how: on_hosts(program, line) for how, line in launches.items()}
 
 
-def on_hosts(program: Program, own: Launch) -> Launch:
-    """The launch where the program's place has launchers started."""
-    return launch(program.place.on_first(own.argv), own.environment, own.unset)
+def on_hosts(program: Program, line: Launch) -> Launch:
+    """Return the launch, started on the first host of the program's place."""
+    return launch(program.place.on_first(line.argv), line.environment, line.unset)
 
 
 def packed(program: Program, target: Path, image_format: str = "") -> Packed:
@@ -72,7 +71,7 @@ def packed(program: Program, target: Path, image_format: str = "") -> Packed:
 
 
 def inside(program: Program, image: Path, inputs: Path) -> Launch:
-    """The launch line in an image, with what a pack would hold bound, and the MPI library of the host."""
+    """Return the launch line in an image, with the files of a pack bound, and the MPI library of the host."""
     carried = inputs / f"{program.bed.mpi.label}-{program.title}-{program.place.nodes}"
     archive = carried.with_suffix(".tar")
     start = packed(program, archive, "tar").pack.start.command[0]
@@ -83,11 +82,11 @@ def inside(program: Program, image: Path, inputs: Path) -> Launch:
     (carried / "start").write_text(script)
     (carried / "start").chmod(0o755)
     per_node = program.place.ranks // program.place.nodes
-    join = ["--join", f"--join-ct={per_node}", f"--join-tag={carried.name}"]  # for copies by CMA
+    join = ["--join", f"--join-ct={per_node}", f"--join-tag={carried.name}"]  # CMA copies need one namespace
     binds = ["-b", f"{carried}:/mnt/1", "-b", f"{inputs}:/mnt/2", "--cd", "/mnt/2"]
     engine = ["ch-run", *join, *binds, str(image.resolve()), "--", "/mnt/1/start"]
-    words = [word.replace(f"{inputs}/", "/mnt/2/") for word in program.command[1:]]
-    line = (*program.start, *engine, *words)
+    arguments = [word.replace(f"{inputs}/", "/mnt/2/") for word in program.command[1:]]
+    line = (*program.start, *engine, *arguments)
     environment = program.bed.environment
     request = RunRequest(line, str(inputs), environment, values={"mpi": "host"}, use_recipe=False)
     prepared = prepare(request, LocalHost())
@@ -100,8 +99,8 @@ def inside(program: Program, image: Path, inputs: Path) -> Launch:
 def _unpack(file: Path, target: Path) -> None:
     """Unpack the archive behind the script at the beginning of a pack."""
     with file.open("rb") as stream:
-        found = re.search(rb"offset=\$\(\(10#(\d+)\)\)", stream.read(1 << 16))
-        stream.seek(int(found[1]) if found else 0)
+        match = re.search(rb"offset=\$\(\(10#(\d+)\)\)", stream.read(1 << 16))
+        stream.seek(int(match[1]) if match else 0)
         with tarfile.open(fileobj=stream, mode="r:gz") as archive:
             archive.extractall(target, filter="data")
 
@@ -112,37 +111,37 @@ def compare(program: Program, launches: Mapping[str, Launch], rounds: int, seed:
     times = in_turns(launches, program.bed.environment, rounds, seed)
     first = next(iter(times.values()))
     labels = {"where": program.place.name, "mpi": program.bed.mpi.label}
-    return [{**labels, **row_of(program.title, how, own, first)} for how, own in times.items()]
+    return [{**labels, **row_of(program.title, how, seconds, first)} for how, seconds in times.items()]
 
 
-def row_of(name: str, how: str, own: list[float], first: list[float]) -> dict[str, Any]:
-    """What one way took, beside the program as it is in the same rounds."""
-    ratios = [time_s / plain_s for time_s, plain_s in zip(own, first, strict=True)]
+def row_of(name: str, how: str, seconds: list[float], first: list[float]) -> dict[str, Any]:
+    """Return a row: the times of one way compared with the unchanged program in the same rounds."""
+    ratios = [time_s / plain_s for time_s, plain_s in zip(seconds, first, strict=True)]
     low, high = median_interval(ratios, 0.05)
     within = low >= 1 - GOAL and high <= 1 + GOAL
     return {
         "program": name,
         "how": how,
-        "s": centre(own),
+        "s": centre(seconds),
         "ratio": centre(ratios),
         "interval": (low, high),
-        "within_goal": within if own is not first else None,
+        "within_goal": within if seconds is not first else None,
     }
 
 
-def work(given: argparse.Namespace) -> Result:
-    """All programs that are here; those of `make test-programs`, and Debian's LAMMPS for Open MPI."""
-    kept = KeptRows("containers", given)
+def work(arguments: argparse.Namespace) -> Result:
+    """Measure all installed programs: from `make test-programs`, and Debian's LAMMPS for Open MPI."""
+    table = KeptRows("containers", arguments)
     with tempfile.TemporaryDirectory(prefix="mpiric-containers-") as text:
         inputs = Path(text)
-        with places(given, inputs) as found:
-            for program in chosen(programs(given, found, inputs), beds(), given):
-                kept.add(program.name, partial(measure, program, given, inputs))
-    return Result(COLUMNS, kept.rows, f"{summary_of(kept.rows)}{kept.remark}")
+        with places(arguments, inputs) as available:
+            for program in chosen(programs(arguments, available, inputs), beds(), arguments):
+                table.add(program.name, partial(measure, program, arguments, inputs))
+    return Result(COLUMNS, table.rows, f"{summary_of(table.rows)}{table.remark}")
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What misses the goal, and where."""
+    """Return the summary: programs that miss the goal."""
     over = [
         f"{row['program']} {row['how']} ({row['mpi']}, {row['where']})"
         for row in rows
@@ -151,10 +150,10 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"Not shown to be within 2 %: {', '.join(over) or 'none'}."
 
 
-def measure(program: Program, given: argparse.Namespace, inputs: Path) -> list[dict[str, Any]]:
+def measure(program: Program, arguments: argparse.Namespace, inputs: Path) -> list[dict[str, Any]]:
     """The rows of one program under one library in one place."""
-    launches = launches_of(program, inputs, given.image)
-    return compare(program, launches, 3 if given.quick else given.rounds, given.seed)
+    launches = launches_of(program, inputs, arguments.image)
+    return compare(program, launches, 3 if arguments.quick else arguments.rounds, arguments.seed)
 
 
 def main() -> int:
@@ -162,13 +161,13 @@ def main() -> int:
     parser = options("containers", __doc__ or "")
     offer_parts(parser)
     offer_choice(parser)
-    parser.add_argument("--rounds", type=int, default=25, help="runs of each")
+    parser.add_argument("--rounds", type=int, default=25, help="number of runs of each way")
     parser.add_argument("--image", type=Path, metavar="DIR", help="an unpacked image to run in")
     parser.add_argument("--imb-openmpi", type=Path, metavar="FILE", help="IMB-MPI1 built for Open MPI")
     parser.add_argument(
         "--iterations", type=int, default=30000, help="of each of IMB's sizes; on hosts a thirtieth"
     )
-    parser.add_argument("--steps", type=int, default=400, help="of LAMMPS")
+    parser.add_argument("--steps", type=int, default=400, help="number of steps of LAMMPS")
     return run("containers", parser.parse_args(), work)
 
 

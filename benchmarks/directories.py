@@ -1,7 +1,7 @@
-"""What the directory of a trial costs, by the number of files in the working directory, with 1 TB of input.
+"""Cost of the directory of a trial, by the number of files in the working directory, with 1 TB of input.
 
-The input is sparse. A trial makes a file and appends to another; its cost is all around the run: directory,
-mounts, starting the shell in it and looking at what it wrote; the median of trials that follow one another.
+The input is sparse. A trial creates a file and appends to another. Its cost is all time outside the run:
+directory, mounts, start of the shell, comparison of the files; the median of consecutive trials.
 """
 
 import argparse
@@ -44,33 +44,33 @@ def make_tree(work: Path, files: int) -> None:
 
 
 def costs(work: Path, place: Path, trials: int, *, overlay: bool) -> tuple[str, float, list[float]]:
-    """Kind of directory, seconds until trials can begin, seconds around each of them."""
-    begun = time.monotonic()
+    """Return the kind of directory, seconds until trials can start, and seconds of overhead of each."""
+    start = time.monotonic()
     output, launch = place / "out", Launch(("/bin/sh", "-c", SCRIPT), str(work))
     with Runner() as runner:
         policy = CopyPolicy(files_limit=10**7, on_this_node=True, mounter=runner if overlay else None)
         with WorkingCopies(work, place / "store", policy) as copies:
-            begin_s, each = time.monotonic() - begun, []
+            begin_s, overheads_s = time.monotonic() - start, []
             for _ in range(trials):
-                begun = time.monotonic()
+                start = time.monotonic()
                 directory = copies.fresh()
                 done = runner.execute(
                     launch, os.environ, directory.path, output, output, None, mount=directory.mount
                 )
                 assert set(directory.written()) == {"out.txt", "f0/0"}
-                each.append(time.monotonic() - begun - done.wall_s)
-    return "overlay" if directory.mount else "copy", begin_s, each
+                overheads_s.append(time.monotonic() - start - done.wall_s)
+    return "overlay" if directory.mount else "copy", begin_s, overheads_s
 
 
-def _rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    for files in (100, 20_000) if given.quick else given.files:
-        with TemporaryDirectory(prefix="mpiric-bench-", dir=given.directory) as name:
+def _rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for files in (100, 20_000) if arguments.quick else arguments.files:
+        with TemporaryDirectory(prefix="mpiric-bench-", dir=arguments.directory) as name:
             place, work = Path(name), Path(name) / "work"
             work.mkdir()
             make_tree(work, files)
             for overlay in (True, False):
                 try:
-                    kind, begin_s, each = costs(work, place, given.trials, overlay=overlay)
+                    kind, begin_s, overheads_s = costs(work, place, arguments.trials, overlay=overlay)
                 except MpiricError as error:
                     yield {
                         "files": files,
@@ -80,13 +80,14 @@ def _rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
                         "why": error.message,
                     }
                     continue
-                later = statistics.median(each[1:])  # the first one of a copy is a clone
+                later = statistics.median(overheads_s[1:])  # the first one of a copy is a clone
                 yield {"files": files, "kind": kind, "begin_s": begin_s, "trial_s": later, "why": ""}
 
 
-def _measure(given: argparse.Namespace) -> Result:
+def _measure(arguments: argparse.Namespace) -> Result:
     rows = [
-        {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()} for row in _rows(given)
+        {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}
+        for row in _rows(arguments)
     ]
     return Result(COLUMNS, rows, "A trial in an overlay costs the same whatever the number of files.")
 

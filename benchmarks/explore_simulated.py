@@ -1,7 +1,7 @@
-"""How often jobs of identical sides are called different by `run --explore`, and how many jobs a gain takes.
+"""Error rate of `run --explore` on identical sides, and the number of jobs until a gain is shown.
 
-Each series is assigned, ended and judged by the product's own rules; jobs die before the first mark, are
-killed late, end unseen, and come two at a time. Every verdict between identical sides is wrong.
+Each series is assigned, ended and judged by mpiric's rules. Jobs die before the first mark, are killed
+late, end without a record, or run two at a time. Every verdict between identical sides is wrong.
 """
 
 import sys
@@ -55,15 +55,15 @@ def main() -> int:
     return run("explore_simulated", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
+def measure(arguments: Namespace) -> Result:
     """Every noise and fate with identical sides; then gains."""
-    count = given.series or (50 if given.quick else 1000)
+    count = arguments.series or (50 if arguments.quick else 1000)
     rows: list[dict[str, Any]] = []
     for gain, share in ((1.0, 1), (1.2, 5), (1.05, 10)):
         for noise in _NOISES:
             for fates in _FATES:
-                made = [simulated(noise, fates, gain, seed) for seed in range(max(1, count // share))]
-                rows.append(_row(gain, noise, fates, made))
+                series = [simulated(noise, fates, gain, seed) for seed in range(max(1, count // share))]
+                rows.append(_row(gain, noise, fates, series))
                 tell(f"{rows[-1]}")
     identical = [row for row in rows if row["sides"] == "identical"]
     return Result(COLUMNS, rows, summary_of(identical))
@@ -81,7 +81,7 @@ def summary_of(identical: list[dict[str, Any]]) -> str:
 
 
 def simulated(noise: str, fates: str, gain: float, seed: int) -> tuple[Explored, int]:
-    """One series, until it is over; and its jobs."""
+    """Simulate one series to its end; return its result and number of jobs."""
     random = Random(f"explore {noise} {fates} {gain} {seed}")
     dies, killed, unseen, at_once = _FATES[fates]
     spread = _SPREADS[seed % len(_SPREADS)]
@@ -99,9 +99,9 @@ def simulated(noise: str, fates: str, gain: float, seed: int) -> tuple[Explored,
         if random.random() < unseen:
             jobs[-1] = ExploredJob(str(number), place.block, place.side, "same")
         running = jobs[:-1] if at_once and number % 2 else jobs  # its end is not known yet
-        found = explored(running, _PAIR)
-        if found.ended_because:
-            return found, number + 1
+        result = explored(running, _PAIR)
+        if result.ended_because:
+            return result, number + 1
     return explored(jobs, _PAIR), _MOST_JOBS
 
 
@@ -110,15 +110,15 @@ def _pace(marks: int, step_s: float) -> KeyPace:
     return KeyPace(_PAIR.key, marks, stride, tuple(step_s * call for call in range(1, marks + 1, stride)))
 
 
-def _row(gain: float, noise: str, fates: str, made: list[tuple[Explored, int]]) -> dict[str, Any]:
-    called = [jobs for found, jobs in made if found.verdict is not Verdict.NO_DIFFERENCE]
+def _row(gain: float, noise: str, fates: str, series: list[tuple[Explored, int]]) -> dict[str, Any]:
+    called = [jobs for result, jobs in series if result.verdict is not Verdict.NO_DIFFERENCE]
     return {
         "sides": "identical" if gain == 1.0 else f"gain of {gain - 1:.0%}",
         "noise": noise,
         "fates": fates,
-        "series": len(made),
+        "series": len(series),
         "called": len(called),
-        "upper95": round(upper_bound(len(called), len(made)), 4) if gain == 1.0 else None,
+        "upper95": round(upper_bound(len(called), len(series)), 4) if gain == 1.0 else None,
         "jobs": median(called) if called and gain > 1.0 else None,
     }
 

@@ -84,7 +84,7 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def is_kept(claim: float, by_hand: float) -> bool:
-    """Return whether a gain by hand differs from what was claimed by 5 % at most, either way."""
+    """Return whether a gain by hand differs from the claimed gain by at most 5 %."""
     return abs(by_hand / claim - 1) <= _CLOSE
 
 

@@ -1,7 +1,7 @@
-"""Fat executables against native builds of the same code, and against GCC's and Clang's function clones.
+"""Compare fat executables with native builds of the same code, and with GCC's and Clang's function clones.
 
-Every variant of one fat program runs in turns with a plain program built by the same compiler for that target
-alone, and so do the peers. Then what it costs: start-up, size, compile time.
+Every variant of a fat program runs in turns with a plain program, built by the same compiler for that target
+alone, and with the peers. The costs are start-up, size and compile time.
 """
 
 import os
@@ -30,14 +30,14 @@ BASELINE = "x86_64"
 TARGETS = ("x86_64_v2", "x86_64_v3", "x86_64_v4", "haswell", "skylake_avx512", "sapphirerapids")
 COSTS = "costs"  # start-up and compile time
 RUN_S = 0.02
-GOAL = 0.98  # of the native build's speed
+GOAL = 0.98  # fraction of the native build's speed
 ALLOWED_START_MS = 0.2
-ALLOWED_COMPILE = 0.3  # of a plain compilation, on top of one for each variant
+ALLOWED_COMPILE = 0.3  # plain compilations, on top of one for each variant
 
 
 @dataclass(frozen=True)
 class Build:
-    """One program of a kernel; ``against`` is the one whose speed it is measured by."""
+    """A program of a kernel; ``against`` is the program with which its speed is compared."""
 
     name: str
     argv: tuple[str, ...]
@@ -46,34 +46,34 @@ class Build:
 
 
 def main() -> int:
-    """Build, run in turns, print and write."""
+    """Build the programs, run them in turns, print and save the results."""
     parser = options("fat", __doc__ or "")
-    parser.add_argument("--rounds", type=int, default=121, help="of each kernel")
-    parser.add_argument("--only", choices=[*KERNELS, COSTS], action="append", help="default all")
+    parser.add_argument("--rounds", type=int, default=121, help="number of rounds of each kernel")
+    parser.add_argument("--only", choices=[*KERNELS, COSTS], action="append", help="run only these kernels")
     return run("fat", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """All kernels, then the costs."""
-    rounds = 3 if given.quick else given.rounds
+def measure(arguments: Namespace) -> Result:
+    """Measure all kernels, then the costs."""
+    rounds = 3 if arguments.quick else arguments.rounds
     toolchain = Toolchain(os.environ, len(os.sched_getaffinity(0)))
     rows: list[Mapping[str, object]] = []
     with TemporaryDirectory(prefix="mpiric-bench-") as name:
         place = Path(name)
-        only = given.only or [*KERNELS, COSTS]
+        only = arguments.only or [*KERNELS, COSTS]
         for kernel in [name for name in KERNELS if name in only]:
             tell(f"{kernel}: building")
             builds, sizes = make(kernel, place, toolchain)
             steps = calibrated(builds[0])
             tell(f"{kernel}: {len(builds)} programs in {rounds} rounds")
-            times = in_turns(builds, steps, rounds, random.Random(given.seed))
+            times = in_turns(builds, steps, rounds, random.Random(arguments.seed))
             rows.extend(rows_of(kernel, builds, times, sizes))
         start: Mapping[str, float] = {}
         compiling: Sequence[Mapping[str, object]] = ()
         if COSTS in only:
             tell("start-up and compile time")
-            start = start_up(place, 50 if given.quick else 400)
-            compiling = compile_times(place, 2 if given.quick else 7)
+            start = start_up(place, 50 if arguments.quick else 400)
+            compiling = compile_times(place, 2 if arguments.quick else 7)
     columns = {
         "kernel": "kernel",
         "build": "build",
@@ -90,9 +90,9 @@ def measure(given: Namespace) -> Result:
 def in_turns(
     builds: Sequence[Build], steps: int, rounds: int, order: random.Random
 ) -> dict[str, list[float]]:
-    """CPU seconds of every build in each round, in random order; a first round warms up and is not counted.
+    """Return the CPU seconds of every build in each round, in random order, after one warm-up round.
 
-    The programs have one thread and do no I/O: CPU time leaves out what others took of the machine.
+    The programs have one thread and do no I/O, so CPU time excludes the load of other processes.
     """
     times: dict[str, list[float]] = {build.name: [] for build in builds}
     for count in range(rounds + 1):
@@ -114,20 +114,20 @@ def cpu_seconds(argv: Sequence[str], environment: Mapping[str, str]) -> float:
 
 
 def make(kernel: str, place: Path, toolchain: Toolchain) -> tuple[list[Build], dict[str, int]]:
-    """The fat program under every target this CPU runs, each native one, and the peers that compile."""
+    """Build the fat program for every target of this CPU, each native one, and the peers that compile."""
     language, text = KERNELS[kernel]
     source = place / f"{kernel}.{language}"
     source.write_text(MAIN % text if language == "c" else text)
     compiler, verb = ("gcc", "cc") if language == "c" else ("gfortran", "fc")
     if shutil.which(compiler) is None:
-        raise NotFoundError(f"{compiler} is not there", hint=f"apt-get install {compiler}")
+        raise NotFoundError(f"{compiler} is not installed", hint=f"apt-get install {compiler}")
     driver = Driver(["gcc"], toolchain)
     builds: list[Build] = []
     sizes: dict[str, int] = {}
 
-    def built(words: Sequence[str], name: str) -> str:
+    def built(command: Sequence[str], name: str) -> str:
         program = place / f"{kernel}.{len(sizes)}"
-        compiled([*words, str(source), "-o", str(program)])
+        compiled([*command, str(source), "-o", str(program)])
         sizes[name] = program.stat().st_size
         return str(program)
 
@@ -143,7 +143,7 @@ def make(kernel: str, place: Path, toolchain: Toolchain) -> tuple[list[Build], d
         sizes[f"fat, {target}"] = sizes["all targets"]
         builds.append(Build(f"{target} alone", (program,), "", {}))
         builds.append(Build(f"fat, {target}", (fat,), f"{target} alone", {"MPIRIC_TARGET": target}))
-    builds.append(Build("fat", (usual,), f"{BASELINE} alone", {}))  # by default: four levels, free to choose
+    builds.append(Build("fat", (usual,), f"{BASELINE} alone", {}))  # default targets: four levels
     if language == "c":
         clones = built([compiler, "-O3", f"-DCLONES={CLONES}"], "GCC target_clones")
         builds.append(Build("GCC target_clones", (clones,), "fat", {}))
@@ -158,32 +158,32 @@ def make(kernel: str, place: Path, toolchain: Toolchain) -> tuple[list[Build], d
 
 
 def mpiric(verb: str) -> list[str]:
-    """The compiler verb as installed beside this Python, else by module."""
+    """Return the command of the compiler verb: the installed script, else the module."""
     script = Path(sys.executable).with_name(f"mpiric-{verb}")
     return [str(script)] if script.exists() else [sys.executable, "-m", "mpiric", verb]
 
 
-def compiled(words: Sequence[str], jobs: int = 1) -> float:
-    """Seconds a compilation takes; ProgramFailedError with the compiler's first line when it refuses."""
+def compiled(command: Sequence[str], jobs: int = 1) -> float:
+    """Return the seconds of a compilation. Raises ProgramFailedError with the compiler's first line."""
     environment = {**os.environ, "MPIRIC_JOBS": str(jobs)}
-    begun = time.perf_counter()
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         first = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        raise ProgramFailedError(f"'{' '.join(words[:3])} …' does not compile: {first[:160]}")
-    return time.perf_counter() - begun
+        raise ProgramFailedError(f"'{' '.join(command[:3])} …' does not compile: {first[:160]}")
+    return time.perf_counter() - start
 
 
 def runs_here(program: Path, allowed: Sequence[str], toolchain: Toolchain) -> bool:
-    """Whether this CPU has all that the program's code uses."""
+    """Return whether this CPU has all features that the program's code uses."""
     have = features_here("x86_64") | {"fxsr", "lahf_lm", "prefetchw"}
     return have.issuperset(really_needed(program, allowed, "x86_64", "objdump", toolchain))
 
 
 def calibrated(build: Build) -> int:
-    """Steps inside the program after which the slowest build takes `RUN_S`, at most twice as long.
+    """Return the number of steps with which the slowest build takes between `RUN_S` and twice that time.
 
-    Short runs in many rounds: what others do to the machine lasts longer and falls on all builds.
+    With short runs in many rounds, disturbances by other processes affect all builds alike.
     """
     steps = 1
     cpu_seconds([*build.argv, "1"], os.environ)  # the first run of a file is slow
@@ -195,7 +195,7 @@ def calibrated(build: Build) -> int:
 def rows_of(
     kernel: str, builds: Sequence[Build], times: Mapping[str, Sequence[float]], sizes: Mapping[str, int]
 ) -> list[Mapping[str, object]]:
-    """Per build: median, its speed as a share of the one it is measured by."""
+    """Return a row per build: median time, and speed relative to the compared build."""
     rows: list[Mapping[str, object]] = []
     for build in builds:
         speed = ratio(times[build.against], times[build.name]) if build.against else None
@@ -226,7 +226,7 @@ def rows_of(
 
 
 def start_up(place: Path, repeats: int) -> dict[str, float]:
-    """Milliseconds from spawn to exit of an empty program: plain, fat, median of the paired differences."""
+    """Return the ms from spawn to exit of an empty program: plain, fat, median of the differences."""
     source = place / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
     programs = {"plain": place / "empty.plain", "fat": place / "empty.fat"}
@@ -235,9 +235,9 @@ def start_up(place: Path, repeats: int) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(repeats):
         for name in random.sample(list(programs), len(programs)):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             os.waitpid(os.posix_spawn(programs[name], [str(programs[name])], os.environ), 0)
-            times[name].append(1e3 * (time.perf_counter() - begun))
+            times[name].append(1e3 * (time.perf_counter() - start))
     added = [fat - plain for plain, fat in zip(times["plain"], times["fat"], strict=True)]
     return {
         **{name: round(centre(values), 4) for name, values in times.items()},
@@ -246,19 +246,19 @@ def start_up(place: Path, repeats: int) -> dict[str, float]:
 
 
 def compile_times(place: Path, repeats: int) -> list[dict[str, object]]:
-    """Seconds of ``-c``: plain, and with four variants one after the other and on all CPUs.
+    """Measure ``-c``: plain, and with four variants one after the other and on all CPUs.
 
-    The floor is beside them: the same four compilations, each by the compiler itself.
+    The lower bound is also measured: the same four compilations, each by the compiler itself.
     """
     sources = {"tiny.c": TINY, "dgemm.c": MAIN % KERNELS["dgemm"][1], "large.cc": LARGE_CXX}
     rows: list[dict[str, object]] = []
-    made = str(place / "compiled.o")
+    object_file = str(place / "compiled.o")
     driver = Driver(["gcc"], Toolchain(os.environ, 1))
     for name, text in sources.items():
         source = place / name
         source.write_text(text)
         verb, compiler = ("cc", "gcc") if name.endswith(".c") else ("cxx", "g++")
-        plain = [compiler, "-O3", "-c", str(source), "-o", made]
+        plain = [compiler, "-O3", "-c", str(source), "-o", object_file]
         fat = [*mpiric(verb), *plain, "--targets", "v2,v3,v4"]
         alone = [[*plain, *driver.target(target).flags] for target in (BASELINE, *TARGETS[:3])]
         ways = {
@@ -271,7 +271,7 @@ def compile_times(place: Path, repeats: int) -> list[dict[str, object]]:
         compiled(fat)
         for _ in range(repeats if text is LARGE_CXX else 5 * repeats):
             for way in random.sample(list(ways), len(ways)):
-                times[way].append(sum(compiled(words, ways[way][1]) for words in ways[way][0]))
+                times[way].append(sum(compiled(command, ways[way][1]) for command in ways[way][0]))
         for way in list(ways)[1:]:
             cost = ratio(times[way], times["plain"])
             row = {
@@ -289,8 +289,8 @@ def summary_of(
     start: Mapping[str, float],
     compiling: Sequence[Mapping[str, object]],
 ) -> str:
-    """What the issue of it is, in sentences."""
-    said: list[str] = []
+    """Return the summary: speed, start-up and compile time compared with the goals."""
+    sentences: list[str] = []
     forced = [float(str(row["speed"])) for row in rows if str(row["build"]).startswith("fat, ")]
     below = [
         f"{row['kernel']} {row['build']}"
@@ -299,16 +299,18 @@ def summary_of(
     ]
     if forced:
         speed = f"Speed of native builds: {min(forced):.3f} to {max(forced):.3f}, median {centre(forced):.3f}"
-        said.append(speed + (f"; below {GOAL}: {', '.join(below)}." if below else f"; none below {GOAL}."))
+        sentences.append(
+            speed + (f"; below {GOAL}: {', '.join(below)}." if below else f"; none below {GOAL}.")
+        )
     if start:
         mark = "within" if start["added"] <= ALLOWED_START_MS else "above"
-        said.append(f"Start-up: {start['added']:+.3f} ms, {mark} {ALLOWED_START_MS} ms.")
+        sentences.append(f"Start-up: {start['added']:+.3f} ms, {mark} {ALLOWED_START_MS} ms.")
     took = [
         f"{row['source']} ({row['plain_s']} s plain) {row['times_plain']}× {row['how']}" for row in compiling
     ]
     if took:
-        said.append(f"Compile time, of {4 + ALLOWED_COMPILE} allowed: {'; '.join(took)}.")
-    return " ".join(said)
+        sentences.append(f"Compile time, of {4 + ALLOWED_COMPILE} allowed: {'; '.join(took)}.")
+    return " ".join(sentences)
 
 
 if __name__ == "__main__":

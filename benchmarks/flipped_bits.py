@@ -1,9 +1,9 @@
-"""How many flipped bits the answers at a mark catch, beside what standard output alone would catch.
+"""Share of flipped bits that the comparison at a mark detects, and the share that standard output shows.
 
-One bit of one message or result is flipped, drawn at random over ranks, messages and results that come before
-the last mark, and bits. Caught is what the judge of a tune rejects: the run fails, does other work, or has
-other results, output or files at the mark than runs of the original. A flip that is not caught is made again
-in a run to a later mark: where nothing differs there either, it has changed no answer.
+One bit of one message or result before the last mark is flipped, at random. A flip is caught if the judge of
+a tune rejects the run: it fails, does other work, or has other results, output or files at the mark than runs
+of the original. A flip that is not caught is repeated in a run to a later mark: if nothing differs there
+either, it has no effect.
 """
 
 import struct
@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
-from benchmarks._marked import MarkedProgram, Seen, marked_program
+from benchmarks._marked import MarkedProgram, MarkedRun, marked_program
 from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
 from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
@@ -30,7 +30,7 @@ from mpiric.model.trial import Outcome
 from mpiric.tuning.equivalence.output_prefixes import PrefixExpectation, learn_prefixes
 
 _SOURCE = Path(__file__).with_name("_flip.c")
-_COUNTS = struct.Struct("<4Q")  # of messages, results, flips, and when that was
+_COUNTS = struct.Struct("<4Q")  # messages, results, flips, and the time of the flip
 _ORIGINALS = 3
 _KINDS = ("message", "result")
 _GOAL = 0.99
@@ -60,28 +60,28 @@ class _Flip:
 
 
 def main() -> int:
-    """Flip bits in each program."""
+    """Flip bits in each program, print and save the shares."""
     parser = options("flipped_bits", (__doc__ or "").splitlines()[0])
-    parser.add_argument("--places", type=int, help="in each program (default 100, quick 6)")
+    parser.add_argument("--places", type=int, help="flips in each program (default 100, quick 6)")
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
-    parser.add_argument("--mpi", default="mpich", help="implementation")
+    parser.add_argument("--mpi", default="mpich", help="MPI implementation (default mpich)")
     offer_parts(parser)
     offer_sources(parser)
     return run("flipped_bits", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """Two rows a program."""
-    places = given.places or (6 if given.quick else 100)
-    own_bed = bed(given.mpi)
+def measure(arguments: Namespace) -> Result:
+    """Measure two rows per program: flips in messages and in results."""
+    places = arguments.places or (6 if arguments.quick else 100)
+    own_bed = bed(arguments.mpi)
     flipper = own_bed.build(_SOURCE, "libflip.so", "-shared", "-fPIC")
-    kept = KeptRows("flipped_bits", given)
-    for program in programs(given.sources, only=given.only or _WORKS):
+    table = KeptRows("flipped_bits", arguments)
+    for program in programs(arguments.sources, only=arguments.only or _WORKS):
         for kind in _KINDS:
             part = f"{program.name}, {kind}"
             half = places // len(_KINDS)
-            kept.add(part, partial(_rows, program, own_bed, flipper, kind, half, given.seed))
-    rows = kept.rows
+            table.add(part, partial(_rows, program, own_bed, flipper, kind, half, arguments.seed))
+    rows = table.rows
     flips, caught, printed, idle = (
         sum(row[key] for row in rows) for key in ("flips", "caught", "by_stdout", "without_effect")
     )
@@ -90,7 +90,7 @@ def measure(given: Namespace) -> Result:
         rows,
         f"{caught} of {flips - idle} flips that have an effect are caught at the mark "
         f"({caught / max(1, flips - idle):.1%}, goal {_GOAL:.0%}), {printed} would be by standard output; "
-        f"{idle} more show nowhere.{kept.remark}",
+        f"{idle} more show nowhere.{table.remark}",
     )
 
 
@@ -116,19 +116,21 @@ def _row(
     judge, stdout_alone = laboratory.expected
     weights = laboratory.counts(kind)
     if not any(weights):
-        raise MpiricError(f"no {kind} of a kind that can be flipped was seen")
+        raise MpiricError(f"the program has no {kind} in which a bit can be flipped")
     flips = caught = by_stdout = failed = without_effect = 0
     missed: list[str] = []
     while flips < places:
         (rank,) = random.choices(range(len(weights)), weights)
         flip = _Flip(kind, rank, random.randint(1, weights[rank]), random.getrandbits(40))
-        seen = laboratory.run(flip)
-        if not laboratory.has_flipped(rank, seen):
+        flipped_run = laboratory.run(flip)
+        if not laboratory.has_flipped(rank, flipped_run):
             continue
-        has_failed = seen.execution.outcome is not Outcome.OK or seen.marks is None
-        is_caught = has_failed or bool(laboratory.complaint(judge, seen))
+        has_failed = flipped_run.execution.outcome is not Outcome.OK or flipped_run.marks is None
+        is_caught = has_failed or bool(laboratory.complaint(judge, flipped_run))
         flips, failed, caught = flips + 1, failed + has_failed, caught + is_caught
-        by_stdout += has_failed or bool(stdout_alone.compare(seen.stdout, {}, rounding=False, settings=()))
+        by_stdout += has_failed or bool(
+            stdout_alone.compare(flipped_run.stdout, {}, rounding=False, settings=())
+        )
         if is_caught:
             continue
         if later.has_effect(flip):
@@ -148,15 +150,15 @@ def _row(
 
 @dataclass
 class _Laboratory:
-    """A program with the flipper in its ranks."""
+    """A program with the bit-flipping library in its ranks."""
 
     marked: MarkedProgram
     pair: MarkPair
     flipper: str
     place: Path
 
-    def run(self, flip: _Flip) -> Seen:
-        """One run to the mark with one bit flipped."""
+    def run(self, flip: _Flip) -> MarkedRun:
+        """Run to the mark with one bit flipped."""
         for path in self.place.glob("counts.*"):
             path.unlink()
         environment = {
@@ -169,60 +171,64 @@ class _Laboratory:
         return self.marked.run(self.pair, limit_s=20.0, behind=(self.flipper,), environment=environment)
 
     def has_effect(self, flip: _Flip) -> bool:
-        """Whether a flip is seen at this mark."""
+        """Return whether a flip changes anything at this mark."""
         judge, _ = self.expected
-        seen = self.run(flip)
-        has_failed = seen.execution.outcome is not Outcome.OK or seen.marks is None
-        return has_failed or bool(self.complaint(judge, seen))
+        flipped_run = self.run(flip)
+        has_failed = flipped_run.execution.outcome is not Outcome.OK or flipped_run.marks is None
+        return has_failed or bool(self.complaint(judge, flipped_run))
 
     @cached_property
     def expected(self) -> tuple[MarkJudge, PrefixExpectation]:
-        """What is expected at the mark, from runs in which nothing is flipped; and of standard output."""
+        """Return the judge at the mark and the expected standard output, from runs without a flip."""
         originals = []
         self.place.mkdir(parents=True, exist_ok=True)
         for number in range(_ORIGINALS):
-            seen = self.run(_Flip("result", 0, 0, 0))
-            if seen.execution.outcome is not Outcome.OK or seen.marks is None:
-                raise MpiricError(f"a run of the original {self.marked.said(seen.execution)}")
+            original = self.run(_Flip("result", 0, 0, 0))
+            if original.execution.outcome is not Outcome.OK or original.marks is None:
+                raise MpiricError(f"a run of the original {self.marked.why_failed(original.execution)}")
             stdout, files = self.place / f"{number}.stdout", self.place / f"{number}.files"
-            copyfile(seen.stdout, stdout)
+            copyfile(original.stdout, stdout)
             files.mkdir()
-            for name, path in self.written(seen).items():
+            for name, path in self.written(original).items():
                 (files / name).parent.mkdir(parents=True, exist_ok=True)
                 copyfile(path, files / name)
-            originals.append(StoppedOriginal(seen.marks, stdout, files))
+            originals.append(StoppedOriginal(original.marks, stdout, files))
         (self.place / "none").mkdir()
         nothing = [self.place / "none"] * _ORIGINALS
         return learn_at_mark(self.pair, originals), learn_prefixes([o.stdout for o in originals], nothing)
 
-    def complaint(self, judge: MarkJudge, seen: Seen) -> str:
-        """What the judge of a tune says of a run that came to the mark."""
-        assert seen.marks is not None
-        return judge.other_work(seen.marks) or judge.complaint(
-            seen.marks, seen.stdout, self.written(seen), rounding=False, settings=()
+    def complaint(self, judge: MarkJudge, marked_run: MarkedRun) -> str:
+        """Return the complaint of the judge of a tune about a run that reached the mark, "" without one."""
+        assert marked_run.marks is not None
+        return judge.other_work(marked_run.marks) or judge.complaint(
+            marked_run.marks, marked_run.stdout, self.written(marked_run), rounding=False, settings=()
         )
 
     def counts(self, kind: str) -> list[int]:
-        """Messages or results of each rank, a few of which come after the mark."""
-        _ = self.expected  # of the runs in which nothing was flipped
+        """Return the number of messages or results of each rank; a few come after the mark."""
+        _ = self.expected  # the runs without a flip write the counts
         paths = sorted(self.place.glob("counts.*"), key=lambda path: int(path.suffix[1:]))
         return [_COUNTS.unpack(path.read_bytes())[_KINDS.index(kind)] for path in paths]
 
-    def has_flipped(self, rank: int, seen: Seen) -> bool:
-        """Whether the rank came to the place before it came to the mark."""
+    def has_flipped(self, rank: int, marked_run: MarkedRun) -> bool:
+        """Return whether the rank flipped the bit before it reached the mark."""
         path = self.place / f"counts.{rank}"
         if not path.is_file():
             return False
         *_, flipped, moment_ns = _COUNTS.unpack(path.read_bytes())
-        left = next((each for each in seen.marks.ranks if each.rank == rank), None) if seen.marks else None
-        if left is None or left.last is None:
+        marks = (
+            next((rank_marks for rank_marks in marked_run.marks.ranks if rank_marks.rank == rank), None)
+            if marked_run.marks
+            else None
+        )
+        if marks is None or marks.last is None:
             return flipped == 1
-        return flipped == 1 and moment_ns / 1e9 <= left.begin_unix_s + left.init_s + left.last.at_s
+        return flipped == 1 and moment_ns / 1e9 <= marks.begin_unix_s + marks.init_s + marks.last.at_s
 
-    def written(self, seen: Seen) -> dict[str, Path]:
-        """Files that the run made."""
-        found = (path for path in sorted(seen.directory.rglob("*")) if path.is_file())
-        named = {str(path.relative_to(seen.directory)): path for path in found}
+    def written(self, marked_run: MarkedRun) -> dict[str, Path]:
+        """Return the files that the run wrote."""
+        files = (path for path in sorted(marked_run.directory.rglob("*")) if path.is_file())
+        named = {str(path.relative_to(marked_run.directory)): path for path in files}
         return {name: path for name, path in named.items() if name not in self.marked.inputs}
 
 

@@ -1,9 +1,9 @@
-"""What `mpiric tune --only io` gains for programs that people run: proved, or none shown.
+"""Gain of `mpiric tune --only io` for real programs.
 
-LAMMPS (one dump, a dump a rank, restarts), NPB's BT-IO, parallel HDF5, PnetCDF, small records of gfortran,
-C++'s `endl`, lines on stdout and Python's imports, on a lab's Lustre whose targets are slower than two cores.
-All classes are allowed; the verdict is that of tune's own proof. What the lab's file system cannot prove is
-said in `tests/lab/fs`.
+LAMMPS (one dump, one dump per rank, restarts), NPB's BT-IO, parallel HDF5, PnetCDF, small records of
+gfortran, C++'s `endl`, lines on stdout and Python's imports, on a virtual Lustre whose targets are slower
+than two cores. All classes of changes are allowed. The verdict comes from tune's proof. `tests/lab/fs` lists
+the limits of the virtual file system.
 """
 
 import json
@@ -46,24 +46,24 @@ run 50
 """
 
 
-# Of class W a third of the steps: the file is written every five, and compared with nothing at the end.
+# A third of the steps of class W; the file is written every five steps and not verified at the end.
 _BT_STEPS = "60\n0.0008d0\n24 24 24\n5 0\n0 0\n"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program under a library, by the beginning of its label; ``words`` builds it, and are its command."""
+    """A program under the library whose label starts with ``mpi``; ``argv`` builds it if necessary."""
 
     name: str
     mpi: str
-    words: Callable[[Bed, Path | None], list[str]]  # given the directory with checkouts
+    argv: Callable[[Bed, Path | None], list[str]]  # arguments: library, directory with checkouts
     inputs: Mapping[str, str] = field(default_factory=dict)
     packages: str = ""  # pattern of Python packages that are imported from the lab's file system
 
 
 def _built(bed: Bed, source: str, language: str, *flags: str) -> str:
-    """Path of a program of this folder or of the tests."""
-    path = next(each for each in (_HERE / source, ROOT / "tests/system" / source) if each.exists())
+    """Build a program of this folder or of the tests and return its path."""
+    path = next(path for path in (_HERE / source, ROOT / "tests/system" / source) if path.exists())
     target = RESULTS / "programs" / bed.mpi.label / path.stem.lstrip("_")
     target.parent.mkdir(parents=True, exist_ok=True)
     compiler = bed.mpi.compilers.get(language) or bed.mpi.compilers["c"]
@@ -84,7 +84,7 @@ def _bt_io(bed: Bed, sources: Path | None) -> list[str]:
 
 def _python(_bed: Bed, _: Path | None) -> list[str]:
     if not _MPI4PY.exists():
-        raise NotFoundError("no mpi4py is here", hint="make test-programs")
+        raise NotFoundError("mpi4py is not installed", hint="make test-programs")
     return [str(_MPI4PY), "-c", "from mpi4py import MPI, futures, util; import json, decimal, asyncio, email"]
 
 
@@ -120,27 +120,27 @@ PROGRAMS = (
 )
 
 
-def _tuned(program: Program, bed: Bed, client: fs.Client, given: Namespace) -> dict[str, Any]:
-    """What tune prints of a program."""
+def _tuned(program: Program, bed: Bed, client: fs.Client, arguments: Namespace) -> dict[str, Any]:
+    """Return the result of tune for a program."""
     work = client.mount / "run"
     (work / "out").mkdir(parents=True)
     for name, text in program.inputs.items():
         (work / name).write_text(text)
     crowd = ("--oversubscribe",) if bed.mpi.implementation == "openmpi" else ()
-    line = [bed.mpi.launcher, *crowd, "-n", str(_RANKS), *program.words(bed, given.sources)]
-    words = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--allow-late", "--allow-relayout"]
-    words += ["--json", "--budget", given.budget, "--store", str(client.state / "tunes")]
+    line = [bed.mpi.launcher, *crowd, "-n", str(_RANKS), *program.argv(bed, arguments.sources)]
+    command = [sys.executable, "-m", "mpiric", "tune", "--only", "io", "--allow-late", "--allow-relayout"]
+    command += ["--json", "--budget", arguments.budget, "--store", str(client.state / "tunes")]
     path = f"{fs.SOURCES}:{bed.environment['PATH']}"
     environment = {**bed.environment, "PATH": path, "XDG_STATE_HOME": str(client.state)}
     for package in _MPI4PY.parents[1].glob(program.packages) if program.packages else ():
         shutil.copytree(package, client.mount / "packages" / package.name)
         environment["PYTHONPATH"] = str(client.mount / "packages")
-    done = subprocess.run([*words, "--", *line], cwd=work, env=environment, capture_output=True, text=True)
+    done = subprocess.run([*command, "--", *line], cwd=work, env=environment, capture_output=True, text=True)
     shutil.rmtree(work)
     if done.returncode:
         raise MpiricError(f"{program.name}: {done.stderr.strip()[-400:]}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def _row(program: Program, bed: Bed, tuned: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,52 +164,50 @@ _COLUMNS = {
     "untouched_s": "untouched, s",
     "gain": "gain",
     "interval": "interval",
-    "answer": "what tune changed",
+    "answer": "changes by tune",
     "class": "class",
     "tried": "knobs tried",
     "runs": "runs",
 }
 
 
-def _rows(program: Program, given: Namespace) -> list[dict[str, Any]]:
-    """The row of a program, on a file system of its own."""
+def _rows(program: Program, arguments: Namespace) -> list[dict[str, Any]]:
+    """Measure the row of a program on its own file system."""
     bed = releases([program.mpi]).get(program.mpi)
     if bed is None:
-        raise NotFoundError(f"no {program.mpi} is here")
-    program.words(bed, given.sources)  # built before the clock runs
+        raise NotFoundError(f"{program.mpi} is not installed")
+    program.argv(bed, arguments.sources)  # built before the clock runs
     with TemporaryDirectory(prefix="mpiric-io-") as place:
         base = Path(place)
-        settings = ("targets=8", f"bandwidth={given.bandwidth}")
+        settings = ("targets=8", f"bandwidth={arguments.bandwidth}")
         with fs.client(fs.build(base / "labfs"), base / "state", base / "mount", *settings) as client:
-            return [_row(program, bed, _tuned(program, bed, client, given))]
+            return [_row(program, bed, _tuned(program, bed, client, arguments))]
 
 
-def work(given: Namespace) -> Result:
-    """All programs; those that are not here are named."""
-    kept = KeptRows("io_programs", given)
+def work(arguments: Namespace) -> Result:
+    """Measure all programs; the summary names the missing ones."""
+    table = KeptRows("io_programs", arguments)
     for program in PROGRAMS:
-        if given.only and not any(word in program.name for word in given.only):
+        if arguments.only and not any(word in program.name for word in arguments.only):
             continue
         tell(program.name)
-        kept.add(program.name, partial(_rows, program, given))
-    gained = [row for row in kept.rows if row["gain"] != "none shown"]
-    summary = f"gained: {len(gained)} of {len(kept.rows)}.{kept.remark}"
-    return Result(_COLUMNS, kept.rows, summary, {"cpus": os.cpu_count()})
+        table.add(program.name, partial(_rows, program, arguments))
+    gained = [row for row in table.rows if row["gain"] != "none shown"]
+    summary = f"gained: {len(gained)} of {len(table.rows)}.{table.remark}"
+    return Result(_COLUMNS, table.rows, summary, {"cpus": os.cpu_count()})
 
 
 def main() -> int:
-    """Entry point."""
+    """Parse the options, measure, print and save the table."""
     parser = options("io_programs", __doc__.splitlines()[0])
     offer_choice(parser)
     offer_parts(parser)
     offer_sources(parser)
-    parser.add_argument(
-        "--bandwidth", type=float, default=5, help="of a target, in MB/s: slower than two cores"
-    )
-    parser.add_argument("--budget", default="4m", help="of a tune")
-    given = parser.parse_args()
-    given.budget = "1m" if given.quick else given.budget
-    return run("io_programs", given, work)
+    parser.add_argument("--bandwidth", type=float, default=5, help="MB/s of a target; slower than two cores")
+    parser.add_argument("--budget", default="4m", help="time budget of one tune")
+    arguments = parser.parse_args()
+    arguments.budget = "1m" if arguments.quick else arguments.budget
+    return run("io_programs", arguments, work)
 
 
 if __name__ == "__main__":

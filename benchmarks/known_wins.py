@@ -1,8 +1,8 @@
-"""Whether `mpiric tune` finds what is known to be best, in how many runs and with what gain: five programs.
+"""Compare the answers of `mpiric tune` with the known best commands of five programs: runs and gain.
 
-Each case is a command as a user has it and the same command as an expert writes it, in the library's own
-words: no knob of mpiric is named here. `mpiric tune --json` gets the first, and what it prints as the command
-that needs no mpiric is run in turns with both.
+Each case is the command of a user and the same command as an expert writes it, with the options of the
+library; no knob of mpiric is named here. `mpiric tune --json` gets the first one. The command that it prints,
+which needs no mpiric, runs in turns with both.
 """
 
 import json
@@ -29,7 +29,7 @@ from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS
 
 _CLOSE = 0.05  # found: at most this much slower than the expert's command
-_WORTH = 1.03  # an expert's gain below this says that there is nothing to find on this machine
+_WORTH = 1.03  # a smaller gain of the expert means that this machine offers no gain
 _NEAR = 1.10  # a run of the search within this of the proved time has arrived
 
 _FROM_MESSAGES = {
@@ -43,14 +43,14 @@ _KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "536870912"}
 
 @dataclass(frozen=True)
 class Case:
-    """One known win: options of the launcher and environment, as given and as an expert has them."""
+    """A known win: launcher options and environment of a user, and of an expert."""
 
     name: str
     mpi: str  # implementation
     program: str
     ranks_per_cpu: int = 1
-    given: tuple[str, ...] = ()
-    given_environment: Mapping[str, str] = field(default_factory=dict)
+    original: tuple[str, ...] = ()
+    original_environment: Mapping[str, str] = field(default_factory=dict)
     best: tuple[str, ...] = ()
     best_environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -69,22 +69,22 @@ CASES = (
         "wrong transport",
         "mpich",
         "halo_bytes",
-        given_environment={"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp"},
+        original_environment={"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp"},
     ),
     Case(
         "wrong transport",
         "openmpi",
         "halo_bytes",
-        given=("--mca", "pml", "ob1", "--mca", "btl", "tcp,self"),
-        best=_OWN_SHARED_MEMORY,  # left alone, version 5 takes UCX here, which is slower still
+        original=("--mca", "pml", "ob1", "--mca", "btl", "tcp,self"),
+        best=_OWN_SHARED_MEMORY,  # the default of version 5 is UCX here, which is even slower
     ),
-    Case("wrong transport", "intelmpi", "halo_bytes", given_environment={"I_MPI_FABRICS": "ofi"}),
+    Case("wrong transport", "intelmpi", "halo_bytes", original_environment={"I_MPI_FABRICS": "ofi"}),
     Case(
         "oversubscription",
         "openmpi",
         "oversubscribed",
         2,
-        given=("--oversubscribe",),
+        original=("--oversubscribe",),
         best=("--oversubscribe", "--bind-to", "none", *_SLEEP, *_OWN_SHARED_MEMORY),
     ),
     Case(
@@ -95,7 +95,7 @@ CASES = (
         best_environment={"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
     ),
 )
-_QUICK = ("mpich",)  # under which libraries the quick form runs
+_QUICK = ("mpich",)  # libraries of the quick form
 
 COLUMNS = {
     "case": "program",
@@ -107,69 +107,73 @@ COLUMNS = {
     "tuned_gain_ci95": "95 %",
     "runs": "runs",
     "arrived_after": "near it after",
-    "changes": "what tune changed",
+    "changes": "changes by tune",
 }
 
 
 def main() -> int:
-    """Run the cases that this machine has the libraries for."""
-    parser = options("known_wins", "Does tune find what is known to be best?")
-    parser.add_argument("--budget", help="of one tune (default 2m, quick 30s)")
-    parser.add_argument("--rounds", type=int, help="of original, known best and tuned (default 15, quick 5)")
+    """Run the cases whose libraries are installed."""
+    parser = options("known_wins", "Compare tune's answers with the known best commands.")
+    parser.add_argument("--budget", help="time budget of one tune (default 2m, quick 30s)")
+    parser.add_argument("--rounds", type=int, help="rounds of all three commands (default 15, quick 5)")
     offer_choice(parser)
     return run("known_wins", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """Every case: tune, then original, known best and tuned in turns."""
+def measure(arguments: Namespace) -> Result:
+    """Measure every case: tune, then run original, known best and tuned in turns."""
     available = beds()
-    of_form = CASES if given.mpi or not given.quick else [case for case in CASES if case.mpi in _QUICK]
-    rows = [_row(case, available[case.mpi], given) for case in chosen(of_form, available, given)]
+    of_form = (
+        CASES if arguments.mpi or not arguments.quick else [case for case in CASES if case.mpi in _QUICK]
+    )
+    rows = [_row(case, available[case.mpi], arguments) for case in chosen(of_form, available, arguments)]
     return Result(COLUMNS, rows, summary_of(rows))
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many of the wins that exist here were found."""
+    """Return the summary: number of wins of this machine that were found."""
     real = [row for row in rows if row["found"] is not None]
-    found = sum(row["found"] for row in real)
-    rest = len(rows) - len(real)
-    nothing = f"; in {rest} the expert's command gains less than {_WORTH - 1:.0%} here" if rest else ""
+    found_count = sum(row["found"] for row in real)
+    gainless = len(rows) - len(real)
+    nothing = (
+        f"; in {gainless} the expert's command gains less than {_WORTH - 1:.0%} here" if gainless else ""
+    )
     close = f"within {_CLOSE:.0%} of the expert's command"
-    return f"{found} of {len(real)} known wins found and proved ({close}){nothing}."
+    return f"{found_count} of {len(real)} known wins found and proved ({close}){nothing}."
 
 
-def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
+def _row(case: Case, bed: Bed, arguments: Namespace) -> dict[str, Any]:
     tell(f"{case.name} under {bed.mpi.label} …")
     cpus = read_machine(LocalHost(), str(Path.cwd())).usable_cpu_count
     ranks = 2 * case.ranks_per_cpu if case.ranks_per_cpu == 1 else max(2, cpus) * case.ranks_per_cpu
-    original = bed.line(ranks, case.program, options=case.given)
-    environment = {**bed.environment, **case.given_environment}
+    original = bed.line(ranks, case.program, options=case.original)
+    environment = {**bed.environment, **case.original_environment}
     place = results_directory("known_wins", case.name, bed)
-    tuned, trials = _tune(original, environment, place, given)
+    tuned, trials = _tune(original, environment, place, arguments)
     command = tuned["command"] or {"argv": original, "env": {}, "unset": []}
     sides = {
         "original": launch(original),
         "known": launch(
             bed.line(ranks, case.program, options=case.best),
             case.best_environment,
-            tuple(case.given_environment),
+            tuple(case.original_environment),
         ),
         "tuned": launch(command["argv"], command["env"], tuple(command["unset"])),
     }
-    times = in_turns(sides, environment, given.rounds or (5 if given.quick else 15), given.seed)
-    known, gain = ratio(times["original"], times["known"]), ratio(times["original"], times["tuned"])
+    times = in_turns(sides, environment, arguments.rounds or (5 if arguments.quick else 15), arguments.seed)
+    expert, gain = ratio(times["original"], times["known"]), ratio(times["original"], times["tuned"])
     behind = ratio(times["tuned"], times["known"])
     return {
         "case": case.name,
         "mpi": bed.mpi.label,
-        "found": is_found(known.middle, behind.middle, tuned["verdict"]),
-        "known_gain": round(known.middle, 3),
-        "known_gain_ci95": known.interval,
+        "found": is_found(expert.middle, behind.middle, tuned["verdict"]),
+        "known_gain": round(expert.middle, 3),
+        "known_gain_ci95": expert.interval,
         "tuned_gain": round(gain.middle, 3),
         "tuned_gain_ci95": gain.interval,
         "tuned_over_known": round(behind.middle, 3),
         "tuned_over_known_ci95": behind.interval,
-        "median_s": {name: round(centre(each), 4) for name, each in times.items()},
+        "median_s": {name: round(centre(seconds), 4) for name, seconds in times.items()},
         "verdict": tuned["verdict"],
         "proved_ratio": tuned["ratio"],
         "proved_ratio_ci95": tuned["ratio_ci95"],
@@ -184,14 +188,14 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
 
 
 def is_found(known_gain: float, tuned_over_known: float, verdict: str) -> bool | None:
-    """Whether tune proved something as good as the expert's command; None where that gains nothing."""
+    """Return whether tune proved a command as fast as the expert's; None if the expert's gains nothing."""
     if known_gain < _WORTH:
         return None
     return verdict == Verdict.FASTER.value and tuned_over_known <= 1 + _CLOSE
 
 
 def arrived_after(trials: Sequence[Trial], proved_s: float | None) -> int | None:
-    """How many runs of tune it took until one was near the time that was proved in the end."""
+    """Return the number of runs until one was near the finally proved time."""
     if proved_s is None:
         return None
     for count, trial in enumerate(trials, start=1):
@@ -202,16 +206,25 @@ def arrived_after(trials: Sequence[Trial], proved_s: float | None) -> int | None
 
 
 def _tune(
-    argv: list[str], environment: Mapping[str, str], place: Path, given: Namespace
+    argv: list[str], environment: Mapping[str, str], place: Path, arguments: Namespace
 ) -> tuple[dict[str, Any], tuple[Trial, ...]]:
-    """What `mpiric tune --json` prints, and the trials in its store."""
+    """Return the result of `mpiric tune --json`, and the trials in its store."""
     shutil.rmtree(place, ignore_errors=True)
     directory = place / "work"
     directory.mkdir(parents=True)
-    budget = given.budget or ("30s" if given.quick else "2m")
-    words = ["tune", "--json", "--budget", budget, "--seed", str(given.seed), "--store", str(place / "store")]
+    budget = arguments.budget or ("30s" if arguments.quick else "2m")
+    options = [
+        "tune",
+        "--json",
+        "--budget",
+        budget,
+        "--seed",
+        str(arguments.seed),
+        "--store",
+        str(place / "store"),
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "mpiric", *words, "--", *argv],
+        [sys.executable, "-m", "mpiric", *options, "--", *argv],
         cwd=directory,
         env=environment,
         capture_output=True,

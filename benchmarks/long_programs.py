@@ -1,8 +1,8 @@
-"""What a tune of a program that runs for long costs, and what it says of it.
+"""Cost and result of a tune of long programs.
 
-Each case is `mpiric tune` with a budget on a command as a user has it. What a whole run would take is
-measured by two short runs of different length. The price is what the tune took: beside its budget, beside one
-whole run, and beside as many whole runs as the tune made runs. The gain of melt lies in its start-up alone.
+Each case is `mpiric tune` with a budget on the command of a user. Two short runs of different length give the
+time of a whole run. The time of the tune is compared with its budget, with one whole run, and with as many
+whole runs as the tune made runs. Only the start-up of melt has a gain.
 """
 
 import json
@@ -30,7 +30,7 @@ _Line = tuple[list[str], dict[str, str]]  # argv, inputs
 
 @dataclass(frozen=True)
 class Case:
-    """A program of so many steps, the time for its tune, and numbers of steps that show its length."""
+    """A program with its number of steps, the budget of its tune, and two numbers of steps for short runs."""
 
     name: str
     program: str
@@ -47,10 +47,10 @@ def _lammps(line: _Line, steps: int) -> _Line:
 
 
 def _lammps_over_tcp(line: _Line, steps: int) -> _Line:
-    """256 atoms, whose steps are mostly messages, with what a script for another cluster has set."""
-    (launcher, *words), inputs = _lammps(line, steps)
+    """Return a launch of 256 atoms, dominated by messages, with the settings of another cluster's script."""
+    (launcher, *command), inputs = _lammps(line, steps)
     small = {name: text.replace("0 10 0 10 0 10", "0 4 0 4 0 4") for name, text in inputs.items()}
-    return [launcher, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", *words], small
+    return [launcher, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", *command], small
 
 
 def _lulesh(line: _Line, steps: int) -> _Line:
@@ -98,7 +98,7 @@ COLUMNS = {
 
 
 def main() -> int:
-    """Tune each program."""
+    """Tune each program, print and save the table."""
     parser = options("long_programs", (__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", help="only cases whose name contains this")
     offer_parts(parser)
@@ -106,29 +106,29 @@ def main() -> int:
     return run("long_programs", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """One row a case."""
-    kept = KeptRows("long_programs", given)
-    words = given.only or (["46 seconds"] if given.quick else [""])
+def measure(arguments: Namespace) -> Result:
+    """Measure one row per case."""
+    table = KeptRows("long_programs", arguments)
+    name_parts = arguments.only or (["46 seconds"] if arguments.quick else [""])
     for case in CASES:
-        if any(word in case.name for word in words):
-            kept.add(case.name, partial(_rows, case, given.sources))
-    right = sum(bool(row["right"]) for row in kept.rows)
+        if any(word in case.name for word in name_parts):
+            table.add(case.name, partial(_rows, case, arguments.sources))
+    right = sum(bool(row["right"]) for row in table.rows)
     return Result(
         COLUMNS,
-        kept.rows,
-        f"{right} of {len(kept.rows)} tunes ended within their budget and 10 %, with an answer, and cost "
+        table.rows,
+        f"{right} of {len(table.rows)} tunes ended within their budget and 10 %, with an answer, and cost "
         f"{_TIMES_FEWER:.0f} times fewer core-hours than whole runs where one takes a minute or more."
-        f"{kept.remark}",
+        f"{table.remark}",
     )
 
 
 def _rows(case: Case, sources: Path | None) -> Iterator[dict[str, Any]]:
-    found = releases([case.library])
-    if not found:
-        raise NotFoundError(f"no {case.library} is here")
-    (bed,) = found.values()
-    (program,) = [each for each in programs(sources) if each.name == case.program]
+    matches = releases([case.library])
+    if not matches:
+        raise NotFoundError(f"{case.library} is not installed")
+    (bed,) = matches.values()
+    (program,) = [program for program in programs(sources) if program.name == case.program]
     row = {"case": case.name, "library": bed.mpi.label, **_row(case, program, bed)}
     tell(str(row))
     yield row
@@ -139,14 +139,14 @@ def _row(case: Case, program: MarkProgram, bed: Bed) -> dict[str, Any]:
     times = [_wall_s(case.of_steps(line, probe), bed) for probe in case.probes]
     step_s = (times[1] - times[0]) / (case.probes[1] - case.probes[0])
     whole_s = times[0] + (case.steps - case.probes[0]) * step_s
-    begun = time.monotonic()
+    start = time.monotonic()
     tuned = _tuned(case.of_steps(line, case.steps), bed, case.budget)
-    took_s, budget_s = time.monotonic() - begun, parse_duration(case.budget)
+    took_s, budget_s = time.monotonic() - start, parse_duration(case.budget)
     return judged(tuned, whole_s, budget_s, took_s)
 
 
 def judged(tuned: dict[str, Any], whole_s: float, budget_s: float, took_s: float) -> dict[str, Any]:
-    """What a tune's JSON says, beside what it cost and what its runs would have cost to their end."""
+    """Return the result of a tune, its cost, and the cost of the same number of whole runs."""
     split = tuned["split"] or {}
     fewer = tuned["runs"] * whole_s / took_s
     return {
@@ -174,18 +174,18 @@ def judged(tuned: dict[str, Any], whole_s: float, budget_s: float, took_s: float
 def _wall_s(line: _Line, bed: Bed) -> float:
     with TemporaryDirectory(prefix="mpiric-long-") as name:
         argv, place = _placed(line, Path(name))
-        begun = time.monotonic()
+        start = time.monotonic()
         subprocess.run(argv, cwd=place, env=bed.environment, check=True, stdout=subprocess.DEVNULL)
-        return time.monotonic() - begun
+        return time.monotonic() - start
 
 
 def _tuned(line: _Line, bed: Bed, budget: str) -> dict[str, Any]:
     with TemporaryDirectory(prefix="mpiric-long-") as name:
         (Path(name) / "work").mkdir()
         argv, place = _placed(line, Path(name) / "work")
-        words = ["tune", "--json", "--budget", budget, "--store", f"{name}/store", "--", *argv]
+        options = ["tune", "--json", "--budget", budget, "--store", f"{name}/store", "--", *argv]
         done = subprocess.run(
-            [sys.executable, "-m", "mpiric", *words],
+            [sys.executable, "-m", "mpiric", *options],
             cwd=place,
             env=bed.environment,
             stdout=subprocess.PIPE,
@@ -195,8 +195,8 @@ def _tuned(line: _Line, bed: Bed, budget: str) -> dict[str, Any]:
         )
     if done.returncode:
         raise MpiricError(f"mpiric tune ended with status {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def _placed(line: _Line, place: Path) -> tuple[list[str], Path]:

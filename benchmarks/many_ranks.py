@@ -23,7 +23,7 @@ from mpiric.tuning.proof.confidence_sequence import centre
 
 PROGRAM = Path(__file__).parent / "_many_ranks.c"
 STEPS = 50
-GOAL_RANKS, GOAL_MS = 64, 100.0  # what the merge may add to MPI_Finalize
+GOAL_RANKS, GOAL_MS = 64, 100.0  # limit of the time that the merge adds to MPI_Finalize
 LIMIT_S = 600.0
 COLUMNS = {
     "mpi": "MPI",
@@ -53,61 +53,61 @@ WORDS = {
 
 
 def build(bed: Bed, place: Path) -> Path:
-    """The program, by the library's compiler."""
+    """Build the program with the library's compiler."""
     program = place / "ring"
-    words = [bed.mpi.compilers["c"], "-O2", str(PROGRAM), "-o", str(program)]
-    subprocess.run(words, env=dict(bed.environment), check=True, capture_output=True)
+    command = [bed.mpi.compilers["c"], "-O2", str(PROGRAM), "-o", str(program)]
+    subprocess.run(command, env=dict(bed.environment), check=True, capture_output=True)
     return program
 
 
-def timed(words: Sequence[str], environment: Mapping[str, str], place: Path) -> tuple[float, str]:
-    """Seconds and stdout of a command. Raises MpiricError when it fails."""
+def timed(command: Sequence[str], environment: Mapping[str, str], place: Path) -> tuple[float, str]:
+    """Return the seconds and stdout of a command. Raises MpiricError if it fails."""
     begin = time.monotonic()
     try:
         done = subprocess.run(
-            words, env=environment, cwd=place, capture_output=True, text=True, timeout=LIMIT_S, check=False
+            command, env=environment, cwd=place, capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise MpiricError(f"{' '.join(words)}: not done after {LIMIT_S:.0f} s") from error
+        raise MpiricError(f"{' '.join(command)}: not done after {LIMIT_S:.0f} s") from error
     if done.returncode:
-        raise MpiricError(f"{' '.join(words)}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
+        raise MpiricError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
     return time.monotonic() - begin, done.stdout
 
 
 def finalize_ms(lines: Path) -> float:
-    """Time from when the last rank entered MPI_Finalize to when the last one left it; takes the file away."""
+    """Return the ms between the last entry to MPI_Finalize and the last exit; remove the file."""
     pairs = [[float(word) for word in line.split()] for line in lines.read_text().splitlines()]
     lines.unlink()
-    return 1000 * (max(left for _, left in pairs) - max(entered for entered, _ in pairs))
+    return 1000 * (max(exited for _, exited in pairs) - max(entered for entered, _ in pairs))
 
 
 def measure(bed: Bed, ranks: int, rounds: int, random: Random, place: Path) -> dict[str, Any]:
-    """A row."""
+    """Measure a row."""
     lines, record = place / "finalize", place / "record"
     environment = {**bed.environment, **ENVIRONMENT.get(bed.mpi.implementation, {})}
     command = [bed.mpi.launcher, *WORDS.get(bed.mpi.implementation, ()), "-n", str(ranks)]
     command += [str(build(bed, place)), str(STEPS), str(lines)]
     profile = [sys.executable, "-m", "mpiric", "profile", "--json", "-o", str(record), "--", *command]
-    found: dict[str, list[float]] = {name: [] for name in ("plain", "profile", "finalize", "recorded")}
+    times: dict[str, list[float]] = {name: [] for name in ("plain", "profile", "finalize", "recorded")}
     for _ in range(rounds):
         for side in random.sample(["plain", "profile"], 2):
-            wall_s, said = timed(profile if side == "profile" else command, environment, place)
-            found[side].append(wall_s)
-            found["recorded" if side == "profile" else "finalize"].append(finalize_ms(lines))
+            wall_s, output = timed(profile if side == "profile" else command, environment, place)
+            times[side].append(wall_s)
+            times["recorded" if side == "profile" else "finalize"].append(finalize_ms(lines))
             if side == "profile":
-                check(json.loads(said), ranks)
+                check(json.loads(output), ranks)
     report_s, _ = timed([sys.executable, "-m", "mpiric", "report", str(record)], environment, place)
     added = [
         recorded_ms - plain_ms
-        for recorded_ms, plain_ms in zip(found["recorded"], found["finalize"], strict=True)
+        for recorded_ms, plain_ms in zip(times["recorded"], times["finalize"], strict=True)
     ]
     return {
         "mpi": bed.mpi.label,
         "ranks": ranks,
-        "plain_s": centre(found["plain"]),
-        "profile_s": centre(found["profile"]),
-        "finalize_ms": centre(found["finalize"]),
-        "recorded_finalize_ms": centre(found["recorded"]),
+        "plain_s": centre(times["plain"]),
+        "profile_s": centre(times["profile"]),
+        "finalize_ms": centre(times["finalize"]),
+        "recorded_finalize_ms": centre(times["recorded"]),
         "added_ms": centre(added),
         "added_spread_ms": [min(added), max(added)],
         "report_s": report_s,
@@ -115,48 +115,50 @@ def measure(bed: Bed, ranks: int, rounds: int, random: Random, place: Path) -> d
     }
 
 
-def check(said: Mapping[str, Any], ranks: int) -> None:
-    """The record has every rank and every message, and no other. Raises MpiricError."""
-    messages = {(source, to): count for source, to, count, _ in said["p2p"]}
+def check(result: Mapping[str, Any], ranks: int) -> None:
+    """Check that the record has exactly the ranks and messages of the program. Raises MpiricError."""
+    messages = {(source, to): count for source, to, count, _ in result["p2p"]}
     expected = {(rank, (rank + 1) % ranks): STEPS for rank in range(ranks)}
-    if said["ranks"] != ranks or messages != expected:
+    if result["ranks"] != ranks or messages != expected:
         raise MpiricError(f"the record of {ranks} ranks does not hold the messages that were sent")
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the merge added where there is a goal for it."""
-    there = [row for row in rows if row["ranks"] == GOAL_RANKS]
-    said = ", ".join(f"{row['added_ms']:.0f} ms under {row['mpi']}" for row in there)
+    """Return the summary: time that the merge added where a goal exists."""
+    goal_rows = [row for row in rows if row["ranks"] == GOAL_RANKS]
+    additions = ", ".join(f"{row['added_ms']:.0f} ms under {row['mpi']}" for row in goal_rows)
     longest = max(row["profile_s"] + row["report_s"] for row in rows)
     return (
-        f"At {GOAL_RANKS} ranks the merge adds {said} to MPI_Finalize; the goal is {GOAL_MS:.0f} ms. "
-        if there
+        f"At {GOAL_RANKS} ranks the merge adds {additions} to MPI_Finalize; the goal is {GOAL_MS:.0f} ms. "
+        if goal_rows
         else ""
     ) + f"The slowest profile and its report took {longest:.1f} s."
 
 
-def work(given: argparse.Namespace) -> Result:
-    """Every number of ranks under every library that there are settings for."""
+def work(arguments: argparse.Namespace) -> Result:
+    """Measure every number of ranks under every library that has settings."""
     rows = []
-    random = Random(given.seed)
+    random = Random(arguments.seed)
     for name, bed in beds().items():
-        if name not in {*ENVIRONMENT, *WORDS} or given.mpi not in ("", name):
+        if name not in {*ENVIRONMENT, *WORDS} or arguments.mpi not in ("", name):
             continue
-        for ranks in [8] if given.quick else given.ranks or [16, 64, 256]:
+        for ranks in [8] if arguments.quick else arguments.ranks or [16, 64, 256]:
             with tempfile.TemporaryDirectory(prefix="mpiric-ranks-") as place:
-                row = measure(bed, ranks, 1 if given.quick else given.rounds, random, Path(place))
+                row = measure(bed, ranks, 1 if arguments.quick else arguments.rounds, random, Path(place))
             tell(
                 f"{row['mpi']}, {ranks}: {row['plain_s']:.1f} s plain, {row['profile_s']:.1f} s profiled, "
                 f"MPI_Finalize {row['finalize_ms']:.0f} ms and {row['added_ms']:.0f} ms more"
             )
             rows.append(row)
     if not rows:
-        raise NotFoundError("neither MPICH nor Open MPI is here with a compiler", hint="run `make setup`")
+        raise NotFoundError(
+            "neither MPICH nor Open MPI with a compiler is installed", hint="run `make setup`"
+        )
     return Result(COLUMNS, rows, summary_of(rows))
 
 
 def main() -> int:
-    """Parse, measure, print."""
+    """Parse the options, measure, print and save the table."""
     parser = options("many_ranks", __doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each side")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Orders of ranks: quality and time of the mapping engine beside KaHIP, Mt-KaHyPar and Scotch."""
+"""Rank orders: compare quality and time of the mapping engine with KaHIP, Mt-KaHyPar and Scotch."""
 
 import argparse
 import resource
@@ -28,8 +28,8 @@ _COLUMNS = {
     "cpu_s": "CPU s", "elapsed_s": "s", "heaviest": "heaviest slot", "time_us": "predicted µs",
     "verdict": "verdict",
 }  # fmt: skip
-_SHORTEST_S = 0.1  # of a CPU time that is compared
-_MOST_OVER = 1.03  # of our heaviest slot: a peer's is as well filled
+_SHORTEST_S = 0.1  # shortest CPU time that is compared
+_MOST_OVER = 1.03  # limit of a peer's heaviest slot relative to mpiric's
 _MOST_PAIRED = 512  # slots whose distances Mt-KaHyPar is given pair by pair
 
 
@@ -54,26 +54,26 @@ def _mpiric(case: MappingCase, preset: str) -> dict[str, Any]:
 
 
 def _peers(
-    case: MappingCase, given: argparse.Namespace
+    case: MappingCase, arguments: argparse.Namespace
 ) -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
-    """What is given, with the imbalance that mpiric has: none where each slot takes one rank."""
+    """Yield the selected peers, with mpiric's imbalance: none if each slot takes one rank."""
     imbalance = 0.0 if case.is_exact else IMBALANCE
     task = PeerTask(case.graph, case.fan_outs, case.distances, case.threads, imbalance)
-    found: list[tuple[str, Callable[[], PeerAnswer]]] = []
-    if given.kahip is not None:
-        found += [(f"KaHIP {preset}", partial(kahip, task, preset, given.kahip)) for preset in PRESETS]
-    if given.mt_kahypar is not None and case.tree.slots <= _MOST_PAIRED:
-        for preset in ("DEFAULT", *(() if given.quick else ("QUALITY",))):
-            answer = partial(mt_kahypar, task, preset, given.mt_kahypar)
-            found.append((f"Mt-KaHyPar {preset.lower()}", answer))
-    if given.scotch is not None:
-        found.append(("Scotch, quality", partial(scotch, task, "q", given.scotch)))
-    for by, answer in found:
+    answers: list[tuple[str, Callable[[], PeerAnswer]]] = []
+    if arguments.kahip is not None:
+        answers += [(f"KaHIP {preset}", partial(kahip, task, preset, arguments.kahip)) for preset in PRESETS]
+    if arguments.mt_kahypar is not None and case.tree.slots <= _MOST_PAIRED:
+        for preset in ("DEFAULT", *(() if arguments.quick else ("QUALITY",))):
+            answer = partial(mt_kahypar, task, preset, arguments.mt_kahypar)
+            answers.append((f"Mt-KaHyPar {preset.lower()}", answer))
+    if arguments.scotch is not None:
+        answers.append(("Scotch, quality", partial(scotch, task, "q", arguments.scotch)))
+    for by, answer in answers:
         yield by, partial(_peer_rows, case, by, answer)
 
 
 def _plain(case: MappingCase) -> Iterator[dict[str, Any]]:
-    """Orders without a look at the graph: the launchers' two, and one by chance."""
+    """Measure the orders that ignore the graph: two of the launchers, and a random one."""
     ranks, slots = case.graph.size, case.tree.slots
     nodes = int(case.tree.nodes[-1]) + 1
     block = np.arange(ranks) * slots // ranks
@@ -96,7 +96,7 @@ def _peer_rows(case: MappingCase, by: str, run_peer: Callable[[], PeerAnswer]) -
 
 
 def _dragonfly() -> Iterator[dict[str, Any]]:
-    """A grid on nodes of a dragonfly whose switches route adaptively: spreading costs nothing there."""
+    """Measure a grid on a dragonfly with adaptive routing, where spreading costs nothing."""
     graph = grid_graph((8, 8), "1,0:1000000;0,1:1000000", periodic=True)
     request = MachineRequest(network="dragonfly:2x4x8:adaptive")
     host = LocalHost()
@@ -129,17 +129,17 @@ def _row(
 
 
 def _goal(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The sentence on what eco reaches of KaHIP strong, and in how much of KaHIP eco's time."""
+    """Return a sentence: quality of eco compared with KaHIP strong, time compared with KaHIP eco."""
     by = {(row["graph"], row["by"]): row for row in rows}
     quality, times = dict[str, float](), dict[str, float]()
-    for (graph, name), ours in by.items():
+    for (graph, name), measured in by.items():
         strong, eco = by.get((graph, "KaHIP strong")), by.get((graph, "KaHIP eco"))
         if name != "mpiric eco" or strong is None or eco is None:
             continue
-        if strong["heaviest"] <= max(1, _MOST_OVER * ours["heaviest"]):
-            quality[graph] = ours["objective"] / strong["objective"]
-        if max(eco["cpu_s"], ours["cpu_s"]) >= _SHORTEST_S:
-            times[graph] = ours["cpu_s"] / eco["cpu_s"]
+        if strong["heaviest"] <= max(1, _MOST_OVER * measured["heaviest"]):
+            quality[graph] = measured["objective"] / strong["objective"]
+        if max(eco["cpu_s"], measured["cpu_s"]) >= _SHORTEST_S:
+            times[graph] = measured["cpu_s"] / eco["cpu_s"]
     if not quality or not times:
         return ""
     worst, slowest = max(quality, key=quality.__getitem__), max(times, key=times.__getitem__)
@@ -150,30 +150,33 @@ def _goal(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def work(given: argparse.Namespace) -> Result:
-    """All cases, one after the other; peers where they are given."""
-    for path, how in ((given.kahip, "pip install --target DIR kahip"), (given.scotch, "apt install scotch")):
+def work(arguments: argparse.Namespace) -> Result:
+    """Measure all cases, with the selected peers."""
+    for path, how in (
+        (arguments.kahip, "pip install --target DIR kahip"),
+        (arguments.scotch, "apt install scotch"),
+    ):
         if path is not None and not path.is_file():
-            raise NotFoundError(f"{path} is not there", hint=how)
-    kept = KeptRows("mapping", given)
-    for case in cases(given):
+            raise NotFoundError(f"{path} does not exist", hint=how)
+    table = KeptRows("mapping", arguments)
+    for case in cases(arguments):
         if case.optimum is not None:
             row = partial(_row, case, "known optimum", case.optimum, None, None, 1)
-            kept.add(f"{case.name}, known optimum", lambda row=row: [row()])
-        kept.add(f"{case.name}, plain orders", partial(_plain, case))
+            table.add(f"{case.name}, known optimum", lambda row=row: [row()])
+        table.add(f"{case.name}, plain orders", partial(_plain, case))
         for preset in case.presets:
-            kept.add(f"{case.name}, mpiric {preset}", lambda c=case, p=preset: [_mpiric(c, p)])
+            table.add(f"{case.name}, mpiric {preset}", lambda c=case, p=preset: [_mpiric(c, p)])
         if case.has_peers:
-            for name, measure in _peers(case, given):
-                kept.add(f"{case.name}, {name}", measure)
-    if not given.only or "dragonfly" in given.only:
-        kept.add("dragonfly", _dragonfly)
+            for name, measure in _peers(case, arguments):
+                table.add(f"{case.name}, {name}", measure)
+    if not arguments.only or "dragonfly" in arguments.only:
+        table.add("dragonfly", _dragonfly)
     return Result(
         _COLUMNS,
-        kept.rows,
+        table.rows,
         "Weighted hop-bytes over ordered pairs; one thread, two where ranks are 2^20. Where a slot takes one "
-        "rank, peers are given no imbalance; a heavier slot of theirs is no order."
-        f"{_goal(kept.rows)}{kept.remark}",
+        "rank, peers get no imbalance; an answer of theirs with a heavier slot does not count."
+        f"{_goal(table.rows)}{table.remark}",
     )
 
 

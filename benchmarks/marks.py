@@ -1,7 +1,8 @@
-"""Marks of real programs: which calls are found, what they mean, whether runs, settings and libraries agree.
+"""Marks of real programs: the chosen calls, their meaning, and the agreement of runs, settings and libraries.
 
-Each program is recorded once and runs to its mark as it is, again, and with settings changed; what its ranks
-have called by then must agree within the 0.5 % that a tune asks for. Programs without steps must be refused.
+Each program is recorded once and runs to its mark several times, unchanged and with other settings. The calls
+of its ranks up to the mark must agree within 0.5 %, the limit of a tune. Programs without steps must be
+refused.
 """
 
 import sys
@@ -57,7 +58,7 @@ COLUMNS = {
 
 
 def main() -> int:
-    """Look at each program."""
+    """Check the marks of each program, print and save the table."""
     parser = options("marks", (__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     offer_parts(parser)
@@ -65,31 +66,31 @@ def main() -> int:
     return run("marks", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """A row for each program and library."""
-    kept = KeptRows("marks", given)
-    chosen = programs(given.sources, given.only or ())
+def measure(arguments: Namespace) -> Result:
+    """Measure a row for each program and library."""
+    table = KeptRows("marks", arguments)
+    chosen = programs(arguments.sources, arguments.only or ())
     for program in chosen:
-        kept.add(program.name, partial(_rows, program, runs=2 if given.quick else 3))
+        table.add(program.name, partial(_rows, program, runs=2 if arguments.quick else 3))
     meanings = {program.name: program.meaning for program in chosen}
-    rows = [{**row, "meaning": meanings.get(row["program"])} for row in kept.rows]
-    found = [row for row in rows if row["right"] is not None]
-    right = sum(bool(row["right"]) for row in found)
+    rows = [{**row, "meaning": meanings.get(row["program"])} for row in table.rows]
+    measured = [row for row in rows if row["right"] is not None]
+    right = sum(bool(row["right"]) for row in measured)
     return Result(
         COLUMNS,
         rows,
-        f"{right} of {len(found)} programs × libraries have marks that all runs and settings agree on within "
-        f"{MOST_APART:.1%}, or are refused as they should be; {len(rows) - len(found)} were not here."
-        f"{kept.remark}",
+        f"{right} of {len(measured)} programs × libraries have marks with agreement of all runs within "
+        f"{MOST_APART:.1%}, or are refused as they should be; {len(rows) - len(measured)} were not here."
+        f"{table.remark}",
     )
 
 
 @dataclass(frozen=True)
 class _Above:
-    """What the first library of a program has shown."""
+    """Result of the first library of a program."""
 
     pair: MarkPair
-    calls: int  # of the mark's kind, in a whole run
+    calls: int  # calls of the mark's kind in a whole run
     crossing: Mapping[int, Crossing]
 
 
@@ -101,15 +102,17 @@ def _rows(program: MarkProgram, runs: int) -> Iterator[dict[str, Any]]:
         row |= {"program": program.name, "library": prefix}
         try:
             if prefix not in beds:
-                raise NotFoundError(f"no {prefix} is here")
+                raise NotFoundError(f"{prefix} is not installed")
             bed = beds[prefix]
             row["library"] = bed.mpi.label
             if program.refused:
                 row |= _refused(program, bed)
             else:
-                found, seen = _agreed(program, bed, runs, None if prefix in program.other_builds else above)
-                row |= found
-                above = above or seen
+                agreed, crossing = _agreed(
+                    program, bed, runs, None if prefix in program.other_builds else above
+                )
+                row |= agreed
+                above = above or crossing
         except MpiricError as error:
             row |= {"why": error.message[-160:]}
         tell(" ".join(f"{key}={value}" for key, value in row.items() if value is not None))
@@ -125,25 +128,25 @@ def _agreed(
         if learned.pair is None:
             return {"right": False, "why": learned.choice.why}, None
         pair = _same_calls(learned, learned.pair, above) if above else learned.pair
-        seen, settings = _crossings(marked, pair, runs)
-    key, why, calls = pair.key, disagreement(seen), learned.calls_of(pair)
-    elsewhere = apart([above.crossing, seen[0]]) if above and _are_alike(pair, above.pair) else None
+        crossings, settings = _crossings(marked, pair, runs)
+    key, why, calls = pair.key, disagreement(crossings), learned.calls_of(pair)
+    elsewhere = apart([above.crossing, crossings[0]]) if above and _are_alike(pair, above.pair) else None
     row = {
         "mark": f"{key.function.removeprefix('MPI_')}{f' at {key.place}' if key.place else ''}",
         "window": f"{pair.first}–{pair.last} of {calls}",
         "wall_s": round(learned.wall_s, 2),
-        "runs": len(seen),
+        "runs": len(crossings),
         "settings": len(settings),
-        "apart": apart(seen),
+        "apart": apart(crossings),
         "elsewhere": elsewhere,
         "right": not why and (elsewhere is None or elsewhere <= MOST_APART),
         "why": why or ", ".join(str(setting) for setting in settings),
     }
-    return row, _Above(pair, calls, seen[0])
+    return row, _Above(pair, calls, crossings[0])
 
 
 def _learned(marked: MarkedProgram) -> Learned:
-    """What a recorded run shows, or another one where the rest of the machine made its steps uneven."""
+    """Return the marks of a recorded run; record again if load on the machine made its steps uneven."""
     for _ in range(_RECORDED):
         learned = marked.learn()
         if learned.pair is not None:
@@ -152,25 +155,25 @@ def _learned(marked: MarkedProgram) -> Learned:
 
 
 def _same_calls(learned: Learned, chosen: MarkPair, above: _Above) -> MarkPair:
-    """Calls that the library above has shown, at its numbers; what was chosen where these are not known.
+    """Return the marks of the first library if this one has the same calls, else the marks chosen here.
 
-    Places differ from build to build, and of two kinds that come equally evenly another may be chosen.
+    Places differ between builds, and the choice between two equally even kinds of calls may differ too.
     """
-    first, wanted = learned.pace.first_rank, above.pair.key
+    first, first_key = learned.pace.first_rank, above.pair.key
     alike = [
-        each.key
-        for each in (first.keys if first else ())
-        if (each.key.function, each.key.ranks, each.key.birth, each.calls)
-        == (wanted.function, wanted.ranks, wanted.birth, above.calls)
+        calls.key
+        for calls in (first.keys if first else ())
+        if (calls.key.function, calls.key.ranks, calls.key.birth, calls.calls)
+        == (first_key.function, first_key.ranks, first_key.birth, above.calls)
     ]
     key = alike[0] if len(alike) == 1 else chosen.key
-    if key.function != wanted.function:
+    if key.function != first_key.function:
         return chosen
     return MarkPair(key, above.pair.first, above.pair.last, chosen.on_rank_0_alone)
 
 
 def _are_alike(pair: MarkPair, other: MarkPair) -> bool:
-    """Whether both are the same calls at the same numbers, whatever their places."""
+    """Return whether both are the same calls at the same numbers; places may differ."""
     return (pair.first, pair.last, pair.key.function, pair.key.ranks) == (
         other.first,
         other.last,
@@ -182,30 +185,30 @@ def _are_alike(pair: MarkPair, other: MarkPair) -> bool:
 def _crossings(
     marked: MarkedProgram, pair: MarkPair, runs: int
 ) -> tuple[list[dict[int, Crossing]], list[Configuration]]:
-    """What ranks have called at the mark, as it is several times, and with each setting there is here."""
-    seen: list[dict[int, Crossing]] = []
+    """Return the ranks' calls at the mark: of several unchanged runs, and of one with each setting."""
+    crossings: list[dict[int, Crossing]] = []
     settings: list[Configuration] = []
-    for configuration in [AS_IT_IS] * runs + [each for each in _SETTINGS if _is_here(marked, each)]:
-        found = marked.run(pair, configuration)
-        if found.execution.outcome is not Outcome.OK and configuration:
-            continue  # a setting that does not work here tells nothing of marks
-        seen.append(found.crossings(pair))
+    for configuration in [AS_IT_IS] * runs + [setting for setting in _SETTINGS if _is_here(marked, setting)]:
+        marked_run = marked.run(pair, configuration)
+        if marked_run.execution.outcome is not Outcome.OK and configuration:
+            continue  # a setting that does not work here gives no information on marks
+        crossings.append(marked_run.crossings(pair))
         settings += [configuration] if configuration else []
-    return seen, settings
+    return crossings, settings
 
 
 def _is_here(marked: MarkedProgram, configuration: Configuration) -> bool:
     return not knobs.check_configuration(configuration.as_dict()) and marked.can(configuration)
 
 
-def apart(seen: list[Mapping[int, Crossing]] | list[dict[int, Crossing]]) -> float | None:
-    """The largest relative distance of calls or bytes on any rank."""
-    ranks = {rank for run in seen for rank in run}
-    if not ranks or any(rank not in run for run in seen for rank in ranks):
+def apart(crossings: list[Mapping[int, Crossing]] | list[dict[int, Crossing]]) -> float | None:
+    """Return the largest relative difference of calls or bytes on any rank."""
+    ranks = {rank for run in crossings for rank in run}
+    if not ranks or any(rank not in run for run in crossings for rank in ranks):
         return None
     parts = [(rank, what) for rank in ranks for what in ("calls", "bytes")]
-    values: list[list[int]] = [[getattr(run[rank], what) for run in seen] for rank, what in parts]
-    return round(max((max(each) - min(each)) / max(1, *each) for each in values), 5)
+    values: list[list[int]] = [[getattr(run[rank], what) for run in crossings] for rank, what in parts]
+    return round(max((max(counts) - min(counts)) / max(1, *counts) for counts in values), 5)
 
 
 def _refused(program: MarkProgram, bed: Bed) -> dict[str, Any]:
@@ -217,27 +220,27 @@ def _refused(program: MarkProgram, bed: Bed) -> dict[str, Any]:
         if learned.pair is None:
             why = learned.choice.why if learned.choice.key is None else "too few of its steps were seen"
             return {"right": program.refused in why, "why": why, "wall_s": round(learned.wall_s, 2)}
-        seen, _ = _crossings(marked, learned.pair, 3)
-    why = disagreement(seen)
+        crossings, _ = _crossings(marked, learned.pair, 3)
+    why = disagreement(crossings)
     return {
         "mark": learned.pair.option,
-        "apart": apart(seen),
+        "apart": apart(crossings),
         "right": bool(why),
         "why": f"its steps are not the same work in every run: {why}" if why else "was not refused",
     }
 
 
 def _refused_for_its_launch(argv: list[str], bed: Bed) -> dict[str, Any]:
-    """A command that starts several programs: it cannot be prepared, or its runs leave marks of several."""
+    """Check a command that starts several programs: its launch or its marks must be refused."""
     try:
         with marked_program(argv, bed) as marked:
-            seen = marked.run(None, ends=False).marks
+            marks = marked.run(None, ends=False).marks
     except MpiricError as error:
         return {"right": True, "why": error.message[-160:]}
-    count = seen.runs if seen else 0
+    count = marks.runs if marks else 0
     return {
         "right": count != 1,
-        "why": f"the command starts {count} MPI programs, and marks are those of one",
+        "why": f"the command starts {count} MPI programs; marks need exactly one",
     }
 
 

@@ -1,7 +1,7 @@
-"""How often the proof calls a difference between identical configurations at marks, which is always wrong.
+"""Error rate of the proof between identical configurations at marks, where any claim is wrong.
 
-Every proof is one of fresh runs that end at the last of two marks, compared by the time per mark, in random
-order and by the stopping rule of a tune, with the command as it is on both sides. Programs are short.
+Every proof has fresh runs that end at the second of two marks, in random order, and compares the time per
+mark by the stopping rule of a tune. Both sides are the unchanged command. Programs are short.
 """
 
 import sys
@@ -26,10 +26,10 @@ from mpiric.plans.prove import prove
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01
-_SAME = Configuration.of({"nothing": "changed"})  # by name only: it is run as the original
+_SAME = Configuration.of({"nothing": "changed"})  # only a name; it runs like the original
 _WORKS = ("cg", "heat3d", "CoMD", "LAMMPS melt")
-_WINDOW = (20, 120)  # numbers of the calls
-_SECONDS = 0.5  # of a window
+_WINDOW = (20, 120)  # numbers of the first and last call
+_SECONDS = 0.5  # length of a window
 _AT_ONCE = 5  # proofs that are kept together
 _RULE = StoppingRule(max_pairs=12)  # small proofs: nine pairs that agree decide
 
@@ -50,29 +50,29 @@ def main() -> int:
     parser = options("marks_aa", (__doc__ or "").splitlines()[0])
     parser.add_argument("--proofs", type=int, help="in all (default 200, quick 4)")
     offer_parts(parser)
-    parser.add_argument("--mpi", default="mpich", help="implementation")
+    parser.add_argument("--mpi", default="mpich", help="MPI implementation (default mpich)")
     parser.add_argument("--only", action="append", help="only programs whose name contains this")
     offer_sources(parser)
     return run("marks_aa", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """A row for each program, of proofs that are kept a few at a time."""
-    chosen = programs(given.sources, given.only or _WORKS)
-    wanted = (given.proofs or (4 if given.quick else 200)) // len(chosen)
-    kept, own_bed = KeptRows("marks_aa", given), bed(given.mpi)
-    for first in range(0, wanted, _AT_ONCE):
-        numbers = range(first, min(wanted, first + _AT_ONCE))
+def measure(arguments: Namespace) -> Result:
+    """Measure a row for each program; save the proofs in groups."""
+    chosen = programs(arguments.sources, arguments.only or _WORKS)
+    count = (arguments.proofs or (4 if arguments.quick else 200)) // len(chosen)
+    table, own_bed = KeptRows("marks_aa", arguments), bed(arguments.mpi)
+    for first in range(0, count, _AT_ONCE):
+        numbers = range(first, min(count, first + _AT_ONCE))
         for program in chosen:
             part = f"{program.name}, proofs from {first}"
-            kept.add(part, partial(_proofs, program, own_bed, numbers))
-    rows = [_row_of(program.name, kept.rows) for program in chosen]
+            table.add(part, partial(_proofs, program, own_bed, numbers))
+    rows = [_row_of(program.name, table.rows) for program in chosen]
     proofs, wrong = (sum(row[key] for row in rows) for key in ("proofs", "wrong"))
     return Result(
         COLUMNS,
         rows,
         f"{wrong} of {proofs} proofs of identical sides at marks call a difference "
-        f"(at most {upper_bound(wrong, proofs):.1%} at 95 %; goal {_GOAL:.0%}).{kept.remark}",
+        f"(at most {upper_bound(wrong, proofs):.1%} at 95 %; goal {_GOAL:.0%}).{table.remark}",
     )
 
 
@@ -93,19 +93,22 @@ def _proofs(program: MarkProgram, own_bed: Bed, numbers: range) -> Iterator[dict
 
 
 def _row_of(program: str, proofs: Sequence[Row]) -> Row:
-    """The proofs of one program together."""
-    own = [row for row in proofs if row["program"] == program]
-    times = sorted(each for row in own for both in row["times_s"] for each in both)
+    """Return the row of one program from its proofs."""
+    program_proofs = [row for row in proofs if row["program"] == program]
+    times = sorted(seconds for row in program_proofs for both in row["times_s"] for seconds in both)
     quarter, middle = len(times) // 4, median(times) if times else 0.0
-    wrong, marks = sum(row["wrong"] for row in own), sorted({row["mark"] for row in own})
-    others = f" and {len(marks) - 1} other windows" if marks[1:] else ""
+    wrong, marks = (
+        sum(row["wrong"] for row in program_proofs),
+        sorted({row["mark"] for row in program_proofs}),
+    )
+    other_windows = f" and {len(marks) - 1} other windows" if marks[1:] else ""
     return {
         "program": program,
-        "mark": f"{marks[0]}{others}" if marks else None,
-        "proofs": len(own),
+        "mark": f"{marks[0]}{other_windows}" if marks else None,
+        "proofs": len(program_proofs),
         "wrong": wrong,
-        "upper95": round(upper_bound(wrong, len(own)), 4) if own else None,
-        "pairs": median(len(row["times_s"]) for row in own) if own else None,
+        "upper95": round(upper_bound(wrong, len(program_proofs)), 4) if program_proofs else None,
+        "pairs": median(len(row["times_s"]) for row in program_proofs) if program_proofs else None,
         "step_s": middle,
         "spread": round((times[-1 - quarter] - times[quarter]) / middle, 3) if middle else None,
     }
@@ -113,14 +116,14 @@ def _row_of(program: str, proofs: Sequence[Row]) -> Row:
 
 def _proof(marked: MarkedProgram, pair: MarkPair, number: int) -> Evidence:
     def trial(planned: Run) -> Trial:
-        seen = marked.run(pair)
-        step_s = seen.split.per_mark_s if seen.split else None
-        outcome = seen.execution.outcome if step_s else Outcome.FAILED
+        marked_run = marked.run(pair)
+        step_s = marked_run.split.per_mark_s if marked_run.split else None
+        outcome = marked_run.execution.outcome if step_s else Outcome.FAILED
         return Trial(
             planned.configuration,
             Phase.PROOF,
             outcome,
-            seen.execution.wall_s,
+            marked_run.execution.wall_s,
             step_s,
             pair=planned.pair,
             replicate=planned.replicate,

@@ -1,9 +1,9 @@
-"""What an open(2) takes more where the runtime acts on files: at most 20 µs, by each of its options.
+"""Time that the runtime's options for files add to open(2). The goal is at most 20 µs.
 
-Medians of 2000 opens in a run, of runs in turns and in random order; the difference to the program without
-the runtime. Files that a rule names are made, opened to read and for both; others are made. One rank; on a
-file system in memory system calls are cheap, on a distant one each takes as long as its servers do. On a
-disk, the time of an open that creates a file also depends on the files that earlier runs created there.
+Each number is the median of 2000 opens in a run, minus the median without the runtime; runs take turns in
+random order. Files named by a rule are created, and opened for reading and for both; other files are created.
+One rank. System calls are cheap on a file system in memory and take as long as the servers on a remote one.
+On a disk, the time of an open that creates a file also depends on the files that earlier runs created there.
 """
 
 import argparse
@@ -41,37 +41,37 @@ _COLUMNS = {
 }
 
 
-def measure(given: argparse.Namespace) -> Result:
+def measure(arguments: argparse.Namespace) -> Result:
     """Every option under each library that was asked for."""
     rows: list[dict[str, Any]] = []
     for implementation, bed in beds().items():
         runtime = tuner_for(bed.mpi).library
-        if runtime and (not given.mpi or implementation in given.mpi):
+        if runtime and (not arguments.mpi or implementation in arguments.mpi):
             tell(bed.mpi.label)
-            rows.extend(_rows(bed, runtime, given))
+            rows.extend(_rows(bed, runtime, arguments))
     if not rows:
         raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
     more = [row[f"{name}_more_us"] for row in rows for name in _OPENS if row["option"] != "plain"]
-    within = sum(each <= _MOST_US for each in more)
+    within = sum(added_us <= _MOST_US for added_us in more)
     return Result(
         _COLUMNS, rows, f"within {_MOST_US:.0f} µs: {within} of {len(more)}, at most {max(more):.1f}"
     )
 
 
-def _rows(bed: Bed, runtime: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _rows(bed: Bed, runtime: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     program = bed.build(_PROGRAM, "opens")
     ways: dict[str, dict[str, str]] = {"plain": {}}
     for name, settings in _OPTIONS.items():
         ways[name] = {"LD_PRELOAD": runtime, **settings}
     times: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in ways}
-    random = Random(f"opens {given.seed}")
-    for _ in range(given.rounds or (3 if given.quick else 9)):
+    random = Random(f"opens {arguments.seed}")
+    for _ in range(arguments.rounds or (3 if arguments.quick else 9)):
         for name in random.sample(list(ways), len(ways)):
-            for what, took_us in _seen(bed, program, ways[name], given, record=name == "recorded"):
+            for what, took_us in _measured(bed, program, ways[name], arguments, record=name == "recorded"):
                 times[name][what].append(took_us)
     plain = {name: median(times["plain"][name]) for name in _OPENS}
-    for way, seen in times.items():
-        took = {name: median(seen[name]) for name in _OPENS}
+    for way, way_times in times.items():
+        took = {name: median(way_times[name]) for name in _OPENS}
         yield {
             "mpi": bed.mpi.label,
             "option": way,
@@ -80,11 +80,11 @@ def _rows(bed: Bed, runtime: str, given: argparse.Namespace) -> Iterator[dict[st
         }
 
 
-def _seen(
-    bed: Bed, program: str, settings: dict[str, str], given: argparse.Namespace, *, record: bool
+def _measured(
+    bed: Bed, program: str, settings: dict[str, str], arguments: argparse.Namespace, *, record: bool
 ) -> Iterator[tuple[str, float]]:
-    """What each kind of open takes in a run, in a directory of its own."""
-    with TemporaryDirectory(prefix="mpiric-opens-", dir=given.directory) as place:
+    """Measure each kind of open in a run in its own directory."""
+    with TemporaryDirectory(prefix="mpiric-opens-", dir=arguments.directory) as place:
         more = {**settings, **({"MPIRIC_RECORD_DIR": place} if record else {})}
         work = Path(place) / "work"
         work.mkdir()

@@ -1,15 +1,14 @@
-"""What the runtime adds to one MPI call: idle, recording, with call sites, with armed marks, beside mpiP.
+"""Overhead of the runtime per MPI call: idle, recording, with call sites, with armed marks; and of mpiP.
 
-One process, so that nothing is waited for, by its CPU time. Each round runs every mode once, in random
-order; a number is the best of five passes inside a run, what is added the difference to the plain run of the
-same round: its median over the rounds, with a 95 % interval. Instructions are counted by callgrind, as the
-difference of two runs of different length. The goals: 8 ns for a call that is counted, two readings of the
-clock and 12 ns for one that is timed, 10 ns more for one that may count the program's steps, 60 ns more for
-its place in the program, 2 MiB of memory. Where marks are armed: 2 ns for a call that may count steps, 60 ns
-for a result that is digested, nothing for any other.
+One process, so that no call waits; CPU time. Each round runs every mode once, in random order. A time is the
+best of five passes inside a run; the overhead is the difference to the plain run of the same round: its
+median over the rounds, with a 95 % interval. Callgrind counts instructions, as the difference of two runs of
+different length. The goals: 8 ns for a counted call; two clock readings and 12 ns for a timed one; 10 ns more
+for a call that may count the program's steps; 60 ns more for the call site; 2 MiB of memory. With armed
+marks: 2 ns for a call that may count steps, 60 ns for a digested result, nothing for other calls.
 
-Another build of the runtime is measured in the same rounds where it is given: `--against DIR`, its folder
-`_native`; "before" marks its modes.
+`--against DIR` also measures another build of the runtime (its folder `_native`) in the same rounds; its
+modes begin with "before".
 
 mpiP is measured where it is given: `--mpip mpich=PATH`, a libmpiP.so of its public release made for the
 library of that name; MPICH's serves Intel MPI.
@@ -42,7 +41,7 @@ COUNTED_NS, TIMED_NS, SITE_NS, MEMORY_KIB = 8.0, 12.0, 60.0, 2048.0
 LEARNT_NS, ARMED_NS, DIGEST_NS = 10.0, 2.0, 60.0
 ARMED = "armed"
 BEFORE = "before: "
-POLLED_IN_TURN = 17  # of polled calls one in so many is timed
+POLLED_IN_TURN = 17  # one in 17 polled calls is timed
 COLUMNS = {
     "mpi": "MPI",
     "call": "call",
@@ -62,22 +61,22 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of call: where the program makes it, how many functions it calls, what share is timed."""
+    """Kind of call: its name in the program, number of MPI functions, and share of timed calls."""
 
     place: str
     functions: int
     timed: float
     steps: int = 0  # functions that may count the program's steps
-    results: int = 0  # of these, how many have a result that is digested
+    results: int = 0  # functions whose result is digested
 
     def goal_ns(self, clock_ns: float, site_ns: float) -> float:
-        """What recording may add to it, given the cost of one reading of the clock and of a call site."""
-        own = TIMED_NS if self.timed == 1 else COUNTED_NS
-        return self.functions * (own + self.timed * 2 * clock_ns + site_ns) + self.steps * LEARNT_NS
+        """Return the goal for recording, given the cost of one clock reading and of a call site."""
+        call_ns = TIMED_NS if self.timed == 1 else COUNTED_NS
+        return self.functions * (call_ns + self.timed * 2 * clock_ns + site_ns) + self.steps * LEARNT_NS
 
     @property
     def armed_goal_ns(self) -> float:
-        """What armed marks may add to it."""
+        """Return the goal for armed marks."""
         return self.steps * ARMED_NS + self.results * DIGEST_NS
 
 
@@ -87,38 +86,38 @@ KINDS = {
     "Irecv+Send+Wait": Kind("message", 3, 1, steps=1),
     "Allreduce(self)": Kind("allreduce", 1, 1, steps=1, results=1),
 }
-Times = Mapping[tuple[str, str], Sequence[float]]  # (mode, what the program says) → one a round
+Times = Mapping[tuple[str, str], Sequence[float]]  # (mode, kind of call) → one time per round
 
 
 def modes(bed: Bed, place: Path, mpip: str, against: Path | None) -> dict[str, dict[str, str]]:
     """Name → environment."""
     runtime = {"LD_PRELOAD": str(runtime_of(bed))}
     record = {**runtime, "MPIRIC_RECORD_DIR": str(place / "record")}
-    found = {"plain": {}, "idle": runtime, "mpiric": record}
-    found["mpiric --call-sites"] = {**record, "MPIRIC_CALL_SITES": "1"}
-    # A mark that the program never comes to.
+    environments = {"plain": {}, "idle": runtime, "mpiric": record}
+    environments["mpiric --call-sites"] = {**record, "MPIRIC_CALL_SITES": "1"}
+    # The program never reaches this mark.
     mark = {"MPIRIC_MARK": "MPI_Barrier@*@*:1,2", "MPIRIC_MARK_OUT": str(place / "record")}
-    found[ARMED] = {**runtime, **mark}
+    environments[ARMED] = {**runtime, **mark}
     if against:
         other = {"LD_PRELOAD": str(runtime_of(bed, against.resolve()))}
-        found[f"{BEFORE}idle"] = other
-        found[f"{BEFORE}mpiric"] = {**record, **other}
+        environments[f"{BEFORE}idle"] = other
+        environments[f"{BEFORE}mpiric"] = {**record, **other}
     if mpip:
-        found["mpiP -k 0"] = {"LD_PRELOAD": mpip, "MPIP": "-k 0"}
-        found["mpiP"] = {"LD_PRELOAD": mpip}
-    return found
+        environments["mpiP -k 0"] = {"LD_PRELOAD": mpip, "MPIP": "-k 0"}
+        environments["mpiP"] = {"LD_PRELOAD": mpip}
+    return environments
 
 
 def runtime_of(bed: Bed, native: Path = NATIVE) -> Path:
-    """The runtime of the library's family, whether it is there or not."""
+    """Return the path of the runtime of the library's family; it may not exist."""
     return native / bed.mpi.abi_families[0].value / "libmpiric.so"
 
 
 def execute(
-    program: Path, environment: Mapping[str, str], place: Path, *words: str, tool: tuple[str, ...] = ()
+    program: Path, environment: Mapping[str, str], place: Path, *arguments: str, tool: tuple[str, ...] = ()
 ) -> str:
-    """Output of one run, stdout and stderr."""
-    command = [*tool, str(program), *words]
+    """Run the program once and return stdout and stderr."""
+    command = [*tool, str(program), *arguments]
     done = subprocess.run(
         command, env=dict(environment), cwd=place, capture_output=True, text=True, check=False, timeout=600
     )
@@ -138,13 +137,15 @@ def instructions(program: Path, environment: Mapping[str, str], place: Path, kin
     tool = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", where)
     counts = []
     for calls in (1_000, 6_000):
-        said = execute(program, environment, place, kind, str(calls), tool=tool)
-        counts.append(int(re.findall(r"Collected : (\d+)", said)[-1]))
+        output = execute(program, environment, place, kind, str(calls), tool=tool)
+        counts.append(int(re.findall(r"Collected : (\d+)", output)[-1]))
     return (counts[1] - counts[0]) / 5_000
 
 
-def measure(bed: Bed, given: argparse.Namespace, place: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Rows of one library, and what else was found of it."""
+def measure(
+    bed: Bed, arguments: argparse.Namespace, place: Path
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Measure the rows of one library, and facts for the JSON."""
     program = place / "overhead"
     subprocess.run(
         [bed.mpi.compilers["c"], "-O2", str(PROGRAM), "-o", str(program)],
@@ -152,20 +153,20 @@ def measure(bed: Bed, given: argparse.Namespace, place: Path) -> tuple[list[dict
         check=True,
         capture_output=True,
     )
-    mpip = given.mpip.get(bed.mpi.implementation, "")
+    mpip = arguments.mpip.get(bed.mpi.implementation, "")
     environments = {
         name: {**bed.environment, **variables}
-        for name, variables in modes(bed, place, mpip, given.against).items()
+        for name, variables in modes(bed, place, mpip, arguments.against).items()
     }
     times: dict[tuple[str, str], list[float]] = defaultdict(list)
-    random = Random(given.seed)
-    for _ in range(3 if given.quick else given.rounds):
+    random = Random(arguments.seed)
+    for _ in range(3 if arguments.quick else arguments.rounds):
         for mode in random.sample(list(environments), len(environments)):
             for line in execute(program, environments[mode], place).splitlines():
                 what, _, value = line.rpartition(" ")
                 if what in {*KINDS, "clock", "memory"}:
                     times[mode, what].append(float(value))
-    counting = not (given.quick or given.no_instructions)
+    counting = not (arguments.quick or arguments.no_instructions)
     counts = {
         (mode, kind): instructions(program, environment, place, kind) if counting else None
         for mode, environment in environments.items()
@@ -205,7 +206,7 @@ def rows_of(
             row["added_ns"] = centre(added)
             low, high = median_interval(added, 0.05)
             row["added_interval_ns"] = [low, high] if isfinite(high) else None
-            if BEFORE + mode in names:  # of the whole call, so that noise near zero divides nothing
+            if BEFORE + mode in names:  # ratio of whole calls: an overhead near zero would be a bad divisor
                 compared = ratio(times[mode, kind], times[BEFORE + mode, kind])
                 row["of_before"], row["of_before_interval"] = compared.middle, compared.interval
             if count is not None and plain_count is not None:
@@ -224,7 +225,7 @@ def rows_of(
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]], memory_kib: Mapping[str, float]) -> str:
-    """What misses its goal, and by how much."""
+    """Return the summary: calls that miss their goal, and by how much."""
     missed = [
         f"{row['mpi']} {row['call']} ({row['mode']}) by {row['added_ns'] - row['goal_ns']:.1f} ns"
         for row in rows
@@ -241,30 +242,30 @@ def summary_of(rows: Sequence[Mapping[str, Any]], memory_kib: Mapping[str, float
     )
 
 
-def work(given: argparse.Namespace) -> Result:
+def work(arguments: argparse.Namespace) -> Result:
     """Every library that has a compiler and a runtime."""
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for name, bed in beds().items():
-        if not bed.mpi.abi_families or not runtime_of(bed).is_file() or given.mpi not in ("", name):
+        if not bed.mpi.abi_families or not runtime_of(bed).is_file() or arguments.mpi not in ("", name):
             continue
         tell(bed.mpi.label)
         with tempfile.TemporaryDirectory(prefix="mpiric-overhead-") as place:
-            found, facts[bed.mpi.label] = measure(bed, given, Path(place))
-        rows += found
+            library_rows, facts[bed.mpi.label] = measure(bed, arguments, Path(place))
+        rows += library_rows
     if not rows:
         raise NotFoundError("no MPI here has both a C compiler and a runtime", hint="run `make setup`")
     memory = {mpi: library_facts["memory_kib"]["mpiric"] for mpi, library_facts in facts.items()}
     return Result(COLUMNS, rows, summary_of(rows, memory), {"libraries": facts})
 
 
-def named_paths(words: Sequence[str]) -> dict[str, str]:
-    """MPI → path, of words NAME=PATH; Intel MPI takes MPICH's where it has none of its own.
+def named_paths(pairs: Sequence[str]) -> dict[str, str]:
+    """Parse NAME=PATH into MPI → path; Intel MPI uses MPICH's path if it has none.
 
     Raises NotFoundError.
     """
     paths: dict[str, str] = {}
-    for word in words:
+    for word in pairs:
         name, equals, path = word.partition("=")
         if not equals or not Path(path).is_file():
             raise NotFoundError(f"--mpip {word} names no file", hint="--mpip mpich=/path/of/libmpiP.so")
@@ -280,22 +281,24 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15, help="runs of each mode")
     parser.add_argument("--mpi", default="", help="only this one: mpich, openmpi, intelmpi")
     parser.add_argument(
-        "--against", type=Path, metavar="DIR", help="a folder `_native` of another build, to measure beside"
+        "--against", type=Path, metavar="DIR", help="folder `_native` of another build to compare with"
     )
-    parser.add_argument("--no-instructions", action="store_true", help="times alone: callgrind takes minutes")
     parser.add_argument(
-        "--mpip", action="append", default=[], metavar="MPI=PATH", help="a libmpiP.so to measure beside"
+        "--no-instructions", action="store_true", help="do not run callgrind, which takes minutes"
     )
-    given = parser.parse_args()
+    parser.add_argument(
+        "--mpip", action="append", default=[], metavar="MPI=PATH", help="libmpiP.so to compare with"
+    )
+    parsed = parser.parse_args()
 
-    def with_paths(asked: argparse.Namespace) -> Result:
-        asked.mpip = named_paths(asked.mpip)
-        if asked.against and not list(asked.against.glob("*/libmpiric.so")):
+    def with_paths(arguments: argparse.Namespace) -> Result:
+        arguments.mpip = named_paths(arguments.mpip)
+        if arguments.against and not list(arguments.against.glob("*/libmpiric.so")):
             hint = "--against /path/of/src/mpiric/_native"
-            raise NotFoundError(f"--against {asked.against} holds no runtime", hint=hint)
-        return work(asked)
+            raise NotFoundError(f"--against {arguments.against} holds no runtime", hint=hint)
+        return work(arguments)
 
-    return run("overhead", given, with_paths)
+    return run("overhead", parsed, with_paths)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The time that is predicted of an order of ranks, beside the one that SimGrid's SMPI simulates.
+"""Compare the predicted times of rank orders with times that SimGrid's SMPI simulates.
 
-Networks are SimGrid's own models of a fat tree, a torus and a dragonfly, with their routing; the costs that
-the prediction goes by are measured in the simulation, as `mpiric fabric` measures them on a machine: one
-message on a node and between two, small for the latency, of the pattern's size for the bandwidth. Needs
+Networks are SimGrid's models of a fat tree, a torus and a dragonfly, with their routing. The costs for the
+prediction are measured in the simulation, as `mpiric fabric` measures them on a machine: one message on a
+node and between two, a small one for the latency and one of the pattern's size for the bandwidth. Needs
 Debian's libsimgrid-dev (`smpicc`, `smpirun`).
 """
 
@@ -42,7 +42,7 @@ COLUMNS = {
     "ratio": "predicted ÷ simulated",
     "busiest": "busiest, as predicted",
 }
-_BANDWIDTH_MB_S, _LATENCY_US = 1250.0, 0.5  # of each link: 10 Gbit/s
+_BANDWIDTH_MB_S, _LATENCY_US = 1250.0, 0.5  # each link: 10 Gbit/s
 _LOOPBACK_MB_S, _LOOPBACK_US = 6000.0, 0.3
 _LARGE = 1 << 20
 _TIMES = 2
@@ -53,14 +53,14 @@ _SETTINGS = (
     "--cfg=network/crosstraffic:no",
     "--log=root.thres:error",
 )
-_LIMIT_S = 250  # of one simulation
-_EQUAL = 0.05  # orders nearer than this in simulated time have no better one
+_LIMIT_S = 250  # time limit of one simulation
+_EQUAL = 0.05  # relative difference of simulated times below which orders count as equal
 GOAL = 0.2
 
 
 @dataclass(frozen=True)
 class _Network:
-    """A network in mpiric's words and in SimGrid's, which numbers its hosts otherwise."""
+    """A network as described to mpiric and to SimGrid, which numbers hosts differently."""
 
     described: str
     topology: str
@@ -71,23 +71,23 @@ class _Network:
 
 
 def _torus_host(node: Numbers) -> Numbers:
-    """SimGrid's first dimension, the one that it routes along first, is the fastest in its numbers."""
+    """Return SimGrid's number of a host: its first dimension, used first by the routing, varies fastest."""
     x, y, z = node // 25, node // 5 % 5, node % 5
     return x + 5 * y + 25 * z
 
 
 def _dragonfly_host(node: Numbers) -> Numbers:
-    """SimGrid's links to a group are at the router of the group's number in all others."""
+    """Return SimGrid's number of a host: the router with a group's number links to this group."""
     groups, routers = 5, 8
     group, router = node // 2 // routers, node // 2 % routers
     ports = groups - 1
     without = np.where(router == ports, group, router)  # routers with no link to another group
-    there = np.where(router < ports, (router + group + 1) % groups, without)
-    return (group * routers + there) * 2 + node % 2
+    far_group = np.where(router < ports, (router + group + 1) % groups, without)
+    return (group * routers + far_group) * 2 + node % 2
 
 
-# An odd torus: on an even one two ways are as short, and each simulator takes another of them. Nodes of a
-# torus send into all their links at once, so that they have as many ways into the network.
+# An odd torus: an even one has two equally short ways, and the simulators choose different ones. Nodes of a
+# torus send into all their links at once, so each link counts as a way into the network.
 _NETWORKS = (
     _Network("fat-tree:8x8", "FAT_TREE", "2;8,8;1,8;1,1", 64),
     _Network("torus:5x5x5", "TORUS", "5,5,5", 125, _torus_host, nics=6),
@@ -96,7 +96,7 @@ _NETWORKS = (
 
 
 class Simulator:
-    """SimGrid's SMPI on one network."""
+    """Simulation of one network with SimGrid's SMPI."""
 
     def __init__(self, network: _Network, directory: Path, program: Path) -> None:
         self._directory, self._program = directory, program
@@ -104,17 +104,17 @@ class Simulator:
         self._platform.write_text(_platform(network))
 
     def exchange_s(self, messages: Sequence[tuple[int, int, int]], hosts: Sequence[int]) -> float:
-        """The time of an exchange among ranks on these nodes, without the barriers around it."""
+        """Return the time of an exchange among ranks on these nodes, without the barriers around it."""
         return self._seconds(messages, hosts) - self._seconds([], hosts)
 
     def _seconds(self, messages: Sequence[tuple[int, int, int]], hosts: Sequence[int]) -> float:
         traffic, placed = self._directory / "traffic", self._directory / "hosts"
         traffic.write_text("".join(f"{source} {target} {size}\n" for source, target, size in messages))
         placed.write_text("".join(f"n{host}\n" for host in hosts))
-        words = ["smpirun", "-n", str(len(hosts)), "-platform", self._platform, "-hostfile", placed]
-        words += [*_SETTINGS, self._program, traffic, str(_TIMES)]
+        command = ["smpirun", "-n", str(len(hosts)), "-platform", self._platform, "-hostfile", placed]
+        command += [*_SETTINGS, self._program, traffic, str(_TIMES)]
         try:
-            done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=_LIMIT_S)
+            done = subprocess.run([str(w) for w in command], capture_output=True, text=True, timeout=_LIMIT_S)
         except subprocess.TimeoutExpired:
             raise ProgramFailedError(f"smpirun took longer than {_LIMIT_S} s") from None
         if done.returncode:
@@ -122,12 +122,12 @@ class Simulator:
         return float(done.stdout.split()[-1])
 
     def cost(self, hosts: tuple[int, int], size: int) -> LevelCost:
-        """Latency, and bandwidth for messages of a size, from a rank to another."""
-        small, large = (self.exchange_s([(0, 1, each)], hosts) for each in (1, size))
+        """Return the latency between two ranks, and their bandwidth for messages of a size."""
+        small, large = (self.exchange_s([(0, 1, message)], hosts) for message in (1, size))
         return LevelCost(small * 1e6, size / (large - small) / 1e6)
 
     def machine(self, network: _Network, per_node: int, size: int) -> MachineSlots:
-        """The network with so many slots on each node, and what messages of a size cost there."""
+        """Return the machine with a number of slots per node, and its costs of messages of a size."""
         costs = {"node": self.cost((0, 0), size), "network": self.cost((0, 1), size)}
         described = parse_network(network.described)
         return assemble(MachineSpec(slots=(per_node,), network=described, costs=costs, nics=network.nics))
@@ -146,7 +146,7 @@ def _platform(network: _Network) -> str:
 
 
 def patterns(ranks: int) -> Iterator[tuple[str, int, RankGraph]]:
-    """Halos in three dimensions and the transpositions of an FFT: name, bytes of a message, traffic."""
+    """Yield three-dimensional halos and the transpositions of an FFT: name, bytes of a message, traffic."""
     extents = _factors(ranks, 3)
     for size in (_LARGE, 16_384):
         stencil = ";".join(f"{','.join('1' if i == d else '0' for i in range(3))}:{size}" for d in range(3))
@@ -158,18 +158,18 @@ def patterns(ranks: int) -> Iterator[tuple[str, int, RankGraph]]:
 
 
 def _factors(count: int, dimensions: int) -> tuple[int, ...]:
-    """The most even factors, largest first."""
-    found, left = [], count
+    """Return the most even factors, largest first."""
+    factors, quotient = [], count
     for remaining in range(dimensions, 0, -1):
-        wanted = left ** (1 / remaining)
-        best = min((f for f in range(1, left + 1) if left % f == 0), key=lambda f: abs(f - wanted))
-        found.append(best)
-        left //= best
-    return tuple(sorted(found, reverse=True))
+        ideal = quotient ** (1 / remaining)
+        best = min((f for f in range(1, quotient + 1) if quotient % f == 0), key=lambda f: abs(f - ideal))
+        factors.append(best)
+        quotient //= best
+    return tuple(sorted(factors, reverse=True))
 
 
 def orders(graph: RankGraph, machine: MachineSlots) -> Iterator[tuple[str, Numbers]]:
-    """The launchers' orders, one by chance, and what the engine finds."""
+    """Return the launchers' orders, a random one, and the answer of the mapping engine."""
     ranks, nodes = graph.size, int(machine.tree.nodes[-1]) + 1
     yield "SMP", np.arange(ranks)
     yield "round robin", np.arange(ranks) % nodes * (ranks // nodes) + np.arange(ranks) // nodes
@@ -195,7 +195,7 @@ def _row(
 
 
 def agreement(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Pairs of orders of one pattern that both put in the same order, of those that differ."""
+    """Return how many pairs of differing orders both times rank alike, and the number of pairs."""
     same = differing = 0
     for one, other in combinations(rows, 2):
         if any(one[key] != other[key] for key in ("network", "ranks", "pattern")):
@@ -211,7 +211,7 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
 def _rows(
     simulator: Simulator, network: _Network, per_node: int, pattern: str, size: int, graph: RankGraph
 ) -> list[dict[str, Any]]:
-    """Every order of a pattern on a network."""
+    """Measure every order of a pattern on a network."""
     tell(f"{network.described}, {graph.size} ranks, {pattern} …")
     machine = simulator.machine(network, per_node, size)
     head = {"network": network.described, "ranks": graph.size, "pattern": pattern}
@@ -221,39 +221,39 @@ def _rows(
     ]
 
 
-def work(given: Namespace) -> Result:
-    """Every network, pattern and order."""
+def work(arguments: Namespace) -> Result:
+    """Measure every network, pattern and order."""
     if not shutil.which("smpicc") or not shutil.which("smpirun"):
-        raise NotFoundError("SimGrid's smpicc is not here", hint="apt-get install libsimgrid-dev")
-    kept = KeptRows("predicted_orders", given)
+        raise NotFoundError("SimGrid's smpicc is not installed", hint="apt-get install libsimgrid-dev")
+    table = KeptRows("predicted_orders", arguments)
     with tempfile.TemporaryDirectory(prefix="mpiric-orders-") as name:
         directory = Path(name)
         program = directory / "exchange"
         source = Path(__file__).with_name("_exchange.c")
         subprocess.run(["smpicc", "-O2", source, "-o", program], check=True, capture_output=True)
-        for network in _NETWORKS[:1] if given.quick else _NETWORKS:
-            if given.only and not any(word in network.described for word in given.only):
+        for network in _NETWORKS[:1] if arguments.quick else _NETWORKS:
+            if arguments.only and not any(word in network.described for word in arguments.only):
                 continue
             simulator = Simulator(network, directory, program)
-            for per_node in given.slots or ((4,) if given.quick else (4, 8)):
+            for per_node in arguments.slots or ((4,) if arguments.quick else (4, 8)):
                 for pattern, size, graph in patterns(network.nodes * per_node):
                     part = f"{network.described}, {graph.size} ranks, {pattern}"
-                    kept.add(part, partial(_rows, simulator, network, per_node, pattern, size, graph))
-    within = sum(abs(row["ratio"] - 1) <= GOAL for row in kept.rows)
-    same, differing = agreement(kept.rows)
+                    table.add(part, partial(_rows, simulator, network, per_node, pattern, size, graph))
+    within = sum(abs(row["ratio"] - 1) <= GOAL for row in table.rows)
+    same, differing = agreement(table.rows)
     return Result(
         COLUMNS,
-        kept.rows,
-        f"{within} of {len(kept.rows)} times are predicted within {GOAL:.0%}; of {differing} pairs of orders "
-        f"that differ by more than {_EQUAL:.0%}, {same} are predicted in their order.{kept.remark}",
+        table.rows,
+        f"{within} of {len(table.rows)} predicted times are within {GOAL:.0%}; of {differing} pairs of "
+        f"orders that differ by more than {_EQUAL:.0%}, {same} are predicted in their order.{table.remark}",
     )
 
 
 def main() -> int:
-    """Parse the options, simulate, compare."""
+    """Parse the options, simulate, compare, print and save the table."""
     parser = options("predicted_orders", (__doc__ or "").splitlines()[0])
-    parser.add_argument("--slots", type=int, action="append", help="ranks of a node; default 4 and 8")
-    parser.add_argument("--only", action="append", help="networks with this in their name")
+    parser.add_argument("--slots", type=int, action="append", help="ranks per node (default 4 and 8)")
+    parser.add_argument("--only", action="append", help="only networks whose name contains this")
     offer_parts(parser)
     return run("predicted_orders", parser.parse_args(), work)
 

@@ -1,7 +1,7 @@
-"""How often the proof calls a difference between identical configurations, which is always wrong.
+"""Error rate of the proof between identical configurations, where any claim is wrong.
 
-Each comparison is a whole proof through the measuring path of `tune` (runner, working copies, judge, paired
-runs in random order, the stopping rule), with the original as its own candidate. Any verdict is wrong.
+Each comparison is a whole proof with the components of `tune` (runner, working copies, judge, paired runs in
+random order, the stopping rule). The candidate is the original itself.
 """
 
 import json
@@ -25,8 +25,8 @@ from mpiric.model.trial import Phase, Trial
 from mpiric.plans.prove import prove
 
 _GOAL = 0.01
-_WORKS = {"heat3d": (96, 10), "pingpong": (20000,), "malloc_churn": (6,)}  # sub-second, each noisy in its way
-_SAME = Configuration.of({"nothing": "changed"})  # by name only: it is run as the original
+_WORKS = {"heat3d": (96, 10), "pingpong": (20000,), "malloc_churn": (6,)}  # below 1 s, various noise
+_SAME = Configuration.of({"nothing": "changed"})  # only a name; it runs like the original
 
 COLUMNS = {
     "program": "program",
@@ -47,27 +47,27 @@ def main() -> int:
     parser.add_argument("--comparisons", type=int, help="in all (default 300, quick 10)")
     parser.add_argument("--time-limit", default="12h", help="stop after this and report what there is")
     parser.add_argument("--resume", action="store_true", help="go on where the last one stopped")
-    parser.add_argument("--mpi", default="mpich", help="implementation")
+    parser.add_argument("--mpi", default="mpich", help="MPI implementation (default mpich)")
     return run("proof_aa", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """The programs take turns, so each gets its share whenever it ends."""
-    wanted = given.comparisons or (10 if given.quick else 300)
-    until = time.monotonic() + parse_duration(given.time_limit)
-    own_bed = bed(given.mpi)
-    log = RESULTS / f"proof_aa-{own_bed.mpi.label}{'-quick' if given.quick else ''}.jsonl"
-    done = read_done(log) if given.resume else []
-    if not given.resume:
+def measure(arguments: Namespace) -> Result:
+    """Run the programs in turns, so that each has its share whenever the benchmark stops."""
+    count = arguments.comparisons or (10 if arguments.quick else 300)
+    until = time.monotonic() + parse_duration(arguments.time_limit)
+    own_bed = bed(arguments.mpi)
+    log = RESULTS / f"proof_aa-{own_bed.mpi.label}{'-quick' if arguments.quick else ''}.jsonl"
+    done = read_done(log) if arguments.resume else []
+    if not arguments.resume:
         log.unlink(missing_ok=True)
     log.parent.mkdir(parents=True, exist_ok=True)
-    for index, (program, arguments) in enumerate(_WORKS.items()):
-        share = wanted // len(_WORKS) + (index < wanted % len(_WORKS))
+    for index, (program, program_arguments) in enumerate(_WORKS.items()):
+        share = count // len(_WORKS) + (index < count % len(_WORKS))
         have = sum(entry["program"] == program for entry in done)
         if have >= share or time.monotonic() >= until:
             continue
         part_s = (until - time.monotonic()) / (len(_WORKS) - index)
-        with workbench(own_bed.line(2, program, *arguments), own_bed) as bench:
+        with workbench(own_bed.line(2, program, *program_arguments), own_bed) as bench:
             done += _compare(bench, program, range(have, share), time.monotonic() + part_s, log)
     rows = [row_of(program, [entry for entry in done if entry["program"] == program]) for program in _WORKS]
     rows = [row for row in (*rows, row_of("all", done)) if row["comparisons"]]
@@ -77,8 +77,8 @@ def measure(given: Namespace) -> Result:
 
 
 def _compare(bench: Workbench, program: str, numbers: range, until: float, log: Path) -> list[dict[str, Any]]:
-    """One proof after the other, each in the log before the next begins."""
-    made: list[dict[str, Any]] = []
+    """Run one proof after the other; log each before the next one starts."""
+    proofs: list[dict[str, Any]] = []
 
     def trial(run: Run) -> Trial:
         return bench.run(Configuration(), Phase.PROOF, pair=run.pair)
@@ -97,9 +97,9 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
         }
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        made.append(entry)
+        proofs.append(entry)
         tell(f"{program} {number + 1}/{numbers.stop}: {evidence.verdict.value}, {len(evidence.pairs)} pairs")
-    return made
+    return proofs
 
 
 def hash_of(program: str, number: int) -> int:
@@ -114,7 +114,7 @@ def read_done(log: Path) -> list[dict[str, Any]]:
 
 
 def row_of(program: str, done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One line of the table."""
+    """Return one row of the table."""
     wrong = sum(Verdict(entry["verdict"]).is_claim for entry in done)
     pairs = [len(entry["times_s"]) for entry in done]
     walls = sorted(wall for entry in done for pair in entry["times_s"] for wall in pair)

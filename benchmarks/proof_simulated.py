@@ -1,8 +1,8 @@
-"""Error rates and costs of the proof on programs whose running time is made up: no real program runs.
+"""Error rates and costs of the proof on simulated running times: no real program runs.
 
-Errors: what is claimed of identical sides, and of settings that do nothing beside one that helps; the same
-where the second run of a pair is stopped, far earlier than a tune does. Costs: runs until the smallest
-answer is proved with the share of each setting, beside those of a proof of the whole answer alone.
+Errors: claims about identical sides, and about settings without effect next to a setting that helps; also
+with pairs whose second run is stopped, far earlier than in a tune. Costs: the runs until the smallest answer
+and the share of each setting are proved, compared with a proof of the whole answer alone.
 """
 
 import sys
@@ -24,10 +24,10 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01
-_SPREADS = (0.01, 0.1)  # of a run, in turn
-_STOP_AT = 0.55  # of the usual limit, twice the first run: 1.1 times the first
+_SPREADS = (0.01, 0.1)  # noise of a run; programs alternate
+_STOP_AT = 0.55  # fraction of the usual limit, so the second run stops at 1.1 times the first
 
-# Speed-ups of the settings that help, how many do nothing beside them, and the noise of a run.
+# Speed-ups of the settings that help, number of settings without effect, and noise of a run.
 _ANSWERS: Mapping[str, tuple[Mapping[str, float], int, float]] = {
     "1.5×": ({"a": 1.5}, 0, 0.03),
     "1.05×": ({"a": 1.05}, 0, 0.01),
@@ -56,15 +56,15 @@ COLUMNS = {
 
 
 def main() -> int:
-    """Simulate errors, then costs."""
-    parser = options("proof_simulated", "How often is a claim of the proof wrong, and what does it cost?")
-    parser.add_argument("--proofs", type=int, help="of each kind (default 1000, quick 50)")
+    """Simulate errors, then costs; print and save the table."""
+    parser = options("proof_simulated", "Error rates and costs of the proof on simulated programs.")
+    parser.add_argument("--proofs", type=int, help="proofs of each kind (default 1000, quick 50)")
     return run("proof_simulated", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
+def measure(arguments: Namespace) -> Result:
     """Everything, one kind of noise after the other."""
-    proofs = given.proofs or (50 if given.quick else 1000)
+    proofs = arguments.proofs or (50 if arguments.quick else 1000)
     rows: list[dict[str, Any]] = []
     for what, work in _CLAIMS.items():
         for noise in NOISES:
@@ -95,14 +95,14 @@ def _several(noise: str, seed: int) -> tuple[bool, float]:
 
 
 def _idle(noise: str, seed: int) -> tuple[bool, float]:
-    """Two settings that do nothing beside one that helps."""
+    """Prove one setting that helps and two without effect; return whether a claim is wrong."""
     program = _program(noise, seed, {"a": 1.5})
     shares = _smallest(program, _answer("a", "b", "c"), seed).proof.evidence.shares
     return any(share.shown and "a" not in share.knobs for share in shares), 0.0
 
 
 def _idle_stopped(noise: str, seed: int) -> tuple[bool, float]:
-    """The same with pairs whose second run is stopped."""
+    """Prove the same answer with pairs whose second run is stopped."""
     program = _program(noise, seed, {"a": 1.5}, stop=_STOP_AT)
     evidence = _smallest(program, _answer("a", "b", "c"), seed, stops=True).proof.evidence
     wrong = any(share.shown and "a" not in share.knobs for share in evidence.shares)
@@ -113,7 +113,7 @@ _CLAIMS: Mapping[str, Callable[[str, int], tuple[bool, float]]] = {
     "verdict, identical sides": _verdict,
     "verdict, identical sides, stopped": _stopped,
     "anything, three idle settings": _several,
-    "contribution, two idle beside 1.5×": _idle,
+    "contribution, 1.5× and two idle": _idle,
     "contribution, the same, stopped": _idle_stopped,
 }
 
@@ -121,29 +121,29 @@ _CLAIMS: Mapping[str, Callable[[str, int], tuple[bool, float]]] = {
 def _cost(name: str, proofs: int) -> dict[str, Any]:
     speedups, idle, spread = _ANSWERS[name]
     answer = _answer(*speedups, *(f"idle{number}" for number in range(idle)))
-    runs, whole, kept, left = [], [], [], []
+    runs, whole_runs, kept_shares, extra_settings = [], [], [], []
     for seed in range(proofs):
         alone = SimulatedProgram("lognormal", spread, seed, speedups)
         drive(prove(Standing(answer, seed=seed)), alone)
-        whole.append(len(alone.made))
+        whole_runs.append(len(alone.made))
         program = SimulatedProgram("lognormal", spread, seed, speedups)
-        found = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())
+        proved_knobs = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())
         runs.append(len(program.made))
-        kept.append(len(found & set(speedups)) / len(speedups))
-        left.append(len(found - set(speedups)))
+        kept_shares.append(len(proved_knobs & set(speedups)) / len(speedups))
+        extra_settings.append(len(proved_knobs - set(speedups)))
     return {
         "what": f"smallest answer: {name}",
         "noise": f"lognormal {spread:.0%}",
         "proofs": proofs,
         "runs": median(runs),
-        "runs_whole": median(whole),
-        "kept": fmean(kept),
-        "idle": fmean(left),
+        "runs_whole": median(whole_runs),
+        "kept": fmean(kept_shares),
+        "idle": fmean(extra_settings),
     }
 
 
-def _errors(what: str, noise: str, found: Iterable[tuple[bool, float]]) -> dict[str, Any]:
-    wrongs, stopped = zip(*found, strict=True)
+def _errors(what: str, noise: str, outcomes: Iterable[tuple[bool, float]]) -> dict[str, Any]:
+    wrongs, stopped = zip(*outcomes, strict=True)
     return {
         "what": what,
         "noise": noise,

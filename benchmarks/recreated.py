@@ -1,10 +1,9 @@
-"""What befalls users of clusters, recreated on the virtual one, and whether `mpiric tune` cures it by itself.
+"""Typical problems of cluster users, recreated on the virtual cluster, and the answers of `mpiric tune`.
 
-Each case is a command that works on the virtual cluster and is slow for a reason its user does not see: a
-library that takes the slow one of two networks, a transport preferred by its priority, `srun` that binds
-nothing, MPICH that binds nothing. `mpiric fabric` says what it costs where a network is the reason; `mpiric
-tune` gets the command alone, without a hint. The gain is that of its own proof: fresh runs in pairs, in
-random order.
+Each case is a command that works on the virtual cluster and is slow for a hidden reason: a library that uses
+the slower of two networks, a transport preferred by its priority, `srun` without binding, MPICH without
+binding. `mpiric fabric` measures the cost if a network is the reason; `mpiric tune` gets only the command.
+The gain comes from its proof: fresh runs in pairs, in random order.
 """
 
 import json
@@ -38,7 +37,7 @@ _INTEL = ("mpiexec", "-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "
 
 @dataclass(frozen=True)
 class Case:
-    """A launch line on the virtual cluster, and what makes it slow there."""
+    """Launch line on the virtual cluster, and the reason why it is slow there."""
 
     name: str
     mpi: str  # implementation
@@ -80,7 +79,7 @@ COLUMNS = {
     "mpi": "MPI",
     "fabric": "fabric: up to × slower",
     "verdict": "tune",
-    "changes": "what it changed",
+    "changes": "changes by tune",
     "gain": "gain proved",
     "gain_ci95": "95 %",
     "runs": "runs",
@@ -89,23 +88,23 @@ COLUMNS = {
 
 
 def main() -> int:
-    """Run the cases that this machine has the libraries for."""
+    """Run the cases whose libraries are installed."""
     parser = options("recreated", "Does tune cure what befalls users of clusters?")
-    parser.add_argument("--budget", help="of one tune (default 3m, quick 1m)")
+    parser.add_argument("--budget", help="time budget of one tune (default 3m, quick 1m)")
     offer_choice(parser)
     return run("recreated", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """Every case on a cluster of its own."""
+def measure(arguments: Namespace) -> Result:
+    """Measure every case on its own cluster."""
     available = beds()
-    cases = chosen(CASES, available, given)
-    rows = [_row(case, available[case.mpi], given) for case in (cases[:1] if given.quick else cases)]
+    cases = chosen(CASES, available, arguments)
+    rows = [_row(case, available[case.mpi], arguments) for case in (cases[:1] if arguments.quick else cases)]
     cured = sum(row["verdict"] == "faster" for row in rows)
     return Result(COLUMNS, rows, f"{cured} of {len(rows)} cured and proved.")
 
 
-def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
+def _row(case: Case, bed: Bed, arguments: Namespace) -> dict[str, Any]:
     tell(f"{case.name} under {bed.mpi.label} …")
     with _site(case, bed) as site:
         slower = None
@@ -113,7 +112,7 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
             fabric = site.mpiric("fabric", "--rounds", "2")
             between = next(pair for pair in fabric["pairs"] if pair["class"] == "other node")
             slower = max(winner["gain"] for winner in between["winners"])
-        tuned = site.mpiric("tune", "--budget", given.budget or ("1m" if given.quick else "3m"))
+        tuned = site.mpiric("tune", "--budget", arguments.budget or ("1m" if arguments.quick else "3m"))
     return {
         "case": case.name,
         "mpi": bed.mpi.label,
@@ -130,21 +129,23 @@ def _row(case: Case, bed: Bed, given: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Site:
-    """A cluster that is up, and a user's place on it."""
+    """A running virtual cluster, and the directories of a user on it."""
 
     case: Case
     bed: Bed
     state: Path
-    home: Path  # stays: what was measured can be looked at
+    home: Path  # kept after the run for inspection
 
-    def mpiric(self, *words: str) -> dict[str, Any]:
-        """What a verb prints as JSON. Raises ProgramFailedError."""
+    def mpiric(self, *verb: str) -> dict[str, Any]:
+        """Run a verb and return its JSON. Raises ProgramFailedError."""
         program, *arguments = self.case.program
-        line = [sys.executable, "-m", "mpiric", *words, "--json", "--", *self.case.launch]
+        line = [sys.executable, "-m", "mpiric", *verb, "--json", "--", *self.case.launch]
         line += [self.bed.program(program), *arguments]
         inside = ["salloc", "--quiet", "--exclusive", "--nodes=1", *line] if self.case.slurm else line
-        own = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}
-        environment = {**self.bed.environment, **self.case.environment, **own}
+        directories = {
+            f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")
+        }
+        environment = {**self.bed.environment, **self.case.environment, **directories}
         at_home = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(self.home), *inside]
         done = cluster.run(self.state, "n1", at_home, environment, timeout=_LIMIT_S)
         if done.returncode:

@@ -1,8 +1,8 @@
-"""How long the report on a record of many ranks takes to make, to open and to zoom, in Chromium.
+"""Time to write, open and zoom the report on a record of many ranks, in Chromium.
 
-Records are made up: a periodic 3-D grid whose ranks send to their six, or 26, neighbours, with a timeline
-each. Times in the page are those of the browser's own clock around drawing, the first of them with the
-whole matrix in sight; a page freezes when one of them is long.
+Records are generated: a periodic 3-D grid whose ranks send to their 6 or 26 neighbours, each with a timeline.
+Times in the page are measured around drawing by the clock of the browser, the first one with the whole matrix
+visible. A long drawing time freezes the page.
 """
 
 import argparse
@@ -103,10 +103,10 @@ def record_of(edge: tuple[int, int, int], reach: str) -> Record:
 
 
 def in_browser(page: str, place: Path) -> dict[str, float]:
-    """What the page measured of itself, in milliseconds."""
+    """Return the times that the page measures itself, in milliseconds."""
     chromium = shutil.which("chromium")
     if chromium is None:
-        raise NotFoundError("there is no chromium", hint="apt install chromium")
+        raise NotFoundError("chromium is not installed", hint="apt install chromium")
     file = place / "report.html"
     file.write_text(page.replace("</body>", MEASURE), encoding="utf-8")
     done = subprocess.run(
@@ -115,10 +115,10 @@ def in_browser(page: str, place: Path) -> dict[str, float]:
         text=True,
         timeout=300,
     )
-    found = re.search(r'data-measured="([^"]*)"', done.stdout)
-    if found is None:
-        raise NotFoundError("the page did not come to its end in the browser")
-    measured = json.loads(found[1].replace("&quot;", '"'))
+    match = re.search(r'data-measured="([^"]*)"', done.stdout)
+    if match is None:
+        raise NotFoundError("the browser ended before the page was measured")
+    measured = json.loads(match[1].replace("&quot;", '"'))
     zooms = measured["zooms"]
     return {
         "load_ms": measured["load"] - measured["whole"] - sum(zooms),
@@ -128,17 +128,17 @@ def in_browser(page: str, place: Path) -> dict[str, float]:
     }
 
 
-def work(given: argparse.Namespace) -> Result:
+def work(arguments: argparse.Namespace) -> Result:
     """A row for each size."""
     grids = [((4, 4, 4), "faces"), ((10, 10, 10), "faces"), ((20, 20, 25), "faces"), ((20, 20, 25), "box")]
     rows = []
-    for edge, reach in grids[:2] if given.quick else grids:
+    for edge, reach in grids[:2] if arguments.quick else grids:
         record = record_of(edge, reach)
         tell(f"{record.world_size} ranks")
-        begun = time.perf_counter()
+        start = time.perf_counter()
         profile = analyse(record, "mpirun ./app")
         page = profile_html(profile, __version__)
-        made_s = time.perf_counter() - begun
+        made_s = time.perf_counter() - start
         with tempfile.TemporaryDirectory() as place:
             measured = in_browser(page, Path(place))
         rows.append(

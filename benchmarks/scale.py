@@ -1,10 +1,10 @@
-"""What the tuner decides on 64, 512 and 4096 ranks, simulated by SimGrid's SMPI, beside the best there.
+"""Compare the tuner's decisions on 64, 512 and 4096 ranks, simulated by SimGrid's SMPI, with the best ones.
 
-The algorithms of src/runtime/coll run unchanged in simulated time, one rank a host on a network without
-contention in the middle, beside what MPICH picks there; the tuner's learner is fed with those
-times, disturbed as a system disturbs so many ranks. `--validate` compares simulated times on 4 and 16 hosts
-with measured ones on the slow network of the virtual cluster under MPICH, and whether the same candidates
-are the best. Needs Debian's libsimgrid-dev (`smpicxx`, `smpirun`).
+The algorithms of src/runtime/coll and the choices of MPICH run unchanged in simulated time, one rank per
+host, on a network without contention in the middle. The tuner's learner gets these times, with disturbances
+as on a system of this size. `--validate` compares simulated times on 4 and 16 hosts with measured ones on the
+slow network of the virtual cluster under MPICH, and whether the same candidates are the best. Needs Debian's
+libsimgrid-dev (`smpicxx`, `smpirun`).
 """
 
 import json
@@ -45,10 +45,10 @@ _SOURCES = (
     "world/library.cpp",
     "world/predefined_constants.cpp",
 )
-_REPLACED = RUNTIME / "coll/scratch.cpp"  # by the program's own
+_REPLACED = RUNTIME / "coll/scratch.cpp"  # the simulation program has its own version
 _LIMIT_S = 900.0
-_SMALL = 8  # ranks at which somebody may have learned a policy
-_CALLS = 1  # in a row
+_SMALL = 8  # ranks of a small communicator on which a policy is learned
+_CALLS = 1  # consecutive calls
 _VALIDATED = (4, 16)  # hosts
 _CALLS_VALIDATED = 8
 _PROBED_S = "0.15"
@@ -86,11 +86,11 @@ VALIDATION = {
 
 @dataclass(frozen=True)
 class Network:
-    """A network: its links from hosts to the middle, and a message's overhead at both ends."""
+    """Network: its links from hosts to the middle, and the overhead of a message at both ends."""
 
-    latency_us: float  # of the way between two hosts
-    rate_mbit: float  # of data
-    overhead_us: float  # of a send, and of a receive
+    latency_us: float  # latency between two hosts
+    rate_mbit: float  # rate of data in Mbit/s
+    overhead_us: float  # overhead of a send, and of a receive
 
 
 NETWORKS = {
@@ -106,51 +106,59 @@ _WORK = {
     "reduce": (8, 16_384, 1_048_576),
     "barrier": (0,),
 }
-_MANY, _LONG = 1000, 1 << 20  # ranks that send no more than so many bytes
+_MANY, _LONG = 1000, 1 << 20  # number of ranks above which messages are at most _LONG bytes
 _MOST_RANKS = {"alltoall": 64, "allgather": 512}  # memory, and messages that grow as p²
 
 
 def main() -> int:
-    """Every network and number of ranks asked for."""
+    """Simulate the selected networks and numbers of ranks."""
     parser = options("scale", (__doc__ or "").splitlines()[0])
-    parser.add_argument("--network", action="append", choices=tuple(NETWORKS), help="default fast and fabric")
-    parser.add_argument("--ranks", action="append", type=int, help="default 8, 64, 512 and 4096")
+    parser.add_argument(
+        "--network", action="append", choices=tuple(NETWORKS), help="networks (default fast and fabric)"
+    )
+    parser.add_argument(
+        "--ranks", action="append", type=int, help="numbers of ranks (default 8, 64, 512 and 4096)"
+    )
     parser.add_argument(
         "--time-limit",
         type=float,
         default=_LIMIT_S,
         metavar="SECONDS",
-        help="of a network and number of ranks, 900",
+        help="time limit in s of a network and number of ranks (default 900)",
     )
     parser.add_argument(
-        "--validate", action="store_true", help="simulated against measured, on so many --hosts; as root"
+        "--validate",
+        action="store_true",
+        help="compare with measured times on --hosts virtual hosts; needs root",
     )
-    parser.add_argument("--hosts", action="append", type=int, help="of the validation, default 4 and 16")
+    parser.add_argument(
+        "--hosts", action="append", type=int, help="numbers of hosts of the validation (default 4 and 16)"
+    )
     return run("scale", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """Simulate, or validate."""
+def measure(arguments: Namespace) -> Result:
+    """Run the simulation or the validation."""
     if not shutil.which("smpicxx") or not shutil.which("smpirun"):
-        raise NotFoundError("SimGrid's smpicxx is not here", hint="apt-get install libsimgrid-dev")
-    if any(count < 2 or count & (count - 1) for count in given.ranks or ()):
-        raise MpiricError("what MPICH picks is known for powers of two", hint="--ranks 64")
+        raise NotFoundError("SimGrid's smpicxx is not installed", hint="apt-get install libsimgrid-dev")
+    if any(count < 2 or count & (count - 1) for count in arguments.ranks or ()):
+        raise MpiricError("the number of ranks must be a power of two", hint="--ranks 64")
     program = _build()
-    if given.validate:
-        return validate(program, given.hosts or _VALIDATED, quick=given.quick)
-    ranks = given.ranks or ([_SMALL, 64] if given.quick else [_SMALL, 64, 512, 4096])
-    found: list[dict[str, Any]] = []
-    for name in given.network or (["fast"] if given.quick else ["fast", "fabric"]):
+    if arguments.validate:
+        return validate(program, arguments.hosts or _VALIDATED, quick=arguments.quick)
+    ranks = arguments.ranks or ([_SMALL, 64] if arguments.quick else [_SMALL, 64, 512, 4096])
+    points_found: list[dict[str, Any]] = []
+    for name in arguments.network or (["fast"] if arguments.quick else ["fast", "fabric"]):
         for count in sorted({_SMALL, *ranks}):
-            words = list(words_for(count))
-            tell(f"{name}: {count} ranks, {len(words)} points")
-            points = simulate(program, NETWORKS[name], count, words, given.time_limit)
-            found += [{"network": name, **point} for point in points]
-    return Result(COLUMNS, rows := rows_of(found), summary_of(rows), {"points": found})
+            specifications = list(words_for(count))
+            tell(f"{name}: {count} ranks, {len(specifications)} points")
+            points = simulate(program, NETWORKS[name], count, specifications, arguments.time_limit)
+            points_found += [{"network": name, **point} for point in points]
+    return Result(COLUMNS, rows := rows_of(points_found), summary_of(rows), {"points": points_found})
 
 
 def words_for(ranks: int) -> Iterator[str]:
-    """The points that are simulated on so many ranks, those that take least time first."""
+    """Yield the points for a number of ranks, the fastest first."""
     points = [
         (size, collective)
         for collective, sizes in _WORK.items()
@@ -162,7 +170,7 @@ def words_for(ranks: int) -> Iterator[str]:
 
 
 def rows_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each network, number of ranks and collective; times are ratios to the best candidate's."""
+    """Return a row for each network, number of ranks and collective; times relative to the best candidate."""
     small = {
         (point["network"], point["collective"], point["bytes"]): point["chosen"]
         for point in points
@@ -198,24 +206,24 @@ def rows_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def mean(ratios: Sequence[float]) -> float:
-    """Geometric."""
+    """Return the geometric mean."""
     return geometric_mean(ratios)
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How far from the best, over all rows."""
+    """Return the summary: times relative to the best candidates, over all rows."""
     if not rows:
         return "Nothing beyond the small communicator was simulated."
     chosen = mean([row["chosen"] for row in rows])
     small, library = mean([row["small"] for row in rows]), mean([row["library"] for row in rows])
     return (
-        f"Times over that of the best candidate, geometric mean: {chosen:.3f} as chosen there, "
-        f"{small:.3f} by the policy learned on {_SMALL} ranks, {library:.3f} as the library does by itself."
+        f"Times relative to the best candidate, geometric mean: {chosen:.3f} as chosen there, "
+        f"{small:.3f} by the policy learned on {_SMALL} ranks, {library:.3f} by the library's default."
     )
 
 
 def _build() -> Path:
-    """The program; compiles what is older than what it is made of."""
+    """Compile outdated objects of the program, link it and return its path."""
     sources = [path for pattern in _SOURCES for path in RUNTIME.glob(pattern) if path != _REPLACED]
     sources.append(Path(__file__).parent / "_scale.cpp")
     target = _PLACE / "scale"
@@ -238,7 +246,7 @@ def _build() -> Path:
 
 
 def _is_fresh(target: Path) -> bool:
-    """Whether an object is younger than all it was made of, as the compiler has noted beside it."""
+    """Return whether an object is newer than its sources, which the compiler lists in a file `.d`."""
     try:
         made_of = target.with_suffix(".d").read_text().replace("\\\n", " ").split()[1:]
         return all(Path(name).stat().st_mtime < target.stat().st_mtime for name in made_of)
@@ -246,14 +254,14 @@ def _is_fresh(target: Path) -> bool:
         return False
 
 
-def _smpicxx(words: Sequence[str]) -> None:
-    done = subprocess.run(["smpicxx", *words], capture_output=True, text=True, check=False)
+def _smpicxx(arguments: Sequence[str]) -> None:
+    done = subprocess.run(["smpicxx", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise ProgramFailedError(f"smpicxx cannot build the program: {done.stderr.strip()[-500:]}")
 
 
 def platform(network: Network, hosts: int) -> str:
-    """Hosts around a middle that carries everything: the way between two has two links."""
+    """Return the platform file: hosts around a middle without contention, two links between two hosts."""
     rate, latency = f"{network.rate_mbit / 8:g}MBps", f"{network.latency_us / 2:g}us"
     return (
         '<?xml version="1.0"?>\n'
@@ -266,9 +274,14 @@ def platform(network: Network, hosts: int) -> str:
 
 
 def simulate(
-    program: Path, network: Network, ranks: int, words: Sequence[str], limit_s: float, calls: int = _CALLS
+    program: Path,
+    network: Network,
+    ranks: int,
+    specifications: Sequence[str],
+    limit_s: float,
+    calls: int = _CALLS,
 ) -> list[dict[str, Any]]:
-    """What the program prints for each point, of so many calls in a row, until the time is over."""
+    """Return the program's output for each point, with consecutive calls, until the time limit."""
     with tempfile.TemporaryDirectory() as place_of_files:
         files = Path(place_of_files)
         (files / "platform.xml").write_text(platform(network, ranks))
@@ -283,7 +296,7 @@ def simulate(
         argv = [
             *("smpirun", "-np", str(ranks), "-platform", str(files / "platform.xml")),
             *("-hostfile", str(files / "hosts"), *(f"--cfg={setting}" for setting in settings)),
-            *("--log=root.thresh:error", str(program), str(calls), *words),
+            *("--log=root.thresh:error", str(program), str(calls), *specifications),
         ]
         points: list[dict[str, Any]] = []
         complaint = ""
@@ -304,23 +317,25 @@ def simulate(
                 if process.poll() is None:
                     os.killpg(process.pid, SIGKILL)
     if process.returncode == -SIGKILL:
-        tell("the time is over: what was simulated until now counts")
+        tell("time limit reached: only the points simulated so far count")
     elif process.returncode:
         raise ProgramFailedError(f"smpirun failed: {complaint.strip()[-400:]}")
     return points
 
 
 def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:
-    """Simulated against measured times of each candidate, one rank on each host."""
+    """Compare simulated and measured times of each candidate, one rank on each host."""
     mpich = bed("mpich")
     rows: list[dict[str, Any]] = []
     for hosts in all_hosts[:1] if quick else all_hosts:
-        words = [f"{collective}:{size}" for collective, sizes in _VALIDATION_WORK.items() for size in sizes]
+        specifications = [
+            f"{collective}:{size}" for collective, sizes in _VALIDATION_WORK.items() for size in sizes
+        ]
         points = simulate(
             program,
             NETWORKS["slow"],
             hosts,
-            words[:2] if quick else words,
+            specifications[:2] if quick else specifications,
             _LIMIT_S,
             _CALLS_VALIDATED,
         )
@@ -333,8 +348,9 @@ def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:
     return Result(
         VALIDATION,
         rows,
-        f"Simulated ÷ measured: median {middle:.2f}, deciles {low:.2f} to {high:.2f}. What simulates best "
-        f"takes {mean(lost):.3f} times as long as what measures best, geometric mean of {len(lost)}.",
+        f"Simulated ÷ measured: median {middle:.2f}, deciles {low:.2f} to {high:.2f}. The best candidate in "
+        f"the simulation takes {mean(lost):.3f} times as long as the best measured one, geometric mean of "
+        f"{len(lost)}.",
     )
 
 
@@ -362,11 +378,11 @@ def _measured(mpich: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> 
     MPICH's own choice is left out: SMPI's idea of it is another version. One candidate of each point at a
     time goes into a launch.
     """
-    left = [[name for name in point["times"] if name != "library"] for point in points]
-    found: list[dict[str, float]] = [{} for _ in points]
+    remaining = [[name for name in point["times"] if name != "library"] for point in points]
+    times: list[dict[str, float]] = [{} for _ in points]
     probe = native_part("probe-collectives", mpich.mpi.abi_families[0])
-    while any(left):
-        turn = {at: names.pop() for at, names in enumerate(left) if names}
+    while any(remaining):
+        turn = {at: names.pop() for at, names in enumerate(remaining) if names}
         tell(f"{where.nodes} hosts: {', '.join(sorted(set(turn.values())))}")
         lines = tuple(
             Line(points[at]["collective"], name, start=points[at]["bytes"], end=points[at]["bytes"] + 1)
@@ -378,12 +394,12 @@ def _measured(mpich: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> 
             **strictly(lay_out(Policy(mpich.mpi.implementation, mpich.mpi.version, lines), _PLACE)),
             "LD_PRELOAD": tuner_for(mpich.mpi).library,
         }
-        words = [f"{points[at]['collective']}:{where.ranks}:1:{points[at]['bytes']}" for at in turn]
-        said = where.execute([*where.line(mpich), probe, _PROBED_S, *words], environment)
-        rows = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        specifications = [f"{points[at]['collective']}:{where.ranks}:1:{points[at]['bytes']}" for at in turn]
+        output = where.execute([*where.line(mpich), probe, _PROBED_S, *specifications], environment)
+        rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
         for (at, name), row in zip(turn.items(), rows, strict=True):
-            found[at][name] = float(row["median_s"])
-    return found
+            times[at][name] = float(row["median_s"])
+    return times
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How good, quick and slim the answers of search and proof are on made-up programs of known true times.
+"""Quality, number of runs and size of the answers of search and proof, on simulated programs.
 
-No program runs: times come from `tests/support/landscapes.py`, noise included, by seed. So the numbers of two
-versions can be compared digit by digit, on any machine. Each kind of programs has four lines: the best answer
-of which no setting is superfluous, by the true times; what the search sends to the proof; what the proof
-leaves of it (nothing, where it shows no gain); and the answer of a whole tune that has few runs for both.
+No program runs: times with noise come from `tests/support/landscapes.py`, by seed, so results of two versions
+can be compared digit by digit on any machine. Each kind of programs has four rows: the best answer without
+superfluous settings, by the true times; the candidate of the search; the answer after the proof (nothing, if
+it shows no gain); and the answer of a tune with few runs for both.
 """
 
 import sys
@@ -33,7 +33,7 @@ from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.tune.allowances import search_budget
 
 _GOAL = 0.02  # loss of a right answer
-_EFFECT = 0.01  # what a setting has to contribute, as in a proof
+_EFFECT = 0.01  # minimum contribution of a setting, as in a proof
 _KINDS = (
     *(
         {"noise": noise, "interaction": interaction}
@@ -65,7 +65,7 @@ _ANSWERS_OF = ("truth", "search", "proof", "short tune")
 
 @dataclass(frozen=True)
 class Answer:
-    """What one search or proof came to: losses are relative to the true best, 0.02 for 2 %."""
+    """Quality of the answer of a search or proof; losses are relative to the true best, 0.02 for 2 %."""
 
     loss: float
     settings: int
@@ -75,24 +75,24 @@ class Answer:
     runs: int
 
 
-Answers = tuple[Answer, ...]  # one for each of _ANSWERS_OF
+Answers = tuple[Answer, ...]  # one entry per name in _ANSWERS_OF
 
 
 def main() -> int:
-    """Search and prove many programs of each kind."""
+    """Search and prove many programs of each kind; print and save the table."""
     parser = options("search_quality", "How good, quick and slim are the answers of the search?")
-    parser.add_argument("--programs", type=int, help="of each kind (default 32, quick 4)")
-    parser.add_argument("--runs", type=int, default=25, help="of one search")
-    parser.add_argument("--proof-runs", type=int, default=200, help="of one proof, at most")
+    parser.add_argument("--programs", type=int, help="programs of each kind (default 32, quick 4)")
+    parser.add_argument("--runs", type=int, default=25, help="number of runs of one search")
+    parser.add_argument("--proof-runs", type=int, default=200, help="maximum number of runs of one proof")
     parser.add_argument("--effort", choices=[*EFFORTS], default="normal")
-    parser.add_argument("--short-runs", type=int, default=80, help="of one short tune")
+    parser.add_argument("--short-runs", type=int, default=80, help="number of runs of one short tune")
     return run("search_quality", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """A row for each kind of programs."""
-    programs = given.programs or (4 if given.quick else 32)
-    seeds = range(1000 + given.seed, 1000 + given.seed + programs)
+def measure(arguments: Namespace) -> Result:
+    """Measure the rows of each kind of programs."""
+    programs = arguments.programs or (4 if arguments.quick else 32)
+    seeds = range(1000 + arguments.seed, 1000 + arguments.seed + programs)
     rows: list[dict[str, Any]] = []
     every: list[Answers] = []
     for kind in _KINDS:
@@ -100,7 +100,7 @@ def measure(given: Namespace) -> Result:
             f"{word} {value:.0%}" if value < 2 else f"{value} {word}" for word, value in kind.items()
         )
         tell(name)
-        answers = [answers_of(partial(made_up, seed, kind), seed, given) for seed in seeds]
+        answers = [answers_of(partial(made_up, seed, kind), seed, arguments) for seed in seeds]
         rows += rows_of(name, answers)
         every += answers
     rows += rows_of("all", every)
@@ -108,77 +108,81 @@ def measure(given: Namespace) -> Result:
 
 
 def made_up(seed: int, kind: Mapping[str, float]) -> Landscape:
-    """A program of a kind."""
+    """Return a simulated program of a kind."""
     return landscape(seed, SHAPES[seed % len(SHAPES)], crashing=0.05, **kind)  # type: ignore[arg-type]
 
 
-def answers_of(make: Callable[[], Landscape], seed: int, given: Namespace) -> Answers:
-    """The answers for one program: the best one, the search's, the proof's, and that of a short tune."""
-    made = make()
-    best = judged(made, without_superfluous(made), None)
-    effort = EFFORTS[given.effort]
-    found, after = _searched(made, Budget(runs=given.runs), seed, effort)
-    searched = judged(made, found.configuration, after)
-    proved = judged(made, _proved(made, found, Budget(runs=given.proof_runs), seed, effort), after)
-    return best, searched, proved, _short_tune(make(), given.short_runs, seed, effort)
+def answers_of(make: Callable[[], Landscape], seed: int, arguments: Namespace) -> Answers:
+    """Return the answers for one program: the best one, the search's, the proof's, a short tune's."""
+    program = make()
+    best = judged(program, without_superfluous(program), None)
+    effort = EFFORTS[arguments.effort]
+    candidate, after = _searched(program, Budget(runs=arguments.runs), seed, effort)
+    searched = judged(program, candidate.configuration, after)
+    proved = judged(
+        program, _proved(program, candidate, Budget(runs=arguments.proof_runs), seed, effort), after
+    )
+    return best, searched, proved, _short_tune(make(), arguments.short_runs, seed, effort)
 
 
-def without_superfluous(made: Landscape) -> Configuration:
-    """The best configuration without settings that contribute less than the effect that counts."""
-    answer = min((time, each.items) for each, time in made.truth.items() if time is not None)[1]
+def without_superfluous(program: Landscape) -> Configuration:
+    """Return the best configuration without settings that contribute less than the minimum."""
+    answer = min(
+        (time, configuration.items) for configuration, time in program.truth.items() if time is not None
+    )[1]
     while answer:
-        worth = {knob: loss_without(made, Configuration(answer), knob) for knob, _ in answer}
-        least = min(worth, key=lambda knob: worth[knob])
-        if worth[least] >= _EFFECT:
+        worth = {knob: loss_without(program, Configuration(answer), knob) for knob, _ in answer}
+        weakest = min(worth, key=lambda knob: worth[knob])
+        if worth[weakest] >= _EFFECT:
             break
-        answer = tuple(item for item in answer if item[0] != least)
+        answer = tuple(item for item in answer if item[0] != weakest)
     return Configuration(answer)
 
 
 def _searched(
-    made: Landscape, budget: Budget, seed: int, effort: Effort
+    program: Landscape, budget: Budget, seed: int, effort: Effort
 ) -> tuple[ProofCandidate, int | None]:
-    """The best candidate of a search, and after how many runs the search was right."""
+    """Return the best candidate of a search, and the number of runs until the search was right."""
     trials: list[Trial] = []
 
     def measured(run: Run) -> Trial:
-        trials.append(made.measure(run.configuration, inf if run.limit_s is None else run.limit_s))
+        trials.append(program.measure(run.configuration, inf if run.limit_s is None else run.limit_s))
         return trials[-1]
 
-    found = drive(search(Evaluator(made.space, budget), effort, seed), measured)
-    best = found.candidates[0] if found.candidates else ProofCandidate(Configuration(), 1.0)
-    return best, right_after(trials, lambda configuration: made.regret(configuration) <= _GOAL)
+    result = drive(search(Evaluator(program.space, budget), effort, seed), measured)
+    best = result.candidates[0] if result.candidates else ProofCandidate(Configuration(), 1.0)
+    return best, right_after(trials, lambda configuration: program.regret(configuration) <= _GOAL)
 
 
-def _short_tune(made: Landscape, runs: int, seed: int, effort: Effort) -> Answer:
-    """The answer of a tune whose search and proof share some runs, as `mpiric tune --max-runs` does."""
-    whole = Budget(runs=runs)
-    of_search = search_budget(whole, 1.0, lambda: 1.0, StoppingRule())
-    found, after = _searched(made, of_search, seed, effort)
-    whole.spend(of_search.runs_done)
-    return judged(made, _proved(made, found, whole, seed, effort), after)
+def _short_tune(program: Landscape, runs: int, seed: int, effort: Effort) -> Answer:
+    """Return the answer of a tune whose search and proof share a number of runs, as with `--max-runs`."""
+    budget = Budget(runs=runs)
+    of_search = search_budget(budget, 1.0, lambda: 1.0, StoppingRule())
+    candidate, after = _searched(program, of_search, seed, effort)
+    budget.spend(of_search.runs_done)
+    return judged(program, _proved(program, candidate, budget, seed, effort), after)
 
 
-def judged(made: Landscape, answer: Configuration, after: int | None) -> Answer:
-    """What an answer is worth in truth."""
+def judged(program: Landscape, answer: Configuration, after: int | None) -> Answer:
+    """Return the quality of an answer by the true times."""
     return Answer(
-        loss=made.regret(answer),
+        loss=program.regret(answer),
         settings=len(answer.items),
-        superfluous=sum(loss_without(made, answer, knob) < _EFFECT for knob, _ in answer.items),
-        missed=missed(made, answer),
+        superfluous=sum(loss_without(program, answer, knob) < _EFFECT for knob, _ in answer.items),
+        missed=missed(program, answer),
         right_after=after,
-        runs=made.runs,
+        runs=program.runs,
     )
 
 
 def _proved(
-    made: Landscape, found: ProofCandidate, budget: Budget, seed: int, effort: Effort
+    program: Landscape, candidate: ProofCandidate, budget: Budget, seed: int, effort: Effort
 ) -> Configuration:
-    """What the proof leaves of a candidate; with proved shares each setting is a unit of its own."""
+    """Return the candidate after the proof; with proved shares each setting is a separate unit."""
 
     def measured(run: Run) -> Trial:
         limit_s = inf if run.stop_at is None else run.stop_at
-        trial = made.measure(run.configuration, limit_s)
+        trial = program.measure(run.configuration, limit_s)
         return replace(trial, phase=run.phase, pair=run.pair, replicate=run.replicate)
 
     plan = ProofPlan(
@@ -187,43 +191,43 @@ def _proved(
         budget=budget,
         round_of=LoggedTrials().round_of,
         say=lambda _: None,
-        doubtful=found.doubtful,
-        evident=found.evident,
+        doubtful=candidate.doubtful,
+        evident=candidate.evident,
         seed=seed,
     )
-    answer = found.configuration
+    answer = candidate.configuration
     proofs = SmallestAnswer(plan, answer)
     evidence = drive(proofs.prove(), measured).proof.evidence if answer.items else None
     is_faster = evidence is not None and evidence.verdict is Verdict.FASTER
     return evidence.configuration if evidence is not None and is_faster else Configuration()
 
 
-def loss_without(made: Landscape, configuration: Configuration, knob: str) -> float:
-    """How much slower a configuration truly is without one of its settings."""
-    rest = Configuration(tuple(item for item in configuration.items if item[0] != knob))
-    return (1 + made.regret(rest)) / (1 + made.regret(configuration)) - 1
+def loss_without(program: Landscape, configuration: Configuration, knob: str) -> float:
+    """Return the true slowdown of a configuration without one of its settings."""
+    reduced = Configuration(tuple(item for item in configuration.items if item[0] != knob))
+    return (1 + program.regret(reduced)) / (1 + program.regret(configuration)) - 1
 
 
-def missed(made: Landscape, configuration: Configuration) -> int:
-    """Knobs that the answer leaves alone although one of their values would make it faster."""
+def missed(program: Landscape, configuration: Configuration) -> int:
+    """Return the number of knobs that the answer does not set although one of their values is faster."""
     settings = configuration.as_dict()
     count = 0
-    for dimension in made.space.dimensions:
+    for dimension in program.space.dimensions:
         if dimension.knob in settings:
             continue
         with_value = (Configuration.of({**settings, dimension.knob: value}) for value in dimension.values)
-        gains = (made.regret(configuration) - made.regret(each) for each in with_value if made.works(each))
+        gains = (program.regret(configuration) - program.regret(c) for c in with_value if program.works(c))
         count += max(gains, default=0.0) > _EFFECT
     return count
 
 
 def rows_of(kind: str, answers: Sequence[Answers]) -> list[dict[str, Any]]:
-    """The lines of a kind, one for each of the answers."""
-    return [row_of(kind, *each) for each in zip(_ANSWERS_OF, zip(*answers, strict=True), strict=True)]
+    """Return the rows of a kind, one for each of the answers."""
+    return [row_of(kind, *named) for named in zip(_ANSWERS_OF, zip(*answers, strict=True), strict=True)]
 
 
 def row_of(kind: str, answer_of: str, answers: Sequence[Answer]) -> dict[str, Any]:
-    """One line of the table."""
+    """Return one row of the table."""
     right = [answer.right_after for answer in answers if answer.right_after is not None]
     return {
         "kind": kind,
@@ -241,7 +245,7 @@ def row_of(kind: str, answer_of: str, answers: Sequence[Answer]) -> dict[str, An
 
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The lines of all programs as sentences."""
+    """Return the summary of all programs."""
     return " ".join(
         f"{row['answer_of'].capitalize()}: {row['within']:.0%} within 2 % of the best, "
         f"mean loss {row['loss_mean']:.1%}, {row['superfluous']} of {row['settings']} settings superfluous, "

@@ -1,9 +1,9 @@
-"""How much the search loses against an exhaustive sweep, with a tenth of its runs.
+"""Loss of the search compared with an exhaustive sweep, with a tenth of its runs.
 
-One real program, up to 256 configurations made of knobs that apply to it. The sweep runs all of them several
-times, each pass in a new random order; between the passes the search runs with a tenth of one pass, and with
-a tenth of all passes. The best few of the sweep run off against each other, and the winner meets what the
-searches found and the original in fresh rounds.
+One real program, up to 256 configurations of knobs that apply to it. The sweep runs all of them several
+times, each pass in a new random order. Between the passes the search runs with a tenth of the runs of one
+pass, and with a tenth of all passes. The best few of the sweep are measured again, and the winner is compared
+with the answers of the searches and with the original in fresh rounds.
 """
 
 import sys
@@ -34,11 +34,11 @@ from mpiric.tuning.search.space import SearchSpace
 from mpiric.workflows.tune.space import space_of
 
 _GOAL = 0.02
-_EFFECT = 0.01  # what a setting has to contribute, as in a proof
+_EFFECT = 0.01  # minimum contribution of a setting, as in a proof
 _TENTH = 0.1
-_RUN_OFF = 5  # of the sweep's best
+_RUN_OFF = 5  # number of best configurations that are measured again
 _PATIENCE = 4.0  # a run may take this many times as long as the original
-# In this order as long as the space stays within the limit: what matters to the program, and what does not.
+# Knobs with and without effect on the program, taken in this order while the space is small enough.
 _KNOBS = (
     *("malloc", "huge-pages", "binding", "collectives", "single-copy", "allocator"),
     *("gpu-buffers", "eager-node", "allreduce-algorithm"),
@@ -65,30 +65,30 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="configurations (default 256, quick 16)")
     parser.add_argument("--passes", type=int, help="of the sweep (default 5, quick 2)")
     parser.add_argument("--rounds", type=int, help="of the comparison at the end (default 30, quick 5)")
-    parser.add_argument("--mpi", default="mpich", help="implementation")
+    parser.add_argument("--mpi", default="mpich", help="MPI implementation (default mpich)")
     return run("search_vs_sweep", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
+def measure(arguments: Namespace) -> Result:
     """All of it on one program."""
-    passes = given.passes or (2 if given.quick else 5)
-    rounds = given.rounds or (5 if given.quick else 30)
-    own_bed = bed(given.mpi)
-    with workbench(own_bed.line(2, "heat3d", *(_QUICK_WORK if given.quick else _WORK)), own_bed) as bench:
-        space = within(space_of(bench.situation), given.most or (16 if given.quick else 256))
+    passes = arguments.passes or (2 if arguments.quick else 5)
+    rounds = arguments.rounds or (5 if arguments.quick else 30)
+    own_bed = bed(arguments.mpi)
+    with workbench(own_bed.line(2, "heat3d", *(_QUICK_WORK if arguments.quick else _WORK)), own_bed) as bench:
+        space = within(space_of(bench.situation), arguments.most or (16 if arguments.quick else 256))
         tell(f"{space.size} configurations of {', '.join(d.knob for d in space.dimensions)}")
-        sweep = Sweep(bench, space, given.seed)
-        found: dict[str, Configuration] = {}
+        sweep = Sweep(bench, space, arguments.seed)
+        configuration_of: dict[str, Configuration] = {}
         trails: dict[str, list[Trial]] = {}
         for number in range(passes):
             sweep.one_pass()
             tell(f"pass {number + 1} of {passes}: {sweep.runs} runs, {len(sweep.rejected)} rejected")
             for name, runs in budgets(space.size, passes).items():
-                if name not in found and number == min(len(found), passes - 1):
-                    found[name], trails[name] = _found(bench, space, runs, given.seed)
+                if name not in configuration_of and number == min(len(configuration_of), passes - 1):
+                    configuration_of[name], trails[name] = _search(bench, space, runs, arguments.seed)
         sides = {"original": Configuration(), "sweep": sweep.best(rounds)}
-        sides |= found
-        times = _rounds(bench, sides, rounds, given.seed)
+        sides |= configuration_of
+        times = _rounds(bench, sides, rounds, arguments.seed)
     runs_of = {"sweep": sweep.runs, **{name: len(trials) for name, trials in trails.items()}}
     medians = sweep.medians()
     rows = [
@@ -104,14 +104,16 @@ def measure(given: Namespace) -> Result:
         "space": {dimension.knob: list(dimension.values) for dimension in space.dimensions},
         "configurations": space.size,
         "rejected": {str(configuration): why for configuration, why in sweep.rejected.items()},
-        "sweep_medians_s": {str(configuration): centre(each) for configuration, each in sweep.times.items()},
+        "sweep_medians_s": {
+            str(configuration): centre(seconds) for configuration, seconds in sweep.times.items()
+        },
         "times_s": times,
     }
     return Result(COLUMNS, rows, summary_of(rows, space.size), facts)
 
 
 def is_near_best(medians: Mapping[Configuration, float], configuration: Configuration) -> bool:
-    """Whether the sweep's runs of a configuration are within the goal of its fastest."""
+    """Return whether the sweep's time of a configuration is within the goal of the fastest."""
     fastest = min(medians.values())
     return medians.get(configuration, inf) <= (1 + _GOAL) * fastest
 
@@ -125,19 +127,19 @@ def superfluous(configuration: Configuration, medians: Mapping[Configuration, fl
         for left_out in configuration.items
     )
     slower = (1 + _EFFECT) * medians[configuration]
-    return sum(medians.get(rest, inf) < slower for rest in without)
+    return sum(medians.get(reduced, inf) < slower for reduced in without)
 
 
-def within(space: SearchSpace, most: int) -> SearchSpace:
-    """The space of those knobs, taken in their order, that keep it at ``most`` configurations."""
+def within(space: SearchSpace, limit: int) -> SearchSpace:
+    """Return the space of the first knobs that together have at most ``limit`` configurations."""
     by_name = {dimension.knob: dimension for dimension in space.dimensions}
-    kept = SearchSpace()
+    selected = SearchSpace()
     for name in (name for name in _KNOBS if name in by_name):
-        larger = SearchSpace((*kept.dimensions, by_name[name]))
-        kept = larger if larger.size <= most else kept
-    if kept.size < 4:
-        raise MpiricError(f"only {kept.size} configurations apply here", hint="a larger --most")
-    return kept
+        larger = SearchSpace((*selected.dimensions, by_name[name]))
+        selected = larger if larger.size <= limit else selected
+    if selected.size < 4:
+        raise MpiricError(f"only {selected.size} configurations apply here", hint="a larger --most")
+    return selected
 
 
 def budgets(size: int, passes: int) -> dict[str, int]:
@@ -161,9 +163,11 @@ class Sweep:
         self.runs = 0
 
     def one_pass(self) -> None:
-        """Run each configuration once, in a new order; what failed is left out from then on."""
-        left = [configuration for configuration in self._configurations if configuration not in self.rejected]
-        for configuration in self._random.sample(left, len(left)):
+        """Run each configuration once, in a new order, except the ones that have failed before."""
+        remaining = [
+            configuration for configuration in self._configurations if configuration not in self.rejected
+        ]
+        for configuration in self._random.sample(remaining, len(remaining)):
             self.runs += 1
             trial = self._bench.run(configuration, Phase.SEARCH, limit_s(self._bench))
             if trial.outcome is Outcome.OK and trial.objective is not None:
@@ -172,7 +176,7 @@ class Sweep:
                 self.rejected[configuration] = trial.reason or trial.outcome.value
 
     def medians(self) -> dict[Configuration, float]:
-        """Configuration → its median time, of those that never failed."""
+        """Return configuration → median time, without the ones that failed."""
         return {
             configuration: centre(times)
             for configuration, times in self.times.items()
@@ -189,15 +193,15 @@ class Sweep:
 
 
 def limit_s(bench: Workbench) -> float:
-    """What a run may take before it counts as too slow."""
+    """Return the time limit of a run in seconds."""
     return _PATIENCE * bench.situation.observation.wall_s + 1.0
 
 
-def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple[Configuration, list[Trial]]:
-    """The search's candidate, as `tune` would send it to the proof, and all runs, those of observing too."""
-    seen = bench.originals
-    trials = list(seen)
-    budget = Budget(runs=max(1, runs - len(seen)))
+def _search(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple[Configuration, list[Trial]]:
+    """Return the search's candidate for the proof, and all runs including the observed originals."""
+    originals = bench.originals
+    trials = list(originals)
+    budget = Budget(runs=max(1, runs - len(originals)))
 
     def try_out(run: Run) -> Trial:
         limit = limit_s(bench) if run.limit_s is None else min(run.limit_s, limit_s(bench))
@@ -207,11 +211,11 @@ def _found(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple[
     evaluator = Evaluator(
         space,
         budget,
-        seen,
+        originals,
         feasible=lambda configuration: can_be_written(configuration, bench.situation),
     )
-    found = drive(search(evaluator, seed), try_out)
-    best = found.candidates[0].configuration if found.candidates else Configuration()
+    result = drive(search(evaluator, seed), try_out)
+    best = result.candidates[0].configuration if result.candidates else Configuration()
     tell(f"search with {runs} runs: {best}")
     return best, trials
 
@@ -234,7 +238,7 @@ def _rounds(
 def row_of(
     name: str, configuration: Configuration, times: Mapping[str, Sequence[float]], runs: int | None, size: int
 ) -> dict[str, Any]:
-    """One line of the table."""
+    """Return one row of the table."""
     loss = ratio(times[name], times["sweep"])
     compared = name != "sweep"
     return {
@@ -251,13 +255,13 @@ def row_of(
 
 def summary_of(rows: Sequence[Mapping[str, Any]], size: int) -> str:
     """Compare each search with the goal."""
-    said = [
+    sentences = [
         f"{row['who']}: {row['loss']:+.1%} with {row['runs']} runs, {row['share']} of a pass "
         f"({'within' if row['loss'] <= _GOAL else 'misses'} {_GOAL:.0%})"
         for row in rows
         if row["who"].startswith("search")
     ]
-    return f"{size} configurations. {'; '.join(said)}."
+    return f"{size} configurations. {'; '.join(sentences)}."
 
 
 if __name__ == "__main__":

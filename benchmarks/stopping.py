@@ -1,8 +1,8 @@
-"""Runs that end at their mark: what is left of them, and how soon after it the launcher is gone.
+"""Runs that end at their mark: leftover processes and files, and the time until the launcher has ended.
 
-Looked for are processes that carry the benchmark's tag, what is new in /dev/shm (for root in a mount of its
-own, so that others' segments are not taken for it) and in the temporary directory of the launch, where
-launchers keep their sessions. srun runs on the virtual cluster, two ranks on two hosts.
+The benchmark counts processes that carry its tag, new files in /dev/shm (for root in a separate mount,
+without the segments of other users) and in the temporary directory of the launch, where launchers keep their
+sessions. srun runs on the virtual cluster, two ranks on two hosts.
 """
 
 import json
@@ -23,14 +23,14 @@ from tests.lab import cluster
 from tests.support.slurm_lab import slurm_lab
 
 from benchmarks._kept_rows import KeptRows, offer_parts
-from benchmarks._marked import MarkedProgram, Seen, marked_program
+from benchmarks._marked import MarkedProgram, MarkedRun, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import ROOT, Result, options, run, tell
 from mpiric.model.errors import NotFoundError
 from mpiric.model.marks import MarkPair, MarksState
 from mpiric.model.pace import MarkKey
 
-_PROGRAM = ROOT / "tests/system/programs/steps.c"  # of steps of 2 ms, for hours
+_PROGRAM = ROOT / "tests/system/programs/steps.c"  # runs for hours in steps of 2 ms
 _LAUNCHERS = {
     "hydra": "mpich-5",
     "openmpi5": "openmpi-5",
@@ -65,35 +65,37 @@ def main() -> int:
     """Stop runs under each launcher."""
     parser = options("stopping", (__doc__ or "").splitlines()[0])
     parser.add_argument("--trials", type=int, help="for each launcher (default 200, quick 10)")
-    parser.add_argument("--launcher", action="append", choices=[*_LAUNCHERS], help="only these")
+    parser.add_argument(
+        "--launcher", action="append", choices=[*_LAUNCHERS], help="measure only these launchers"
+    )
     parser.add_argument("--inside", help="in the virtual cluster already: where its hosts see files")
     offer_parts(parser)
-    given = parser.parse_args()
-    if os.geteuid() == 0 and _OWN_SHM not in os.environ and not given.inside:
-        words = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
+    arguments = parser.parse_args()
+    if os.geteuid() == 0 and _OWN_SHM not in os.environ and not arguments.inside:
+        script = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
         os.environ[_OWN_SHM] = "1"
         again = [sys.executable, "-m", "benchmarks.stopping", *sys.argv[1:]]
-        os.execvp("unshare", ["unshare", "--mount", "sh", "-c", words, "sh", *again])  # noqa: S606
-    if given.inside:
-        print(json.dumps(_row("srun", given.trials, Path(given.inside))))
+        os.execvp("unshare", ["unshare", "--mount", "sh", "-c", script, "sh", *again])  # noqa: S606
+    if arguments.inside:
+        print(json.dumps(_row("srun", arguments.trials, Path(arguments.inside))))
         return 0
-    return run("stopping", given, measure)
+    return run("stopping", arguments, measure)
 
 
-def measure(given: Namespace) -> Result:
-    """One row a launcher."""
-    trials = given.trials or (10 if given.quick else 200)
-    kept = KeptRows("stopping", given)
-    for launcher in given.launcher or _LAUNCHERS:
-        kept.add(launcher, partial(_rows, launcher, trials))
-    rows = kept.rows
-    left = sum(row["processes"] + row["shm"] + row["sessions"] for row in rows)
-    made, within = (sum(row[key] for row in rows) for key in ("trials", "within"))
+def measure(arguments: Namespace) -> Result:
+    """Measure one row per launcher."""
+    trials = arguments.trials or (10 if arguments.quick else 200)
+    table = KeptRows("stopping", arguments)
+    for launcher in arguments.launcher or _LAUNCHERS:
+        table.add(launcher, partial(_rows, launcher, trials))
+    rows = table.rows
+    leftovers = sum(row["processes"] + row["shm"] + row["sessions"] for row in rows)
+    stopped_runs, within = (sum(row[key] for row in rows) for key in ("trials", "within"))
     return Result(
         COLUMNS,
         rows,
-        f"{left} things were left by {made} stopped runs; the launcher was gone within the goal "
-        f"(0.1 s, srun 1 s) in {within} of them.{kept.remark}",
+        f"{leftovers} things were left by {stopped_runs} stopped runs; the launcher was gone within the goal "
+        f"(0.1 s, srun 1 s) in {within} of them.{table.remark}",
     )
 
 
@@ -104,10 +106,10 @@ def _rows(launcher: str, trials: int) -> Iterator[dict[str, Any]]:
 
 
 def _row(launcher: str, trials: int, shared: Path | None) -> dict[str, Any]:
-    found = releases([_LAUNCHERS[launcher]])
-    if not found:
-        raise NotFoundError(f"no {_LAUNCHERS[launcher]} is here")
-    (bed,) = found.values()
+    matches = releases([_LAUNCHERS[launcher]])
+    if not matches:
+        raise NotFoundError(f"{_LAUNCHERS[launcher]} is not installed")
+    (bed,) = matches.values()
     with TemporaryDirectory(prefix="stop-", dir=shared) as place:
         sessions = Path(place) / "tmp"
         sessions.mkdir()
@@ -139,28 +141,30 @@ def _line(bed: Bed, launcher: str, place: str) -> list[str]:
     program = bed.build(_PROGRAM, "endless_steps")
     if launcher != "srun":
         return [bed.mpi.launcher, "-n", "2", program]
-    there = Path(place) / "endless_steps"
-    there.write_bytes(Path(program).read_bytes())
-    there.chmod(0o755)
-    return ["srun", "--mpi=pmi2", "-N", "2", "-n", "2", str(there)]
+    shared_program = Path(place) / "endless_steps"
+    shared_program.write_bytes(Path(program).read_bytes())
+    shared_program.chmod(0o755)
+    return ["srun", "--mpi=pmi2", "-N", "2", "-n", "2", str(shared_program)]
 
 
 def _stopped(program: MarkedProgram, trials: int) -> Iterator[tuple[float, bool]]:
-    """How long after the last rank's mark each launch was gone, and whether it ended there."""
+    """Yield the time from the last rank's mark to the end of the launch, and whether it ended at the mark."""
     for _ in range(trials):
-        seen = program.run(_PAIR, limit_s=_LIMIT_S)
-        first = seen.marks.ranks[0] if seen.marks else None
+        marked_run = program.run(_PAIR, limit_s=_LIMIT_S)
+        first = marked_run.marks.ranks[0] if marked_run.marks else None
         ended = first is not None and first.state is MarksState.ENDED
         if not ended:
-            tell(program.said(seen.execution))
-        yield (_after_s(seen) if ended else _LIMIT_S), ended
+            tell(program.why_failed(marked_run.execution))
+        yield (_after_s(marked_run) if ended else _LIMIT_S), ended
 
 
-def _after_s(seen: Seen) -> float:
-    assert seen.marks is not None
-    execution = seen.execution
+def _after_s(marked_run: MarkedRun) -> float:
+    assert marked_run.marks is not None
+    execution = marked_run.execution
     started_s = time.time() - (time.monotonic_ns() - execution.started_ns) / 1e9
-    last_s = max(rank.begin_unix_s + rank.init_s + rank.last.at_s for rank in seen.marks.ranks if rank.last)
+    last_s = max(
+        rank.begin_unix_s + rank.init_s + rank.last.at_s for rank in marked_run.marks.ranks if rank.last
+    )
     return started_s + execution.wall_s - last_s
 
 
@@ -172,14 +176,14 @@ def _carries(environ: Path, place: str) -> bool:
 
 
 def _in_the_lab(trials: int) -> dict[str, Any]:
-    """The same inside a host of the virtual cluster."""
+    """Run the measurement inside a host of the virtual cluster."""
     with (
         TemporaryDirectory(prefix="mpiric-stopping-") as place,
         slurm_lab(Path(place), ("n1", "n2")) as state,
     ):
-        words = [sys.executable, "-m", "benchmarks.stopping", "--inside", place, "--trials", str(trials)]
+        command = [sys.executable, "-m", "benchmarks.stopping", "--inside", place, "--trials", str(trials)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = cluster.run(state, "n1", words, environment, timeout=60 + 5 * trials)
+        done = cluster.run(state, "n1", command, environment, timeout=60 + 5 * trials)
         if done.returncode:
             raise NotFoundError(f"srun: {done.stderr.strip()[-300:]}")
         row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -1,12 +1,11 @@
-"""What translation between ABI families adds to one MPI call, and to the start of a process.
+"""Overhead of translation between ABI families per MPI call, and of the start of a process.
 
-The same program is built for the library and for other families. Each round runs both under the library,
-those of others through stand-ins, in random order; one process, by its CPU time. A number is the best of
-thirty passes inside a run, what is added the difference within a round: its median over the rounds, with
-a 95 % interval. Instructions are counted by callgrind, and do not depend on what else the machine does.
-The goals: 5 ns for a call that does nothing, 20 ns for a message, 10 ns for a collective call, 3 ms for
-the start. Other projects' translations run beside them where they are built: Mukautuva, and
-mpi_abi_wrapper for each library.
+The same program is built for the library and for other families. Each round runs all builds under the
+library, the foreign ones through shims, in random order; one process, CPU time. A time is the best of thirty
+passes inside a run; the overhead is the difference within a round: its median over the rounds, with a 95 %
+interval. Callgrind counts instructions, which do not depend on the load of the machine. The goals: 5 ns for a
+call that does nothing, 20 ns for a message, 10 ns for a collective call, 3 ms for the start. Translations of
+other projects are also measured if they are built: Mukautuva, and mpi_abi_wrapper for each library.
 """
 
 import argparse
@@ -64,21 +63,21 @@ def compare(side: Side, against: Side, rounds: int, random: Random, counts: Coun
     times: dict[str, list[dict[str, float]]] = defaultdict(list)
     both_start = side.has_opened_library() and against.has_opened_library()
     for _ in range(rounds):
-        for each in random.sample([side, against], 2):
-            times[each.name].append({**each.times_ns(), **({LOAD: each.load_ms()} if both_start else {})})
+        for timed in random.sample([side, against], 2):
+            times[timed.name].append({**timed.times_ns(), **({LOAD: timed.load_ms()} if both_start else {})})
     rows = []
     for call in times[side.name][0]:
         pairs = [
             (plain[call], translated[call])
             for plain, translated in zip(times[against.name], times[side.name], strict=True)
         ]
-        more = [counts.of(each).get(c_name(call)) for each in (against, side)]
+        more = [counts.of(counted).get(c_name(call)) for counted in (against, side)]
         rows.append(_row(side.bed.mpi.label, side.name, call, pairs, more))
     return rows
 
 
 def later_starts(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What is to be said of sides without a row of the start."""
+    """Return a sentence on the sides without a row of the start."""
     started = {(row["mpi"], row["side"]) for row in rows if row["call"] == LOAD}
     later = sorted({str(row["side"]) for row in rows if (row["mpi"], row["side"]) not in started})
     return f" No start is compared where the library is opened in MPI_Init alone: {'; '.join(later)}." * bool(
@@ -103,36 +102,40 @@ def _row(
     }
 
 
-def work(given: argparse.Namespace) -> Result:
-    """Every library here under programs of other families."""
-    kept, random, found = KeptRows("translate", given), Random(given.seed), beds()
-    others: dict[AbiFamily, Bed] = {}
-    for bed in reversed(found.values()):
-        if (family := own_family(bed.mpi)) and (bed.mpi.implementation != "intelmpi" or family not in others):
-            others[family] = bed
+def work(arguments: argparse.Namespace) -> Result:
+    """Measure every installed library under programs of other families."""
+    table, random, available = KeptRows("translate", arguments), Random(arguments.seed), beds()
+    foreign: dict[AbiFamily, Bed] = {}
+    for bed in reversed(available.values()):
+        if (family := own_family(bed.mpi)) and (
+            bed.mpi.implementation != "intelmpi" or family not in foreign
+        ):
+            foreign[family] = bed
         if Path(bed.mpi.compilers["c"] + "_abi").is_file():
-            others[AbiFamily.STANDARD] = bed
-    peers = {"Mukautuva": given.mukautuva} if given.mukautuva else {}
-    peers |= {f"mpi_abi_wrapper over {label}": Path(path) for label, path in given.mpi_abi_wrapper}
+            foreign[AbiFamily.STANDARD] = bed
+    peers = {"Mukautuva": arguments.mukautuva} if arguments.mukautuva else {}
+    peers |= {f"mpi_abi_wrapper over {label}": Path(path) for label, path in arguments.mpi_abi_wrapper}
     with tempfile.TemporaryDirectory(prefix="mpiric-translate-") as place:
         counts = Counts(Path(place))
-        for bed in found.values():
-            if given.mpi and bed.mpi.implementation not in given.mpi:
+        for bed in available.values():
+            if arguments.mpi and bed.mpi.implementation not in arguments.mpi:
                 continue
-            sides = {side.name: side for side in sides_of(bed, others, peers, Path(place))}
+            sides = {side.name: side for side in sides_of(bed, foreign, peers, Path(place))}
             for side in sides.values():
                 if side.against:
                     tell(f"{side.name} under {bed.mpi.label}")
-                    against, rounds = sides[side.against], 3 if given.quick else given.rounds
+                    against, rounds = sides[side.against], 3 if arguments.quick else arguments.rounds
                     measure = partial(compare, side, against, rounds, random, counts)
-                    kept.add(f"{bed.mpi.label}, {side.name}", measure)
-    rows = kept.rows
+                    table.add(f"{bed.mpi.label}, {side.name}", measure)
+    rows = table.rows
     if not rows:
-        raise NotFoundError("no libraries of two ABI families are here", hint="mpiric mpi install")
-    ours = [row for row in rows if row["side"].startswith("stand-in")]
-    over = [f"{row['mpi']}, {row['side']}: {row['call']}" for row in ours if row["added_ns"] > row["goal_ns"]]
-    told = f"Over the goal: {'; '.join(over) or 'none'}.{later_starts(rows)}{kept.remark}"
-    return Result(COLUMNS, rows, told)
+        raise NotFoundError("libraries of two ABI families are required", hint="mpiric mpi install")
+    shim_rows = [row for row in rows if row["side"].startswith("stand-in")]
+    over = [
+        f"{row['mpi']}, {row['side']}: {row['call']}" for row in shim_rows if row["added_ns"] > row["goal_ns"]
+    ]
+    summary = f"Over the goal: {'; '.join(over) or 'none'}.{later_starts(rows)}{table.remark}"
+    return Result(COLUMNS, rows, summary)
 
 
 def main() -> int:

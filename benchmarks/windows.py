@@ -1,9 +1,10 @@
-"""Windows against whole runs: the ratio of two configurations by the steps between two marks, and by all.
+"""Compare windows with whole runs: the ratio of two configurations between two marks, and over all steps.
 
-Programs run whole, as they are and configured in turn, in random order, with all their marks timed. Of the
-same runs come the ratio of the window, a fifth of the steps at most, of all steps, and the forecast of the
-whole run from start-up and window. A row is right when the window's ratio is within 2 % of that of all steps,
-or the interval of one holds the other, and good when the median of forecast ÷ run is within 5 % of 1.
+Programs run to their end, unchanged and configured, in random order, with all their marks timed. The same
+runs give the ratio of the window (at most a fifth of the steps), the ratio of all steps, and the forecast of
+the whole run from start-up and window. A row is right if the window's ratio is within 2 % of the ratio of all
+steps, or if the interval of one contains the other. It is good if the median of forecast ÷ run is within 5 %
+of 1.
 """
 
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 
 from benchmarks._kept_rows import KeptRows, offer_parts
 from benchmarks._mark_programs import MarkProgram, offer_sources, programs
-from benchmarks._marked import AS_IT_IS, MarkedProgram, Seen, marked_program
+from benchmarks._marked import AS_IT_IS, MarkedProgram, MarkedRun, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
@@ -39,7 +40,7 @@ _SETTINGS = tuple(
     )
 )
 _NEAR, _FORECAST_NEAR = 0.02, 0.05
-_SHARE, _FEWEST_STEPS = 0.2, 17  # of the steps, that a window has at the most
+_SHARE, _FEWEST_STEPS = 0.2, 17  # window: fraction of the steps, and minimum number
 
 COLUMNS = {
     "program": "program",
@@ -68,20 +69,20 @@ def main() -> int:
     return run("windows", parser.parse_args(), measure)
 
 
-def measure(given: Namespace) -> Result:
-    """A row for each program, library and configuration."""
-    kept = KeptRows("windows", given)
-    rounds = given.rounds or (3 if given.quick else 7)
-    for program in programs(given.sources, given.only or ()):
+def measure(arguments: Namespace) -> Result:
+    """Measure a row for each program, library and configuration."""
+    table = KeptRows("windows", arguments)
+    rounds = arguments.rounds or (3 if arguments.quick else 7)
+    for program in programs(arguments.sources, arguments.only or ()):
         for prefix, bed in releases(program.libraries if program.meaning else ()).items():
-            kept.add(f"{program.name}, {prefix}", partial(_rows, program, bed, rounds, given.seed))
-    rows = kept.rows
+            table.add(f"{program.name}, {prefix}", partial(_rows, program, bed, rounds, arguments.seed))
+    rows = table.rows
     right, good = (sum(row[key] for row in rows) for key in ("right", "good"))
     return Result(
         COLUMNS,
         rows,
         f"of {len(rows)} programs × configurations {right} have the same ratio by the window as by all steps "
-        f"(within 2 % or inside the interval), and {good} a forecast within 5 %.{kept.remark}",
+        f"(within 2 % or inside the interval), and {good} a forecast within 5 %.{table.remark}",
     )
 
 
@@ -95,7 +96,7 @@ def _rows(program: MarkProgram, bed: Bed, rounds: int, seed: int) -> Iterator[di
         # Of these short programs a tune's window of a second would be most of the run: nothing to be shown.
         steps = max(_FEWEST_STEPS, int(_SHARE * learned.calls_of(pair)))
         pair = replace(pair, last=min(pair.last, pair.first + steps))
-        settings = [each for each in _SETTINGS if _is_here(marked, each)]
+        settings = [setting for setting in _SETTINGS if _is_here(marked, setting)]
         runs = _in_turns(marked, pair, [AS_IT_IS, *settings], rounds, seed)
     for setting in settings:
         if len(runs[setting]) == rounds and len(runs[AS_IT_IS]) == rounds:
@@ -116,36 +117,42 @@ def _is_here(marked: MarkedProgram, configuration: Configuration) -> bool:
 
 _Times = tuple[
     float, float, float, float, float
-]  # of all steps, of the window, forecast, run, share of steps
+]  # time per step (all, window), forecast, run, share of steps
 
 
 def _in_turns(
     marked: MarkedProgram, pair: MarkPair, configurations: list[Configuration], rounds: int, seed: int
 ) -> dict[Configuration, list[_Times]]:
-    """Whole runs in rounds of random order."""
+    """Run the configurations to their end, in rounds of random order."""
     random = Random(f"windows {seed}")
-    runs: dict[Configuration, list[_Times]] = {each: [] for each in configurations}
-    whole = MarkPair(pair.key, pair.first, UNREACHED, pair.on_rank_0_alone)
+    runs: dict[Configuration, list[_Times]] = {configuration: [] for configuration in configurations}
+    pair_to_end = MarkPair(pair.key, pair.first, UNREACHED, pair.on_rank_0_alone)
     for _ in range(rounds):
         for configuration in random.sample(configurations, len(configurations)):
-            seen = marked.run(whole, configuration, ends=False)
-            times = _times(seen, pair) if seen.execution.outcome is Outcome.OK else None
+            marked_run = marked.run(pair_to_end, configuration, ends=False)
+            times = _times(marked_run, pair) if marked_run.execution.outcome is Outcome.OK else None
             if times is not None:
                 runs[configuration].append(times)
     return runs
 
 
-def _times(seen: Seen, pair: MarkPair) -> _Times | None:
-    pace = pace_of(seen.marks, pair)
+def _times(marked_run: MarkedRun, pair: MarkPair) -> _Times | None:
+    pace = pace_of(marked_run.marks, pair)
     window_s, all_s = per_mark_s(pace, pair.first, pair.last), per_mark_s(pace, 1)
-    if pace is None or window_s is None or all_s is None or seen.split is None or seen.split.main_s is None:
+    if (
+        pace is None
+        or window_s is None
+        or all_s is None
+        or marked_run.split is None
+        or marked_run.split.main_s is None
+    ):
         return None
-    split = seen.split
+    split = marked_run.split
     # As a tune has it: start-up is all before the first step, the end what follows MPI_Finalize.
     start_s = split.start_s + pace.time_of(pair.first) - pair.first * window_s
     forecast_s = start_s + pace.calls * window_s + (split.end_s or 0.0)
     steps = (pair.last - pair.first) / max(1, pace.calls)
-    return all_s, window_s, forecast_s, seen.execution.wall_s, steps
+    return all_s, window_s, forecast_s, marked_run.execution.wall_s, steps
 
 
 def row_of(pair: MarkPair, original: list[_Times], configured: list[_Times]) -> dict[str, Any]:

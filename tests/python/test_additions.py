@@ -44,8 +44,8 @@ def _with_additions() -> Iterator[None]:
 def under_quick_mpi(line: str, ranks: int) -> Situation:
     name, version = recognise("Quick MPI 3.1, for tests") or ("", "")
     library = MpiLibrary(name, version, (AbiFamily.MPICH,), "/q", "", "libmpi.so.12", "", "quickrun", "opt")
-    found = situation(mpis.with_capabilities(library), ranks=ranks, on=machine(2, 4))
-    return replace(found, job=launchers.parse_command(line.split(), "/w", {}))
+    case = situation(mpis.with_capabilities(library), ranks=ranks, on=machine(2, 4))
+    return replace(case, job=launchers.parse_command(line.split(), "/w", {}))
 
 
 def test_a_line_of_the_launcher_is_parsed_and_rendered_again() -> None:
@@ -103,5 +103,9 @@ def test_a_job_is_submitted_and_followed() -> None:
 
 
 def test_an_allocation_is_recognised() -> None:
-    found = schedulers.find_allocation(SlurmHost({}, environ={"QUICK_HOSTS": "n1 n2"}))
-    assert (found.scheduler, found.slots, found.launch_words) == ("quickqueue", 8, ("quickrun",))
+    allocation = schedulers.find_allocation(SlurmHost({}, environ={"QUICK_HOSTS": "n1 n2"}))
+    assert (allocation.scheduler, allocation.slots, allocation.launch_words) == (
+        "quickqueue",
+        8,
+        ("quickrun",),
+    )

@@ -1,4 +1,4 @@
-"""The build hook of packages: what it asks for, and that nothing is left out silently."""
+"""The build hook of packages: its requirements, and errors for missing parts."""
 
 import json
 import os
@@ -35,9 +35,9 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def build(checkout: Path, target: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", "dist"]
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", "dist"]
     environment = {"PATH": "/usr/bin:/bin", "SOURCE_DATE_EPOCH": "1700000000", **variables}
-    return subprocess.run(words, cwd=checkout, env=environment, capture_output=True, text=True)
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
 
 
 def made(checkout: Path) -> Path:

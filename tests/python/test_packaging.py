@@ -64,7 +64,7 @@ def test_what_is_pinned_suffices_for_every_dependency():
     pinned = {
         pin.name: [pin.name for pin in read_pins(project)].index(pin.name) for pin in read_pins(project)
     }
-    assert pinned.keys() >= {each.name for each in project.dependencies}
+    assert pinned.keys() >= {dependency.name for dependency in project.dependencies}
     assert pinned["pygments"] < pinned["rich"] > pinned["markdown-it-py"], "each comes after what it needs"
 
 
@@ -128,8 +128,8 @@ def test_a_checksum_is_written_as_guix_writes_it():
 
 def test_both_container_recipes_install_by_the_same_words():
     texts = [render(name, read_project(ROOT)) for name in RECIPES if "containers" in name]
-    words = [re.search(r"python3 -m venv /opt/mpiric .*", text) for text in texts]
-    assert len({found.group() for found in words if found}) == 1
+    commands = [re.search(r"python3 -m venv /opt/mpiric .*", text) for text in texts]
+    assert len({command.group() for command in commands if command}) == 1
 
 
 def test_every_recipe_is_compared_also_after_one_that_cannot_be_made(with_dependency, monkeypatch, capsys):
@@ -137,5 +137,5 @@ def test_every_recipe_is_compared_also_after_one_that_cannot_be_made(with_depend
     project = with_dependency("networkx>=3")
     wrong = [target for target in RECIPES if deliver_recipe(target, project)]
     assert {*wrong} == {*WITH_DEPENDENCIES, *EASYCONFIGS}
-    said = capsys.readouterr().err
-    assert all(target in said for target in wrong)
+    errors = capsys.readouterr().err
+    assert all(target in errors for target in wrong)

@@ -1,4 +1,4 @@
-"""What holds for the repository as a whole."""
+"""Rules for the whole repository."""
 
 import ast
 import re

@@ -3,9 +3,8 @@
     .venv/bin/python -m tools.capture.machine tests/data/machines/NAME.json --note "what it is" \
         [--without TEXT ...] [--program PATH ...]
 
-Only the answers to what mpiric asked are kept, of the environment only the variables it looked up.
-``--without`` drops the lines of files, and the directory entries, that hold a text which is nobody's
-business. Read the result before committing it.
+Only the facts that mpiric queried are kept, and only the environment variables that it read. ``--without``
+drops lines of files, and directory entries, that contain a private text. Read the result before you commit.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Check that all native parts for distribution run with the oldest supported C library.
 
-Reads what is there: the trees of ``make native-portable`` and the wheels in ``dist``. A part is wrong that
-asks for newer symbols of glibc or a library other than glibc's and MPI's, or that is of another processor.
-Parts of ``make setup`` are for this system's glibc; they are wrong where they call what an older one has not,
-since such a source cannot be built for it.
+Reads the existing trees of ``make native-portable`` and wheels in ``dist``. A part is wrong if it needs newer
+symbols of glibc, a library other than glibc's and MPI's, or another processor. Parts of ``make setup`` are
+for this system's glibc; they are wrong if they call functions that the oldest supported glibc lacks, because
+such a source cannot be built for it.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""clang-tidy over our C++ sources, skipping those that passed before and have not changed.
+"""Run clang-tidy on mpiric's C++ sources, except units that passed before and have not changed.
 
-What CMake compiles together (unity builds: the sources of a folder) is checked together, because reading
-headers is most of the work. A unit has not changed when its sources, every header of ours that they include,
-its compile command and the rules are the same; what passed is kept in build/tidy. A source compiled for
-several ABI families is looked at once.
+Sources that CMake compiles together (unity builds: the sources of a folder) are checked together, because
+reading headers is most of the work. A unit has not changed if its sources, their headers of mpiric, its
+compile command and the rules are the same; passed units are listed in build/tidy. A source compiled for
+several ABI families is checked once.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
         yield "| option | meaning |\n|---|---|"
         for title, records in groups:
             yield from [f"| **{title}** | |"] if title else []
-            yield from (f"| `{left}` | {right.replace('|', '/')} |" for left, right in records)
+            yield from (f"| `{option}` | {text.replace('|', '/')} |" for option, text in records)
         yield ""
     if command.epilog:
         yield f"```\n{inspect.cleandoc(command.epilog).replace(chr(8), '').strip()}\n```\n"

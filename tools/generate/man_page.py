@@ -47,7 +47,7 @@ def verb_lines(name: str, command: click.Command, parent: click.Context) -> Iter
         yield f".PP\n.nf\n{escaped(paragraph)}\n.fi" if as_written else f".PP\n{escaped(paragraph)}"
     for title, records in option_groups(command, context):
         yield from [f".PP\n.I {escaped(title)}:"] if title else []
-        yield from (f".TP\n.B {escaped(left)}\n{escaped(right)}" for left, right in records)
+        yield from (f".TP\n.B {escaped(option)}\n{escaped(text)}" for option, text in records)
     if command.epilog:
         yield f".PP\n.nf\n{escaped(inspect.cleandoc(command.epilog))}\n.fi"
     if isinstance(command, click.Group):

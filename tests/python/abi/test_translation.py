@@ -40,7 +40,7 @@ def library(
 
 
 def how(mpi: MpiLibrary, pairs=PAIRS) -> dict[str, str]:
-    return {each.family.value: each.how.value for each in serves(mpi, pairs)}
+    return {service.family.value: service.how.value for service in serves(mpi, pairs)}
 
 
 def test_a_library_serves_its_own_abi_natively_and_others_translated():
@@ -96,7 +96,7 @@ def test_nothing_is_translated_to_itself(program):
 
 
 @pytest.mark.parametrize(
-    ("names", "wanted"),
+    ("names", "soname"),
     [
         ({"libmpich.so.12"}, "libmpich.so.12"),
         ({"libmpichfort.so.12"}, "libmpich.so.12"),
@@ -104,8 +104,8 @@ def test_nothing_is_translated_to_itself(program):
         (set(), "libmpi.so.12"),
     ],
 )
-def test_the_c_library_has_the_name_that_the_program_or_its_fortran_asks_for(names, wanted):
-    assert c_library_of(MPICH, names) == wanted
+def test_the_c_library_has_the_name_that_the_program_or_its_fortran_asks_for(names, soname):
+    assert c_library_of(MPICH, names) == soname
 
 
 def test_past_an_rpath_to_fortran_alone_the_c_library_comes_along():
@@ -130,9 +130,9 @@ def test_a_library_without_a_part_that_the_program_needs_does_not_serve_it(part)
     assert part in why_unserved(core_only, names)
     assert can_serve(OPENMPI, "libmpi.so.40", [core_only], names) == ()
     assert route(OPENMPI, "libmpi.so.40", core_only, (), names).how is How.NO
-    whole = replace(core_only, sonames=(*core_only.sonames, part))
-    assert why_unserved(whole, names) == ""
-    assert can_serve(OPENMPI, "libmpi.so.40", [whole], names)[0].how is Serving.AS_IT_IS
+    complete = replace(core_only, sonames=(*core_only.sonames, part))
+    assert why_unserved(complete, names) == ""
+    assert can_serve(OPENMPI, "libmpi.so.40", [complete], names)[0].how is Serving.AS_IT_IS
 
 
 def test_a_part_under_debians_name_is_served():

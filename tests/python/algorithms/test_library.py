@@ -41,16 +41,16 @@ def test_an_unknown_version_has_what_every_version_has() -> None:
 
 
 def test_every_algorithm_sets_its_own_variable_to_its_own_value() -> None:
-    for each in all_algorithms():
-        name, value = each.environment[0]
-        assert value == each.value
-        assert each.variable in name or each.implementation == "intelmpi"
+    for algorithm in all_algorithms():
+        name, value = algorithm.environment[0]
+        assert value == algorithm.value
+        assert algorithm.variable in name or algorithm.implementation == "intelmpi"
 
 
 def test_algorithms_of_open_mpi_are_numbered_as_its_enumeration() -> None:
-    found = {c.name: c.value for c in algorithms_of("openmpi", "allreduce", (5, 0, 11))}
-    assert found["recursive_doubling"] == "3"
-    assert found["rabenseifner"] == "6"
+    number_of = {c.name: c.value for c in algorithms_of("openmpi", "allreduce", (5, 0, 11))}
+    assert number_of["recursive_doubling"] == "3"
+    assert number_of["rabenseifner"] == "6"
 
 
 def test_the_collectives_are_named_as_mpi_names_them() -> None:
@@ -58,13 +58,13 @@ def test_the_collectives_are_named_as_mpi_names_them() -> None:
 
 
 def test_what_is_generated_is_what_its_sources_say() -> None:
-    words = [sys.executable, "-m", "tools.generate.candidates", "--check"]
-    assert subprocess.run(words, cwd=ROOT).returncode == 0
+    command = [sys.executable, "-m", "tools.generate.candidates", "--check"]
+    assert subprocess.run(command, cwd=ROOT).returncode == 0
 
 
 def test_the_reference_is_what_the_knobs_say() -> None:
-    words = [sys.executable, "-m", "tools.generate.knob_reference", "--check"]
-    assert subprocess.run(words, cwd=ROOT).returncode == 0
+    command = [sys.executable, "-m", "tools.generate.knob_reference", "--check"]
+    assert subprocess.run(command, cwd=ROOT).returncode == 0
 
 
 def test_what_no_file_describes_has_no_algorithms() -> None:

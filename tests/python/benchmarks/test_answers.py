@@ -1,4 +1,4 @@
-"""What the table of answers says of answers and times that are made up, and its own table of causes."""
+"""The table of the benchmark `answers` for invented answers and times, and its table of causes."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ def labels(case: Case) -> str:
 
 
 def test_a_cause_is_found_by_any_of_its_cures() -> None:
-    assert score({"allocator": "jemalloc"}, [MEMORY]).found == ("memory",)
+    assert score({"allocator": "jemalloc"}, [MEMORY]).cured == ("memory",)
     assert score({"malloc": "one-arena"}, [MEMORY]).missed == ("memory",)
 
 
@@ -55,7 +55,7 @@ def test_a_cause_that_costs_nothing_here_is_neither_missed_nor_superfluous() -> 
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="'malloc' is no setting"):
+    with pytest.raises(ValueError, match="'malloc' must have the form knob=value"):
         parse_cure("malloc")
 
 
@@ -81,8 +81,8 @@ def test_only_causes_that_are_worth_something_count() -> None:
 
 def tuned(settings: dict[str, str], **more: object) -> dict:
     changes = [{"knob": knob, "value": value} for knob, value in settings.items()]
-    whole = {"changes": changes, "runs": 40, "verdict": "faster", "ratio": 1.8, "elapsed_s": 9.0}
-    return {**whole, "command": None, **more}
+    result = {"changes": changes, "runs": 40, "verdict": "faster", "ratio": 1.8, "elapsed_s": 9.0}
+    return {**result, "command": None, **more}
 
 
 def made_row(**more: object) -> dict:
@@ -112,23 +112,26 @@ def test_keys_of_later_answers_are_kept() -> None:
 
 def test_what_a_proof_shows_is_not_superfluous_and_a_fast_answer_misses_nothing() -> None:
     shown = {"memory-copy": {"shown": True}}
-    ours, theirs = {**made_row(), "shares": shown}, {**made_row(), "tree": "baseline", "loss": 0.005}
-    assert [(row["superfluous"], row["missed"]) for row in judged([ours, theirs])] == [
+    this_row, baseline_row = (
+        {**made_row(), "shares": shown},
+        {**made_row(), "tree": "baseline", "loss": 0.005},
+    )
+    assert [(row["superfluous"], row["missed"]) for row in judged([this_row, baseline_row])] == [
         (0, "eager"),
         (0, None),
     ]
-    assert judged([theirs])[0]["superfluous"] == 1
+    assert judged([baseline_row])[0]["superfluous"] == 1
 
 
 def test_the_summary_goes_by_tree() -> None:
-    said = summary_of([made_row(), {**made_row(), "tree": "baseline", "missed": None}])
-    assert "this: 1 of 2 causes missed, 1.00 superfluous settings an answer" in said
-    assert "baseline: 0 of 2 causes missed" in said
+    summary = summary_of([made_row(), {**made_row(), "tree": "baseline", "missed": None}])
+    assert "this: 1 of 2 causes missed, 1.00 superfluous settings an answer" in summary
+    assert "baseline: 0 of 2 causes missed" in summary
 
 
 def test_the_printed_command_runs_in_the_environment_that_was_given() -> None:
-    said = {"argv": ["mpiexec", "x"], "env": {"A": "2"}, "unset": ["B"]}
-    side = tuned_side(said, {"A": "1", "B": "1", "C": "1"})
+    printed = {"argv": ["mpiexec", "x"], "env": {"A": "2"}, "unset": ["B"]}
+    side = tuned_side(printed, {"A": "1", "B": "1", "C": "1"})
     assert side is not None
     assert (side.environment, side.unset) == ({"A": "2", "C": "1"}, ("B",))
     assert tuned_side(None, {}) is None
@@ -149,11 +152,11 @@ def test_under_every_library_some_programs_have_causes_and_some_have_none(librar
 @pytest.mark.parametrize("case", cases(), ids=labels)
 def test_commands_are_in_the_librarys_words(case: Case) -> None:
     for cured in (False, True):
-        words = command(case.mpi, [(cause, cured) for cause in case.causes])
-        line = ["mpiexec", *words.options, "-n", "2", "./phases"]
-        job = parse_command(line, "/", words.environment, dialect=DIALECTS[case.mpi])
+        settings = command(case.mpi, [(cause, cured) for cause in case.causes])
+        line = ["mpiexec", *settings.options, "-n", "2", "./phases"]
+        job = parse_command(line, "/", settings.environment, dialect=DIALECTS[case.mpi])
         assert job.program == ("./phases",)
-        assert not set(all_knobs()) & {*words.options, *words.environment}
+        assert not set(all_knobs()) & {*settings.options, *settings.environment}
 
 
 @pytest.mark.parametrize("case", cases(), ids=labels)
@@ -167,5 +170,5 @@ def test_cures_are_knobs_and_values_that_exist(case: Case) -> None:
 
 def test_every_phase_of_a_program_is_in_the_source() -> None:
     source = (Path(next(iter(benchmarks.__path__))) / "phases.c").read_text()
-    known = set(re.findall(r'\{"(\w+)", \w+\}', source))
-    assert {phase.split(":")[0] for program in PROGRAMS for phase in program.phases.split()} <= known
+    kinds = set(re.findall(r'\{"(\w+)", \w+\}', source))
+    assert {phase.split(":")[0] for program in PROGRAMS for phase in program.phases.split()} <= kinds

@@ -28,12 +28,12 @@ def test_imbs_tables_give_the_slowest_ranks_time() -> None:
 
 
 def test_gains_are_of_pairs_with_odd_sizes_apart() -> None:
-    found = gains([({4: 2.0, 8: 8.0, 12: 3.0}, {4: 1.0, 8: 1.0, 12: 6.0})] * 3, lambda _: 1.0)
-    assert found is not None
-    assert isclose(found["gain"] or 0, 4.0)
-    assert found["worst"] == found["odd"] == 0.5
-    assert found["worst_bytes"] == 12
-    assert isclose(found["bound"] or 0, geometric_mean([1.0, 1.0, 6.0]))
+    measured_gains = gains([({4: 2.0, 8: 8.0, 12: 3.0}, {4: 1.0, 8: 1.0, 12: 6.0})] * 3, lambda _: 1.0)
+    assert measured_gains is not None
+    assert isclose(measured_gains["gain"] or 0, 4.0)
+    assert measured_gains["worst"] == measured_gains["odd"] == 0.5
+    assert measured_gains["worst_bytes"] == 12
+    assert isclose(measured_gains["bound"] or 0, geometric_mean([1.0, 1.0, 6.0]))
     assert gains([], lambda _: 1.0) is None
 
 

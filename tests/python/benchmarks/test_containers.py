@@ -1,4 +1,4 @@
-"""Programs in containers: the parts of the table, their launch lines, and what its sentence says."""
+"""Programs in containers: the parts of the table, their launch lines, and the summary."""
 
 from argparse import Namespace
 from math import isclose
@@ -29,8 +29,8 @@ def imb(implementation: str, where: Place) -> Program:
 
 def test_a_part_is_chosen_by_program_library_and_place() -> None:
     parts = [imb(name, where) for where in (SHARED, CLUSTER) for name in ("mpich", "openmpi")]
-    given = Namespace(mpi=["openmpi"], only=["virtual cluster"])
-    (part,) = chosen(parts, ("mpich", "openmpi"), given)
+    arguments = Namespace(mpi=["openmpi"], only=["virtual cluster"])
+    (part,) = chosen(parts, ("mpich", "openmpi"), arguments)
     assert part.name == "IMB under openmpi-5, virtual cluster"
 
 
@@ -45,15 +45,15 @@ def test_on_the_cluster_each_host_has_one_of_two_ranks(implementation: str) -> N
 def test_all_programs_of_all_places_have_names_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = {name: bed(name) for name in ("mpich", "openmpi", "intelmpi")}
-    monkeypatch.setattr("benchmarks._container_programs.beds", lambda: own)
+    library = {name: bed(name) for name in ("mpich", "openmpi", "intelmpi")}
+    monkeypatch.setattr("benchmarks._container_programs.beds", lambda: library)
     monkeypatch.setattr("benchmarks._container_programs.brought_lammps", lambda: "/lmp")
-    given = Namespace(quick=False, steps=400, iterations=30000, imb_openmpi=Path("/own/IMB-MPI1"))
-    found = list(programs(given, [SHARED, CLUSTER], tmp_path))
-    names = [program.name for program in found]
+    arguments = Namespace(quick=False, steps=400, iterations=30000, imb_openmpi=Path("/own/IMB-MPI1"))
+    all_programs = list(programs(arguments, [SHARED, CLUSTER], tmp_path))
+    names = [program.name for program in all_programs]
     assert len({*names}) == len(names)
     assert sum("virtual cluster" in name and "IMB" in name for name in names) == 3
-    assert not [program.name for program in found if program.place is CLUSTER and program.is_packed]
+    assert not [program.name for program in all_programs if program.place is CLUSTER and program.is_packed]
     assert "run 400" in (tmp_path / "in.melt").read_text()
 
 

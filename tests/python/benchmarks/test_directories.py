@@ -9,10 +9,10 @@ def test_trials_of_either_kind_leave_the_tree_as_it_is(tmp_path, overlay):
     work = tmp_path / "work"
     work.mkdir()
     make_tree(work, 120)
-    kind, begin_s, each = costs(work, tmp_path, 2, overlay=overlay)
-    assert kind == "copy" or overlay  # where the kernel allows no overlay, both are copies
+    kind, begin_s, overheads_s = costs(work, tmp_path, 2, overlay=overlay)
+    assert kind == "copy" or overlay  # both are copies if the kernel allows no overlay
     assert begin_s > 0
-    assert len(each) == 2
+    assert len(overheads_s) == 2
     assert (work / "f0/0").read_text() == "a line of a source file\n"
     assert not (work / "out.txt").exists()
     assert (work / "input.bin").stat().st_size == INPUT_BYTES

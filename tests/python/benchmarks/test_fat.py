@@ -1,4 +1,4 @@
-"""What the benchmark of fat executables says of its numbers."""
+"""Summary of the benchmark of fat executables."""
 
 from benchmarks.fat import Build, rows_of, summary_of
 
@@ -27,6 +27,6 @@ def test_a_variant_is_measured_by_the_native_build_of_its_target() -> None:
 
 def test_the_summary_names_what_misses_its_goal() -> None:
     rows = rows_of("k", BUILDS, TIMES, SIZES)
-    said = summary_of(rows, {"added": 0.31}, [])
-    assert "below 0.98: k fat, x86_64" in said
-    assert "+0.310 ms, above 0.2 ms" in said
+    summary = summary_of(rows, {"added": 0.31}, [])
+    assert "below 0.98: k fat, x86_64" in summary
+    assert "+0.310 ms, above 0.2 ms" in summary

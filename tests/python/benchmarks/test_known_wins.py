@@ -1,4 +1,4 @@
-"""What the table of known wins says of times that are made up."""
+"""Table of known wins, for invented times."""
 
 import pytest
 from benchmarks.known_wins import CASES, arrived_after, is_found, summary_of
@@ -14,9 +14,9 @@ def trial(wall_s: float, configuration: Configuration = CORE, outcome: Outcome =
     return Trial(configuration, Phase.SEARCH, outcome, wall_s, wall_s)
 
 
-@pytest.mark.parametrize(("behind", "found"), [(1.04, True), (0.9, True), (1.06, False)])
-def test_found_is_as_good_as_the_expert_within_five_percent(behind: float, found: bool) -> None:
-    assert is_found(2.0, behind, "faster") is found
+@pytest.mark.parametrize(("behind", "expected"), [(1.04, True), (0.9, True), (1.06, False)])
+def test_found_is_as_good_as_the_expert_within_five_percent(behind: float, expected: bool) -> None:
+    assert is_found(2.0, behind, "faster") is expected
 
 
 def test_where_the_expert_gains_nothing_there_is_nothing_to_find() -> None:
@@ -43,13 +43,13 @@ def test_without_a_proof_nothing_has_arrived() -> None:
 
 
 def test_the_summary_counts_only_wins_that_exist_here() -> None:
-    said = summary_of([{"found": True}, {"found": False}, {"found": None}])
-    assert said.startswith("1 of 2 known wins found")
-    assert "in 1 the expert's command gains less" in said
+    summary = summary_of([{"found": True}, {"found": False}, {"found": None}])
+    assert summary.startswith("1 of 2 known wins found")
+    assert "in 1 the expert's command gains less" in summary
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name} {case.mpi}")
 def test_an_expert_speaks_the_words_of_the_library(case) -> None:
-    said = [*case.best, *case.best_environment, *case.given, *case.given_environment]
-    assert said
-    assert not set(said) & set(all_knobs())
+    words_of_case = [*case.best, *case.best_environment, *case.original, *case.original_environment]
+    assert words_of_case
+    assert not set(words_of_case) & set(all_knobs())

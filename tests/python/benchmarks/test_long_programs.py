@@ -1,4 +1,4 @@
-"""What the price of a tune is judged by."""
+"""Judgement of the cost of a tune."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from benchmarks.long_programs import judged
 def tuned(**changed: Any) -> dict[str, Any]:
     split = {"start_s": [0.3, 0.1], "per_mark_s": [0.02, 0.02], "ratio_main": 1.0}
     split |= {"ratio_main_interval": [0.98, 1.02], "ratio_start": 3.0, "ratio_start_interval": [2.0, None]}
-    found = {"runs": 30, "scope": "steps", "verdict": "no difference shown", "ratio": 1.0}
+    result = {"runs": 30, "scope": "steps", "verdict": "no difference shown", "ratio": 1.0}
     return {
-        **found,
+        **result,
         "ratio_interval": [0.9, 1.1],
         "interrupted": False,
         "changes": [],

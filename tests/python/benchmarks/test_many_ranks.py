@@ -1,4 +1,4 @@
-"""What the benchmark of many ranks reads and says."""
+"""Input and summary of the benchmark of many ranks."""
 
 import pytest
 from benchmarks.many_ranks import check, finalize_ms, summary_of
@@ -14,14 +14,14 @@ def test_finalize_begins_when_the_last_rank_has_entered(tmp_path) -> None:
 
 
 def test_a_record_that_lacks_a_message_is_refused() -> None:
-    whole = {"ranks": 2, "p2p": [[0, 1, 50, 51200], [1, 0, 50, 51200]]}
-    check(whole, 2)
+    record = {"ranks": 2, "p2p": [[0, 1, 50, 51200], [1, 0, 50, 51200]]}
+    check(record, 2)
     with pytest.raises(MpiricError):
-        check({**whole, "p2p": [[0, 1, 50, 51200], [1, 0, 49, 50176]]}, 2)
+        check({**record, "p2p": [[0, 1, 50, 51200], [1, 0, 49, 50176]]}, 2)
 
 
 def test_the_summary_says_what_the_merge_added_at_64_ranks() -> None:
     row = {"mpi": "mpich-5", "ranks": 64, "added_ms": 41.6, "profile_s": 3.0, "report_s": 1.5}
-    said = summary_of([{**row, "ranks": 16, "added_ms": 5.0}, row])
-    assert "42 ms under mpich-5" in said
-    assert "4.5 s" in said
+    summary = summary_of([{**row, "ranks": 16, "added_ms": 5.0}, row])
+    assert "42 ms under mpich-5" in summary
+    assert "4.5 s" in summary

@@ -1,4 +1,4 @@
-"""What the benchmarks of marks make of runs that are made up."""
+"""Benchmarks of marks, for invented runs."""
 
 import pytest
 from benchmarks._mark_programs import programs
@@ -19,11 +19,11 @@ def times(step_s: float, window_s: float, forecast: float = 1.0) -> tuple[float,
 
 
 def test_a_gain_of_a_half_takes_a_series_few_jobs_and_identical_sides_none_are_called() -> None:
-    found, jobs = simulated("plain", "all end well", 1.5, 1)
-    assert found.verdict is Verdict.FASTER
+    result, jobs = simulated("plain", "all end well", 1.5, 1)
+    assert result.verdict is Verdict.FASTER
     assert jobs <= 40
-    made = [simulated("drift", "die, killed, unseen, two at once", 1.0, seed)[0] for seed in range(8)]
-    assert sum(each.verdict is not Verdict.NO_DIFFERENCE for each in made) <= 1
+    series = [simulated("drift", "die, killed, unseen, two at once", 1.0, seed)[0] for seed in range(8)]
+    assert sum(explored.verdict is not Verdict.NO_DIFFERENCE for explored in series) <= 1
 
 
 def test_the_summary_names_where_most_was_wrong() -> None:

@@ -1,4 +1,4 @@
-"""What the benchmark of overhead says of its numbers."""
+"""Rows and summary of the benchmark of overhead."""
 
 import pytest
 from benchmarks.overhead import KINDS, named_paths, rows_of, summary_of
@@ -23,10 +23,10 @@ def test_what_is_added_is_the_difference_to_the_plain_run_of_the_round() -> None
 
 
 def test_a_timed_call_may_cost_two_readings_of_the_clock_and_twelve_ns_and_ten_if_it_counts_steps() -> None:
-    found = rows({})
-    assert found["Allreduce(self)", "mpiric"]["goal_ns"] == 42.0
-    assert found["Irecv+Send+Wait", "mpiric"]["goal_ns"] == 106.0
-    assert found["Comm_rank", "mpiric"]["goal_ns"] == 8.0
+    measured = rows({})
+    assert measured["Allreduce(self)", "mpiric"]["goal_ns"] == 42.0
+    assert measured["Irecv+Send+Wait", "mpiric"]["goal_ns"] == 106.0
+    assert measured["Comm_rank", "mpiric"]["goal_ns"] == 8.0
 
 
 def test_armed_marks_may_cost_what_counts_steps_or_is_digested_and_nothing_else() -> None:
@@ -35,11 +35,11 @@ def test_armed_marks_may_cost_what_counts_steps_or_is_digested_and_nothing_else(
 
 
 def test_the_summary_names_what_misses_its_goal() -> None:
-    found = list(rows({"mpiric": 50.0}).values())
-    said = summary_of(found, {"mpich-5": 2100.0})
-    assert "Allreduce(self) (mpiric) by 8.0 ns" in said
-    assert "Irecv" not in said
-    assert "memory under mpich-5 by 52 KiB" in said
+    measured = list(rows({"mpiric": 50.0}).values())
+    summary = summary_of(measured, {"mpich-5": 2100.0})
+    assert "Allreduce(self) (mpiric) by 8.0 ns" in summary
+    assert "Irecv" not in summary
+    assert "memory under mpich-5 by 52 KiB" in summary
 
 
 def test_a_path_is_named_for_a_library_and_mpichs_serves_intel_mpi(tmp_path) -> None:

@@ -23,6 +23,6 @@ def test_the_worst_kind_is_named() -> None:
         {"what": "verdict", "noise": noise, "wrong": wrong, "proofs": 100}
         for noise, wrong in (("drifting", 0), ("bursting", 3))
     ]
-    words = summary_of(rows)
-    assert "3 of 200 proofs claim something wrong (1.50%, goal at most 1%)" in words
-    assert "3.00%, with bursting noise: verdict" in words
+    summary = summary_of(rows)
+    assert "3 of 200 proofs claim something wrong (1.50%, goal at most 1%)" in summary
+    assert "3.00%, with bursting noise: verdict" in summary

@@ -1,4 +1,4 @@
-"""What every benchmark does when its work ends otherwise than well."""
+"""Behaviour of every benchmark when its work fails."""
 
 import subprocess
 from argparse import Namespace
@@ -8,19 +8,19 @@ from benchmarks._report import Result, page, run
 
 
 @pytest.mark.parametrize(
-    ("what", "status", "said"),
+    ("what", "status", "message"),
     [
         (KeyboardInterrupt(), 130, "cost: interrupted\n"),
         (subprocess.TimeoutExpired(["mpiexec"], 600), 123, "timed out after 600"),
         (OSError(28, "No space left on device"), 123, "No space left"),
     ],
 )
-def test_an_error_is_said_in_one_sentence(what: BaseException, status: int, said: str, capsys) -> None:
+def test_an_error_is_said_in_one_sentence(what: BaseException, status: int, message: str, capsys) -> None:
     def work(_: Namespace) -> Result:
         raise what
 
     assert run("cost", Namespace(), work) == status
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_page_names_command_machine_date_and_commit() -> None:

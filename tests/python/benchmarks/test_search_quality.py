@@ -1,4 +1,4 @@
-"""What the simulation of searches counts."""
+"""Numbers of the simulation of searches."""
 
 from argparse import Namespace
 from random import Random
@@ -48,8 +48,8 @@ def test_what_would_have_gained_is_missed_and_what_crashes_is_not() -> None:
 
 
 def answers(seed: int, noise: float, proof_runs: int) -> Answers:
-    given = Namespace(runs=20, proof_runs=proof_runs, short_runs=60, effort="normal")
-    return answers_of(lambda: landscape(seed, noise=noise), seed, given)
+    arguments = Namespace(runs=20, proof_runs=proof_runs, short_runs=60, effort="normal")
+    return answers_of(lambda: landscape(seed, noise=noise), seed, arguments)
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
@@ -62,9 +62,9 @@ def test_the_same_seed_gives_the_same_answers() -> None:
 
 
 def test_the_proof_adds_no_setting() -> None:
-    found = [answers(seed, 0.02, 200) for seed in range(3)]
-    assert all(proved.settings <= searched.settings for _, searched, proved, _ in found)
-    assert any(proved.settings for _, _, proved, _ in found)
+    results = [answers(seed, 0.02, 200) for seed in range(3)]
+    assert all(proved.settings <= searched.settings for _, searched, proved, _ in results)
+    assert any(proved.settings for _, _, proved, _ in results)
 
 
 def test_of_the_best_answer_nothing_is_superfluous() -> None:
@@ -81,6 +81,6 @@ def test_runs_until_right_are_of_those_that_were() -> None:
 def test_the_summary_has_a_sentence_for_search_and_proof() -> None:
     loose = Answer(loss=0.0, settings=4, superfluous=2, missed=0, right_after=9, runs=25)
     slim = Answer(loss=0.0, settings=2, superfluous=0, missed=0, right_after=9, runs=60)
-    said = summary_of(rows_of("all", [(slim, loose, slim, loose)]))
-    assert "Search: 100% within 2 % of the best, mean loss 0.0%, 2 of 4 settings superfluous" in said
-    assert "Proof: 100% within 2 % of the best, mean loss 0.0%, 0 of 2 settings superfluous" in said
+    summary = summary_of(rows_of("all", [(slim, loose, slim, loose)]))
+    assert "Search: 100% within 2 % of the best, mean loss 0.0%, 2 of 4 settings superfluous" in summary
+    assert "Proof: 100% within 2 % of the best, mean loss 0.0%, 0 of 2 settings superfluous" in summary

@@ -1,4 +1,4 @@
-"""How soon a search was right, from its runs."""
+"""Number of runs until a search is right."""
 
 from benchmarks._search_trail import knobs_run, right_after
 

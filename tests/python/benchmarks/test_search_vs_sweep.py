@@ -1,4 +1,4 @@
-"""Which space is swept, and what the searches may spend."""
+"""Swept space, and budget of the searches."""
 
 import pytest
 from benchmarks.search_vs_sweep import budgets, is_near_best, row_of, summary_of, superfluous, within

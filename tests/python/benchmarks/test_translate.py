@@ -1,4 +1,4 @@
-"""What the benchmark of the translation says of its numbers."""
+"""Rows and summary of the benchmark of translation."""
 
 from benchmarks._translate_sides import c_name
 from benchmarks.translate import LOAD, _row, later_starts

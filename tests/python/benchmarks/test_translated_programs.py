@@ -1,4 +1,4 @@
-"""What the benchmark of translated programs says of an interval."""
+"""Verdicts of the benchmark of translated programs on intervals."""
 
 import pytest
 from benchmarks._statistics import Ratio

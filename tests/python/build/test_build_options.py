@@ -73,9 +73,9 @@ def test_flags_that_only_look_like_cpu_words_stay(line: str) -> None:
 
 
 def test_our_options_are_taken_out_wherever_they_stand() -> None:
-    options, rest = own_options(["-c", "--targets=v3", "a.c", "--no-fma", "--compiler", "clang"])
+    options, remaining = own_options(["-c", "--targets=v3", "a.c", "--no-fma", "--compiler", "clang"])
     assert options == {"--targets": "v3", "--no-fma": "1", "--compiler": "clang"}
-    assert rest == ["-c", "a.c"]
+    assert remaining == ["-c", "a.c"]
     assert split_targets(" v2, v3 v4 ") == ["v2", "v3", "v4"]
 
 

@@ -27,7 +27,7 @@ TARGETS = (
 )
 ALL = features("x86_64")
 MADE_FOR = {name: tuple(sorted(generic_features(name))) for name in TARGETS}
-# Code that has none of the instructions which are told apart: it can run on CPUs its target was not made for.
+# Code without instructions of a recognised feature can also run on CPUs older than its target.
 NEEDS = {name: tuple(f for f in made_for if not ALL[f].instructions) for name, made_for in MADE_FOR.items()}
 ORDER = in_order(MADE_FOR)
 REGISTERS = {"eax": 0, "ebx": 1, "ecx": 2, "edx": 3}
@@ -172,7 +172,7 @@ def test_every_feature_of_every_target_can_be_asked_of_a_cpu() -> None:
     import archspec.cpu
 
     for machine in ("x86_64", "aarch64"):
-        known = features(machine)
+        known_features = features(machine)
         for name, target in archspec.cpu.TARGETS.items():
             if str(target.family) == machine:
-                assert set(target.features) <= set(known), name
+                assert set(target.features) <= set(known_features), name

@@ -1,4 +1,4 @@
-"""What a variant's code needs of a CPU, read off its disassembly."""
+"""CPU features that a variant's code needs, read from its disassembly."""
 
 import subprocess
 from pathlib import Path

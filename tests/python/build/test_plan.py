@@ -10,8 +10,8 @@ from mpiric.build.plan import CompilationPlan, PlanRequest, Step, holes_are_know
 WORDS = ["gcc", "-O2", "-MF", "d/a.d", "-c", "src/a.cc", "-o", "a.o"]
 
 
-def with_holes(words: list[str], *positions: int) -> list[str]:
-    return PlanRequest("path", "key", positions).with_holes(words)
+def with_holes(argv: list[str], *positions: int) -> list[str]:
+    return PlanRequest("path", "key", positions).with_holes(argv)
 
 
 def test_of_a_source_the_ending_stays() -> None:
@@ -20,7 +20,7 @@ def test_of_a_source_the_ending_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "positions", "known"),
+    ("argv", "positions", "is_known"),
     [
         (WORDS, (5, 3, 7), True),
         (["gcc", "-c", "a.c"], (2,), False),  # no output is named
@@ -30,9 +30,9 @@ def test_of_a_source_the_ending_stays() -> None:
     ],
 )
 def test_holes_are_the_source_and_names_of_this_compilation(
-    words: list[str], positions: tuple[int, ...], known: bool
+    argv: list[str], positions: tuple[int, ...], is_known: bool
 ) -> None:
-    assert holes_are_known(parse_compiler_command(with_holes(words, *positions)[1:])) is known
+    assert holes_are_known(parse_compiler_command(with_holes(argv, *positions)[1:])) is is_known
 
 
 def test_tools_do_not_see_what_was_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""What pressing tab offers after an option, as the shells ask for it."""
+"""Completions of option values, requested as shells do."""
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -7,8 +7,11 @@ from mpiric.cli._verbs import mpiric
 
 
 def offered(line: str) -> set[str]:
-    *words, last = line.split(" ")
-    return {each.value for each in ShellComplete(mpiric, {}, "mpiric", "").get_completions(words, last)}
+    *arguments, last = line.split(" ")
+    return {
+        completion.value
+        for completion in ShellComplete(mpiric, {}, "mpiric", "").get_completions(arguments, last)
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The words that a job gets are those of the call that submits it."""
+"""Arguments of a submitted job are the arguments of the submitting call."""
 
 import itertools
 import shlex
@@ -15,27 +15,27 @@ from mpiric.workflows.submit.submit import Ended
 @pytest.fixture
 def submitted(monkeypatch, tmp_path):
     """`submitted(verb, words…)` is the request that a call would submit."""
-    found = []
+    calls = []
 
     def submit(request, *_):
-        found.append(request)
+        calls.append(request)
         return Ended(0, "", ())
 
     monkeypatch.setattr(_submitting, "submit", submit)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
-    def call(verb, *words):
-        done = CliRunner().invoke(verb.command, words, catch_exceptions=False, standalone_mode=False)
+    def call(verb, *arguments):
+        done = CliRunner().invoke(verb.command, arguments, catch_exceptions=False, standalone_mode=False)
         assert done.exception is None, done.output
-        return found[-1]
+        return calls[-1]
 
     return call
 
 
 def options(request):
-    words = list(request.arguments[1 : request.arguments.index("--")])
-    return {name: value for name, value in itertools.pairwise(words) if name.startswith("--")}
+    arguments = list(request.arguments[1 : request.arguments.index("--")])
+    return {name: value for name, value in itertools.pairwise(arguments) if name.startswith("--")}
 
 
 def test_lists_stay_whole(submitted):
@@ -48,8 +48,8 @@ def test_lists_stay_whole(submitted):
 
 def test_what_may_be_said_several_times_is(submitted):
     request = submitted(tune, "--submit", "--only", "pages,malloc", "--only", "io", "--", "srun", "./app")
-    words = [word for word in request.arguments if word != "--only"]
-    assert words[1:4] == ["pages", "malloc", "io"]
+    arguments = [word for word in request.arguments if word != "--only"]
+    assert arguments[1:4] == ["pages", "malloc", "io"]
 
 
 def test_an_array_has_as_many_jobs_as_was_said(submitted):
@@ -68,25 +68,25 @@ def test_malformed_array_is_refused(text, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mpiric-sweep").mkdir()
     (tmp_path / "mpiric-sweep/sweep.jsonl").write_text("kept")
-    words = ["--submit", "--array", text, "--", "mpiexec"]
+    arguments = ["--submit", "--array", text, "--", "mpiexec"]
     with pytest.raises(MpiricError, match="must be a number of jobs"):
-        CliRunner().invoke(sweep.command, words, catch_exceptions=False, standalone_mode=False)
+        CliRunner().invoke(sweep.command, arguments, catch_exceptions=False, standalone_mode=False)
     assert (tmp_path / "mpiric-sweep/sweep.jsonl").read_text() == "kept"
 
 
 @pytest.mark.parametrize("verb", [tune, sweep])
-@pytest.mark.parametrize("words", [("--array", "4"), ("--sbatch=-N 4",)])
-def test_options_of_jobs_need_a_submission(verb, words):
+@pytest.mark.parametrize("arguments", [("--array", "4"), ("--sbatch=-N 4",)])
+def test_options_of_jobs_need_a_submission(verb, arguments):
     with pytest.raises(MpiricError, match="needs --submit"):
         CliRunner().invoke(
-            verb.command, [*words, "--", "mpiexec", "x"], catch_exceptions=False, standalone_mode=False
+            verb.command, [*arguments, "--", "mpiexec", "x"], catch_exceptions=False, standalone_mode=False
         )
 
 
 def test_a_round_is_for_jobs(tmp_path):
-    words = ["--round", "1", "--array", "2", "--into", str(tmp_path), "--", "srun", "./app"]
+    arguments = ["--round", "1", "--array", "2", "--into", str(tmp_path), "--", "srun", "./app"]
     with pytest.raises(MpiricError, match="--round is for the jobs"):
-        CliRunner().invoke(tune.command, words, catch_exceptions=False, standalone_mode=False)
+        CliRunner().invoke(tune.command, arguments, catch_exceptions=False, standalone_mode=False)
 
 
 def submission_of(request):
@@ -96,8 +96,18 @@ def submission_of(request):
 
 
 def test_a_resumed_tune_needs_none_of_its_options_again(submitted):
-    given = ("--budget", "80s", "--array", "4", "--slice", "20s", "-o", "out.toml", "--sbatch=-p short")
-    first = submission_of(submitted(tune, "--submit", *given, "--", "srun", "./app"))
+    tune_options = (
+        "--budget",
+        "80s",
+        "--array",
+        "4",
+        "--slice",
+        "20s",
+        "-o",
+        "out.toml",
+        "--sbatch=-p short",
+    )
+    first = submission_of(submitted(tune, "--submit", *tune_options, "--", "srun", "./app"))
     assert first.go_on == "mpiric tune --submit --resume -- srun ./app"
     again = submitted(tune, "--submit", "--resume", "--", "srun", "./app")
     assert (again.budget_s, again.spread, again.options) == (80.0, Spread(4, 0, 20.0), ("-p short",))

@@ -25,12 +25,12 @@ def test_help_fits_the_width_and_each_option_is_explained_by_a_sentence(verb: st
 
 
 def test_help_of_tune_fits_one_screen_and_help_all_shows_every_option() -> None:
-    short, whole = (CliRunner().invoke(mpiric, ["tune", word]).output for word in ("--help", "--help-all"))
+    short, complete = (CliRunner().invoke(mpiric, ["tune", word]).output for word in ("--help", "--help-all"))
     assert len(short.split("Examples:")[0].splitlines()) <= 55
     tune = Verbs().get_command(click.Context(mpiric), "tune")
     assert tune is not None
     for option in tune.params:
-        assert isinstance(option, click.Argument) or option.hidden or option.opts[0] in whole
+        assert isinstance(option, click.Argument) or option.hidden or option.opts[0] in complete
     assert "--mark " not in short
     assert "--budget " in short
 

@@ -28,15 +28,15 @@ FAST = Configuration.of({"network-interface": "fast0"})
 
 
 def test_a_route_is_not_better_because_the_librarys_own_times_are_slices() -> None:
-    own, other = route(Configuration(), 8000, 8010, 8020), route(FAST, 20, 30, 700)
-    assert verdict.best_route([own, other], [THERE], 1.05) is None
-    assert verdict.winners([own, other], THERE) == ()
-    (finding,) = disturbed_times([own, other])
+    default_route, other = route(Configuration(), 8000, 8010, 8020), route(FAST, 20, 30, 700)
+    assert verdict.best_route([default_route, other], [THERE], 1.05) is None
+    assert verdict.winners([default_route, other], THERE) == ()
+    (finding,) = disturbed_times([default_route, other])
     assert finding.id == "disturbed-times"
 
 
 def test_a_route_whose_every_batch_was_preempted_is_not_compared() -> None:
-    own = route(Configuration(), 100, 200, 2000)
-    assert verdict.best_route([own, route(FAST, 20, 30, 700)], [THERE], 1.05)
-    assert verdict.best_route([own, route(FAST, 20, 30, 700, preempted=1.0)], [THERE], 1.05) is None
-    assert verdict.best_route([own, route(FAST, 20, 30, 700, preempted=0.5)], [THERE], 1.05)
+    default_route = route(Configuration(), 100, 200, 2000)
+    assert verdict.best_route([default_route, route(FAST, 20, 30, 700)], [THERE], 1.05)
+    assert verdict.best_route([default_route, route(FAST, 20, 30, 700, preempted=1.0)], [THERE], 1.05) is None
+    assert verdict.best_route([default_route, route(FAST, 20, 30, 700, preempted=0.5)], [THERE], 1.05)

@@ -1,4 +1,4 @@
-"""What libraries print of their transports, recorded or transcribed: see tests/data/fabric/README.md."""
+"""Output of libraries about their transports, recorded or transcribed: see tests/data/fabric/README.md."""
 
 from pathlib import Path
 
@@ -94,11 +94,13 @@ def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
 
 
 def test_a_latency_that_open_mpi_was_told_is_named():
-    said = "select: component ob1 selected\nselected ob1 best priority 20\n" + "".join(
+    output = "select: component ob1 selected\nselected ob1 best priority 20\n" + "".join(
         f"[n1:1] btl:tcp: 0x1: if {name} kidx 2 cnt 0 addr 10.0.0.1 IPv4 bw 10000 lt {latency}\n"
         for name, latency in (("slow0", 1), ("quick0", 100))
     )
-    assert "small messages go over slow0: its latency is set to 1 (quick0 100)" in heard(said, "openmpi").why
+    assert (
+        "small messages go over slow0: its latency is set to 1 (quick0 100)" in heard(output, "openmpi").why
+    )
 
 
 def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
@@ -109,8 +111,8 @@ def test_mpich_tells_how_it_rates_providers_and_which_are_rejected():
 
 def test_cray_mpich_names_provider_and_adapters():
     """Made up in the words of intro_mpi(3): no recording of it is at hand."""
-    said = "PE 0: MPICH OFI provider: cxi\nPE 0: MPICH NIC selection: rank 0 uses domain cxi0\n"
-    report = heard(said, "craympich")
+    output = "PE 0: MPICH OFI provider: cxi\nPE 0: MPICH NIC selection: rank 0 uses domain cxi0\n"
+    report = heard(output, "craympich")
     assert (report.paths[OTHER].transport, report.paths[OTHER].devices) == ("cxi", ("cxi0",))
 
 

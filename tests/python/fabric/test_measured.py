@@ -1,4 +1,4 @@
-"""Reading the probe's lines: what carried the bytes and which route is faster."""
+"""Reading the probe's lines: the carrier of the bytes, and the faster route."""
 
 import json
 from dataclasses import replace
@@ -89,8 +89,8 @@ def test_other_programs_traffic_is_no_carrier():
 
 
 def test_on_a_node_nothing_moves_on_a_device():
-    words = in_words(PairClass.SAME_NODE, Moved(1000, shared=("/dev/shm",)), {})
-    assert words == "nothing on any device; shared memory: /dev/shm"
+    sentence = in_words(PairClass.SAME_NODE, Moved(1000, shared=("/dev/shm",)), {})
+    assert sentence == "nothing on any device; shared memory: /dev/shm"
 
 
 def test_a_library_that_names_one_device_while_another_moves_is_caught():
@@ -125,10 +125,10 @@ def test_a_default_that_stripes_over_a_slow_network_is_told_with_numbers():
     assert [pair.pair_class for pair in pairs] == [OTHER]
     assert pairs[0].winners[0].gain == pytest.approx(200.0)
     assert "plain TCP 1067.0 µs" in pairs[0].possible
-    found = {finding.id: finding for finding in warnings_of((), "mpich", pairs)}
-    assert set(found) == {"slower-transport", "several-networks"}
-    assert "1000.0 µs" in found["slower-transport"].evidence
-    assert "network-interface=fast0" in found["slower-transport"].fix
+    warnings = {finding.id: finding for finding in warnings_of((), "mpich", pairs)}
+    assert set(warnings) == {"slower-transport", "several-networks"}
+    assert "1000.0 µs" in warnings["slower-transport"].evidence
+    assert "network-interface=fast0" in warnings["slower-transport"].fix
 
 
 def test_a_way_that_does_not_work_is_told_with_its_reason():
@@ -149,9 +149,9 @@ def over(device: str, small_us: float):
 
 
 def test_a_choice_that_varies_from_run_to_run_is_named():
-    (found,) = varying([over("eth0", 1060.0), over("fast0", 6.0), over("eth0", 1050.0)])
-    assert found.id == "choice-varies"
-    assert found.evidence == "eth0 in 2, fast0 in 1 of 3 runs; the smallest message takes 6.0 to 1060.0 µs"
+    (finding,) = varying([over("eth0", 1060.0), over("fast0", 6.0), over("eth0", 1050.0)])
+    assert finding.id == "choice-varies"
+    assert finding.evidence == "eth0 in 2, fast0 in 1 of 3 runs; the smallest message takes 6.0 to 1060.0 µs"
 
 
 def test_the_same_choice_in_every_run_is_no_news():

@@ -47,10 +47,10 @@ def test_what_is_native_is_never_objected_to(kind):
 def test_a_transport_that_wastes_the_network_is_named_with_what_to_choose(
     device, kind, transport, implementation, choice
 ):
-    found = misdriven(transport, (ETHERNET, nic(device, kind)), implementation)
-    assert found is not None
-    assert choice in found.fix
-    assert device in found.evidence
+    finding = misdriven(transport, (ETHERNET, nic(device, kind)), implementation)
+    assert finding is not None
+    assert choice in finding.fix
+    assert device in finding.evidence
 
 
 @pytest.mark.parametrize(

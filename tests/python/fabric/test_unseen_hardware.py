@@ -1,7 +1,7 @@
-"""Networks that no machine of ours has: the tree their drivers show in sysfs, and what libraries say on them.
+"""Networks that are not available for tests: trees of their drivers in sysfs, and output of libraries.
 
-Trees are those that the kernel's drivers make (Documentation/ABI/stable/sysfs-class-infiniband). Words are
-transcribed from the threads named, or put together from the message formats of the library's source.
+The trees follow the kernel's drivers (Documentation/ABI/stable/sysfs-class-infiniband). The output is
+transcribed from the named discussions, or composed from the message formats in the library's source.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ def interface(name: str, **facts: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Node:
-    """A node with a management network and one more: its kind, and what says so."""
+    """A node with a management network and another network: its kind, and the source of the facts."""
 
     kind: str
     files: dict[str, str]
@@ -113,22 +113,22 @@ def test_the_network_is_known_and_goes_before_the_management_network(node):
     assert best.speed_mbit >= 40_000
 
 
-@pytest.mark.parametrize(("name", "implementation", "said", "transport"), GOOD)
-def test_what_drives_it_well_is_heard_and_left_in_peace(name, implementation, said, transport):
-    path = heard(said, implementation).paths[OTHER]
+@pytest.mark.parametrize(("name", "implementation", "output", "transport"), GOOD)
+def test_what_drives_it_well_is_heard_and_left_in_peace(name, implementation, output, transport):
+    path = heard(output, implementation).paths[OTHER]
     assert path.transport == transport
     nics = NODES[name].nics()
     assert kinds()[NODES[name].kind].is_native(path.transport)
     assert misdriven(path.transport, nics, implementation) is None
 
 
-@pytest.mark.parametrize(("name", "implementation", "said", "choice"), BAD)
-def test_what_wastes_it_is_heard_and_named_with_the_cure(name, implementation, said, choice):
-    path = heard(said, implementation).paths[OTHER]
-    found = misdriven(path.transport, NODES[name].nics(), implementation)
-    assert found is not None
-    assert choice in found.fix
-    assert NODES[name].kind in found.says
+@pytest.mark.parametrize(("name", "implementation", "output", "choice"), BAD)
+def test_what_wastes_it_is_heard_and_named_with_the_cure(name, implementation, output, choice):
+    path = heard(output, implementation).paths[OTHER]
+    finding = misdriven(path.transport, NODES[name].nics(), implementation)
+    assert finding is not None
+    assert choice in finding.fix
+    assert NODES[name].kind in finding.says
 
 
 def test_open_mpi_on_efa_names_the_provider_of_its_ofi_mtl():
@@ -149,5 +149,5 @@ def test_bytes_that_bypass_the_kernel_show_in_the_counters_of_the_adapter():
 
 def test_an_adapter_that_is_named_and_idle_is_a_contradiction():
     moved = Moved(payload_bytes=1_000_000, devices={"mlx5_0": 0, "ib0": 1_200_000})
-    said = contradiction(TransportPath("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ()))
-    assert said == "the library says mlx5_0, but the bytes went over ib0"
+    finding = contradiction(TransportPath("rc_mlx5", ("mlx5_0:1",)), carriers(moved, ()))
+    assert finding == "the library says mlx5_0, but the bytes went over ib0"

@@ -1,4 +1,4 @@
-"""Launches run for real by a Runner, and what they leave behind."""
+"""Real launches by a Runner, and their leftovers."""
 
 import os
 import shutil
@@ -61,8 +61,8 @@ class Bench:
 
 @pytest.fixture
 def mpi_environment() -> dict[str, str]:
-    words = ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM")
-    as_root = {f"{family}_{word}": "1" for family in ("OMPI", "PRTE") for word in words}
+    names = ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM")
+    as_root = {f"{family}_{word}": "1" for family in ("OMPI", "PRTE") for word in names}
     return {**os.environ, **as_root, "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 
 

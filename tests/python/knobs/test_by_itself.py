@@ -80,16 +80,21 @@ def test_the_order_in_which_a_library_is_documented_to_fill_nodes() -> None:
 
 
 def tried(knob: str, case: Situation) -> tuple[str, ...]:
-    return next((each.values for each in space_of(case).dimensions if each.knob == knob), ())
+    return next((dimension.values for dimension in space_of(case).dimensions if dimension.knob == knob), ())
 
 
 def test_a_size_that_the_library_reports_as_its_own() -> None:
     case = situation(BY_LABEL["mpich-4.0.2"])
-    own = {"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": "69632", "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE": "69632"}
+    reported = {
+        "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": "69632",
+        "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE": "69632",
+    }
     assert "64KiB" in tried("eager-node", case)
-    assert "64KiB" not in tried("eager-node", replace(case, read_library_defaults=lambda: own))
-    other = dict.fromkeys(own, "16384")
-    assert "64KiB" in tried("eager-node", replace(case, read_library_defaults=lambda: own, inherited=other))
+    assert "64KiB" not in tried("eager-node", replace(case, read_library_defaults=lambda: reported))
+    other = dict.fromkeys(reported, "16384")
+    assert "64KiB" in tried(
+        "eager-node", replace(case, read_library_defaults=lambda: reported, inherited=other)
+    )
 
 
 def test_a_value_that_the_environment_sets_already() -> None:
@@ -111,6 +116,6 @@ def test_switches_are_equal_in_words_and_numbers() -> None:
 
 def test_open_mpi_yields_by_itself_where_it_knows_that_cpus_are_shared() -> None:
     line = (LaunchOption(("--oversubscribe",), Meaning.OVERSUBSCRIBE),)
-    for label, rest in (("openmpi-4.1.4", ()), ("openmpi-5.0.11", ("sleep",))):
+    for label, other_values in (("openmpi-4.1.4", ()), ("openmpi-5.0.11", ("sleep",))):
         assert "yield" in values("waiting", situation(BY_LABEL[label], ranks=4))
-        assert values("waiting", situation(BY_LABEL[label], ranks=4, options=line)) == rest
+        assert values("waiting", situation(BY_LABEL[label], ranks=4, options=line)) == other_values

@@ -1,4 +1,4 @@
-"""Knobs of what a program cannot call are left alone."""
+"""Knobs of functions that a program cannot call are skipped."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Who carries messages: in the library's own words where it has some, else by what is loaded and set."""
+"""Transport of messages: reported by the library, or derived from loaded libraries and settings."""
 
 import pytest
 from tests.support.situations import BY_LABEL, situation
@@ -12,7 +12,7 @@ BOTH, NETWORK, NONE = frozenset({"node", "network"}), frozenset({"network"}), fr
 @pytest.mark.parametrize(
     ("label", "libraries", "inherited", "reported", "reaches"),
     [
-        ("mpich-4.0.2", UCX, {}, "", NETWORK),  # on the node, ch4 has its own shared memory
+        ("mpich-4.0.2", UCX, {}, "", NETWORK),  # ch4 uses its own shared memory inside a node
         ("mpich-4.0.2", UCX, {"MPIR_CVAR_NOLOCAL": "1"}, "", BOTH),
         ("mpich-4.0.2", (), {}, "", NONE),
         ("openmpi-5.0.11", UCX, {}, "ucx", BOTH),

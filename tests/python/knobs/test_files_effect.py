@@ -1,4 +1,4 @@
-"""Knobs that act on files: what the user must allow, and what an answer's class is."""
+"""Knobs that act on files: required permissions of the user, and class of the answer."""
 
 from dataclasses import replace
 
@@ -39,4 +39,8 @@ def test_the_class_of_an_answer_is_the_worst_of_its_knobs():
 def test_all_knobs_that_act_on_files_are_in_one_group():
     assert "io" in knob(FilesEffect.LATE).chosen_by
     assert "io" not in knob(FilesEffect.SAME).chosen_by
-    assert all("io" in each.chosen_by for each in knobs.all_knobs().values() if each.family in ("io", "late"))
+    assert all(
+        "io" in candidate.chosen_by
+        for candidate in knobs.all_knobs().values()
+        if candidate.family in ("io", "late")
+    )

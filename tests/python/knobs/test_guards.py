@@ -1,4 +1,4 @@
-"""What must never happen: a preload that cannot work, a launcher without its library, a file from outside."""
+"""Forbidden settings: preloads that cannot work, launchers without their library, files from outside."""
 
 from dataclasses import replace
 
@@ -96,8 +96,8 @@ def test_a_library_without_the_name_the_program_asks_for_is_refused_with_that_na
         spell("mpi", "mpich-4.1.0", situation(others=(debian,)))
 
 
-def asking_for(*names: str, nailed: str = "", others=OTHERS):
-    case = situation(others=others)
+def asking_for(*names: str, nailed: str = "", other_libraries=OTHERS):
+    case = situation(others=other_libraries)
     return replace(case, observation=replace(case.observation, mpi_names=frozenset(names), mpi_nailed=nailed))
 
 
@@ -105,7 +105,7 @@ def test_a_standard_abi_with_wrong_values_is_refused() -> None:
     intel = next(other for other in OTHERS if other.implementation == "intelmpi")
     both = replace(intel, sonames=("libmpi.so.12", "libmpi_abi.so.1"), refused="other values")
     with pytest.raises(MismatchError, match="other values"):
-        spell("mpi", intel.label, asking_for("libmpi_abi.so.1", others=(both,)))
+        spell("mpi", intel.label, asking_for("libmpi_abi.so.1", other_libraries=(both,)))
 
 
 def test_a_program_bound_by_an_rpath_gets_another_library_by_preloading_it() -> None:
@@ -121,7 +121,7 @@ INTEL = next(other for other in OTHERS if other.implementation == "intelmpi")
 
 
 def bound_fortran(**changes: tuple[str, ...]):
-    return asking_for(*FORTRAN, nailed="/own/libmpi.so.12", others=(replace(INTEL, **changes),))
+    return asking_for(*FORTRAN, nailed="/own/libmpi.so.12", other_libraries=(replace(INTEL, **changes),))
 
 
 def test_one_in_fortran_gets_the_other_librarys_fortran_too() -> None:
@@ -186,9 +186,9 @@ def test_threads_of_ranks_that_share_cpus_are_not_placed() -> None:
 
 
 def test_mpi_io_is_left_alone_until_it_is_seen() -> None:
-    seen = situation(BY_LABEL["openmpi-4.1.4"], libraries=("/usr/lib/openmpi/mca_io_romio321.so",))
+    case = situation(BY_LABEL["openmpi-4.1.4"], libraries=("/usr/lib/openmpi/mca_io_romio321.so",))
     assert "mpi-io-library" not in to_try(situation(BY_LABEL["openmpi-4.1.4"]))
-    assert "mpi-io-library" in to_try(seen)
+    assert "mpi-io-library" in to_try(case)
 
 
 def test_buffers_on_a_gpu_are_no_matter_where_the_machine_has_none() -> None:

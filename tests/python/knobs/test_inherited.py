@@ -78,9 +78,9 @@ def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
     case = situation(
         inherited={"MKL_DEBUG_CPU_TYPE": "5", "UCX_LOG_LEVEL": "trace", "MPIR_CVAR_NOLOCAL": "1"}
     )
-    found = inherited_problems(case)
-    assert len(found) == 3
-    assert all(finding.says and finding.evidence and finding.fix for finding in found)
+    problems = inherited_problems(case)
+    assert len(problems) == 3
+    assert all(finding.says and finding.evidence and finding.fix for finding in problems)
 
 
 @pytest.mark.parametrize(
@@ -106,17 +106,17 @@ def test_a_mount_without_room_rights_or_locks_is_named(mount, libraries, nodes, 
 def test_a_program_that_could_write_through_mpi_but_does_not_needs_no_locks(calls, expected) -> None:
     case = situation(on=replace(machine(), file_systems=(lustre(locks="none"),)))
     recorded = Behaviour({"independent_file_calls": calls})
-    seen = replace(case.observation, mpi_calls=frozenset({"mpi_file_write_at"}), behaviour=recorded)
-    case = replace(case, observation=seen)
+    observation = replace(case.observation, mpi_calls=frozenset({"mpi_file_write_at"}), behaviour=recorded)
+    case = replace(case, observation=observation)
     assert [finding.id for finding in inherited_problems(case)] == expected
 
 
-@pytest.mark.parametrize(("modules", "found"), [(12, ["imports-from-network"]), (3, [])])
-def test_pythons_imports_from_a_shared_file_system_are_offered_an_image(modules, found) -> None:
+@pytest.mark.parametrize(("modules", "is_found"), [(12, ["imports-from-network"]), (3, [])])
+def test_pythons_imports_from_a_shared_file_system_are_offered_an_image(modules, is_found) -> None:
     paths = (
         "/usr/lib/libpython3.11.so.1",
         *(f"/home/u/venv/lib/m{number}.cpython-311.so" for number in range(modules)),
     )
     case = situation(libraries=paths)
     case = replace(case, machine=replace(case.machine, file_systems=(lustre(locks="all nodes"),)))
-    assert [finding.id for finding in inherited_problems(case)] == found
+    assert [finding.id for finding in inherited_problems(case)] == is_found

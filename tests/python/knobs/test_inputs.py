@@ -20,9 +20,9 @@ def case(*files, **more):
 def test_what_all_ranks_read_is_broadcast_the_largest_first():
     large = input_file("tables/eos.bin", 8, bytes_read=1 << 30)
     some = input_file("patch.bin", 3)
-    there = case(input_file("in.data", 8), large, some, output("in.log", 8))
-    assert values("broadcast-inputs", there) == ("tables/eos.bin;in.data",)
-    assert BROADCAST.settings("a;b/c", there).environment == {"MPIRIC_BROADCAST": "a;b/c"}
+    staged_case = case(input_file("in.data", 8), large, some, output("in.log", 8))
+    assert values("broadcast-inputs", staged_case) == ("tables/eos.bin;in.data",)
+    assert BROADCAST.settings("a;b/c", staged_case).environment == {"MPIRIC_BROADCAST": "a;b/c"}
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_other_files_are_read_where_they_are(file, reason):
 
 
 def test_files_on_a_disk_of_the_node_are_read_there():
-    there = case(input_file("in.data", 8), system=replace(lustre(), is_network=False))
-    assert "nodes share" in BROADCAST.consider(there).reason
+    staged_case = case(input_file("in.data", 8), system=replace(lustre(), is_network=False))
+    assert "nodes share" in BROADCAST.consider(staged_case).reason
 
 
 @pytest.mark.parametrize("value", ["", "/etc/passwd", "../a", "a;", ".", "a b"])
@@ -49,6 +49,8 @@ def test_no_path_leads_out_of_the_working_directory(value):
 
 
 def test_it_is_tried_with_the_users_leave_only():
-    there = case(input_file("in.data", 8))
-    assert skipped("broadcast-inputs", there) == "only tried with --allow-late"
-    assert not skipped("broadcast-inputs", replace(there, allowed=replace(there.allowed, late=True)))
+    staged_case = case(input_file("in.data", 8))
+    assert skipped("broadcast-inputs", staged_case) == "only tried with --allow-late"
+    assert not skipped(
+        "broadcast-inputs", replace(staged_case, allowed=replace(staged_case.allowed, late=True))
+    )

@@ -172,12 +172,12 @@ def test_another_mpi_library_is_for_programs_that_spend_their_time_in_mpi_and_no
     assert not needless("mpi", case, behaviour(mpi_bound=0.2))
 
 
-@pytest.mark.parametrize(("told", "score"), [(True, 0.15), (False, 1.0)])
-def test_open_mpi_that_was_told_of_shared_cpus_yields_by_itself(told: bool, score: float) -> None:
+@pytest.mark.parametrize(("is_told", "score"), [(True, 0.15), (False, 1.0)])
+def test_open_mpi_that_was_told_of_shared_cpus_yields_by_itself(is_told: bool, score: float) -> None:
     case = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
     (segment,) = case.job.segments
     option = LaunchOption(("--oversubscribe",), Meaning.OVERSUBSCRIBE)
-    segments = (replace(segment, options=(*segment.options, option)),) if told else (segment,)
+    segments = (replace(segment, options=(*segment.options, option)),) if is_told else (segment,)
     case = replace(case, job=replace(case.job, segments=segments))
     assert to_try(case)["waiting"].prior == score
 
@@ -195,7 +195,7 @@ def test_one_thread_is_not_tried_where_each_rank_has_one_cpu_and_so_one_thread()
 
 def test_rates_are_by_the_time_of_the_run_that_the_ranks_were_seen_in() -> None:
     case = faulting(situation(), 400_000)
-    seen = replace(case.observation, wall_s=1.0, ranks_s=4.0)
-    assert seen.minor_faults_per_s == 100_000
-    assert seen.kernel_share == pytest.approx(0.125)
-    assert replace(seen, ranks_s=0.0).minor_faults_per_s == 400_000
+    observation = replace(case.observation, wall_s=1.0, ranks_s=4.0)
+    assert observation.minor_faults_per_s == 100_000
+    assert observation.kernel_share == pytest.approx(0.125)
+    assert replace(observation, ranks_s=0.0).minor_faults_per_s == 400_000

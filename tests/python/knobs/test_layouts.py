@@ -71,7 +71,7 @@ def test_t3pio_takes_a_multiple_of_the_nodes(nodes, targets, stripes):
 
 
 @pytest.mark.parametrize(
-    ("there", "reason"),
+    ("layout_case", "reason"),
     [
         (case(SHARED, system=replace(lustre(), kind="nfs")), "no layouts to set"),
         (case(SHARED, system=replace(lustre(), is_writable=False)), "read-only"),
@@ -81,8 +81,8 @@ def test_t3pio_takes_a_multiple_of_the_nodes(nodes, targets, stripes):
         (replace(case(SHARED), try_layout=lambda: "`lfs` is not there"), "`lfs` is not there"),
     ],
 )
-def test_where_no_layout_can_be_set_the_reason_is_said(there, reason):
-    assert reason in LAYOUT.consider(there).reason
+def test_where_no_layout_can_be_set_the_reason_is_said(layout_case, reason):
+    assert reason in LAYOUT.consider(layout_case).reason
 
 
 def test_names_that_cannot_be_written_have_no_rule_of_their_own():

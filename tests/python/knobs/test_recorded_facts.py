@@ -27,12 +27,12 @@ LABELS = ("mpich-5.0.2", "openmpi-4.1.4", "openmpi-5.0.11", "intelmpi-2021.19")
 
 
 def recorded(label: str) -> Situation:
-    """Four ranks on one recorded node of few cores, with what the runtime wrote of a real run."""
+    """Return four ranks on one recorded node of few cores, with the record of a real run."""
     machine = read_machine(ReplayHost.load(DATA / "machines/debian12.json"), "/home/u")
     libraries = ("/x/libgomp.so.1", "/x/libopenblas.so.0", "/x/libucp.so.0", "/x/mca_io_ompio.so")
-    others = tuple(library for library in BY_LABEL.values() if library.label != label)
+    other_libraries = tuple(library for library in BY_LABEL.values() if library.label != label)
     case = situation(
-        BY_LABEL[label], ranks=4, on=machine, libraries=libraries, allowed=EVERYTHING, others=others
+        BY_LABEL[label], ranks=4, on=machine, libraries=libraries, allowed=EVERYTHING, others=other_libraries
     )
     record = read_record(DATA / "record/v5/record.mpiric")
     shown = behaviour_of(record, analyse(record), carriers(case, ""), case.observation.wall_s)
@@ -59,6 +59,6 @@ def test_every_knob_answers_as_stored(label):
 
 if __name__ == "__main__":
     ANSWERS.mkdir(exist_ok=True)
-    for each in LABELS:
-        text = "".join(f"{line}\n" for line in answers(recorded(each)))
-        (ANSWERS / f"{each}.txt").write_text(text, encoding="utf-8")
+    for each_label in LABELS:
+        text = "".join(f"{line}\n" for line in answers(recorded(each_label)))
+        (ANSWERS / f"{each_label}.txt").write_text(text, encoding="utf-8")

@@ -20,9 +20,9 @@ def case(*files):
 
 
 def test_files_of_a_rank_each_are_spread_over_as_many_directories_as_a_directory_has_files():
-    there = case(*OWN, output("out/data.h5", 256))
-    assert values("subdirectories", there) == ("restart.*:16",)
-    spelling = SUBDIRECTORIES.settings("restart.*:16", there)
+    relayout_case = case(*OWN, output("out/data.h5", 256))
+    assert values("subdirectories", relayout_case) == ("restart.*:16",)
+    spelling = SUBDIRECTORIES.settings("restart.*:16", relayout_case)
     assert spelling.environment == {"MPIRIC_SUBDIRECTORIES": "restart.* 16"}
     assert "mpiric gather" in spelling.note
 
@@ -33,9 +33,11 @@ def test_few_files_or_files_of_several_ranks_are_left_where_they_are(files):
 
 
 def test_it_is_tried_with_the_users_leave_only():
-    there = case(*OWN)
-    assert skipped("subdirectories", there) == "only tried with --allow-relayout"
-    assert not skipped("subdirectories", replace(there, allowed=replace(there.allowed, relayout=True)))
+    relayout_case = case(*OWN)
+    assert skipped("subdirectories", relayout_case) == "only tried with --allow-relayout"
+    assert not skipped(
+        "subdirectories", replace(relayout_case, allowed=replace(relayout_case.allowed, relayout=True))
+    )
 
 
 HDF5 = knobs.all_knobs()["hdf5"]
@@ -59,11 +61,11 @@ def test_objects_of_hdf5_files_are_aligned_to_stripes():
 
 
 @pytest.mark.parametrize(
-    ("there", "reason"),
+    ("relayout_case", "reason"),
     [(case(), "no HDF5"), (with_hdf5(*OWN), "through MPI")],
 )
-def test_only_files_of_parallel_hdf5_are_arranged(there, reason):
-    assert reason in HDF5.consider(there).reason
+def test_only_files_of_parallel_hdf5_are_arranged(relayout_case, reason):
+    assert reason in HDF5.consider(relayout_case).reason
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Knobs that cannot matter to what a program does are told with the reason; known wins keep theirs."""
+"""Knobs that cannot matter to a program are listed with the reason; known wins keep their knobs."""
 
 from dataclasses import replace
 
@@ -48,15 +48,15 @@ def rich():
 
 
 def dropped(shown):
-    """Knobs that some situation would try and that no situation tries beside this record."""
-    tried, kept = set(), set()
+    """Return knobs that some situation would try, but none with this record."""
+    tried, relevant = set(), set()
     for case in rich():
         recorded = replace(doing(case, shown), least_share=LEAST)
         for knob in KNOBS:
             if isinstance(consider(knob, case), Try):
                 tried.add(knob.name)
-                kept |= {knob.name} if isinstance(consider(knob, recorded), Try) else set()
-    return tried - kept
+                relevant |= {knob.name} if isinstance(consider(knob, recorded), Try) else set()
+    return tried - relevant
 
 
 def sizes(name, shown, label="mpich-5.0.2", *, is_set=False):
@@ -74,8 +74,8 @@ def numbers():
     """Names of all numbers that a record gives."""
     kinds = {"MPI_Send": "send", "MPI_Allreduce": "collective", "MPI_File_write": "file"}
     cells = (cell("MPI_Send", 1, 8, 0.1), cell("MPI_Allreduce", 1, 8, 0.1), cell("MPI_File_write", 1, 8, 0.1))
-    made = replace(record(rank(0, 1.0, *cells), rank(1, 1.0, *cells)), function_classes=kinds)
-    return set(behaviour_of(made, analyse(made), Carriers(), 2.0).numbers)
+    rank_record = replace(record(rank(0, 1.0, *cells), rank(1, 1.0, *cells)), function_classes=kinds)
+    return set(behaviour_of(rank_record, analyse(rank_record), Carriers(), 2.0).numbers)
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
@@ -176,18 +176,18 @@ def test_a_number_that_is_not_a_time_drops_only_what_touches_nothing():
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "remaining"),
     [
         ((8,), ()),  # every size is eager, as it is by default
         ((401_408,), ()),  # none is
         ((20 * KIB,), ("64KiB",)),
         ((20 * KIB, 100 * KIB), ("64KiB", "256KiB")),
-        ((64 * KIB,), ("64KiB", "256KiB")),  # with its header it may not fit
+        ((64 * KIB,), ("64KiB", "256KiB")),  # the message with its header may be larger
         ((4 * KIB, 12 * KIB, 40 * KIB, 200 * KIB), ("16KiB", "64KiB", "256KiB")),
     ],
 )
-def test_of_sizes_that_do_the_same_to_the_messages_one_is_left(sent, kept):
-    assert sizes("eager-node", messages(*sent)) == kept
+def test_of_sizes_that_do_the_same_to_the_messages_one_is_left(sent, remaining):
+    assert sizes("eager-node", messages(*sent)) == remaining
 
 
 def test_the_default_that_the_user_has_changed_rules_nothing_out():

@@ -1,4 +1,4 @@
-"""The loop that runs plans: what it sends, what it throws, and what comes of it."""
+"""The loop that runs plans: values that it sends, exceptions, results."""
 
 import pytest
 
@@ -29,28 +29,28 @@ def test_a_plan_without_runs_returns_at_once():
 
 
 def test_each_trial_is_reported_before_the_plan_sees_it():
-    seen = []
+    reported = []
 
     def plan():
-        while len(seen) < 4:
+        while len(reported) < 4:
             trial = yield RUN
-            seen.append(("plan", trial.outcome))
+            reported.append(("plan", trial.outcome))
 
-    drive(plan(), measure, lambda trial: seen.append(("report", trial.outcome)))
-    assert [who for who, _ in seen] == ["report", "plan"] * 2
+    drive(plan(), measure, lambda trial: reported.append(("report", trial.outcome)))
+    assert [who for who, _ in reported] == ["report", "plan"] * 2
 
 
 def test_a_plan_that_is_interrupted_may_return_what_it_has():
     trials = iter([measure, interrupt])
 
     def plan():
-        made = 0
+        count = 0
         try:
             while True:
                 yield RUN
-                made += 1
+                count += 1
         except KeyboardInterrupt:
-            return made
+            return count
 
     assert drive(plan(), lambda run: next(trials)(run)) == 1
 

@@ -1,4 +1,4 @@
-"""The environment in which glibc fills memory, beside what the user has set there."""
+"""Environment in which glibc fills memory, combined with the user's tunables."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from mpiric.lab.lab import on_filled_memory
 
 
 @pytest.mark.parametrize(
-    ("own", "filled"),
+    ("tunables", "filled"),
     [
         ({}, "glibc.malloc.perturb=85"),
         ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}, "glibc.malloc.arena_max=1:glibc.malloc.perturb=85"),
     ],
 )
-def test_what_the_user_has_set_stays(own, filled):
+def test_what_the_user_has_set_stays(tunables, filled):
     before = situation(MPIS[0])
-    before = replace(before, job=replace(before.job, environment={"HOME": "/root", **own}))
+    before = replace(before, job=replace(before.job, environment={"HOME": "/root", **tunables}))
     assert on_filled_memory(before).job.environment == {"HOME": "/root", "GLIBC_TUNABLES": filled}
     assert on_filled_memory(before).job.argv == before.job.argv

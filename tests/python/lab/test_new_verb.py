@@ -1,4 +1,4 @@
-"""What a new verb takes: a plan, a lab and a line of output. This one runs a command five times."""
+"""Example of a new verb: a plan, a lab and a line of output. It runs a command five times."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ from mpiric.workflows.trials.expected import expected_situation
 
 
 def repeated(times: int) -> Plan[list[float]]:
-    """Run the command as it is so many times; its objectives."""
+    """Run the unchanged command a number of times; return its objectives."""
     objectives = []
     for _ in range(times):
         trial = yield Run(Configuration(), Phase.OBSERVE)
@@ -51,6 +51,6 @@ def spread(argv: Sequence[str], directory: Path, store: Path, host: Host, runner
 
 def test_a_verb_that_runs_a_program_is_one_file_of_sixty_lines(tmp_path):
     runner = ScriptedRunner(ranks=(rank(0), rank(1)), nth={3: Behaviour(1.5)}, jitter=(1.0,))
-    said = spread(COMMAND, tmp_path, tmp_path / "store", ReplayHost.load(MACHINE), runner)
-    assert said == "5 runs: 10 to 15 s"
+    result = spread(COMMAND, tmp_path, tmp_path / "store", ReplayHost.load(MACHINE), runner)
+    assert result == "5 runs: 10 to 15 s"
     assert len(Path(__file__).read_text().splitlines()) <= 60

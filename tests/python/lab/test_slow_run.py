@@ -1,4 +1,4 @@
-"""A run that is stopped between its marks: what is known of its pace is the least that it can be."""
+"""A run that is stopped between its marks gives a lower bound of the time per mark."""
 
 import pytest
 from tests.support.marks_files import marks_file
@@ -22,8 +22,8 @@ def run(tmp_path):
         def leave(self, *crossings):
             for path in tmp_path.glob("*.marks"):
                 path.unlink()
-            for rank, each in enumerate(crossings):
-                marks_file(tmp_path, rank, world=len(crossings), state=1, crossings=each)
+            for rank, crossing in enumerate(crossings):
+                marks_file(tmp_path, rank, world=len(crossings), state=1, crossings=crossing)
 
         def ranks(self):
             return read_marks(tmp_path).ranks

@@ -42,12 +42,12 @@ def test_a_launcher_of_no_known_library_is_refused():
 
 
 def test_an_unknown_option_ends_where_the_caller_sees_a_program():
-    words = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
-    job = parse_command(words, "/", {}, is_program=lambda word: word == "app", dialect="openmpi4")
+    argv = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
+    job = parse_command(argv, "/", {}, is_program=lambda word: word == "app", dialect="openmpi4")
     assert job.program == ("app", "in.dat", "x")
 
 
 def test_an_unknown_option_takes_what_the_caller_says_is_no_program():
-    words = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
-    job = parse_command(words, "/", {}, is_program=lambda word: word == "in.dat", dialect="openmpi4")
+    argv = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
+    job = parse_command(argv, "/", {}, is_program=lambda word: word == "in.dat", dialect="openmpi4")
     assert job.program == ("in.dat", "x")

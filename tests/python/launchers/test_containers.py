@@ -89,8 +89,8 @@ def test_a_directory_that_ranks_write_to_is_bound_for_writing(parse, name):
 def test_charliecloud_leaves_what_the_user_has_bound_where_it_is(parse):
     line = "mpirun -n 2 ch-run -b /d:/mnt/9 -b /e:/mnt/7 /img -- ./app"
     launch = rendered(parse, line, preload=("/l/x.so", "/l/y.so", "/m/z.so"))
-    own = [word for word in launch.argv if word.startswith("--bind")]
-    assert own == ["--bind=/l:/mnt/8", "--bind=/m:/mnt/6"]
+    binds = [word for word in launch.argv if word.startswith("--bind")]
+    assert binds == ["--bind=/l:/mnt/8", "--bind=/m:/mnt/6"]
     assert "LD_PRELOAD=/mnt/8/x.so:/mnt/8/y.so:/mnt/6/z.so" in launch.shell_line()
 
 

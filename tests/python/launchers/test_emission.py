@@ -10,8 +10,8 @@ from mpiric.model.placement import HardwareThreads, HugePages
 LAUNCHERS = {"aprun", "hydra", "intelmpi", "openmpi4", "openmpi5", "pals", "srun"}
 
 
-def words(made, launcher: str) -> str:
-    return " ".join(emit(made, launcher).argv)
+def words(plan, launcher: str) -> str:
+    return " ".join(emit(plan, launcher).argv)
 
 
 def test_every_launcher_is_served():
@@ -26,8 +26,8 @@ def test_an_unknown_launcher_is_refused_by_name():
 
 @pytest.mark.parametrize("launcher", ["openmpi4", "openmpi5"])
 def test_open_mpi_gets_flags_where_flags_say_it(launcher):
-    said = words(placed(recorded("betzy"), 64, threads=2), launcher)
-    assert "--map-by ppr:64:node:pe=2 --bind-to core" in said
+    line = words(placed(recorded("betzy"), 64, threads=2), launcher)
+    assert "--map-by ppr:64:node:pe=2 --bind-to core" in line
 
 
 def test_open_mpi_5_gets_an_ordered_list_for_narrow_ranks():
@@ -54,8 +54,8 @@ def test_open_mpi_4_rankfiles_use_the_kernels_numbers():
 
 
 def test_hydra_maps_wide_ranks_by_their_width():
-    made = placed(made_up(8), 2, threads=4, policy="compact")
-    assert "-bind-to core:4 -map-by core:4" in words(made, "hydra")
+    plan = placed(made_up(8), 2, threads=4, policy="compact")
+    assert "-bind-to core:4 -map-by core:4" in words(plan, "hydra")
 
 
 def test_hydra_gets_masks_where_its_levels_mean_something_else():
@@ -63,17 +63,17 @@ def test_hydra_gets_masks_where_its_levels_mean_something_else():
 
 
 def test_intel_mpi_gets_a_mask_for_each_rank():
-    made = placed(made_up(4, 4), 2, threads=2)
-    assert emit(made, "intelmpi").env["I_MPI_PIN_DOMAIN"] == "[0x5,0x50]"
+    plan = placed(made_up(4, 4), 2, threads=2)
+    assert emit(plan, "intelmpi").env["I_MPI_PIN_DOMAIN"] == "[0x5,0x50]"
     compact = placed(made_up(4), 2, policy="compact")
     assert emit(compact, "intelmpi").env["I_MPI_PIN_PROCESSOR_LIST"] == "0,1"
 
 
 def test_srun_gets_masks_and_a_step_wide_enough_for_them():
-    said = words(placed(recorded("betzy"), 64, bandwidth_bound=True), "srun")
-    assert "--cpus-per-task=4" in said
-    assert f"mask_cpu:{hex(1 | 1 << 128)},{hex(1 << 2 | 1 << 130)}," in said
-    assert "--mem-bind=local" in said
+    line = words(placed(recorded("betzy"), 64, bandwidth_bound=True), "srun")
+    assert "--cpus-per-task=4" in line
+    assert f"mask_cpu:{hex(1 | 1 << 128)},{hex(1 << 2 | 1 << 130)}," in line
+    assert "--mem-bind=local" in line
 
 
 def test_srun_is_told_in_planes_where_the_last_node_has_fewer_ranks():
@@ -115,8 +115,8 @@ def test_aprun_says_where_it_names_less_than_the_plan():
 
 
 def test_pals_gets_a_list_for_each_rank():
-    said = words(placed(made_up(4, smt=2), 2, threads=2, policy="compact"), "pals")
-    assert "--ppn 2 --cpu-bind list:0-1,4-5:2-3,6-7" in said
+    line = words(placed(made_up(4, smt=2), 2, threads=2, policy="compact"), "pals")
+    assert "--ppn 2 --cpu-bind list:0-1,4-5:2-3,6-7" in line
 
 
 @pytest.mark.parametrize("launcher", sorted(LAUNCHERS))
@@ -131,10 +131,10 @@ def test_a_single_rank_on_a_node_gets_explicit_places():
 
 
 def test_single_hardware_threads_are_places_of_their_own():
-    made = placed(made_up(4, smt=2), 2, threads=4, hardware_threads=HardwareThreads.ALL)
-    assert emit(made, "srun").env["OMP_PLACES"] == "threads"
+    plan = placed(made_up(4, smt=2), 2, threads=4, hardware_threads=HardwareThreads.ALL)
+    assert emit(plan, "srun").env["OMP_PLACES"] == "threads"
 
 
 def test_no_core_is_counted_by_a_launcher_that_does_not_see_all_of_them():
-    made = placed(made_up(8), 2, policy="compact", usable=(2, 3, 4, 5))
-    assert "-bind-to user:2,3" in words(made, "hydra")
+    plan = placed(made_up(8), 2, policy="compact", usable=(2, 3, 4, 5))
+    assert "-bind-to user:2,3" in words(plan, "hydra")

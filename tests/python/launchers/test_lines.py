@@ -19,21 +19,21 @@ FOLDER = Path(__file__).parents[2] / "data/launch_lines"
 @dataclass(frozen=True)
 class Line:
     dialect: str
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     program: tuple[str, ...]
     ranks: int | None = None
     meanings: dict[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.dialect}: {shlex.join(self.words)}"
+        return f"{self.dialect}: {shlex.join(self.argv)}"
 
 
 def read_lines() -> list[Line]:
     lines = []
     for path in sorted(FOLDER.glob("*.toml")):
         for entry in tomllib.loads(path.read_text())["line"]:
-            words, program = (tuple(shlex.split(entry.pop(key))) for key in ("words", "program"))
-            lines.append(Line(path.stem, words, program, **entry))
+            argv, program = (tuple(shlex.split(entry.pop(key))) for key in ("words", "program"))
+            lines.append(Line(path.stem, argv, program, **entry))
     return lines
 
 
@@ -42,7 +42,7 @@ TABLE = pytest.mark.parametrize("line", LINES, ids=str)
 
 
 def understood(line: Line):
-    return parse_command(line.words, "/work", {}, dialect=line.dialect)
+    return parse_command(line.argv, "/work", {}, dialect=line.dialect)
 
 
 @TABLE
@@ -72,7 +72,7 @@ def test_the_options_of_a_launch_line_have_their_meaning(line):
 def test_a_launch_line_is_written_again_word_by_word(line):
     launch = render(understood(line))
     assigned = tuple(f"{name}={value}" for name, value in launch.environment.items())
-    assert (*assigned, *launch.argv) == line.words
+    assert (*assigned, *launch.argv) == line.argv
     assert launch.settings == ()
 
 

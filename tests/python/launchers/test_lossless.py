@@ -31,21 +31,21 @@ def option_words(draw, dialect: Dialect):
 
 @st.composite
 def command_lines(draw, dialect: Dialect):
-    words = [draw(st.sampled_from(dialect.launcher_names))]
+    argv = [draw(st.sampled_from(dialect.launcher_names))]
     for at in range(draw(st.integers(1, 3))):
-        words += [":"] if at else []
+        argv += [":"] if at else []
         for piece in draw(st.lists(option_words(dialect), max_size=5)):
-            words += piece
-        words += draw(st.sampled_from([[], ["--"]]))
-        words += [draw(PROGRAM), *draw(st.lists(ARGUMENT.filter(lambda word: word != ":"), max_size=4))]
-    return words
+            argv += piece
+        argv += draw(st.sampled_from([[], ["--"]]))
+        argv += [draw(PROGRAM), *draw(st.lists(ARGUMENT.filter(lambda word: word != ":"), max_size=4))]
+    return argv
 
 
-def render_again(words, dialect):
+def render_again(argv, dialect):
     try:
-        job = parse_command(words, "/work", {"A": "1"}, dialect=dialect.name)
+        job = parse_command(argv, "/work", {"A": "1"}, dialect=dialect.name)
     except MpiricError:
-        return None  # refused with a sentence, which is no loss
+        return None  # refusing a line loses nothing
     return render(job).argv
 
 
@@ -55,9 +55,9 @@ LAUNCHERS = [name for name, dialect in dialects().items() if dialect.launcher_na
 @pytest.mark.parametrize("name", LAUNCHERS)
 @given(data=st.data())
 def test_well_formed_lines_are_understood_and_written_again(name, data):
-    words = data.draw(command_lines(dialects()[name]))
-    assume(":" not in [word for word in words if word != ":"])
-    assert render_again(words, dialects()[name]) in (tuple(words), None)
+    argv = data.draw(command_lines(dialects()[name]))
+    assume(":" not in [word for word in argv if word != ":"])
+    assert render_again(argv, dialects()[name]) in (tuple(argv), None)
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -67,12 +67,12 @@ def test_well_formed_lines_are_understood_and_written_again(name, data):
     )
 )
 def test_any_words_are_either_refused_or_written_again(name, tail):
-    words = [dialects()[name].launcher_names[0], *tail]
-    assert render_again(words, dialects()[name]) in (tuple(words), None)
+    argv = [dialects()[name].launcher_names[0], *tail]
+    assert render_again(argv, dialects()[name]) in (tuple(argv), None)
 
 
-@given(words=st.lists(ARGUMENT, min_size=1, max_size=6))
-def test_a_command_without_a_launcher_is_written_again(words):
-    assume(not words[0].startswith("-") and words[0])
-    written = render_again(["./run", *words], dialects()["direct"])
-    assert written == ("./run", *words)
+@given(argv=st.lists(ARGUMENT, min_size=1, max_size=6))
+def test_a_command_without_a_launcher_is_written_again(argv):
+    assume(not argv[0].startswith("-") and argv[0])
+    written = render_again(["./run", *argv], dialects()["direct"])
+    assert written == ("./run", *argv)

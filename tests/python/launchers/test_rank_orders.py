@@ -1,4 +1,4 @@
-"""One rank order in the form of every launcher: ranks 0 and 2 on a, 1 and 3 on b."""
+"""A rank order in the form of every launcher: ranks 0 and 2 on a, 1 and 3 on b."""
 
 import pytest
 
@@ -28,8 +28,8 @@ def test_every_launcher_has_an_expectation():
 def test_a_launcher_is_told_of_the_order_in_its_form(name):
     emission = rank_order_forms()[name](ORDER)
     assert emission.text == EXPECTED[name]
-    words = [*emission.options, *emission.environment.values()]
-    assert any("{file}" in word for word in words)
+    arguments = [*emission.options, *emission.environment.values()]
+    assert any("{file}" in word for word in arguments)
 
 
 def test_usage_names_the_options_that_contradict_the_file():

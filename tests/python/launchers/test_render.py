@@ -55,7 +55,7 @@ def test_a_preload_stands_in_front_of_the_users_own(parse, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "option"),
     [
         ("openmpi4", ("-x", "LD_PRELOAD=/l.so")),
         ("openmpi5", ("-x", "LD_PRELOAD=/l.so")),
@@ -66,9 +66,9 @@ def test_a_preload_stands_in_front_of_the_users_own(parse, name):
         ("pals", ("--env", "LD_PRELOAD=/l.so")),
     ],
 )
-def test_each_launcher_has_its_own_word_for_a_variable_of_the_ranks(parse, name, words):
+def test_each_launcher_has_its_own_word_for_a_variable_of_the_ranks(parse, name, option):
     argv = rendered(parse(LINES[name], name), preload=("/l.so",)).argv
-    assert argv[1 : 1 + len(words)] == words
+    assert argv[1 : 1 + len(option)] == option
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,8 @@ def said(spelling: Spelling | None) -> str | None:
     if spelling is None:
         return None
     variables = {**spelling.environment, **{o[1]: o[2] for o in spelling.options if o[0] == "-genv"}}
-    words = [word for option in spelling.options if option[0] != "-genv" for word in option]
-    return " ".join([*(f"{name}={value}" for name, value in sorted(variables.items())), *words])
+    options = [word for option in spelling.options if option[0] != "-genv" for word in option]
+    return " ".join([*(f"{name}={value}" for name, value in sorted(variables.items())), *options])
 
 
 @pytest.mark.parametrize("name", dialects())
@@ -151,8 +151,8 @@ def test_hydra_never_lets_wide_ranks_overlap(situation_of):
     line = "mpiexec -map-by core -bind-to core -n 2 ./a"
     wide = together(situation_of("hydra", line), threads_per_rank="4")
     assert wide == "mpiexec -map-by core:4 -bind-to core:4 -n 2 ./a"
-    own = together(situation_of("hydra", "mpiexec -bind-to core:4 -n 2 ./a"), mapping="compact")
-    assert own == "mpiexec -map-by core:4 -bind-to core:4 -n 2 ./a"
+    spelling = together(situation_of("hydra", "mpiexec -bind-to core:4 -n 2 ./a"), mapping="compact")
+    assert spelling == "mpiexec -map-by core:4 -bind-to core:4 -n 2 ./a"
     both = together(situation_of("hydra"), mapping="compact", threads_per_rank="4")
     assert both == "mpirun -map-by core:4 -bind-to core:4 -n 2 ./a"
 
@@ -183,8 +183,8 @@ def test_the_route_by_srun_needs_an_allocation(situation_of):
 
 def test_intel_ranks_find_slurm_only_by_its_library(situation_of):
     assert spell("launch-route", "srun", situation_of("intelmpi", SLURM_JOB_ID="1")) is None
-    known = situation_of("intelmpi", SLURM_JOB_ID="1", I_MPI_PMI_LIBRARY="/usr/lib/libpmi2.so.0")
-    assert said(spell("launch-route", "srun", known)) == "--mpi=pmi2"
+    case = situation_of("intelmpi", SLURM_JOB_ID="1", I_MPI_PMI_LIBRARY="/usr/lib/libpmi2.so.0")
+    assert said(spell("launch-route", "srun", case)) == "--mpi=pmi2"
 
 
 def test_the_route_by_mpirun_takes_the_librarys_own_launcher(situation_of):

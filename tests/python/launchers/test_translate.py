@@ -232,7 +232,7 @@ def test_ranks_are_carried_between_any_two_launchers(parse, source, target):
 def test_more_ranks_than_cpus_are_started_by_launchers_that_have_to_be_told_so(
     parse, line, source, target, expected
 ):
-    words = (expected.split()[0],)
-    spelling = Spelling(dialect=target, launcher_words=words, crowded=True)
+    argv = (expected.split()[0],)
+    spelling = Spelling(dialect=target, launcher_words=argv, crowded=True)
     launch = render(parse(line, source), [("mpi", "x", spelling)])
     assert " ".join(launch.argv) == expected

@@ -72,7 +72,7 @@ def test_the_script_binds_the_rank_it_is(emissions, tmp_path, rank, variable):
     (tmp_path / "ranks.sh").write_text(emissions["hydra"].files["ranks.sh"])
     (tmp_path / "taskset").write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     (tmp_path / "taskset").chmod(0o755)
-    said = subprocess.run(
+    output = subprocess.run(
         ["sh", "ranks.sh", "./a b", "*"],
         cwd=tmp_path,
         env={"PATH": f"{tmp_path}:/usr/bin:/bin", variable: str(rank)},
@@ -80,7 +80,7 @@ def test_the_script_binds_the_rank_it_is(emissions, tmp_path, rank, variable):
         text=True,
         check=True,
     )
-    assert said.stdout == f"-c|{PUS[rank]}|./a b|*|"
+    assert output.stdout == f"-c|{PUS[rank]}|./a b|*|"
 
 
 @pytest.mark.parametrize("environment", [{}, {"PMI_RANK": "5"}])
@@ -99,7 +99,7 @@ def test_the_script_starts_nothing_for_a_rank_it_does_not_know(emissions, enviro
 
 
 def test_variables_of_one_rank_a_node_hold_on_the_other_nodes_too():
-    """A list of places by number would be that of the first node."""
+    """A list of places by number would name places of the first node."""
     text = "rank 0=a slot=0-1\nrank 1=b slot=2-3\n"
     plans = plan_rankfile(made_up(4, 4), read_rankfile(text), Numbers.CORES)
     for emission in emit_all(plans).values():

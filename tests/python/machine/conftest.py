@@ -1,4 +1,4 @@
-"""Machines made up file by file: the trees Linux shows where no recording is to be had."""
+"""Invented machines: trees of /sys and /proc, built file by file where no recording exists."""
 
 from collections.abc import Callable
 from pathlib import Path

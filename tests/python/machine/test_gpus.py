@@ -23,9 +23,9 @@ class Sysfs:
 
 
 def test_devices_that_compute_are_found_with_their_side_of_the_machine():
-    found = local_gpus(Sysfs())
-    assert [(gpu.index, gpu.name) for gpu in found] == [
+    gpus = local_gpus(Sysfs())
+    assert [(gpu.index, gpu.name) for gpu in gpus] == [
         (0, "nvidia 0000:07:00.0"),
         (1, "amdgpu 0000:88:00.0"),
     ]
-    assert found[1].pus == tuple(range(16, 32))
+    assert gpus[1].pus == tuple(range(16, 32))

@@ -39,10 +39,10 @@ def test_memory_is_counted_by_numa_node_in_small_pages_without_files():
 
 
 def test_a_process_is_seen_with_the_affinity_of_each_thread():
-    seen = see_process(LocalHost(), os.getpid())
-    assert set(seen.cpus_allowed) == os.sched_getaffinity(0)
-    assert seen.pid in [thread.thread for thread in seen.threads]
-    assert all(thread.cpu_now >= 0 for thread in seen.threads)
+    process = see_process(LocalHost(), os.getpid())
+    assert set(process.cpus_allowed) == os.sched_getaffinity(0)
+    assert process.pid in [thread.thread for thread in process.threads]
+    assert all(thread.cpu_now >= 0 for thread in process.threads)
 
 
 def test_a_process_that_is_gone_is_not_seen():
@@ -52,14 +52,14 @@ def test_a_process_that_is_gone_is_not_seen():
 def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_to_the_terminal():
     hostile = {"OMP_NUM_THREADS": "²", "PMI_RANK": "9" * 5000, "OMP_PLACES": "\x1b]0;owned\x07{0}"}
     with sleeper_with(hostile) as pid:
-        seen = see_process(LocalHost(), pid)
+        process = see_process(LocalHost(), pid)
         see_jobs(LocalHost())
-    assert (seen.rank, seen.omp_threads, seen.places) == (None, 0, "?]0;owned?{0}")
+    assert (process.rank, process.omp_threads, process.places) == (None, 0, "?]0;owned?{0}")
 
 
 @pytest.mark.parametrize(("variable", "suffix"), [("SLURM_JOB_ID", ""), ("PBS_JOBID", ".server")])
 def test_the_scheduler_names_a_job_whoever_launched_it(variable, suffix):
-    job = str(2**22 + os.getpid())  # no other test that runs beside this one has it
+    job = str(2**22 + os.getpid())  # not used by tests that run at the same time
     inside = {variable: job + suffix, "PMI_RANK": "0", "PMIX_NAMESPACE": f"prterun-{job}{suffix}@1"}
     with sleeper_with(inside) as pid:
         chosen = look(LocalHost(), job, "/").processes

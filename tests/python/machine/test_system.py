@@ -14,9 +14,13 @@ nas:/home /cluster/home nfs4 rw 0 0
 
 def test_the_longest_mount_point_holds_the_directory(host_with):
     host = host_with({"/proc/self/mounts": MOUNTS}, spaces={"/cluster/work/me": Space(1000, 400)})
-    found = read_file_systems(host, "/cluster/work/me")[0]
-    assert (found.mount_point, found.kind, found.is_network) == ("/cluster/work", "lustre", True)
-    assert (found.size_bytes, found.free_bytes) == (1000, 400)
+    file_system = read_file_systems(host, "/cluster/work/me")[0]
+    assert (file_system.mount_point, file_system.kind, file_system.is_network) == (
+        "/cluster/work",
+        "lustre",
+        True,
+    )
+    assert (file_system.size_bytes, file_system.free_bytes) == (1000, 400)
 
 
 def test_a_directory_that_only_begins_alike_is_elsewhere(host_with):

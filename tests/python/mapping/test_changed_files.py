@@ -23,7 +23,7 @@ from mpiric.model.rank_graph import RankGraph
 QUICK = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
-MOST_RANKS = 1 << 20  # a file of some bytes may speak of more: its graph is looked at no further
+MOST_RANKS = 1 << 20  # larger graphs, which a small file may describe, are not checked further
 
 
 def _numpy(save, *arguments, **arrays) -> bytes:
@@ -90,7 +90,7 @@ TOKENS = [
 
 @st.composite
 def changed(draw, samples: tuple[bytes, ...]) -> bytes:
-    """One of the samples with up to four parts left out, repeated, put elsewhere or replaced."""
+    """Return a sample with up to four parts removed, repeated, moved or replaced."""
     data = draw(st.sampled_from(samples))
     for _ in range(draw(st.integers(1, 4))):
         at, end = sorted(draw(st.tuples(*[st.integers(0, len(data))] * 2)))
@@ -164,8 +164,8 @@ def _arrays() -> st.SearchStrategy[np.ndarray]:
 )
 def test_arrays_of_any_kind_and_shape_are_a_graph_or_refused(arrays):
     sound = {"data": np.ones(2), "shape": np.array([3, 3]), "row": np.array([0, 1]), "col": np.array([1, 2])}
-    for each in (arrays, sound | arrays):
-        _expect_sound_or_refused(read_numpy, _numpy(np.savez, **each))
+    for arrays_read in (arrays, sound | arrays):
+        _expect_sound_or_refused(read_numpy, _numpy(np.savez, **arrays_read))
 
 
 @pytest.mark.parametrize("reader", MACHINES, ids=lambda reader: reader.__name__.strip("_"))

@@ -1,4 +1,4 @@
-"""What collective calls send between ranks: by plain numbers for each kind of algorithm."""
+"""Traffic of collective calls between ranks: expected numbers for each kind of algorithm."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from mpiric.mapping.collectives.algorithms import ALGORITHMS
 from mpiric.mapping.collectives.decompose import collective_traffic
 from mpiric.model.record import CallCell, CommunicatorRow, Record
 
-EVERY = [(collective, name) for collective, known in ALGORITHMS.items() for name in known]
+EVERY = [(collective, name) for collective, algorithms in ALGORITHMS.items() for name in algorithms]
 
 
 def matrix(collective: str, name: str, ranks: int, size: float) -> np.ndarray:
-    found, sent = ALGORITHMS[collective][name](ranks, size), np.zeros((ranks, ranks))
-    np.add.at(sent, (found.sources, found.targets), found.bytes)
+    messages, sent = ALGORITHMS[collective][name](ranks, size), np.zeros((ranks, ranks))
+    np.add.at(sent, (messages.sources, messages.targets), messages.bytes)
     return sent
 
 
@@ -63,7 +63,7 @@ def cells(function: str, calls: int, bytes_: int, size_bin: int = 4) -> CallCell
 def recorded(function: str, groups: list[list[int]], bytes_: list[int], **facts: str) -> Record:
     ranks = []
     for number in range(len(bytes_)):
-        group = next(each for each in groups if number in each)
+        group = next(group_of_ranks for group_of_ranks in groups if number in group_of_ranks)
         row = CommunicatorRow(
             hash(tuple(group)), 0, len(group), group.index(number), 0, False, False, False, "c"
         )
@@ -73,9 +73,9 @@ def recorded(function: str, groups: list[list[int]], bytes_: list[int], **facts:
 
 
 def pairs(record: Record) -> dict[tuple[int, int], float]:
-    found = collective_traffic(record)
+    traffic = collective_traffic(record)
     sums: dict[tuple[int, int], float] = {}
-    for source, target, size in zip(found.sources, found.targets, found.bytes, strict=True):
+    for source, target, size in zip(traffic.sources, traffic.targets, traffic.bytes, strict=True):
         sums[int(source), int(target)] = sums.get((int(source), int(target)), 0) + float(size)
     return sums
 
@@ -101,11 +101,11 @@ def test_the_algorithm_that_the_library_reports_counts():
 
 
 def test_what_goes_node_by_node_over_the_world_is_left_out_with_its_reason():
-    found = collective_traffic(recorded("MPI_Allreduce", [[0, 1, 2]], [8] * 3, **{"mpi.family": "mpich"}))
-    assert len(found.sources) == 0
-    assert "the same in every order" in found.models[0].source
+    traffic = collective_traffic(recorded("MPI_Allreduce", [[0, 1, 2]], [8] * 3, **{"mpi.family": "mpich"}))
+    assert len(traffic.sources) == 0
+    assert "the same in every order" in traffic.models[0].source
 
 
 def test_neighbours_that_the_record_does_not_name_are_said_to_be_missing():
-    found = collective_traffic(recorded("MPI_Neighbor_alltoall", [[0, 1]], [8, 8]))
-    assert "no neighbours" in found.models[0].source
+    traffic = collective_traffic(recorded("MPI_Neighbor_alltoall", [[0, 1]], [8, 8]))
+    assert "no neighbours" in traffic.models[0].source

@@ -1,4 +1,4 @@
-"""Files with graphs and matrices: what they mean, and what is refused."""
+"""Files with graphs and matrices: accepted forms, and errors."""
 
 import io
 

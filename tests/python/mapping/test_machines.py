@@ -1,4 +1,4 @@
-"""Machines from files: what they mean as trees of slots, and what is refused."""
+"""Machines from files: their trees of slots, and errors."""
 
 import json
 
@@ -65,11 +65,11 @@ def test_levels_inside_a_node_come_before_it():
 
 def test_a_node_that_is_half_used_has_its_slots_spread_over_it():
     text = "nodes: {n1: 4}\ninside: {numa: 4}\n"
-    whole = assemble(parse_machine_yaml("nodes: {n1: 8}\ninside: {numa: 4}\n", "m"))
+    node = assemble(parse_machine_yaml("nodes: {n1: 8}\ninside: {numa: 4}\n", "m"))
     spec = joined_specs(
         [parse_machine_yaml("nodes: {n1: 8}\ninside: {numa: 4}\n", "m"), MachineSpec(slots=(4,))]
     )
-    assert whole.tree.groups[0].tolist() == [0] * 4 + [1] * 4
+    assert node.tree.groups[0].tolist() == [0] * 4 + [1] * 4
     assert assemble(spec).tree.groups[0].tolist() == [0, 0, 1, 1]
     assert len(assemble(parse_machine_yaml(text, "m")).tree.groups) == 2
 

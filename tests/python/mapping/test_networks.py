@@ -12,8 +12,8 @@ SMALL = ("torus:4x3x2", "fat-tree:4x3", "fat-tree:2x3x4", "dragonfly:2x4x5", "dr
 
 
 def links(network, source: int, target: int) -> list[str]:
-    found = network.route(np.array([source]), np.array([target]))
-    return [network.link_name(int(link)) for link in found.links]
+    route = network.route(np.array([source]), np.array([target]))
+    return [network.link_name(int(link)) for link in route.links]
 
 
 def hops(network, source: int, target: int) -> int:

@@ -72,8 +72,8 @@ def test_routes_for_the_engine_are_those_of_the_network():
         assert count == len(machine.network.route(sources, targets).links)
 
 
-def mapped(before: OrderCost, found: OrderCost) -> Mapped:
-    return Mapped(IN_ORDER, IN_ORDER, found, before, "hop-bytes", "smp", {}, 0.1, 1, 0)
+def mapped(before: OrderCost, after: OrderCost) -> Mapped:
+    return Mapped(IN_ORDER, IN_ORDER, after, before, "hop-bytes", "smp", {}, 0.1, 1, 0)
 
 
 def test_a_shorter_way_that_takes_as_long_is_no_need():

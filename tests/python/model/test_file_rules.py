@@ -1,4 +1,4 @@
-"""Values of the knobs `layout` and `mpi-io`: what they say, and what cannot be said."""
+"""Values of the knobs `layout` and `mpi-io`: accepted forms, and errors."""
 
 import pytest
 

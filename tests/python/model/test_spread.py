@@ -21,7 +21,7 @@ def test_anything_else_is_refused(text):
 
 
 @pytest.mark.parametrize(
-    ("path", "own"),
+    ("path", "original"),
     [
         ("out/mpiric-spread/03/restart.17", "out/restart.17"),
         ("mpiric-spread/1024/x", "x"),
@@ -31,10 +31,10 @@ def test_anything_else_is_refused(text):
         ("other-mpiric-spread/03/x", None),
     ],
 )
-def test_a_spread_file_belongs_where_the_program_named_it(path, own):
-    assert own_place(path) == own
+def test_a_spread_file_belongs_where_the_program_named_it(path, original):
+    assert own_place(path) == original
 
 
 def test_manifests_are_no_output():
-    found = {"log": Path("1"), "out/mpiric-spread/manifest": Path("2"), "out/mpiric-spread/00/a": Path("3")}
-    assert in_own_places(found) == {"log": Path("1"), "out/a": Path("3")}
+    files = {"log": Path("1"), "out/mpiric-spread/manifest": Path("2"), "out/mpiric-spread/00/a": Path("3")}
+    assert in_own_places(files) == {"log": Path("1"), "out/a": Path("3")}

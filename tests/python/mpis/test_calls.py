@@ -1,4 +1,4 @@
-"""What a program's files say of its use of MPI."""
+"""Use of MPI, derived from a program's files."""
 
 import pytest
 from tests.support.replay_host import Recording, ReplayHost

@@ -1,4 +1,4 @@
-"""What is found on the recorded Debian with three wheels beside its own two MPIs."""
+"""Discovery on a recorded Debian with its two MPIs and three wheels."""
 
 import pytest
 from tests.support.replay_host import ReplayHost
@@ -11,7 +11,7 @@ BASE = "/usr/lib/x86_64-linux-gnu"
 
 
 @pytest.fixture
-def found(debian12: ReplayHost) -> dict[str, MpiLibrary]:
+def libraries(debian12: ReplayHost) -> dict[str, MpiLibrary]:
     return {mpi.label: mpi for mpi in find_mpis(debian12)}
 
 
@@ -35,51 +35,51 @@ def test_five_libraries_are_found_once_and_those_on_path_first(debian12):
         ("openmpi-5.0.11", f"{HOME}/openmpi-5.0.11/bin/mpirun", "openmpi5"),
     ],
 )
-def test_each_has_its_own_launcher_and_dialect(found, label: str, launcher: str, dialect: str):
-    assert (found[label].launcher, found[label].dialect) == (launcher, dialect)
+def test_each_has_its_own_launcher_and_dialect(libraries, label: str, launcher: str, dialect: str):
+    assert (libraries[label].launcher, libraries[label].dialect) == (launcher, dialect)
 
 
-def test_families_follow_the_names_of_the_libraries(found):
-    assert found["mpich-4.0.2"].abi_families == (AbiFamily.MPICH,)
-    assert found["mpich-5.0.2"].abi_families == (AbiFamily.MPICH, AbiFamily.STANDARD)
-    assert found["openmpi-5.0.11"].abi_families == (AbiFamily.OPENMPI,)
+def test_families_follow_the_names_of_the_libraries(libraries):
+    assert libraries["mpich-4.0.2"].abi_families == (AbiFamily.MPICH,)
+    assert libraries["mpich-5.0.2"].abi_families == (AbiFamily.MPICH, AbiFamily.STANDARD)
+    assert libraries["openmpi-5.0.11"].abi_families == (AbiFamily.OPENMPI,)
 
 
-def test_the_wheel_of_mpich_has_no_fortran_library_and_debians_has(found):
-    assert found["mpich-5.0.2"].sonames == ("libmpi.so.12", "libmpi_abi.so.1")
-    assert "libmpichfort.so.12" in found["mpich-4.0.2"].sonames
-    assert "libmpifort.so.12" in found["intelmpi-2021.19.0"].sonames
+def test_the_wheel_of_mpich_has_no_fortran_library_and_debians_has(libraries):
+    assert libraries["mpich-5.0.2"].sonames == ("libmpi.so.12", "libmpi_abi.so.1")
+    assert "libmpichfort.so.12" in libraries["mpich-4.0.2"].sonames
+    assert "libmpifort.so.12" in libraries["intelmpi-2021.19.0"].sonames
 
 
-def test_debians_mpis_share_a_directory_and_not_their_libraries(found):
-    assert not any(name.endswith(".so.40") for name in found["mpich-4.0.2"].sonames)
+def test_debians_mpis_share_a_directory_and_not_their_libraries(libraries):
+    assert not any(name.endswith(".so.40") for name in libraries["mpich-4.0.2"].sonames)
 
 
-def test_debians_compilers_are_not_taken_for_one_another(found):
-    assert found["openmpi-4.1.4"].compilers["c"] == "/usr/bin/mpicc.openmpi"
-    assert found["mpich-4.0.2"].compilers["c"] == "/usr/bin/mpicc.mpich"
+def test_debians_compilers_are_not_taken_for_one_another(libraries):
+    assert libraries["openmpi-4.1.4"].compilers["c"] == "/usr/bin/mpicc.openmpi"
+    assert libraries["mpich-4.0.2"].compilers["c"] == "/usr/bin/mpicc.mpich"
 
 
-def test_a_library_the_linker_finds_needs_no_library_path(found):
-    assert found["mpich-4.0.2"].library_path == ()
-    assert found["mpich-5.0.2"].library_path == (f"{HOME}/mpich-5.0.2/lib",)
+def test_a_library_the_linker_finds_needs_no_library_path(libraries):
+    assert libraries["mpich-4.0.2"].library_path == ()
+    assert libraries["mpich-5.0.2"].library_path == (f"{HOME}/mpich-5.0.2/lib",)
 
 
-def test_intel_mpi_gets_its_root_and_its_programs_on_path(found):
-    intel = found["intelmpi-2021.19.0"]
+def test_intel_mpi_gets_its_root_and_its_programs_on_path(libraries):
+    intel = libraries["intelmpi-2021.19.0"]
     assert intel.environment["I_MPI_ROOT"] == f"{HOME}/intelmpi-2021.19"
     assert intel.search_path == (f"{HOME}/intelmpi-2021.19/bin",)
 
 
-def test_a_moved_open_mpi_is_told_where_it_is(found):
-    assert found["openmpi-5.0.11"].environment == {"OPAL_PREFIX": f"{HOME}/openmpi-5.0.11"}
-    assert found["openmpi-4.1.4"].environment == {}
+def test_a_moved_open_mpi_is_told_where_it_is(libraries):
+    assert libraries["openmpi-5.0.11"].environment == {"OPAL_PREFIX": f"{HOME}/openmpi-5.0.11"}
+    assert libraries["openmpi-4.1.4"].environment == {}
 
 
-def test_transports_are_those_compiled_in(found):
-    assert found["mpich-4.0.2"].transports == ("ucx", "shm")
-    assert {"tcp", "ucx", "ofi", "vader"} <= set(found["openmpi-4.1.4"].transports)
-    assert "sm" in found["openmpi-5.0.11"].transports
+def test_transports_are_those_compiled_in(libraries):
+    assert libraries["mpich-4.0.2"].transports == ("ucx", "shm")
+    assert {"tcp", "ucx", "ofi", "vader"} <= set(libraries["openmpi-4.1.4"].transports)
+    assert "sm" in libraries["openmpi-5.0.11"].transports
 
 
 @pytest.mark.parametrize(

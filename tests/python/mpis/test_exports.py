@@ -27,16 +27,16 @@ def line(collective: str, candidate: str, start: int = 0, end: int | None = None
 
 
 def walk(tree: dict, size: int, ranks: int, *, answers: dict[str, str] | None = None) -> str:
-    """What csel.c would find: the first condition that holds, and no way back out of it."""
+    """Search a tree as MPICH's csel.c does: take the first condition that holds, without backtracking."""
     for key, branch in tree.items():
         if key.startswith(("algorithm=", "composition=")):
             return key.partition("=")[2] + "".join(f" {parameter}" for parameter in branch)
         word, _, limit = key.partition("<=")
         number = {"comm_size": ranks, "total_msg_size": size * ranks, "avg_msg_size": size}.get(word)
-        given, _, value = key.partition("=")
+        condition, _, value = key.partition("=")
         holds = number <= int(limit) if limit and number is not None else value == "any"
-        if not holds and given.startswith("is_"):
-            holds = (answers or {}).get(given, "yes") == value
+        if not holds and condition.startswith("is_"):
+            holds = (answers or {}).get(condition, "yes") == value
         if holds:
             return walk(branch, size, ranks, answers=answers)
     raise AssertionError("a branch without an end")
@@ -52,12 +52,12 @@ def test_choices_are_grafted_into_mpichs_own_trees() -> None:
         line("allgather", "library:ring", 100, 200),
     )
     tree = mpich_tree(*lines)
-    found = [
+    entries = [
         walk(tree["collective=allreduce"]["comm_type=intra"], size, 4) for size in (1023, 1024, 4095, 4096)
     ]
     chosen = "MPIR_Allreduce_intra_recexch k=4 single_phase_recv=1"
     before = "MPIR_Allreduce_intra_before"
-    assert found == [before, chosen, chosen, before]
+    assert entries == [before, chosen, chosen, before]
     for ranks in (3, 5):
         assert walk(tree["collective=allreduce"]["comm_type=intra"], 2000, ranks) == before
     no = {"is_commutative": "no"}
@@ -182,13 +182,13 @@ def test_a_chain_has_the_fanout_that_it_has_by_itself() -> None:
 
 
 def test_open_mpis_ranks_never_take_different_rules() -> None:
-    # A root knows the size of a scatter; what the others pass there means nothing.
-    text, left = rules_of(
+    # Only the root knows the size of a scatter; the value on other ranks has no meaning.
+    text, remaining = rules_of(
         "5.0.11", line("scatter", "library:binomial", 1024), line("gather", "library:binomial")
     )
     assert "# scatter" not in text
     assert "# gather" in text
-    assert [sentence.partition(":")[0] for sentence in left] == ["scatter"]
+    assert [sentence.partition(":")[0] for sentence in remaining] == ["scatter"]
 
 
 @pytest.mark.parametrize(

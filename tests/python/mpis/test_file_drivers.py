@@ -21,8 +21,10 @@ def test_components_of_open_mpi_count_beside_its_romio(tmp_path):
     (tmp_path / "openmpi3/mca_io_romio321.so").write_bytes(PREFIXES)
     library = tmp_path / "libmpi.so"
     library.write_bytes(b"\0")
-    found = file_drivers(LocalHost(), str(library), str(tmp_path), "mca:fs:ufs:version\nmca:fs:ime:version\n")
-    assert found == ("ufs", "lustre", "panfs", "ime")
+    drivers = file_drivers(
+        LocalHost(), str(library), str(tmp_path), "mca:fs:ufs:version\nmca:fs:ime:version\n"
+    )
+    assert drivers == ("ufs", "lustre", "panfs", "ime")
 
 
 def test_what_cannot_be_read_has_no_driver(tmp_path):

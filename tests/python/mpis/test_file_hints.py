@@ -1,4 +1,4 @@
-"""How hints of MPI-IO reach a library: by its own variables, or by the runtime."""
+"""Ways to pass hints of MPI-IO to a library: its variables, or the runtime."""
 
 from dataclasses import replace
 
@@ -40,14 +40,14 @@ def test_a_hint_file_of_the_users_own_stays():
 
 
 def test_ompio_takes_parameters_where_it_has_one_for_each_hint():
-    there = case(named("openmpi-5"))
-    assert spell("mpi-io", "cb_nodes=4", there).environment == {"OMPI_MCA_io_ompio_num_aggregators": "4"}
-    assert "MPIRIC_FILE_HINTS" in spell("mpi-io", "collective_buffering=false", there).environment
+    hints_case = case(named("openmpi-5"))
+    assert spell("mpi-io", "cb_nodes=4", hints_case).environment == {"OMPI_MCA_io_ompio_num_aggregators": "4"}
+    assert "MPIRIC_FILE_HINTS" in spell("mpi-io", "collective_buffering=false", hints_case).environment
 
 
 def test_pnetcdf_passes_hints_on_under_any_library():
-    there = case(named("openmpi-5"), libraries=("/usr/lib/libpnetcdf.so.4",))
-    assert spell("mpi-io", "collective_buffering=false,cb_nodes=2", there).environment == {
+    hints_case = case(named("openmpi-5"), libraries=("/usr/lib/libpnetcdf.so.4",))
+    assert spell("mpi-io", "collective_buffering=false,cb_nodes=2", hints_case).environment == {
         "PNETCDF_HINTS": "collective_buffering=false;cb_nodes=2"
     }
 
@@ -58,8 +58,8 @@ def test_cray_takes_patterns():
 
 
 def test_without_variables_and_without_the_runtime_nothing_can_be_set():
-    there = case("mpich-5.0.2")
-    bare = replace(there, hint_directory="", tuner=replace(there.tuner, library=""))
+    hints_case = case("mpich-5.0.2")
+    bare = replace(hints_case, hint_directory="", tuner=replace(hints_case.tuner, library=""))
     assert spell("mpi-io", HINTS, bare) is None
 
 
@@ -69,9 +69,9 @@ def test_hints_are_tried_under_every_library_that_takes_them(label):
 
 
 def test_collective_hints_are_tried_only_where_files_are_accessed_together():
-    there = situation(BY_LABEL["mpich-5.0.2"], ranks=8, nodes=4)
+    hints_case = situation(BY_LABEL["mpich-5.0.2"], ranks=8, nodes=4)
     together = values("mpi-io", case("mpich-5.0.2"))
-    alone = values("mpi-io", writing(there, collective_file_calls=0.0))
+    alone = values("mpi-io", writing(hints_case, collective_file_calls=0.0))
     assert any("cb_nodes" in value for value in together)
     assert alone
     assert not any("cb_" in value.replace("romio_ds", "") for value in alone)
@@ -80,8 +80,8 @@ def test_collective_hints_are_tried_only_where_files_are_accessed_together():
 def intel(*calls, inherited=None, drivers=("lustre",)):
     """A program that calls these, under Intel MPI on Lustre, which has these drivers of its own."""
     library = replace(BY_LABEL[named("intelmpi")], file_drivers=("ufs", "nfs", *drivers))
-    there = writing(situation(library, ranks=8, inherited=inherited or {}), system=lustre())
-    return replace(there, observation=replace(there.observation, mpi_calls=frozenset(calls)))
+    hints_case = writing(situation(library, ranks=8, inherited=inherited or {}), system=lustre())
+    return replace(hints_case, observation=replace(hints_case.observation, mpi_calls=frozenset(calls)))
 
 
 RESIZES = ("mpi_file_open", "mpi_file_set_size")
@@ -89,7 +89,7 @@ ALONE = "romio_cb_read=disable,romio_cb_write=disable"
 
 
 @pytest.mark.parametrize(
-    ("there", "is_tried"),
+    ("hints_case", "is_tried"),
     [
         (intel(*RESIZES, drivers=()), False),
         (intel(drivers=()), False),
@@ -99,15 +99,15 @@ ALONE = "romio_cb_read=disable,romio_cb_write=disable"
     ],
     ids=["resizes", "unknown", "does not resize", "own driver", "own driver switched off"],
 )
-def test_ranks_write_for_themselves_only_where_none_cuts_what_others_wrote(there, is_tried):
-    assert (ALONE in values("mpi-io", there)) is is_tried
-    assert knobs.why_hints_not_set("cb_nodes=2", there) == ""
+def test_ranks_write_for_themselves_only_where_none_cuts_what_others_wrote(hints_case, is_tried):
+    assert (ALONE in values("mpi-io", hints_case)) is is_tried
+    assert knobs.why_hints_not_set("cb_nodes=2", hints_case) == ""
 
 
 def test_the_driver_for_nfs_cuts_files_under_mpich_too():
     library = replace(BY_LABEL["mpich-5.0.2"], file_drivers=("ufs", "nfs"))
-    there = writing(situation(library, ranks=8), system=replace(lustre(), kind="nfs"))
-    assert "on every rank under the driver for NFS" in knobs.why_hints_not_set(ALONE, there)
+    hints_case = writing(situation(library, ranks=8), system=replace(lustre(), kind="nfs"))
+    assert "on every rank under the driver for NFS" in knobs.why_hints_not_set(ALONE, hints_case)
     assert ALONE in values("mpi-io", case("mpich-5.0.2"))
 
 
@@ -118,7 +118,7 @@ def test_intel_mpi_is_told_to_use_its_driver():
 
 
 @pytest.mark.parametrize(
-    ("there", "reason"),
+    ("hints_case", "reason"),
     [
         (intel(), ""),
         (intel(drivers=()), "the library has no other driver for the files of the job"),
@@ -130,8 +130,8 @@ def test_intel_mpi_is_told_to_use_its_driver():
     ],
     ids=["idle driver", "no driver", "told already", "MPICH"],
 )
-def test_a_driver_is_tried_where_the_library_has_one_and_does_not_use_it(there, reason):
-    assert skipped("mpi-io-driver", there) == reason
+def test_a_driver_is_tried_where_the_library_has_one_and_does_not_use_it(hints_case, reason):
+    assert skipped("mpi-io-driver", hints_case) == reason
 
 
 def test_aggregators_are_spread_over_the_nodes():

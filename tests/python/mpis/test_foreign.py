@@ -14,8 +14,10 @@ def test_settings_of_another_library_are_named():
 
 @pytest.mark.parametrize("library", MPIS, ids=lambda library: library.label)
 def test_the_settings_of_the_library_itself_are_no_others(library):
-    own = implementations()[library.implementation]
-    assert not foreign_settings(dict.fromkeys((f"{own.prefix or 'MPICH_'}X", "UCX_TLS"), "1"), library)
+    implementation = implementations()[library.implementation]
+    assert not foreign_settings(
+        dict.fromkeys((f"{implementation.prefix or 'MPICH_'}X", "UCX_TLS"), "1"), library
+    )
 
 
 @pytest.mark.parametrize("label", ["intelmpi-2021.19", "mvapich-3.0", "craympich-8.1.28"])

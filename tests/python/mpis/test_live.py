@@ -29,9 +29,9 @@ def test_debians_mpich_is_found_by_its_launcher():
 @pytest.mark.requires("mpirun.openmpi")
 def test_every_library_found_really_exports_mpi_init():
     host = LocalHost()
-    found = find_mpis(host)
-    assert found
-    for mpi in found:
+    libraries = find_mpis(host)
+    assert libraries
+    for mpi in libraries:
         assert {"MPI_Init", "PMPI_Init", "MPI_Comm_dup"} <= symbols(host, mpi.library)
 
 
@@ -62,8 +62,8 @@ def test_two_ranks_are_one_world_with_what_was_found(mpi: MpiLibrary, mpi_run, e
         pytest.skip(f"{mpi.label} has no compiler wrapper or no launcher")
     (tmp_path / "hello.c").write_text(HELLO)
     program = tmp_path / "hello"
-    words = [mpi.compilers["c"], str(tmp_path / "hello.c"), "-o", str(program)]
-    built = subprocess.run(words, env={**environment, **mpi.environment}, capture_output=True, text=True)
+    command = [mpi.compilers["c"], str(tmp_path / "hello.c"), "-o", str(program)]
+    built = subprocess.run(command, env={**environment, **mpi.environment}, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     assert abi_of_program(LocalHost(), str(program)) in mpi.abi_families
     done = mpi_run(mpi, 2, program)

@@ -102,8 +102,8 @@ def test_the_name_of_a_library_says_its_family(soname: str, family: AbiFamily | 
 @pytest.mark.parametrize("name", implementations())
 def test_every_dialect_an_implementation_names_is_a_launcher(name: str):
     implementation = implementations()[name]
-    own = {implementation.dialect(version) for _, version in LIBRARIES[name]}
-    assert own | set(implementation.system_launchers.values()) <= set(dialects())
+    own_dialects = {implementation.dialect(version) for _, version in LIBRARIES[name]}
+    assert own_dialects | set(implementation.system_launchers.values()) <= set(dialects())
 
 
 @pytest.mark.parametrize("name", implementations())

@@ -1,4 +1,4 @@
-"""How the MPI implementations spell the knobs, and that every knob is spelled by somebody."""
+"""Settings of the knobs under each MPI implementation; every knob has one somewhere."""
 
 from dataclasses import replace
 
@@ -18,17 +18,17 @@ SITUATIONS = tuple(all_situations())
 
 
 def spelled(knob: str, value: str, case: Situation) -> Spelling | None:
-    own = all_knobs()[knob].settings
-    if own is not None:
-        return own(value, case)
+    settings = all_knobs()[knob].settings
+    if settings is not None:
+        return settings(value, case)
     by_launcher = spell_by_launcher(knob, value, case)
     return by_launcher or spell(knob, value, case)
 
 
 def environment(knob: str, value: str, library: str, **more: int) -> dict[str, str]:
-    found = spell(knob, value, situation(BY_LABEL[library], **more))
-    assert found is not None
-    return dict(found.environment)
+    spelling = spell(knob, value, situation(BY_LABEL[library], **more))
+    assert spelling is not None
+    return dict(spelling.environment)
 
 
 BY_LAUNCHERS = ("binding", "mapping", "launch-route", "threads-per-rank")
@@ -44,8 +44,8 @@ def test_every_value_worth_trying_is_spelled_where_it_is_worth_trying(knob: str)
 @pytest.mark.parametrize("knob", BY_LAUNCHERS)
 def test_every_value_worth_trying_of_a_launcher_is_spelled_by_some_launcher(knob: str) -> None:
     tried = [(value, case) for case in SITUATIONS for value in values(knob, case)]
-    heard = {value for value, case in tried if spelled(knob, value, case) is not None}
-    assert heard == {value for value, _ in tried}
+    spelled_values = {value for value, case in tried if spelled(knob, value, case) is not None}
+    assert spelled_values == {value for value, _ in tried}
 
 
 @pytest.mark.parametrize("library", MPIS, ids=lambda library: library.label)
@@ -53,8 +53,8 @@ def test_no_spelling_writes_an_empty_name_or_a_line_break(library: MpiLibrary) -
     case = situation(library, ranks=8, nodes=2)
     for knob in all_knobs():
         for value in values(knob, case):
-            found = spell(knob, value, case) or Spelling()
-            assert all(name and "\n" not in name + text for name, text in found.environment.items())
+            spelling = spell(knob, value, case) or Spelling()
+            assert all(name and "\n" not in name + text for name, text in spelling.environment.items())
 
 
 def test_a_knob_nobody_spells_is_none() -> None:
@@ -66,9 +66,9 @@ def test_an_implementation_nobody_knows_spells_nothing() -> None:
 
 
 def test_mpich_yields_with_message_based_collectives() -> None:
-    found = environment("waiting", "yield", "mpich-5.0.2", ranks=4)
+    spelling = environment("waiting", "yield", "mpich-5.0.2", ranks=4)
     assert {
-        found[f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"]
+        spelling[f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM"]
         for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
     } == {"mpir"}
 
@@ -84,20 +84,20 @@ def test_the_shared_memory_transport_of_open_mpi_is_named_by_its_version(label: 
 
 @pytest.mark.parametrize("label", ["openmpi-4.1.4", "openmpi-5.0.11"])
 def test_the_segment_of_open_mpi_holds_its_free_list_of_eager_buffers(label: str) -> None:
-    found = environment("eager-node", "256KiB", label)
-    (segment,) = (int(value) for name, value in found.items() if name.endswith("segment_size"))
+    spelling = environment("eager-node", "256KiB", label)
+    (segment,) = (int(value) for name, value in spelling.items() if name.endswith("segment_size"))
     assert segment >= 512 * 256 * 1024
 
 
 @pytest.mark.parametrize("value", ["8KiB", "256KiB", "1MiB"])
 def test_no_fragment_of_open_mpi_is_smaller_than_an_eager_message(value: str) -> None:
-    found = environment("eager-node", value, "openmpi-5.0.11")
-    assert int(found["OMPI_MCA_btl_sm_max_send_size"]) >= int(found["OMPI_MCA_btl_sm_eager_limit"])
+    spelling = environment("eager-node", value, "openmpi-5.0.11")
+    assert int(spelling["OMPI_MCA_btl_sm_max_send_size"]) >= int(spelling["OMPI_MCA_btl_sm_eager_limit"])
 
 
 def test_a_cell_of_mpich_holds_an_eager_message_and_its_header() -> None:
-    found = environment("eager-node", "64KiB", "mpich-5.0.2")
-    assert int(found["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"]) > 65536
+    spelling = environment("eager-node", "64KiB", "mpich-5.0.2")
+    assert int(spelling["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"]) > 65536
 
 
 @pytest.mark.parametrize(
@@ -105,19 +105,19 @@ def test_a_cell_of_mpich_holds_an_eager_message_and_its_header() -> None:
     [("mpich-4.0.2", "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE"), ("mpich-5.0.2", "MPIR_CVAR_CH4_PACK_BUFFER_SIZE")],
 )
 def test_buffers_for_packing_hold_a_cell_of_mpich(label: str, name: str) -> None:
-    found = environment("eager-node", "256KiB", label)
-    assert int(found[name]) >= int(found["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
+    spelling = environment("eager-node", "256KiB", label)
+    assert int(spelling[name]) >= int(spelling["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
 
 
 def test_an_algorithm_of_open_mpi_comes_with_the_switch_without_which_it_is_ignored() -> None:
-    found = environment("allreduce-algorithm", "ring", "openmpi-4.1.4")
-    assert found["OMPI_MCA_coll_tuned_allreduce_algorithm"] == "4"
-    assert found["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "1"
+    spelling = environment("allreduce-algorithm", "ring", "openmpi-4.1.4")
+    assert spelling["OMPI_MCA_coll_tuned_allreduce_algorithm"] == "4"
+    assert spelling["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "1"
 
 
 def test_an_algorithm_of_mpich_takes_the_choice_from_the_device() -> None:
-    found = environment("bcast-algorithm", "binomial", "mpich-5.0.2")
-    assert found["MPIR_CVAR_BCAST_DEVICE_COLLECTIVE"] == "0"
+    spelling = environment("bcast-algorithm", "binomial", "mpich-5.0.2")
+    assert spelling["MPIR_CVAR_BCAST_DEVICE_COLLECTIVE"] == "0"
 
 
 def test_an_algorithm_a_version_does_not_have_is_not_spelled() -> None:
@@ -134,9 +134,9 @@ def test_an_algorithm_a_version_does_not_have_is_not_spelled() -> None:
 )
 def test_shared_memory_is_had_back_by_taking_the_forced_transport_away(label: str, forced: str) -> None:
     library = BY_LABEL[label]
-    found = spell("node-transport", "shared-memory", situation(library))
-    assert found is not None
-    assert forced in found.unset
+    spelling = spell("node-transport", "shared-memory", situation(library))
+    assert spelling is not None
+    assert forced in spelling.unset
 
 
 def test_mpich_is_told_that_its_ranks_share_a_node_after_all() -> None:
@@ -164,9 +164,9 @@ def test_shared_memory_only_is_refused_across_nodes(label: str) -> None:
 
 
 def test_an_interface_reaches_every_layer_that_could_choose_another() -> None:
-    found = environment("network-interface", "eth0", "openmpi-5.0.11", nodes=2)
+    spelling = environment("network-interface", "eth0", "openmpi-5.0.11", nodes=2)
     names = ("OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "FI_TCP_IFACE")
-    assert {found[name] for name in names} == {"eth0"}
+    assert {spelling[name] for name in names} == {"eth0"}
 
 
 def test_buffers_of_mpich_shrink_in_number_as_cells_and_ranks_grow() -> None:

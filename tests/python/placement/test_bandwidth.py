@@ -16,47 +16,47 @@ def table(name: str) -> tuple[Bandwidth, ...]:
 
 @pytest.mark.parametrize("name", ["betzy", "betzy_copy"])
 def test_betzys_tables_come_out_as_8_of_16_every_second_core(name):
-    found = saturation_of(table(name))
-    assert (found.cores, found.spacing) == (8, 2)
+    saturation = saturation_of(table(name))
+    assert (saturation.cores, saturation.spacing) == (8, 2)
 
 
 def test_betzys_ranks_sit_on_every_second_core_of_each_numa_node():
-    made = placed(recorded("betzy"), 64, bandwidth_bound=True, measured=table("betzy"))
-    assert made.nodes == 1
-    assert [core for cores in cores_of(made) for core in cores] == list(range(0, 128, 2))
-    assert [seat.numa for seat in made.seats].count(3) == 8
+    plan = placed(recorded("betzy"), 64, bandwidth_bound=True, measured=table("betzy"))
+    assert plan.nodes == 1
+    assert [core for cores in cores_of(plan) for core in cores] == list(range(0, 128, 2))
+    assert [seat.numa for seat in plan.seats].count(3) == 8
 
 
 def test_the_threads_of_a_hybrid_rank_sit_on_every_second_core_too():
-    made = placed(recorded("betzy"), 8, threads=8, bandwidth_bound=True, measured=table("betzy"))
-    assert cores_of(made)[1] == list(range(16, 32, 2))
+    plan = placed(recorded("betzy"), 8, threads=8, bandwidth_bound=True, measured=table("betzy"))
+    assert cores_of(plan)[1] == list(range(16, 32, 2))
 
 
 def test_without_a_measurement_half_of_the_cores_are_used_and_called_a_rule_of_thumb():
-    made = placed(recorded("betzy"), 64, bandwidth_bound=True)
-    assert cores_of(made)[:3] == [[0], [2], [4]]
-    assert any("rule of thumb" in note for note in made.notes)
+    plan = placed(recorded("betzy"), 64, bandwidth_bound=True)
+    assert cores_of(plan)[:3] == [[0], [2], [4]]
+    assert any("rule of thumb" in note for note in plan.notes)
 
 
 def test_more_ranks_go_to_more_nodes_and_the_price_is_said():
-    made = placed(recorded("betzy"), 128, bandwidth_bound=True, measured=table("betzy"))
-    assert made.nodes == 2
-    price = next(note for note in made.notes if "core-hours" in note)
+    plan = placed(recorded("betzy"), 128, bandwidth_bound=True, measured=table("betzy"))
+    assert plan.nodes == 2
+    price = next(note for note in plan.notes if "core-hours" in note)
     assert "256 core-hours instead of 128" in price
     assert f"{2 * 41844 / 39182:.2f} ×" in price
 
 
 def test_a_given_number_of_nodes_is_kept_and_the_crowd_is_named():
-    made = placed(recorded("betzy"), 128, nodes=1, bandwidth_bound=True, measured=table("betzy"))
-    assert made.nodes == 1
-    assert any("64 saturate" in note for note in made.notes)
+    plan = placed(recorded("betzy"), 128, nodes=1, bandwidth_bound=True, measured=table("betzy"))
+    assert plan.nodes == 1
+    assert any("64 saturate" in note for note in plan.notes)
 
 
 def test_fewer_cores_win_unless_they_cost_more_than_a_twentieth():
     close = (Bandwidth(4, 1, 96.0), Bandwidth(8, 1, 100.0))
-    far = (Bandwidth(4, 1, 94.0), Bandwidth(8, 1, 100.0))
+    saturated = (Bandwidth(4, 1, 94.0), Bandwidth(8, 1, 100.0))
     assert saturation_of(close).cores == 4
-    assert saturation_of(far).cores == 8
+    assert saturation_of(saturated).cores == 8
 
 
 def test_where_every_core_adds_bandwidth_all_are_used():

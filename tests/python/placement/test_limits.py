@@ -9,9 +9,9 @@ from mpiric.placement import plan
 
 
 def test_only_hardware_threads_of_the_affinity_are_used():
-    made = placed(made_up(4, 4), 2, usable=(2, 3, 4, 5))
-    assert cores_of(made) == [[2], [4]]
-    assert any("outside the affinity mask" in note for note in made.notes)
+    placement = placed(made_up(4, 4), 2, usable=(2, 3, 4, 5))
+    assert cores_of(placement) == [[2], [4]]
+    assert any("outside the affinity mask" in note for note in placement.notes)
 
 
 def test_a_core_of_which_one_hardware_thread_is_allowed_is_used_in_part():
@@ -19,31 +19,31 @@ def test_a_core_of_which_one_hardware_thread_is_allowed_is_used_in_part():
 
 
 def test_a_control_group_that_grants_less_time_is_named():
-    made = plan(made_up(4), PlacementRequest(ranks=4), (), 1.5)
-    assert any("1.5 CPUs" in note for note in made.notes)
+    placement = plan(made_up(4), PlacementRequest(ranks=4), (), 1.5)
+    assert any("1.5 CPUs" in note for note in placement.notes)
 
 
 def test_cores_left_to_the_system_come_from_the_fullest_numa_nodes():
-    made = placed(made_up(4, 4), 6, leave_cores=2, nodes=1)
-    assert [core.index for core in made.idle_cores] == [3, 7]
+    placement = placed(made_up(4, 4), 6, leave_cores=2, nodes=1)
+    assert [core.index for core in placement.idle_cores] == [3, 7]
 
 
 def test_as_many_nodes_as_needed_are_taken():
-    made = placed(recorded("betzy"), 4096)
-    assert (made.nodes, made.ranks_per_node) == (32, 128)
-    assert made.ranks[4095].node == 31
+    placement = placed(recorded("betzy"), 4096)
+    assert (placement.nodes, placement.ranks_per_node) == (32, 128)
+    assert placement.ranks[4095].node == 31
 
 
 def test_the_last_node_may_be_less_full():
-    made = placed(made_up(4), 6, nodes=2)
-    assert [place.node for place in made.ranks] == [0, 0, 0, 1, 1, 1]
+    placement = placed(made_up(4), 6, nodes=2)
+    assert [place.node for place in placement.ranks] == [0, 0, 0, 1, 1, 1]
     assert [place.node for place in placed(made_up(4), 7, nodes=2).ranks] == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_more_threads_than_cores_share_out_hardware_threads_when_nodes_are_fixed():
-    made = placed(made_up(4, smt=2), 8, nodes=1)
-    assert sorted(pu for seat in made.seats for pu in seat.pus) == list(range(8))
-    assert any("one hardware thread" in note for note in made.notes)
+    placement = placed(made_up(4, smt=2), 8, nodes=1)
+    assert sorted(pu for seat in placement.seats for pu in seat.pus) == list(range(8))
+    assert any("one hardware thread" in note for note in placement.notes)
 
 
 def test_a_job_that_does_not_fit_is_refused_with_the_nodes_it_needs():
@@ -58,13 +58,13 @@ def test_a_rank_wider_than_a_node_is_refused():
 
 
 def test_a_single_hardware_thread_a_core_means_the_first():
-    made = placed(made_up(2, smt=2), 2, hardware_threads=HardwareThreads.ONE)
-    assert [seat.pus for seat in made.seats] == [(0,), (1,)]
+    placement = placed(made_up(2, smt=2), 2, hardware_threads=HardwareThreads.ONE)
+    assert [seat.pus for seat in placement.seats] == [(0,), (1,)]
 
 
 def test_ranks_on_all_hardware_threads_sit_on_each():
-    made = placed(made_up(2, smt=2), 4, hardware_threads=HardwareThreads.ALL)
-    assert [seat.pus for seat in made.seats] == [(0,), (2,), (1,), (3,)]
+    placement = placed(made_up(2, smt=2), 4, hardware_threads=HardwareThreads.ALL)
+    assert [seat.pus for seat in placement.seats] == [(0,), (2,), (1,), (3,)]
 
 
 def test_second_hardware_threads_add_no_bandwidth_and_are_refused():

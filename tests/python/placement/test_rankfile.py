@@ -1,4 +1,4 @@
-"""A rankfile stands for the plan that it was written from, and is told apart from what it cannot be."""
+"""A rankfile describes its placement plan; files that do not are refused."""
 
 import pytest
 from tests.support.machines import made_up, placed, recorded
@@ -25,28 +25,28 @@ WISHES = [
 @pytest.mark.parametrize("physical", [True, False], ids=["of the kernel", "of hwloc"])
 def test_what_was_written_is_read_again(machine, wish, physical):
     topology = recorded(machine)
-    made = placed(topology, **wish)
-    logical = Numbers.CORES if whole_cores(made) else Numbers.HARDWARE_THREADS
-    text = rankfile(made, lambda seat: pu_list(seat.pus if physical else _units(made, seat)))
+    plan = placed(topology, **wish)
+    logical = Numbers.CORES if whole_cores(plan) else Numbers.HARDWARE_THREADS
+    text = rankfile(plan, lambda seat: pu_list(seat.pus if physical else _units(plan, seat)))
     numbers = Numbers.KERNEL if physical else logical
-    (again,) = plan_rankfile(topology, read_rankfile(text), numbers, made.threads)
-    assert [seat.pus for seat in again.seats] == [seat.pus for seat in made.seats]
-    assert again.nodes == made.nodes
+    (again,) = plan_rankfile(topology, read_rankfile(text), numbers, plan.threads)
+    assert [seat.pus for seat in again.seats] == [seat.pus for seat in plan.seats]
+    assert again.nodes == plan.nodes
     assert [word for word in emit(again, "srun").argv if "mask" in word] == [
-        word for word in emit(made, "srun").argv if "mask" in word
+        word for word in emit(plan, "srun").argv if "mask" in word
     ]
 
 
 def test_sockets_lists_and_stars():
     two = made_up(4, 4)
     text = "rank 1 = n1 slot=1:0,2 # far\nrank 0=n1 slot=0-1\n\nrank 2=n1 slots=1:*"
-    (made,) = plan_rankfile(two, read_rankfile(text), Numbers.CORES, threads=1)
-    assert [seat.pus for seat in made.seats] == [(0, 1), (4, 6), (4, 5, 6, 7)]
-    assert [seat.numa for seat in made.seats] == [0, 1, 1]
+    (plan,) = plan_rankfile(two, read_rankfile(text), Numbers.CORES, threads=1)
+    assert [seat.pus for seat in plan.seats] == [(0, 1), (4, 6), (4, 5, 6, 7)]
+    assert [seat.numa for seat in plan.seats] == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("", "does not name every rank"),
         ("rank 1=n1 slot=0", "does not name every rank"),
@@ -61,6 +61,6 @@ def test_sockets_lists_and_stars():
         ("rank 0=n1 slot=0\nrank 1=n1 slot=1-2", "different numbers of cores"),
     ],
 )
-def test_what_it_cannot_stand_for_is_refused_by_name(text, words):
-    with pytest.raises(MpiricError, match=words):
+def test_what_it_cannot_stand_for_is_refused_by_name(text, message):
+    with pytest.raises(MpiricError, match=message):
         plan_rankfile(made_up(4, 4), read_rankfile(text), Numbers.CORES)

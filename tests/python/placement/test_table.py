@@ -8,5 +8,5 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_what_mpiric_plans():
-    words = [sys.executable, "-m", "tools.generate.placement_table", "--check"]
-    assert subprocess.run(words, cwd=ROOT).returncode == 0
+    command = [sys.executable, "-m", "tools.generate.placement_table", "--check"]
+    assert subprocess.run(command, cwd=ROOT).returncode == 0

@@ -1,4 +1,4 @@
-"""What is found wrong with jobs that sit badly, and nothing with those that sit well."""
+"""Findings on badly placed jobs; none on well placed jobs."""
 
 from tests.support.machines import made_up, placed
 
@@ -32,9 +32,9 @@ def test_threads_on_cores_of_their_own_are_fine():
 
 
 def test_unbound_ranks_are_named():
-    found = judge(NODE, [rank(0, ALL), rank(1, ALL)])
-    assert [finding.id for finding in found] == ["unbound-ranks"]
-    assert "--bind-to core (instead of none)" in found[0].fix
+    findings = judge(NODE, [rank(0, ALL), rank(1, ALL)])
+    assert [finding.id for finding in findings] == ["unbound-ranks"]
+    assert "--bind-to core (instead of none)" in findings[0].fix
 
 
 def test_more_ranks_than_pus_are_not_told_to_be_bound():
@@ -42,10 +42,10 @@ def test_more_ranks_than_pus_are_not_told_to_be_bound():
 
 
 def test_threads_stacked_on_the_core_of_their_rank_are_named_with_their_width():
-    found = judge(NODE, [rank(0, (0,), (0,)), rank(1, (1,), (1,))])
-    assert found[0].id == "threads-stacked"
-    assert "srun --cpus-per-task=2" in found[0].fix
-    assert found[1].id == "idle-cores"
+    findings = judge(NODE, [rank(0, (0,), (0,)), rank(1, (1,), (1,))])
+    assert findings[0].id == "threads-stacked"
+    assert "srun --cpus-per-task=2" in findings[0].fix
+    assert findings[1].id == "idle-cores"
 
 
 def test_threads_nailed_to_one_core_of_several_are_named():
@@ -54,22 +54,22 @@ def test_threads_nailed_to_one_core_of_several_are_named():
 
 
 def test_ranks_that_inherited_one_mask_are_told_where_it_comes_from():
-    found = judge(NODE, [rank(0, (0,)), rank(1, (0,))])
-    assert found[0].id == "ranks-overlap"
-    assert "inherited" in found[0].fix
+    findings = judge(NODE, [rank(0, (0,)), rank(1, (0,))])
+    assert findings[0].id == "ranks-overlap"
+    assert "inherited" in findings[0].fix
 
 
 def test_wide_ranks_mapped_core_by_core_are_told_to_map_by_width():
-    found = judge(NODE, [rank(0, (0, 1), (0, 1)), rank(1, (1, 2), (1, 2))])
-    assert found[0].id == "ranks-overlap"
-    assert "-map-by core:T" in found[0].fix
+    findings = judge(NODE, [rank(0, (0, 1), (0, 1)), rank(1, (1, 2), (1, 2))])
+    assert findings[0].id == "ranks-overlap"
+    assert "-map-by core:T" in findings[0].fix
 
 
 def test_two_jobs_on_the_same_cores_are_named():
     ranks = [rank(0, (0,)), rank(1, (1,)), rank(2, (0,), job="launcher 2"), rank(3, (1,), job="launcher 2")]
-    found = judge(NODE, ranks)
-    assert [finding.id for finding in found] == ["jobs-overlap"]
-    assert "launcher 2" in found[0].evidence
+    findings = judge(NODE, ranks)
+    assert [finding.id for finding in findings] == ["jobs-overlap"]
+    assert "launcher 2" in findings[0].evidence
 
 
 def test_two_jobs_on_cores_of_their_own_are_fine():
@@ -90,22 +90,22 @@ def test_more_ranks_than_cores_are_oversubscribed():
 
 
 def test_ranks_as_planned_are_fine():
-    made = placed(FOUR, 2, threads=2, policy="compact")
-    assert ids(NODE, rank(0, (0, 1), (0, 1)), rank(1, (2, 3), (2, 3)), plan=made) == []
-    assert ids(NODE, rank(0, (0,), (1,)), rank(1, (2,), (3,)), plan=made) == []
+    plan = placed(FOUR, 2, threads=2, policy="compact")
+    assert ids(NODE, rank(0, (0, 1), (0, 1)), rank(1, (2, 3), (2, 3)), plan=plan) == []
+    assert ids(NODE, rank(0, (0,), (1,)), rank(1, (2,), (3,)), plan=plan) == []
 
 
 def test_ranks_elsewhere_than_planned_are_named_with_both_places():
-    made = placed(FOUR, 2, policy="compact")
-    found = judge(NODE, [rank(0, (1,)), rank(1, (0,))], made)
-    assert found[0].id == "not-as-planned"
-    assert "may run on 1, but the plan is 0" in found[0].evidence
+    plan = placed(FOUR, 2, policy="compact")
+    findings = judge(NODE, [rank(0, (1,)), rank(1, (0,))], plan)
+    assert findings[0].id == "not-as-planned"
+    assert "may run on 1, but the plan is 0" in findings[0].evidence
 
 
 def test_a_planned_core_that_nothing_reaches_is_idle():
-    made = placed(FOUR, 2, threads=2, policy="compact")
+    plan = placed(FOUR, 2, threads=2, policy="compact")
     ranks = [rank(0, (0,), (0,)), rank(1, (2, 3), (2, 3))]
-    idle = [finding for finding in judge(NODE, ranks, made) if finding.id == "idle-cores"]
+    idle = [finding for finding in judge(NODE, ranks, plan) if finding.id == "idle-cores"]
     assert idle[0].evidence.endswith("core 1")
 
 
@@ -130,15 +130,15 @@ def toucher(*faults: int) -> ProcessSeen:
 def test_faults_tell_who_touched_first_where_there_is_one_numa_node():
     assert touched_by_one([toucher(58000, 10)]) is not None
     assert touched_by_one([toucher(30000, 28000)]) is None
-    assert touched_by_one([toucher(5000, 10)]) is None  # huge pages: the faults tell of little memory
+    assert touched_by_one([toucher(5000, 10)]) is None  # huge pages: faults cover only part of the memory
     assert touched_by_one([toucher(60000)]) is None
 
 
 def test_every_job_is_judged_that_is_asked_about():
     ranks = [rank(0, ALL), rank(1, ALL), rank(2, ALL, job="b"), rank(3, ALL, job="b")]
-    found = judge(NODE, ranks, pids={p.pid for p in ranks})
-    assert [finding.id for finding in found] == ["unbound-ranks"] * 2
-    assert [finding.evidence.partition(": ")[0] for finding in found] == ["launcher 1", "b"]
+    findings = judge(NODE, ranks, pids={p.pid for p in ranks})
+    assert [finding.id for finding in findings] == ["unbound-ranks"] * 2
+    assert [finding.evidence.partition(": ")[0] for finding in findings] == ["launcher 1", "b"]
 
 
 def test_an_idle_node_has_no_findings():
@@ -156,7 +156,7 @@ def test_ranks_that_the_launch_itself_puts_on_one_core_are_told_so():
 
 def test_cores_to_ask_for_are_counted_for_one_rank():
     few = Node(FOUR, (0, 1))
-    found = judge(few, [rank(0, (0, 1), (0, 1)), rank(1, (0, 1), (0, 1))])
-    fix = next(each.fix for each in found if each.id == "cgroup-too-small")
+    findings = judge(few, [rank(0, (0, 1), (0, 1)), rank(1, (0, 1), (0, 1))])
+    fix = next(finding.fix for finding in findings if finding.id == "cgroup-too-small")
     assert "4 cores on each node" in fix
     assert "--cpus-per-task=2" in fix

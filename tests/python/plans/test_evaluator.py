@@ -19,13 +19,13 @@ BOUND, BOTH = Configuration.of({"binding": "core"}), Configuration.of({"binding"
 @pytest.mark.parametrize("outcome", [Outcome.DIFFERENT, Outcome.FAILED, Outcome.TIMED_OUT])
 def test_a_rejection_that_is_withdrawn_excludes_nothing_any_more(outcome: Outcome) -> None:
     corrected: list[Trial] = []
-    made: list[Trial] = []
+    trials: list[Trial] = []
 
     def measure(configuration: Configuration, _: float) -> Trial:
-        made.append(Trial(configuration, Phase.SEARCH, Outcome.OK, 1.0, 1.0, number=1 + len(made)))
+        trials.append(Trial(configuration, Phase.SEARCH, Outcome.OK, 1.0, 1.0, number=1 + len(trials)))
         if configuration == BOUND:
-            made[-1] = replace(made[-1], outcome=outcome, objective=None, reason="why")
-        return made[-1]
+            trials[-1] = replace(trials[-1], outcome=outcome, objective=None, reason="why")
+        return trials[-1]
 
     evaluator = Evaluator(SPACE, Budget(), corrected=corrected)
     bound, both = SPACE.point(BOUND), SPACE.point(BOTH)
@@ -34,7 +34,7 @@ def test_a_rejection_that_is_withdrawn_excludes_nothing_any_more(outcome: Outcom
     run_points(evaluator, measure, [evaluator.original, bound])
     assert BOUND in dict(evaluator.rejected())
     assert evaluator.may_work(both) == (outcome is Outcome.TIMED_OUT)
-    corrected.append(replace(made[-1], outcome=Outcome.OK, objective=0.5, reason=""))
+    corrected.append(replace(trials[-1], outcome=Outcome.OK, objective=0.5, reason=""))
     assert dict(evaluator.rejected()) == {}
     assert evaluator.may_work(both)
     assert evaluator.runs_of(bound) == 1

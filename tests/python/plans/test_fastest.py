@@ -25,10 +25,10 @@ class Script:
 
 def test_the_best_program_is_proved_by_pairs_that_did_not_choose_it():
     script = Script({BASELINE: 2.0, NATIVE: 1.0, SMALL: 3.0})
-    found = drive(fastest((NATIVE, SMALL), 2, seed=1), script)
-    assert found.evidence.configuration == NATIVE
-    assert found.evidence.verdict is Verdict.FASTER
-    assert found.ratios[NATIVE] == pytest.approx(2.0, rel=0.01)
+    winner = drive(fastest((NATIVE, SMALL), 2, seed=1), script)
+    assert winner.evidence.configuration == NATIVE
+    assert winner.evidence.verdict is Verdict.FASTER
+    assert winner.ratios[NATIVE] == pytest.approx(2.0, rel=0.01)
     assert script.phases[:6] == [Phase.SEARCH] * 6
     assert set(script.phases[6:]) == {Phase.PROOF}
 

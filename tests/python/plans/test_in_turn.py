@@ -12,14 +12,14 @@ BASELINE, BOUND = Configuration(), Configuration.of({"binding": "core"})
 
 
 def test_each_configuration_runs_once_a_round():
-    asked = []
+    configurations = []
 
     def measure(run):
-        asked.append((run.configuration, run.pair))
-        return Trial(run.configuration, run.phase, Outcome.OK, 1.0, float(len(asked)))
+        configurations.append((run.configuration, run.pair))
+        return Trial(run.configuration, run.phase, Outcome.OK, 1.0, float(len(configurations)))
 
     assert drive(in_turn((BASELINE, BOUND), 2), measure) == {BASELINE: [1.0, 3.0], BOUND: [2.0, 4.0]}
-    assert asked == [(BASELINE, 0), (BOUND, 0), (BASELINE, 1), (BOUND, 1)]
+    assert configurations == [(BASELINE, 0), (BOUND, 0), (BASELINE, 1), (BOUND, 1)]
 
 
 def test_a_run_that_fails_ends_the_comparison():

@@ -70,8 +70,8 @@ def test_settings_that_do_nothing_are_not_said_to_contribute(noise: str) -> None
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_of_an_answer_that_is_no_faster_nothing_is_claimed(noise: str) -> None:
-    found = [smallest(SimulatedProgram(noise, 0.05, seed), THREE, seed) for seed in range(100)]
-    assert sum(each.proof.evidence.verdict.is_claim for each in found) <= 1
+    proofs = [smallest(SimulatedProgram(noise, 0.05, seed), THREE, seed) for seed in range(100)]
+    assert sum(proof.proof.evidence.verdict.is_claim for proof in proofs) <= 1
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -98,35 +98,35 @@ def test_identical_configurations_show_no_difference_without_a_minimum_effect(no
      (1.3, 0.01, 1.0, 9), (1.3, 0.1, 1.0, 10)],
 )  # fmt: skip
 def test_real_gains_are_found(speedup: float, spread: float, share: float, pairs: int) -> None:
-    found = [_prove("lognormal", spread, seed, speedup) for seed in range(200)]
-    assert sum(evidence.verdict is Verdict.FASTER for evidence in found) >= share * 200
-    assert median(len(evidence.pairs) for evidence in found) <= pairs
+    proofs = [_prove("lognormal", spread, seed, speedup) for seed in range(200)]
+    assert sum(evidence.verdict is Verdict.FASTER for evidence in proofs) >= share * 200
+    assert median(len(evidence.pairs) for evidence in proofs) <= pairs
 
 
 def test_a_gain_below_the_minimum_effect_is_not_called() -> None:
-    found = [_prove("lognormal", 0.003, seed, 1.005) for seed in range(300)]
-    assert sum(evidence.verdict.is_claim for evidence in found) <= 3
+    proofs = [_prove("lognormal", 0.003, seed, 1.005) for seed in range(300)]
+    assert sum(evidence.verdict.is_claim for evidence in proofs) <= 3
 
 
 @pytest.mark.parametrize("noise", ["lognormal", "heavy-tailed"])
 def test_the_intervals_hold_the_true_ratio(noise: str) -> None:
-    own, ci95 = 0, 0
+    inside, ci95 = 0, 0
     for seed in range(400):
         evidence = _prove(noise, 0.05, seed, 1.1)
-        own += evidence.low <= 1.1 <= evidence.high
+        inside += evidence.low <= 1.1 <= evidence.high
         ci95 += evidence.ci95[0] <= 1.1 <= evidence.ci95[1]
-    assert own >= 396
+    assert inside >= 396
     assert ci95 >= 380
 
 
 @pytest.mark.parametrize(
-    ("share", "spread", "kept"), [(1.5, 0.03, 0.99), (1.1, 0.02, 0.97), (1.05, 0.02, 0.8)]
+    ("share", "spread", "expected_share"), [(1.5, 0.03, 0.99), (1.1, 0.02, 0.97), (1.05, 0.02, 0.8)]
 )
-def test_a_setting_that_contributes_is_kept(share: float, spread: float, kept: float) -> None:
+def test_a_setting_that_contributes_is_kept(share: float, spread: float, expected_share: float) -> None:
     speedups = {"binding": 1.5, "malloc": share}
-    found = [
+    proofs = [
         smallest(SimulatedProgram("lognormal", spread, seed, speedups), THREE, seed) for seed in range(100)
     ]
-    answers = [each.proof.evidence.configuration.as_dict() for each in found]
-    assert sum("malloc" in answer for answer in answers) >= kept * 100
+    answers = [proof.proof.evidence.configuration.as_dict() for proof in proofs]
+    assert sum("malloc" in answer for answer in answers) >= expected_share * 100
     assert sum("eager-node" in answer for answer in answers) <= 5

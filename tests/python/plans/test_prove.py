@@ -49,7 +49,7 @@ class Script:
 
 
 def program(**options: object) -> SimulatedProgram:
-    """Two settings that help, and one that does nothing."""
+    """Return an answer of two settings that help and one without effect."""
     speedups = {"allocator": 1.5, "binding": 1.3}
     return SimulatedProgram("lognormal", 0.02, 1, speedups, **options)  # type: ignore[arg-type]
 
@@ -104,13 +104,13 @@ def test_a_proof_without_budget_says_how_many_pairs_are_needed() -> None:
 
 
 def test_a_proof_goes_on_with_the_pairs_recorded_before() -> None:
-    whole = Script({ORIGINAL: 2.0, FAST: 1.0})
-    prove(whole, FAST)
-    rest = Script({ORIGINAL: 2.0, FAST: 1.0})
-    evidence = prove(rest, FAST, logged=whole.asked[:9]).evidence
+    uninterrupted = Script({ORIGINAL: 2.0, FAST: 1.0})
+    prove(uninterrupted, FAST)
+    continuation = Script({ORIGINAL: 2.0, FAST: 1.0})
+    evidence = prove(continuation, FAST, logged=uninterrupted.asked[:9]).evidence
     assert evidence.verdict is Verdict.FASTER
     assert len(evidence.pairs) == 9
-    assert len(rest.asked) == 10  # four pairs are complete; of the fifth the answer did not run yet
+    assert len(continuation.asked) == 10  # four pairs are complete; of the fifth the answer did not run yet
 
 
 def test_an_objective_that_is_not_positive_is_refused() -> None:
@@ -204,7 +204,7 @@ def test_a_proof_ends_with_the_main_claim_when_something_is_to_be_dropped_then()
     assert {trial.configuration for trial in measured.made if trial.pair == measured.made[-1].pair} >= {
         ORIGINAL
     }
-    assert {each.why for each in evidence.shares if each is not share} == {""}
+    assert {other.why for other in evidence.shares if other is not share} == {""}
 
 
 def test_the_originals_end_with_the_main_claim() -> None:
@@ -242,17 +242,17 @@ def test_shares_are_not_looked_for_in_an_answer_that_is_no_faster() -> None:
 
 
 def test_a_proof_in_rounds_goes_on_where_it_was_cut_short() -> None:
-    whole = program()
-    prove(whole, THREE, UNITS)
-    recorded = whole.made[:14]  # a round and a half
-    rest = program()
-    evidence = prove(rest, THREE, UNITS, logged=recorded).evidence
+    uninterrupted = program()
+    prove(uninterrupted, THREE, UNITS)
+    recorded = uninterrupted.made[:14]  # a round and a half
+    continuation = program()
+    evidence = prove(continuation, THREE, UNITS, logged=recorded).evidence
     begun = [trial for trial in recorded if trial.pair == 1 and trial.replicate >= 0]
     halves = Counter(trial.replicate for trial in begun)
     complete = 3 + sum(count == 2 for count in halves.values())
-    first = [trial for trial in rest.made if trial.configuration == ORIGINAL]
+    first = [trial for trial in continuation.made if trial.configuration == ORIGINAL]
     assert len(evidence.pairs) == complete + len(first)
-    assert min(trial.pair for trial in rest.made) == 1
+    assert min(trial.pair for trial in continuation.made) == 1
     assert evidence.verdict is Verdict.FASTER
 
 

@@ -98,13 +98,13 @@ def test_a_large_gain_at_the_first_try_is_not_taken_for_a_machine_that_became_fa
         settings = configuration.as_dict()
         wall_s = 9.2 * (0.5 if "layout" in settings else 1.0) * (0.9 if "mpi-io" in settings else 1.0)
         wall_s *= next(noise) if settings else 1.0
-        asked.append(configuration)
+        tried.append(configuration)
         return Trial(configuration, Phase.SEARCH, Outcome.OK, wall_s, wall_s)
 
-    asked: list[Configuration] = []
+    tried: list[Configuration] = []
     best = search(space, measure, Budget(runs=11)).candidates[0]
     assert "layout" in best.evident
-    assert [bool(configuration) for configuration in asked[:5]] == [False, False, True, False, True]
+    assert [bool(configuration) for configuration in tried[:5]] == [False, False, True, False, True]
 
 
 def test_with_five_runs_the_best_suggestion_is_found() -> None:
@@ -124,13 +124,15 @@ def test_a_configuration_that_is_clearly_slower_is_stopped_early_and_listed() ->
     slow = [configuration for configuration in rejected if ("allocator", "bad") in configuration.items]
     assert slow
     assert "stopped early" in rejected[slow[0]]
-    assert all(limit < 10 for asked, limit in zip(program.asked, program.limits, strict=True) if asked)
+    assert all(limit < 10 for tried, limit in zip(program.asked, program.limits, strict=True) if tried)
 
 
 def test_the_original_is_stopped_only_where_it_hangs() -> None:
     program = Program()
     _find(program)
-    limits = [limit for asked, limit in zip(program.asked, program.limits, strict=True) if not asked]
+    limits = [
+        limit for configuration, limit in zip(program.asked, program.limits, strict=True) if not configuration
+    ]
     assert limits[0] == float("inf")
     assert all(limit > 4 for limit in limits)  # times as long as it takes
 
@@ -139,7 +141,7 @@ def test_a_setting_that_crashes_is_rejected_with_its_reason_and_not_tried_again(
     program = Program(lambda values: values.get("binding") == "core")
     result = _find(program)
     assert (Configuration.of({"binding": "core"}), "signal 11") in result.rejected
-    assert sum(("binding", "core") in asked.items for asked in program.asked) == 1
+    assert sum(("binding", "core") in configuration.items for configuration in program.asked) == 1
     assert result.candidates[0].configuration == Configuration.of(
         {"allocator": "jemalloc", "binding": "socket"}
     )
@@ -199,32 +201,32 @@ def test_an_empty_space_needs_no_search() -> None:
 
 def test_the_same_measurements_and_seed_give_the_same_search() -> None:
     first, other = landscape(5, noise=0.05), landscape(5, noise=0.05)
-    results = [search(made.space, made.measure, Budget(runs=25), seed=3) for made in (first, other)]
+    results = [search(program.space, program.measure, Budget(runs=25), seed=3) for program in (first, other)]
     assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("interrupted_after", [1, 4, 11, 20])
 def test_an_interrupted_search_goes_on_where_it_was(interrupted_after: int) -> None:
     undisturbed = landscape(7, noise=0.05)
-    whole = _landscape_search(undisturbed, ())
-    made = landscape(7, noise=0.05)
+    uninterrupted = _landscape_search(undisturbed, ())
+    program = landscape(7, noise=0.05)
     done: list[Trial] = []
 
     def measure(configuration: Configuration, limit_s: float) -> Trial:
         if len(done) == interrupted_after:
             raise KeyboardInterrupt
-        done.append(made.measure(configuration, limit_s))
+        done.append(program.measure(configuration, limit_s))
         return done[-1]
 
     with pytest.raises(KeyboardInterrupt):
-        search(made.space, measure, Budget(runs=25), seed=3)
-    resumed = _landscape_search(made, tuple(done))
-    assert made.runs == undisturbed.runs
-    assert resumed == whole
+        search(program.space, measure, Budget(runs=25), seed=3)
+    resumed = _landscape_search(program, tuple(done))
+    assert program.runs == undisturbed.runs
+    assert resumed == uninterrupted
 
 
-def _landscape_search(made: Landscape, seen: tuple[Trial, ...]) -> SearchResult:
-    return search(made.space, made.measure, Budget(runs=25), seen, seed=3)
+def _landscape_search(program: Landscape, recorded: tuple[Trial, ...]) -> SearchResult:
+    return search(program.space, program.measure, Budget(runs=25), recorded, seed=3)
 
 
 def test_the_best_so_far_is_known_without_running_anything() -> None:
@@ -258,24 +260,24 @@ def test_an_objective_that_is_no_time_does_not_stop_runs_by_it() -> None:
 
 
 def test_a_setting_whose_only_run_was_disturbed_is_looked_at_again() -> None:
-    made = landscape(1008, noise=0.01, crashing=0.05)
+    program = landscape(1008, noise=0.01, crashing=0.05)
     trials = list[Trial]()
 
     def measure(configuration: Configuration, limit_s: float) -> Trial:
-        trials.append(made.measure(configuration, limit_s))
+        trials.append(program.measure(configuration, limit_s))
         return trials[-1]
 
-    found = search(made.space, measure, Budget(runs=25), seed=1008)
+    result = search(program.space, measure, Budget(runs=25), seed=1008)
     first = next(t for t in trials if t.configuration.as_dict().get("knob1") == "v1")
     assert first.objective is not None
-    assert first.objective > 1.3 * 0.5 * exp(made.truth[first.configuration] or 0.0)
-    assert found.candidates[0].configuration.as_dict()["knob1"] == "v1"
+    assert first.objective > 1.3 * 0.5 * exp(program.truth[first.configuration] or 0.0)
+    assert result.candidates[0].configuration.as_dict()["knob1"] == "v1"
 
 
 @pytest.mark.parametrize("setting", [("binding", "core"), ("allocator", "jemalloc")])
 def test_a_setting_whose_first_run_was_disturbed_is_found_all_the_same(setting: tuple[str, str]) -> None:
-    found = _find(Disturbed(setting), runs=20)
-    assert {("binding", "core"), ("allocator", "jemalloc")} <= set(found.candidates[0].configuration.items)
+    result = _find(Disturbed(setting), runs=20)
+    assert {("binding", "core"), ("allocator", "jemalloc")} <= set(result.candidates[0].configuration.items)
 
 
 def test_a_run_that_was_stopped_for_being_slow_counts_once_it_comes_to_its_end() -> None:
@@ -285,9 +287,9 @@ def test_a_run_that_was_stopped_for_being_slow_counts_once_it_comes_to_its_end()
         Trial(slow, Phase.SEARCH, Outcome.TIMED_OUT, 3.5, reason="too slow"),
         *[Trial(slow, Phase.SEARCH, Outcome.OK, 0.4, 0.4)] * 3,
     ]
-    found = best_so_far(THREE, trials)
-    assert found.candidates[0].configuration == slow
-    assert found.rejected == ()
+    result = best_so_far(THREE, trials)
+    assert result.candidates[0].configuration == slow
+    assert result.rejected == ()
 
 
 HEAVY = SearchSpace(
@@ -305,14 +307,14 @@ def test_a_heavy_setting_is_tried_after_all_others_however_much_it_promises() ->
     assert first.as_dict() == {"binding": "core"}
 
 
-@pytest.mark.parametrize(("gain", "kept"), [(0.98, False), (0.9, True)])
-def test_a_heavy_setting_is_a_candidate_for_a_large_gain_only(monkeypatch, gain, kept) -> None:
+@pytest.mark.parametrize(("gain", "is_kept"), [(0.98, False), (0.9, True)])
+def test_a_heavy_setting_is_a_candidate_for_a_large_gain_only(monkeypatch, gain, is_kept) -> None:
     monkeypatch.setitem(GAINS, ("mpi", "other"), gain)
     result = search(HEAVY, Program(), Budget(runs=60))
     best = result.candidates[0].configuration.as_dict()
     assert best["binding"] == "core"
-    assert ("mpi" in best) == kept
-    if kept:
+    assert ("mpi" in best) == is_kept
+    if is_kept:
         assert result.left_out is None
     else:
         assert result.left_out is not None
@@ -341,6 +343,6 @@ def test_a_run_that_was_stopped_as_too_slow_between_marks_is_slow_and_no_failure
                 return replace(trial, outcome=Outcome.TIMED_OUT, objective=None, at_least=2.0)
             return trial
 
-    found = search(THREE, Marked(), Budget(runs=30), objective_is_time=False)
-    assert "stopped early" in dict(found.rejected)[Configuration.of({"allocator": "bad", "binding": "core"})]
-    assert found.candidates[0].configuration.as_dict()["binding"] == "core"
+    result = search(THREE, Marked(), Budget(runs=30), objective_is_time=False)
+    assert "stopped early" in dict(result.rejected)[Configuration.of({"allocator": "bad", "binding": "core"})]
+    assert result.candidates[0].configuration.as_dict()["binding"] == "core"

@@ -1,4 +1,4 @@
-"""How close a tenth of the runs of an exhaustive sweep comes to its best, on programs that are made up."""
+"""Quality of a search with a tenth of the runs of an exhaustive sweep, on simulated programs."""
 
 from statistics import median
 
@@ -16,11 +16,11 @@ def _regrets(seeds: range, runs: int, **options: float) -> list[float]:
     """Loss against the true best, 0.02 for 2 %, one a seed; shapes take turns."""
     regrets = []
     for seed in seeds:
-        made = landscape(seed, SHAPES[seed % len(SHAPES)], **options)  # type: ignore[arg-type]
-        found = search(made.space, made.measure, Budget(runs=runs), seed=seed)
-        assert made.runs <= runs
-        best = found.candidates[0].configuration if found.candidates else Configuration()
-        regrets.append(made.regret(best))
+        program = landscape(seed, SHAPES[seed % len(SHAPES)], **options)  # type: ignore[arg-type]
+        result = search(program.space, program.measure, Budget(runs=runs), seed=seed)
+        assert program.runs <= runs
+        best = result.candidates[0].configuration if result.candidates else Configuration()
+        regrets.append(program.regret(best))
     return regrets
 
 
@@ -54,10 +54,10 @@ def test_knobs_that_promise_nothing_and_do_nothing_stay_out_of_the_way() -> None
     seeds = range(300, 316)
     regrets, idle = [], 0
     for seed in seeds:
-        made = landscape(seed, SHAPES[seed % len(SHAPES)], noise=0.03, idle=12)
-        found = search(made.space, made.measure, Budget(runs=25), seed=seed)
-        best = found.candidates[0].configuration if found.candidates else Configuration()
-        regrets.append(made.regret(best))
+        program = landscape(seed, SHAPES[seed % len(SHAPES)], noise=0.03, idle=12)
+        result = search(program.space, program.measure, Budget(runs=25), seed=seed)
+        best = result.candidates[0].configuration if result.candidates else Configuration()
+        regrets.append(program.regret(best))
         idle += sum(knob.startswith("idle") for knob, _ in best.items)
     assert idle <= len(seeds) / 2
     assert median(regrets) <= 0.02

@@ -1,4 +1,4 @@
-"""The smallest answer: what is not shown to contribute leaves it, what is missed comes back."""
+"""The smallest answer: settings without a shown contribution are dropped, missing ones return."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -116,13 +116,13 @@ def test_what_was_dropped_together_and_is_missed_comes_back(seed: int) -> None:
     proved = Proved(cures, answer("binding", "jemalloc", "malloc"))
     assert len(proved.kept & {"jemalloc", "malloc"}) == 1
     assert "binding" in proved.kept
-    assert any("something of that is needed" in words for words in proved.said)
+    assert any("something of that is needed" in sentence for sentence in proved.said)
 
 
 def test_what_is_proved_on_the_way_is_heard_of_at_once() -> None:
     proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"))
-    heard = [frozenset(evidence.configuration.as_dict()) for evidence in proved.heard]
-    assert list(dict.fromkeys(heard)) == [{"malloc", "zero"}, {"malloc"}]
+    reported = [frozenset(evidence.configuration.as_dict()) for evidence in proved.heard]
+    assert list(dict.fromkeys(reported)) == [{"malloc", "zero"}, {"malloc"}]
 
 
 def test_an_answer_is_heard_of_before_all_of_its_shares_are_known() -> None:
@@ -145,11 +145,11 @@ def test_what_a_larger_answer_has_shown_needs_no_runs_in_the_smaller_one() -> No
     proved = Proved(measured, answer("binding", "malloc", "zero"))
     smaller = answer("binding", "malloc")
     rounds = {t.pair for t in measured.made if t.configuration == smaller and t.replicate >= 0}
-    made = [t for t in measured.made if t.pair in rounds]
+    measured_trials = [t for t in measured.made if t.pair in rounds]
     share = proved.found.proof.evidence.share_of("malloc")
     assert share is not None
     assert share.shown
-    assert share.runs > sum(t.configuration == answer("binding") for t in made)
+    assert share.runs > sum(t.configuration == answer("binding") for t in measured_trials)
 
 
 def test_a_setting_that_looks_useful_when_the_runs_end_stays_and_is_marked() -> None:
@@ -200,12 +200,12 @@ def test_of_an_answer_of_which_all_is_doubtful_the_most_useful_setting_is_proved
 
 def test_what_the_search_sees_contribute_beyond_doubt_is_not_looked_at_first() -> None:
     measured = program({"malloc": 1.5, "binding": 1.3})
-    whole = answer("a", "binding", "malloc")
-    proved = Proved(measured, whole, Budget(runs=36), evident=("binding", "malloc"))
+    uninterrupted = answer("a", "binding", "malloc")
+    proved = Proved(measured, uninterrupted, Budget(runs=36), evident=("binding", "malloc"))
     assert proved.kept == {"binding", "malloc"}
     first = next(n for n, trial in enumerate(measured.made) if not trial.configuration)
     looked_at = {trial.configuration for trial in measured.made[:first]}
-    assert {whole, answer("binding", "malloc")} >= looked_at
+    assert {uninterrupted, answer("binding", "malloc")} >= looked_at
     assert answer("binding", "malloc") in looked_at
 
 
@@ -220,7 +220,7 @@ def test_time_is_counted_by_what_runs_of_the_answer_take_and_pairs_that_are_stop
 
 
 def test_time_around_runs_is_kept_for_the_pairs_that_prove_the_answer() -> None:
-    """Runs without each setting fit by their own times, but not by what is around them."""
+    """Runs without each setting fit into the budget by their own times, but not with their overhead."""
     measured = program({"a": 1.3, "malloc": 1.5})
     budget = Budget(seconds=90.0, clock=lambda: sum(trial.wall_s + 3.0 for trial in measured.made))
     proved = Proved(measured, answer("a", "malloc"), budget)
@@ -253,15 +253,17 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stands() -> 
     assert proved.found.proof.evidence.verdict is Verdict.FASTER
 
 
-@pytest.mark.parametrize("most", [5, 20, 40, 60])
-def test_an_interrupted_sequence_of_proofs_repeats_no_round(most: int) -> None:
+@pytest.mark.parametrize("limit", [5, 20, 40, 60])
+def test_an_interrupted_sequence_of_proofs_repeats_no_round(limit: int) -> None:
     measured = program({"malloc": 1.5})
     first = answer("malloc", "zero")
-    whole = Proved(measured, first)
-    recorded = tuple(measured.made[:most])
-    rest = program({"malloc": 1.5}, seed=4)
-    proved = Proved(rest, first, recorded=recorded)
-    assert proved.kept == whole.kept == {"malloc"}
-    assert len(rest.made) <= len(measured.made) - most + 18
-    known, made = ({(t.pair, t.configuration, t.replicate) for t in each} for each in (recorded, rest.made))
+    uninterrupted = Proved(measured, first)
+    recorded = tuple(measured.made[:limit])
+    continuation = program({"malloc": 1.5}, seed=4)
+    proved = Proved(continuation, first, recorded=recorded)
+    assert proved.kept == uninterrupted.kept == {"malloc"}
+    assert len(continuation.made) <= len(measured.made) - limit + 18
+    known, made = (
+        {(t.pair, t.configuration, t.replicate) for t in each} for each in (recorded, continuation.made)
+    )
     assert {pair for pair, _, _ in known & made} <= {recorded[-1].pair}, "halves of pairs alone"

@@ -11,7 +11,7 @@ from mpiric.profile.advise import advise_on, rules
 from mpiric.profile.analyse import analyse
 
 NUMBERS = analyse(record(rank(0, 1.0, cell("MPI_Send", 1, 8, 0.1)), rank(1, 1.0))).numbers
-KINDS = {"poll_share"}  # of a class of functions that this record does not call
+KINDS = {"poll_share"}  # numbers of functions that this record does not call
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
@@ -60,28 +60,28 @@ def test_even_ranks_that_compute_are_left_in_peace():
 
 
 def test_uneven_work_is_told_with_the_busiest_rank():
-    given = advice_of(
+    advice = advice_of(
         rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0)),
         rank(1, 10.0, cell("MPI_Allreduce", 1, 8, 1.0)),
     )
-    assert "rank 1 works 1.50 times as long as the mean" in given["load-imbalance"].finding.evidence
-    assert given["load-imbalance"].gain_share == pytest.approx(0.3)
+    assert "rank 1 works 1.50 times as long as the mean" in advice["load-imbalance"].finding.evidence
+    assert advice["load-imbalance"].gain_share == pytest.approx(0.3)
 
 
 def test_late_receives_are_told_with_their_counts():
     late = ReceiveTiming(100, 60, 1 << 20, 4096)
-    given = advice_of(rank(0, 10.0, cell("MPI_Recv", 100, 1 << 20, 2.0, size_bin=14), receives=late))
-    assert "60 % of 100 receives" in given["late-receives"].finding.evidence
-    assert "1 MiB" in given["late-receives"].finding.evidence
+    advice = advice_of(rank(0, 10.0, cell("MPI_Recv", 100, 1 << 20, 2.0, size_bin=14), receives=late))
+    assert "60 % of 100 receives" in advice["late-receives"].finding.evidence
+    assert "1 MiB" in advice["late-receives"].finding.evidence
 
 
 def test_the_most_promising_advice_comes_first():
-    given = analyse(
+    advices = analyse(
         record(
             rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0)), rank(1, 10.0, cell("MPI_Allreduce", 1, 8, 1.0))
         )
     ).advice
-    gains = [advice.promise for advice in given]
+    gains = [advice.promise for advice in advices]
     assert gains == sorted(gains, reverse=True)
 
 
@@ -92,29 +92,31 @@ def crowded():
 
 
 def test_more_ranks_than_cpus_stands_before_the_time_that_collectives_take_for_it():
-    given = analyse(record(*crowded())).advice
-    ids = [advice.finding.id for advice in given]
-    effects = [advice for advice in given if advice.effect_of]
+    advices = analyse(record(*crowded())).advice
+    ids = [advice.finding.id for advice in advices]
+    effects = [advice for advice in advices if advice.effect_of]
     assert ids[0] == "more-ranks-than-cpus"
     assert {advice.finding.id for advice in effects} & {"collectives-wait", "collectives-move-data"}
-    assert all(ids.index(cause) < ids.index(each.finding.id) for each in effects for cause in each.effect_of)
+    assert all(
+        ids.index(cause) < ids.index(effect.finding.id) for effect in effects for cause in effect.effect_of
+    )
 
 
 def test_an_effect_names_no_cause_that_is_not_there():
     alone = [rank(n, 10.0, cell("MPI_Allreduce", 9, 72, 7.0), facts={"affinity": str(n)}) for n in range(2)]
-    given = advice_of(*alone)
-    assert given
-    assert all("more-ranks-than-cpus" not in advice.effect_of for advice in given.values())
+    advices = advice_of(*alone)
+    assert advices
+    assert all("more-ranks-than-cpus" not in advice.effect_of for advice in advices.values())
 
 
 def test_causes_are_rules_and_their_chains_end():
     effect_of = {rule.id: rule.effect_of for rule in rules()}
     assert {cause for causes in effect_of.values() for cause in causes} <= set(effect_of)
 
-    def chain(name, seen=()):
-        assert name not in seen, seen
+    def chain(name, visited=()):
+        assert name not in visited, visited
         for cause in effect_of[name]:
-            chain(cause, (*seen, name))
+            chain(cause, (*visited, name))
 
     for name in effect_of:
         chain(name)

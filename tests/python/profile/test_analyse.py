@@ -222,8 +222,10 @@ def working(*shares):
 
 def test_a_rank_that_works_alone_for_a_while_is_told_from_one_that_has_more_work_all_the_time():
     alone = [0.9] * 3 + [0.5] * 17
-    rest = [0.0] * 3 + [0.5] * 17
-    briefly = analyse(record(rank(0, 20.0, timeline=working(*alone)), rank(1, 20.0, timeline=working(*rest))))
+    remaining = [0.0] * 3 + [0.5] * 17
+    briefly = analyse(
+        record(rank(0, 20.0, timeline=working(*alone)), rank(1, 20.0, timeline=working(*remaining)))
+    )
     assert briefly.numbers["excess_span_share"] == pytest.approx(0.15)
     assert (briefly.numbers["excess_from_s"], briefly.numbers["excess_to_s"]) == (0.0, 3.0)
     more, less = working(*[0.9] * 20), working(*[0.3] * 20)
@@ -239,6 +241,6 @@ def test_start_up_is_what_the_rank_that_waits_least_spends_there_and_a_share_of_
     profile = analyse(record(*ranks))
     assert profile.numbers["start_up_s"] == 0.5
     assert profile.numbers["start_up_share"] == pytest.approx(1 / 3)
-    (advice,) = [each for each in profile.advice if each.finding.id == "start-up"]
+    (advice,) = [candidate for candidate in profile.advice if candidate.finding.id == "start-up"]
     assert advice.gain_share == pytest.approx(1 / 3)
     assert "node-transport" in advice.knobs

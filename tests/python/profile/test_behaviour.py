@@ -1,4 +1,4 @@
-"""What a record says that a program does: bounds are those of the rank that spends most, never a mean."""
+"""Behaviour of a program from its record; bounds come from the rank with the largest share, not the mean."""
 
 from dataclasses import replace
 from math import inf
@@ -18,8 +18,8 @@ ALONE = CommunicatorRow(7, 1, 1, 0, 0, False, False, False, "MPI_COMM_SELF")
 
 
 def behaviour(*ranks, carriers=ANYBODY, run_s=0.0, huge_pages=False):
-    made = replace(record(*ranks), function_classes=KINDS)
-    return behaviour_of(made, analyse(made), carriers, run_s, huge_pages=huge_pages)
+    run_record = replace(record(*ranks), function_classes=KINDS)
+    return behaviour_of(run_record, analyse(run_record), carriers, run_s, huge_pages=huge_pages)
 
 
 def sender(number, *cells, to, host="n1", messages=10, **changed):
@@ -29,10 +29,10 @@ def sender(number, *cells, to, host="n1", messages=10, **changed):
 
 def test_a_bound_is_the_share_of_the_rank_that_spends_most():
     busy, idle = cell("MPI_Send", 10, 10 * KIB, 3.0), cell("MPI_Send", 10, 10 * KIB, 0.1)
-    found = behaviour(sender(0, busy, to=1), sender(1, idle, to=0))
-    assert found.numbers["mpi_bound"] == pytest.approx(0.3)
-    assert found.numbers["node_message_bound"] == pytest.approx(0.3)
-    assert found.numbers["own_bound"] == pytest.approx(0.99)
+    result = behaviour(sender(0, busy, to=1), sender(1, idle, to=0))
+    assert result.numbers["mpi_bound"] == pytest.approx(0.3)
+    assert result.numbers["node_message_bound"] == pytest.approx(0.3)
+    assert result.numbers["own_bound"] == pytest.approx(0.99)
 
 
 def test_messages_go_as_far_as_their_receivers_are():
@@ -48,9 +48,9 @@ def test_messages_go_as_far_as_their_receivers_are():
 
 def test_who_sends_to_another_world_may_send_anywhere():
     out = cell("MPI_Send", 10, 10 * KIB, 1.0)
-    found = behaviour(sender(0, out, to=None), rank(1, 10.0))
-    assert found.sizes["node"]
-    assert not found.sizes["network"]  # on one node there is none
+    result = behaviour(sender(0, out, to=None), rank(1, 10.0))
+    assert result.sizes["node"]
+    assert not result.sizes["network"]  # one node uses no network
 
 
 def test_a_collective_of_one_node_may_do_without_messages():
@@ -67,8 +67,8 @@ def test_a_collective_of_one_node_may_do_without_messages():
 
 def test_collectives_are_counted_by_name_size_and_communicator():
     call = cell("MPI_Allreduce", 5, 5 * KIB, 2.0, size_bin=11)
-    found = behaviour(rank(0, 10.0, call), rank(1, 10.0, call))
-    (only,) = found.collectives
+    result = behaviour(rank(0, 10.0, call), rank(1, 10.0, call))
+    (only,) = result.collectives
     assert (only.name, only.ranks, only.low_bytes, only.high_bytes, only.calls) == (
         "allreduce",
         2,
@@ -76,20 +76,20 @@ def test_collectives_are_counted_by_name_size_and_communicator():
         2047,
         5,
     )
-    assert found.numbers["allreduce_calls"] == 5
-    assert found.numbers["alltoall_calls"] == found.numbers["alltoall_bound"] == 0
+    assert result.numbers["allreduce_calls"] == 5
+    assert result.numbers["alltoall_calls"] == result.numbers["alltoall_bound"] == 0
 
 
 def test_a_collective_of_a_rank_with_itself_is_none():
     call = cell("MPI_Allreduce", 5, 5 * KIB, 2.0)
-    found = behaviour(rank(0, 10.0, call, communicators=(ALONE,)))
-    assert found.numbers["collective_calls"] == found.numbers["collective_bound"] == 0
+    result = behaviour(rank(0, 10.0, call, communicators=(ALONE,)))
+    assert result.numbers["collective_calls"] == result.numbers["collective_bound"] == 0
 
 
 def test_nonblocking_collectives_take_their_time_in_waiting():
     cells = (cell("MPI_Iallreduce", 5, 5 * KIB, 0.1), cell("MPI_Wait", 5, 0, 4.0))
-    found = behaviour(rank(0, 10.0, *cells), rank(1, 10.0, *cells))
-    assert found.numbers["allreduce_bound"] == pytest.approx(0.41)
+    result = behaviour(rank(0, 10.0, *cells), rank(1, 10.0, *cells))
+    assert result.numbers["allreduce_bound"] == pytest.approx(0.41)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_nonblocking_collectives_take_their_time_in_waiting():
 )
 def test_page_faults_take_no_more_than_the_kernel_does(facts, huge_pages, bound):
     always = {"host": "n1", "time.user_us": "10000000"}
-    found = behaviour(rank(0, 10.0, facts={**always, **facts}), huge_pages=huge_pages)
-    assert found.numbers["fault_bound"] == pytest.approx(bound)
+    result = behaviour(rank(0, 10.0, facts={**always, **facts}), huge_pages=huge_pages)
+    assert result.numbers["fault_bound"] == pytest.approx(bound)
 
 
 def test_the_allocator_takes_twice_its_calls_of_the_whole_process_or_of_main():
@@ -120,13 +120,13 @@ def test_messages_are_told_apart_by_how_far_they_go():
     def on(numa):
         return {"host": "n1", "numa_node": numa}
 
-    found = behaviour(
+    result = behaviour(
         rank(0, 1.0, peers=(sent(1, 1, 100), sent(2, 1, 200), sent(3, 1, 700)), facts=on("0")),
         rank(1, 1.0, facts=on("0")),
         rank(2, 1.0, facts=on("1")),
         rank(3, 1.0, facts={"host": "n2", "numa_node": "0"}),
     )
-    shares = {reach: found.numbers[f"{reach}_share"] for reach in ("same_numa", "same_node", "other_node")}
+    shares = {reach: result.numbers[f"{reach}_share"] for reach in ("same_numa", "same_node", "other_node")}
     assert shares == pytest.approx({"same_numa": 0.1, "same_node": 0.2, "other_node": 0.7})
 
 
@@ -141,15 +141,15 @@ def test_a_fault_costs_what_the_record_says_of_the_machine():
 def test_what_acts_on_the_whole_process_is_bounded_by_what_came_before_mpi_too():
     busy = {"before.user_us": "5000000", "before.system_us": "5000000", "before.minor_faults": "1000000"}
     facts = {"host": "n1", "time.user_us": "9990000", "time.system_us": "10000", "faults.minor": "100"}
-    found = behaviour(rank(0, 10.0, cell("MPI_Send", 1, 8, 9.9), facts={**facts, **busy}))
-    assert found.numbers["fault_bound"] == pytest.approx(5.0005 / 20, rel=0.01)
-    assert found.numbers["own_bound"] == pytest.approx(10.1 / 20)
+    result = behaviour(rank(0, 10.0, cell("MPI_Send", 1, 8, 9.9), facts={**facts, **busy}))
+    assert result.numbers["fault_bound"] == pytest.approx(5.0005 / 20, rel=0.01)
+    assert result.numbers["own_bound"] == pytest.approx(10.1 / 20)
 
 
 def test_a_rank_that_others_kept_from_its_cpu_is_judged_by_the_time_it_got():
     facts = {"time.user_us": "500000", "time.system_us": "500000", "faults.minor": "250000"}
-    found = behaviour(rank(0, 10.0, facts={"host": "n1", **facts}))
-    assert found.numbers["fault_bound"] == pytest.approx(0.5)
+    result = behaviour(rank(0, 10.0, facts={"host": "n1", **facts}))
+    assert result.numbers["fault_bound"] == pytest.approx(0.5)
 
 
 def test_start_and_end_are_what_the_run_takes_beside_main():
@@ -189,13 +189,13 @@ def test_through_ucx_go_the_sizes_of_the_reaches_that_it_carries():
 
 
 def test_what_comes_after_finalize_may_be_the_programs_own_code():
-    made = record(rank(0, 6.0), rank(1, 6.0))
-    over_s = made.ranks[0].begin_unix_s + 6.0
+    run_record = record(rank(0, 6.0), rank(1, 6.0))
+    over_s = run_record.ranks[0].begin_unix_s + 6.0
     plain, late = (
-        behaviour_of(made, analyse(made), ANYBODY, 10.0, ended_unix_s=over_s + after_s).numbers
+        behaviour_of(run_record, analyse(run_record), ANYBODY, 10.0, ended_unix_s=over_s + after_s).numbers
         for after_s in (0.2, 4.25)
     )
-    assert plain == behaviour_of(made, analyse(made), ANYBODY, 10.0).numbers
+    assert plain == behaviour_of(run_record, analyse(run_record), ANYBODY, 10.0).numbers
     assert late["fault_bound"] == pytest.approx(plain["fault_bound"] * 0.6 + 0.4)
 
 

@@ -1,4 +1,4 @@
-"""Logs of Darshan's, those that PyDarshan brings with it: read, summed, and advised on."""
+"""Logs of Darshan from the PyDarshan package: reading, sums, and advice."""
 
 import importlib.util
 import json
@@ -21,17 +21,17 @@ pytestmark = [pytest.mark.requires("imports:darshan"), pytest.mark.slow]
 def test_a_file_through_mpi_counts_once():
     run = read_log(SHARED, LocalHost())
     assert (run.ranks, run.wall_s) == (2048, 117.0)
-    (file,) = [each for each in run.files if each.path.endswith(".hdf5")]
+    (file,) = [used_file for used_file in run.files if used_file.path.endswith(".hdf5")]
     assert (file.interface, file.ranks, file.bytes_written) == ("mpi-io", 2048, 2199023259968)
     assert (file.opens, file.writes) == (2048, 16402)
 
 
 def test_a_file_per_rank_has_its_layout():
     run = read_log(BAD, LocalHost())
-    files = [each for each in run.files if each.layout]
+    files = [used_file for used_file in run.files if used_file.layout]
     assert len(files) == 2048
-    assert {each.layout.stripes for each in files} == {(Stripes(1, 1 << 20),)}
-    assert {each.ranks for each in files} == {1}
+    assert {used_file.layout.stripes for used_file in files} == {(Stripes(1, 1 << 20),)}
+    assert {used_file.ranks for used_file in files} == {1}
 
 
 def test_what_a_log_cannot_tell_is_no_number():

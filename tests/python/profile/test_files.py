@@ -18,8 +18,8 @@ def use(first, end, *, accesses=10, sequential=None, strided=0, **changed):
 
 def total(*uses, hosts=("n1", "n2")):
     ranks = [
-        records.rank(at, 1.0, files=(each,), facts={"host": hosts[at % len(hosts)]})
-        for at, each in enumerate(uses)
+        records.rank(at, 1.0, files=(use,), facts={"host": hosts[at % len(hosts)]})
+        for at, use in enumerate(uses)
     ]
     return file_totals(records.record(*ranks))[0]
 
@@ -61,5 +61,5 @@ def test_nodes_are_those_of_the_ranks_that_used_it():
     ],
 )
 def test_two_ranks_in_one_stripe_are_seen_where_ranges_tell(shared, uses):
-    record = records.record(*[records.rank(at, 1.0, files=(each,)) for at, each in enumerate(uses)])
+    record = records.record(*[records.rank(at, 1.0, files=(file_use,)) for at, file_use in enumerate(uses)])
     assert ranks_in_one_stripe(record, "f", FileLayout((Stripes(4, MIB),))) is shared

@@ -1,4 +1,4 @@
-"""Reading marks files: what they say, and files that are damaged, cut, or made to hurt."""
+"""Reading marks files: content, and files that are damaged, truncated or malicious."""
 
 import contextlib
 from pathlib import Path

@@ -14,7 +14,7 @@ DATA = Path(__file__).parents[2] / "data/record"
 
 @pytest.fixture(params=layout.LAYOUTS, ids="v{}".format)
 def directory(request, tmp_path):
-    """What a rank that was killed left behind."""
+    """Write the files that a killed rank leaves."""
     part = lzma.decompress((DATA / f"v{request.param}/killed.part.xz").read_bytes())
     (tmp_path / "rank-0.n1.77.part").write_bytes(part)
     return tmp_path

@@ -97,9 +97,9 @@ def test_the_part_of_a_killed_rank_can_be_read(part):
 
 def test_a_directory_of_parts_is_one_record(part, tmp_path):
     shutil.copy(part, tmp_path / "rank-0.host.1.part")
-    found = read_record(tmp_path)
-    assert len(found.ranks) == 1
-    assert found.world_size == 1
+    record = read_record(tmp_path)
+    assert len(record.ranks) == 1
+    assert record.world_size == 1
 
 
 def test_a_damaged_part_costs_its_own_rank(part, tmp_path):
@@ -184,10 +184,10 @@ def test_a_file_of_a_terabyte_is_refused_without_reading_it(tmp_path, begins):
 def test_a_record_whose_ranks_share_data_is_refused(tmp_path):
     raw = bytearray(SAMPLE.read_bytes())
     *_, index, _, _ = layout.MERGED_HEAD.unpack_from(raw)
-    whole = index - layout.MERGED_HEAD.size
+    size = index - layout.MERGED_HEAD.size
     for rank in range(4):
         layout.MERGED_ENTRY.pack_into(
-            raw, index + rank * layout.MERGED_ENTRY.size, layout.MERGED_HEAD.size, whole, 0, rank
+            raw, index + rank * layout.MERGED_ENTRY.size, layout.MERGED_HEAD.size, size, 0, rank
         )
     path = tmp_path / "record.mpiric"
     path.write_bytes(raw)
@@ -230,13 +230,13 @@ def test_structs_have_the_documented_sizes():
 
 def test_kinds_of_call_are_counted_on_every_rank_and_timed_on_the_first():
     for use in read_record(SAMPLE).ranks:
-        paces = {each.key.function: each for each in use.pace if each.key.ranks == 4}
-        assert {(name, each.calls) for name, each in paces.items()} == {
+        paces = {call_pace.key.function: call_pace for call_pace in use.pace if call_pace.key.ranks == 4}
+        assert {(name, call_pace.calls) for name, call_pace in paces.items()} == {
             ("MPI_Send", 100),
             ("MPI_Allreduce", 100),
         }
-        assert all(each.key.place.startswith("sample+0x") for each in paces.values())
-        assert {len(each.times_s) for each in paces.values()} == ({50} if use.rank == 0 else {0})
+        assert all(call_pace.key.place.startswith("sample+0x") for call_pace in paces.values())
+        assert {len(call_pace.times_s) for call_pace in paces.values()} == ({50} if use.rank == 0 else {0})
 
 
 def test_records_before_version_3_have_no_pace():

@@ -23,15 +23,15 @@ RECORD = record(
 
 @dataclass
 class Binutils:
-    """A host that has the two programs which are asked, and one file."""
+    """Host with the two programs that are run, and one file."""
 
     environ: dict[str, str] = field(default_factory=dict)
-    asked: list[list[str]] = field(default_factory=list)
+    commands: list[list[str]] = field(default_factory=list)
     source: str = "/src/app.c:42 (discriminator 3)"
     size: int = 0x100  # size of the function in bytes
 
     def run(self, argv, **_) -> Completed:
-        self.asked.append(list(argv))
+        self.commands.append(list(argv))
         if argv[0] == "readelf":
             return Completed(0, "  LOAD           0x000000 0x0000000000400000 0x0000000000400000 R\n", "")
         if argv[0] == "nm":
@@ -53,7 +53,7 @@ def test_places_get_names_from_the_byte_before_the_return_address():
     host = Binutils()
     (use,) = name_sites(analyse(RECORD), host).sites
     assert use.place == "solve (app.c:42)"
-    assert host.asked[-1] == ["addr2line", "-f", "-C", "-e", "/home/me/app", "0x401233"]
+    assert host.commands[-1] == ["addr2line", "-f", "-C", "-e", "/home/me/app", "0x401233"]
 
 
 def test_a_program_without_lines_has_functions():

@@ -1,4 +1,4 @@
-"""Symptoms before and after: in words, and whether they moved; the time of a run by what it went into."""
+"""Symptoms before and after: sentences, and changes; parts of the time of a run."""
 
 import pytest
 from tests.support.records import cell, file, rank, record
@@ -9,7 +9,7 @@ from mpiric.profile.efficiency import run_times
 from mpiric.profile.symptoms import symptom_changes, symptoms
 
 NUMBERS = analyse(record(rank(0, 1.0, cell("MPI_Send", 1, 8, 0.1)), rank(1, 1.0))).numbers
-OF_CLASSES = {"file_share"}  # of functions that this record does not call
+OF_CLASSES = {"file_share"}  # numbers of functions that this record does not call
 SHARES_OF_COLLECTIVES = {"allreduce_share", "gather_share"}
 
 
@@ -81,11 +81,11 @@ def test_a_single_collective_has_its_own_words():
 
 def test_the_parts_of_a_runs_time_add_up_to_the_run():
     facts = {"host": "n1", "affinity": "0", "time.system_us": "2000000"}
-    made = record(
+    run_record = record(
         rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0), facts=facts),
         rank(1, 8.0, cell("MPI_Allreduce", 1, 8, 1.0), facts=facts, files=(file("/x", write_s=1.0),)),
     )
-    times = run_times(made, analyse(made), 12.0, end_s=0.5)
+    times = run_times(run_record, analyse(run_record), 12.0, end_s=0.5)
     parts = vars(times) if hasattr(times, "__dict__") else {}
     assert sum(parts.values()) == pytest.approx(12.0)
     assert (times.start_s, times.end_s) == (pytest.approx(1.5), 0.5)
@@ -96,6 +96,6 @@ def test_the_parts_of_a_runs_time_add_up_to_the_run():
 
 
 def test_an_end_that_is_not_known_counts_as_start_up():
-    made = record(rank(0, 1.0))
-    times = run_times(made, analyse(made), 3.0)
+    run_record = record(rank(0, 1.0))
+    times = run_times(run_record, analyse(run_record), 3.0)
     assert (times.start_s, times.end_s) == (pytest.approx(2.0), None)

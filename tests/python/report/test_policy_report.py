@@ -61,8 +61,8 @@ def test_the_page_escapes_names_and_stands_alone() -> None:
 
 
 def test_without_own_takes_the_best_of_the_librarys() -> None:
-    own = replace(KEY, candidate="own:b", candidates=(*TIMES[:2], replace(TIMES[2], name="own:b")))
-    assert [key.candidate for key in without_own(replace(POLICY, keys=(own,))).keys] == ["library:ring"]
+    own_key = replace(KEY, candidate="own:b", candidates=(*TIMES[:2], replace(TIMES[2], name="own:b")))
+    assert [key.candidate for key in without_own(replace(POLICY, keys=(own_key,))).keys] == ["library:ring"]
 
 
 def test_the_verb_merges_shows_and_exports(tmp_path: Path) -> None:

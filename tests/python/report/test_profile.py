@@ -58,11 +58,11 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
+        attribute_of = dict(attributes)
         if tag == "section":
-            self.sections.append(found["id"])
+            self.sections.append(attribute_of["id"])
         if tag != "a":  # a link waits for a reader
-            self.loaded += [found[name] for name in ("src", "href") if name in found]
+            self.loaded += [attribute_of[name] for name in ("src", "href") if name in attribute_of]
 
 
 def summary(profile, width=80):
@@ -81,7 +81,7 @@ def test_an_effect_is_said_to_be_one_and_the_summary_begins_with_its_cause():
         "an effect of this: the CPUs are oversubscribed"
     )
     assert "an effect of this: the CPUs are oversubscribed" in html.unescape(profile_html(profile, "1"))
-    assert ["more-ranks-than-cpus"] in [found["effect_of"] for found in profile_json(profile)["findings"]]
+    assert ["more-ranks-than-cpus"] in [finding["effect_of"] for finding in profile_json(profile)["findings"]]
 
 
 def started(init_s: float):
@@ -165,10 +165,10 @@ def test_the_letter_fits_one_screen():
 
 
 def test_the_letter_and_the_page_name_what_the_library_says_it_uses():
-    said = {"mpi.version": "Open MPI v4.1.4", "library.transport": "ob1 over tcp"}
+    facts = {"mpi.version": "Open MPI v4.1.4", "library.transport": "ob1 over tcp"}
     chosen = {"library.allreduce": "ring", "library.bcast": "chain"}
     calls = cell("MPI_Allreduce", 4, 32, 1.0, size_bin=4)
-    profile = analyse(record(rank(0, 10.0, calls, facts=said | chosen), rank(1, 10.0, calls)))
+    profile = analyse(record(rank(0, 10.0, calls, facts=facts | chosen), rank(1, 10.0, calls)))
     page = io.StringIO()
     print_profile(profile, Console(file=page, width=100))
     sentence = "Open MPI v4.1.4, ob1 over tcp, allreduce by ring"  # nothing was broadcast
@@ -198,8 +198,8 @@ def test_a_comparison_is_a_page_of_its_own():
 @pytest.mark.slow
 def test_a_browser_draws_every_chart_without_complaint(tmp_path):
     assert charts_library(), "run tools/setup/charts"
-    dom, said = browse(profile_html(profile_of(), "1"), tmp_path)
-    assert said == []
+    dom, complaints = browse(profile_html(profile_of(), "1"), tmp_path)
+    assert complaints == []
     assert Page(dom).sections == list(ORDER)
     assert re.search(r'data-charts="5"', dom)
     assert dom.count("<canvas") >= 5
@@ -221,8 +221,8 @@ def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
       }
       document.body.dataset.seen = seen.join(" ");
     </script></body>"""
-    dom, said = browse(profile_html(profile, "1").replace("</body>", turning), tmp_path)
-    assert said == []
+    dom, complaints = browse(profile_html(profile, "1").replace("</body>", turning), tmp_path)
+    assert complaints == []
     assert 'data-seen="activity:2 mpi:3 phase:4"' in dom
 
 
@@ -236,8 +236,8 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_but_what_scrolls_by_itself(
     </script></body>"""
     page = profile_html(profile_of(), "1").replace("</body>", looking)
     phone = f'<body><iframe width="390" height="844" style="border: 0" srcdoc="{html.escape(page)}"></iframe>'
-    dom, said = browse(phone, tmp_path, "--dump-dom", *flags)
-    assert said == []
+    dom, complaints = browse(phone, tmp_path, "--dump-dom", *flags)
+    assert complaints == []
     colour = "rgb(20, 25, 31)" if flags else "rgb(255, 255, 255)"
     assert f'data-seen="390 true {colour}"' in dom, re.findall(r'data-seen="[^"]*"', dom)
 
@@ -255,8 +255,8 @@ def test_on_paper_every_chart_has_a_finished_picture(tmp_path):
         "inked", ...drawn.map((one) => `${one.chart.getDom().dataset.chart}=${inked(one) > 0.1}`)));
     </script></body>"""
     page = profile_html(profile_of(), "1").replace("</body>", looking)
-    _, said = browse(page, tmp_path, f"--print-to-pdf={tmp_path}/page.pdf")
-    unfolded = dict(re.findall(r"(\w+)=(true|false)", " ".join(said)))
+    _, complaints = browse(page, tmp_path, f"--print-to-pdf={tmp_path}/page.pdf")
+    unfolded = dict(re.findall(r"(\w+)=(true|false)", " ".join(complaints)))
     assert unfolded.keys() == {"sizes", "matrix", "ranks", "course", "timeline"}
     assert (unfolded["matrix"], unfolded["timeline"]) == ("true", "true")
 
@@ -284,7 +284,7 @@ def test_ranks_on_cpus_that_the_known_node_lacks_are_listed_instead():
 @pytest.mark.requires("chromium")
 @pytest.mark.slow
 def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
-    """What is drawn are cells of the picture, however long the list of messages is."""
+    """The number of drawn cells does not depend on the number of messages."""
     page = profile_html(profile_of(10_000, neighbours=6), "1")
     counting = """<script>
       for (let at = 0; at < 8; at += 1) { document.getElementById("matrix-in").click(); }
@@ -293,8 +293,8 @@ def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
       document.body.dataset.cells = String(shown.chart.getOption().series[0].data.length);
       document.body.dataset.where = document.getElementById("matrix-where").textContent;
     </script></body>"""
-    dom, said = browse(page.replace("</body>", counting), tmp_path)
-    assert said == []
+    dom, complaints = browse(page.replace("</body>", counting), tmp_path)
+    assert complaints == []
     assert 0 < int(re.search(r'data-cells="(\d+)"', dom)[1]) <= 96 * 96
     first, last = map(int, re.search(r'data-where="(\d+)–(\d+)', dom).groups())
     assert last - first + 1 == pytest.approx(10_000 / 2**8, abs=4)
@@ -304,7 +304,7 @@ def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
 @pytest.mark.slow
 def test_without_the_library_the_tables_are_there(tmp_path, monkeypatch):
     monkeypatch.setattr("mpiric.report.profile_html.charts_library", lambda: "")
-    dom, said = browse(profile_html(profile_of(), "1"), tmp_path)
-    assert said == []
+    dom, complaints = browse(profile_html(profile_of(), "1"), tmp_path)
+    assert complaints == []
     assert "without-charts" in dom
     assert "MPI_Allreduce" in dom

@@ -156,8 +156,8 @@ TIMES = (
 )
 
 
-def with_symptom(*seen: SymptomChange) -> Tuned:
-    return replace(FASTER, changes=(replace(FASTER.changes[0], afterwards=seen),), times=TIMES)
+def with_symptom(*changes: SymptomChange) -> Tuned:
+    return replace(FASTER, changes=(replace(FASTER.changes[0], afterwards=changes),), times=TIMES)
 
 
 def test_a_setting_says_what_was_noticed_and_what_became_of_it() -> None:
@@ -212,25 +212,25 @@ def test_both_runs_times_stand_side_by_side() -> None:
 
 
 def test_an_end_that_is_not_known_apart_counts_as_start_up() -> None:
-    times = tuple(replace(each, end_s=None) for each in TIMES)
+    times = tuple(replace(parts, end_s=None) for parts in TIMES)
     assert "start-up, end" in text(replace(FASTER, times=times))
     assert tuned_json(replace(FASTER, times=times))["times"]["tuned"]["end_s"] is None
 
 
 def test_an_open_interval_is_still_json() -> None:
     open_ended = replace(FASTER, evidence=replace(EVIDENCE, low=0.0, high=float("inf")))
-    found = json.loads(json.dumps(tuned_json(open_ended), allow_nan=False))
-    assert found["ratio_interval"] == [0.0, None]
+    result = json.loads(json.dumps(tuned_json(open_ended), allow_nan=False))
+    assert result["ratio_interval"] == [0.0, None]
 
 
 def test_the_interval_is_that_of_the_verdict_and_the_one_of_95_percent_stays_for_scripts() -> None:
-    found = tuned_json(replace(FASTER, evidence=replace(EVIDENCE, ci95=(1.45, 1.55))))
-    assert (found["ratio_interval"], found["confidence"]) == ([1.4, 1.6], 0.99)
-    assert found["ratio_ci95"] == [1.45, 1.55]
+    result = tuned_json(replace(FASTER, evidence=replace(EVIDENCE, ci95=(1.45, 1.55))))
+    assert (result["ratio_interval"], result["confidence"]) == ([1.4, 1.6], 0.99)
+    assert result["ratio_ci95"] == [1.45, 1.55]
 
 
 def shared(*shares: Share) -> Tuned:
-    """A result with two settings, and what they are worth."""
+    """Return a result with two settings and their shares."""
     evidence = replace(EVIDENCE, configuration=TWO, shares=shares)
     changes = tuple(
         KnobChange(knob, value, "why", share=evidence.share_of(knob), site=knob == "binding")
@@ -258,14 +258,14 @@ def test_settings_that_move_together_are_worth_something_together() -> None:
 def test_what_is_not_shown_to_contribute_is_said_with_the_reason() -> None:
     why = "the budget ended after 2 runs without it"
     unsure = replace(BINDING, low=0.0, high=float("inf"), shown=False, why=why)
-    words = " ".join(text(shared(MALLOC, unsure)).split())
-    assert f"binding = core +5.2 % without it, not shown to contribute: {why}" in words
+    sentences = " ".join(text(shared(MALLOC, unsure)).split())
+    assert f"binding = core +5.2 % without it, not shown to contribute: {why}" in sentences
 
 
 def test_what_is_likely_is_said_with_how_much_it_is_worth() -> None:
     likely = replace(BINDING, shown=False, is_likely=True)
-    words = " ".join(text(shared(MALLOC, likely)).split())
-    assert f"likely +5.2 % [3.0, 7.0] without it, not significant in {BINDING.runs} runs" in words
+    sentences = " ".join(text(shared(MALLOC, likely)).split())
+    assert f"likely +5.2 % [3.0, 7.0] without it, not significant in {BINDING.runs} runs" in sentences
 
 
 def test_a_setting_without_which_nothing_runs_says_so() -> None:
@@ -279,8 +279,8 @@ def test_a_share_whose_runs_were_stopped_is_open_above() -> None:
 
 def test_shares_far_from_the_whole_gain_are_said_to_belong_together() -> None:
     pair = (MALLOC, replace(BINDING, ratio=1.7, low=1.6, high=1.8))
-    words = "binding, malloc interact: their shares multiply to 2.91×, the total gain is 1.50×"
-    assert words in " ".join(text(shared(*reversed(pair))).split())
+    sentences = "binding, malloc interact: their shares multiply to 2.91×, the total gain is 1.50×"
+    assert sentences in " ".join(text(shared(*reversed(pair))).split())
     assert "interact: their" not in text(shared(replace(MALLOC, ratio=1.4, low=1.3, high=1.5), BINDING))
 
 
@@ -291,11 +291,11 @@ def test_what_would_hold_for_every_program_is_marked_with_the_line_to_type() -> 
 
 
 def test_scripts_get_the_share_of_each_setting() -> None:
-    found = {change["knob"]: change for change in tuned_json(shared(MALLOC, BINDING))["changes"]}
-    share = found["malloc"]["share"]
+    changes = {change["knob"]: change for change in tuned_json(shared(MALLOC, BINDING))["changes"]}
+    share = changes["malloc"]["share"]
     assert (share["ratio"], share["interval"], share["pairs"]) == (1.71, [1.6, 1.84], 6)
-    assert (found["binding"]["site"], found["malloc"]["site"]) == (True, False)
-    json.dumps(found, allow_nan=False)
+    assert (changes["binding"]["site"], changes["malloc"]["site"]) == (True, False)
+    json.dumps(changes, allow_nan=False)
 
 
 def test_the_single_setting_of_an_answer_is_worth_all_of_the_gain() -> None:
@@ -323,10 +323,10 @@ class _Page(HTMLParser):
         self.outside: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        attributes = dict(attrs)
         if tag == "section":
-            self.sections.append(str(given.get("id")))
-        self.outside += [str(given[name]) for name in ("src", "href") if name in given]
+            self.sections.append(str(attributes.get("id")))
+        self.outside += [str(attributes[name]) for name in ("src", "href") if name in attributes]
 
 
 def test_the_page_has_its_sections_and_asks_nothing_of_the_network() -> None:

@@ -11,7 +11,7 @@ from mpiric.schedulers import schedulers
 
 @dataclass
 class Job:
-    """The host of a job: its environment, its files, and what commands print there."""
+    """Host of a job: its environment, files, and output of commands."""
 
     environ: Mapping[str, str]
     files: Mapping[str, str]
@@ -23,8 +23,8 @@ class Job:
         return Completed(0, self.files.get(argv[-1], ""), "")
 
 
-def recognised(name, given, files=None):
-    return schedulers()[name].recognise(Job(given, files or {}))
+def recognised(name, environ, files=None):
+    return schedulers()[name].recognise(Job(environ, files or {}))
 
 
 # A scheduler added to the registry needs a line here: environment and files of one of its jobs.
@@ -48,21 +48,21 @@ JOBS = {
 
 @pytest.mark.parametrize("name", schedulers())
 def test_every_scheduler_recognises_its_own_job(name):
-    given, files = JOBS[name]
-    assert recognised(name, given, files).scheduler == name
+    environ, files = JOBS[name]
+    assert recognised(name, environ, files).scheduler == name
 
 
 @pytest.mark.parametrize("name", [name for name in schedulers() if name != "local"])
 @pytest.mark.parametrize("other", JOBS)
 def test_no_scheduler_takes_the_job_of_another_for_its_own(name, other):
-    given, files = JOBS[other]
-    assert name == other or recognised(name, given, files) is None
+    environ, files = JOBS[other]
+    assert name == other or recognised(name, environ, files) is None
 
 
 @pytest.mark.parametrize("name", schedulers())
 def test_every_scheduler_says_what_starts_ranks(name):
-    given, files = JOBS[name]
-    assert recognised(name, given, files).launch_words
+    environ, files = JOBS[name]
+    assert recognised(name, environ, files).launch_words
 
 
 def test_salloc_gives_each_host_the_ranks_slurm_means_for_it():
@@ -85,14 +85,14 @@ def test_within_a_step_the_whole_allocation_is_found():
 
 
 def test_the_number_of_restarts_is_known():
-    given = {**environment("slurm-sbatch.env"), "SLURM_RESTART_COUNT": "2"}
-    assert recognised("slurm", given).restarts == 2
+    environ = {**environment("slurm-sbatch.env"), "SLURM_RESTART_COUNT": "2"}
+    assert recognised("slurm", environ).restarts == 2
 
 
 def test_counts_of_another_job_are_an_error():
-    given = {**environment("slurm-salloc.env"), "SLURM_TASKS_PER_NODE": "2(x7)"}
+    environ = {**environment("slurm-salloc.env"), "SLURM_TASKS_PER_NODE": "2(x7)"}
     with pytest.raises(MpiricError, match="7 hosts, but the allocation has 3"):
-        recognised("slurm", given)
+        recognised("slurm", environ)
 
 
 def test_pbs_counts_the_lines_of_each_host():
@@ -111,8 +111,8 @@ def test_lsf_pairs_names_and_slots():
 
 
 def test_a_large_lsf_job_is_read_from_its_host_file():
-    given = {"LSB_JOBID": "9", "LSB_DJOB_HOSTFILE": "/hosts"}
-    hosts = recognised("lsf", given, {"/hosts": "a1\na1\nb1\n"}).hosts
+    environ = {"LSB_JOBID": "9", "LSB_DJOB_HOSTFILE": "/hosts"}
+    hosts = recognised("lsf", environ, {"/hosts": "a1\na1\nb1\n"}).hosts
     assert [(host.name, host.slots) for host in hosts] == [("a1", 2), ("b1", 1)]
 
 

@@ -1,6 +1,6 @@
-"""What every scheduler does, with its commands played by a stand-in that follows its manual.
+"""Behaviour of every scheduler, with its commands replaced by a fake scheduler that follows the manual.
 
-A scheduler added to the registry needs a stand-in in ``tests/support/stand_ins``.
+A scheduler added to the registry needs a fake scheduler in ``tests/support/stand_ins``.
 """
 
 import re
@@ -52,10 +52,10 @@ class Cluster:
             f"{self.scheduler.directive} {text}" for text in (*self.scheduler.fixed_options, *options)
         ]
         script.write_text("\n".join(["#!/bin/sh", *directives, f"cd {self.place}", body, ""]))
-        found = SubmitSettings(
+        submit_settings = SubmitSettings(
             name="test", mark=settings.pop("mark", "test-mark"), log=str(self.place / "log")
         )
-        return self.scheduler.submit(self.host, str(script), replace(found, **settings), PATIENCE)
+        return self.scheduler.submit(self.host, str(script), replace(submit_settings, **settings), PATIENCE)
 
     def follow(self, *jobs):
         """All states of jobs until they are over."""
@@ -139,7 +139,7 @@ def test_a_job_knows_its_allocation_and_its_id(cluster):
     host = cluster.stand_in.host(**dict(line.split("=", 1) for line in lines if "=" in line))
     allocation = find_allocation(host)
     assert allocation.scheduler == cluster.scheduler.name
-    assert [each.name for each in allocation.hosts] == ["n1"]
+    assert [each_host.name for each_host in allocation.hosts] == ["n1"]
     assert cluster.scheduler.own_job(host.environ) == job
 
 
@@ -193,7 +193,7 @@ def test_a_running_and_a_waiting_job_can_be_cancelled(cluster):
     assert cluster.follow(waiting)[-1].end is End.CANCELLED
     cluster.scheduler.cancel(cluster.host, [running])
     assert cluster.follow(running)[-1].end is End.CANCELLED
-    cluster.scheduler.cancel(cluster.host, [running])  # that it is over does not matter
+    cluster.scheduler.cancel(cluster.host, [running])  # cancelling an ended job is not an error
 
 
 def test_an_array_is_cancelled_by_its_id_or_its_elements(cluster):

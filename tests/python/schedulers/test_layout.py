@@ -65,8 +65,8 @@ def of_each_socket(layout, shape):
     if layout.alternates:
         return [len(range(socket, layout.ranks_per_node, shape.sockets)) for socket in range(shape.sockets)]
     fits = shape.cores_per_socket // layout.cores_per_rank
-    left = layout.ranks_per_node
-    return [max(0, min(fits, left - fits * socket)) for socket in range(shape.sockets)]
+    remaining = layout.ranks_per_node
+    return [max(0, min(fits, remaining - fits * socket)) for socket in range(shape.sockets)]
 
 
 @given(st.integers(1, 4), st.integers(1, 64), st.integers(1, 256), st.integers(1, 64), st.booleans())

@@ -14,7 +14,9 @@ from mpiric.schedulers import LayoutRequest, batch_scheduler, plan_layout
 @pytest.fixture
 def script(run_mpiric):
     """`script(options…)` writes a script for Betzy's nodes, without asking Slurm."""
-    return lambda *words, **more: run_mpiric("script", "--node", "2x64x2", "--no-check", *words, **more)
+    return lambda *arguments, **more: run_mpiric(
+        "script", "--node", "2x64x2", "--no-check", *arguments, **more
+    )
 
 
 def test_a_program_gets_an_srun_line(script):
@@ -91,8 +93,8 @@ def test_an_option_in_place_of_the_program_is_told(script):
     ],
 )
 def test_the_sizes_of_a_launch_line_decide_those_of_the_job(script, line, layout):
-    found = json.loads(script("--json", "--", *line, "./app").stdout)["layout"]
-    sizes = [found[name] for name in ("nodes", "ranks", "ranks_per_node", "threads_per_rank")]
+    job_layout = json.loads(script("--json", "--", *line, "./app").stdout)["layout"]
+    sizes = [job_layout[name] for name in ("nodes", "ranks", "ranks_per_node", "threads_per_rank")]
     assert tuple(sizes) == layout
 
 
@@ -114,7 +116,7 @@ FLUX_MAP = "--tasks-per-node=8 --gpus-per-node=4 --exclusive '--setopt=gpu-affin
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "words"),
+    ("scheduler", "options"),
     [
         ("slurm", ("--gpus-per-node=4", "--gpu-bind=map_gpu:0,0,1,1,2,2,3,3", "--cpus-per-task=16")),
         ("pbs", (":ngpus=4", "CUDA_VISIBLE_DEVICES", "rank * 4 / 8")),
@@ -122,9 +124,9 @@ FLUX_MAP = "--tasks-per-node=8 --gpus-per-node=4 --exclusive '--setopt=gpu-affin
         ("flux", (FLUX_MAP,)),
     ],
 )
-def test_gpus_are_asked_for_and_bound(script, scheduler, words):
+def test_gpus_are_asked_for_and_bound(script, scheduler, options):
     done = script("--scheduler", scheduler, "--ranks-per-node=8", "--gpus-per-node=4", "--", "./app")
-    assert all(word in done.stdout for word in words), done.stdout
+    assert all(word in done.stdout for word in options), done.stdout
     assert "`mpiric place`" in done.stderr or "is not known" in done.stderr
 
 
@@ -138,27 +140,30 @@ def test_flux_says_that_partly_filled_nodes_get_no_gpus(script):
     assert "Flux gives the ranks no GPUs" in script("--scheduler", "flux", *sizes, "--", "./app").stderr
 
 
-@pytest.mark.parametrize(("ranks", "seen"), [(8, "0 0 1 1 2 2 3 3"), (2, "0 1"), (4, "0 1 2 3")])
-@pytest.mark.parametrize("given", ["", "4,5,6,7", "GPU-a,GPU-b,GPU-c,GPU-d"])
+@pytest.mark.parametrize(("ranks", "visible"), [(8, "0 0 1 1 2 2 3 3"), (2, "0 1"), (4, "0 1 2 3")])
+@pytest.mark.parametrize("expected_options", ["", "4,5,6,7", "GPU-a,GPU-b,GPU-c,GPU-d"])
 @pytest.mark.parametrize("scheduler", ["pbs", "lsf"])
-def test_each_rank_sees_its_gpu_of_those_of_the_job(scheduler, given, ranks, seen):
+def test_each_rank_sees_its_gpu_of_those_of_the_job(scheduler, expected_options, ranks, visible):
     layout = BatchLayout(1, ranks, ranks, 1, 1, gpus_per_node=4)
     argv = batch_scheduler(scheduler).around_program(layout)
-    names = given.split(",") if given else ["0", "1", "2", "3"]
+    names = expected_options.split(",") if expected_options else ["0", "1", "2", "3"]
 
     def gpu(**variables: str) -> str:
-        environment = {"PATH": os.environ["PATH"], **({"CUDA_VISIBLE_DEVICES": given} if given else {})}
+        environment = {
+            "PATH": os.environ["PATH"],
+            **({"CUDA_VISIBLE_DEVICES": expected_options} if expected_options else {}),
+        }
         line = [*argv, "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"]
         return subprocess.run(line, env={**environment, **variables}, capture_output=True, text=True).stdout
 
-    expected = [f"{names[int(number)]}\n" for number in seen.split()]
+    expected = [f"{names[int(number)]}\n" for number in visible.split()]
     assert [gpu(MPI_LOCALRANKID=str(rank)) for rank in range(ranks)] == expected
     assert [gpu(OMPI_COMM_WORLD_LOCAL_RANK=str(rank)) for rank in range(ranks)] == expected
-    assert gpu() == f"{given}\n"  # a launcher without a number for the rank: nothing is narrowed
+    assert gpu() == f"{expected_options}\n"  # a launcher without a number for the rank: nothing is narrowed
 
 
 @pytest.mark.parametrize(
-    ("dialect", "words"),
+    ("dialect", "options"),
     [
         ("hydra", ("-bind-to", "core:4", "-map-by", "core:4")),
         ("intelmpi", ("-genv", "I_MPI_PIN_DOMAIN", "8:compact")),
@@ -167,9 +172,9 @@ def test_each_rank_sees_its_gpu_of_those_of_the_job(scheduler, given, ranks, see
 )
 @pytest.mark.parametrize(("scheduler", "launcher"), [("pbs", "mpiexec"), ("lsf", "mpirun")])
 def test_a_librarys_launcher_binds_ranks_to_equal_shares_of_a_half_filled_node(
-    scheduler, launcher, dialect, words
+    scheduler, launcher, dialect, options
 ):
     shape = NodeShape(2, 8, 2)
     layout = plan_layout(LayoutRequest(ranks=4, ranks_per_node=4), shape)
     line = batch_scheduler(scheduler).launch(layout, shape, "", dialect)
-    assert line == (launcher, "-n", "4", *words)
+    assert line == (launcher, "-n", "4", *options)

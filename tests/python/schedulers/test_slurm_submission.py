@@ -12,9 +12,9 @@ SUBMISSION = Submission(
 )
 
 
-def resources(line, *given, minutes=30):
+def resources(line, *options, minutes=30):
     job = parse_command(line.split(), "", {}, dialect="openmpi5")
-    return SLURM.override(SLURM.options(request_of(job, SLURM, minutes)), given)
+    return SLURM.override(SLURM.options(request_of(job, SLURM, minutes)), options)
 
 
 def test_a_job_is_named_after_its_directory_and_runs_in_its_own():
@@ -50,10 +50,10 @@ def test_ranks_of_all_programs_of_a_launch_count():
     assert "--ntasks=12" in resources("mpirun -n 8 ./a : -n 4 ./b")
 
 
-@pytest.mark.parametrize("own", ["-N 2", "-N2", "--nodes=2", "--nodes 2"])
-def test_what_the_user_says_replaces_what_the_line_says(own):
-    wanted = resources("srun -N 4 -n 8 ./app", own, "-t 5")
-    assert wanted == ("--ntasks=8", "--exclusive", own, "-t 5")
+@pytest.mark.parametrize("option", ["-N 2", "-N2", "--nodes=2", "--nodes 2"])
+def test_what_the_user_says_replaces_what_the_line_says(option):
+    request = resources("srun -N 4 -n 8 ./app", option, "-t 5")
+    assert request == ("--ntasks=8", "--exclusive", option, "-t 5")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ MIB = 1 << 20
 
 
 def facts_of(answers, options=("rw", "flock"), **recorded):
-    commands = {command_key(["lfs", *words], None): Completed(0, out, "") for words, out in answers.items()}
+    commands = {
+        command_key(["lfs", *arguments], None): Completed(0, out, "") for arguments, out in answers.items()
+    }
     host = ReplayHost(Recording(commands=commands, environ={"USER": "me"}, **recorded))
     return LUSTRE.read(host, Mount("/scratch", "lustre", "mgs:/scratch", options), "/scratch/run")
 
@@ -71,8 +73,8 @@ def test_what_is_packed_into_the_attribute_is_read_from_it():
 
 
 def test_an_attribute_cut_off_or_foreign_is_no_layout():
-    whole = _lov.pack(FileLayout((Stripes(1, MIB, 4 * MIB), Stripes(4, MIB))))
-    assert [_lov.parse(whole[:length]) for length in range(len(whole))] == [None] * len(whole)
+    attribute = _lov.pack(FileLayout((Stripes(1, MIB, 4 * MIB), Stripes(4, MIB))))
+    assert [_lov.parse(attribute[:length]) for length in range(len(attribute))] == [None] * len(attribute)
     assert _lov.parse(b"\xff" * 64) is None
 
 

@@ -28,7 +28,7 @@ SET_ON_A_DIRECTORY = {
 
 
 def host_with(mounts="", commands=None, **recorded):
-    answers = {command_key(words, None): Completed(0, out, "") for words, out in (commands or {}).items()}
+    answers = {command_key(argv, None): Completed(0, out, "") for argv, out in (commands or {}).items()}
     return ReplayHost(Recording(files={"/proc/self/mounts": mounts}, commands=answers, **recorded))
 
 
@@ -53,8 +53,8 @@ def test_a_fuse_mount_without_a_type_is_asked_for_its_magic_number():
 
 def test_a_local_file_system_is_called_by_its_type():
     host = host_with("/dev/sda1 / xfs ro,noatime 0 0\n")
-    found = read_storage(host, "/x", read_mounts(host))
-    assert (found.kind, found.is_network, found.is_writable, found.reads_change_times) == (
+    storage = read_storage(host, "/x", read_mounts(host))
+    assert (storage.kind, storage.is_network, storage.is_writable, storage.reads_change_times) == (
         "xfs",
         False,
         False,
@@ -133,9 +133,9 @@ def test_disks_and_quota_of_gpfs_are_read_from_colon_separated_tables():
 
 def test_moosefs_has_servers_and_no_layout():
     text = "chunk servers|10.0.0.3|9422|1\nchunk servers|10.0.0.4|9422|2\n"
-    words = ("mfscli", "-ns|", "-H", "master", "-P", "9421", "-SCS")
+    argv = ("mfscli", "-ns|", "-H", "master", "-P", "9421", "-SCS")
     facts = storages()["moosefs"].read(
-        host_with(commands={words: text}), Mount("/m", "fuse", "mfs#master:9421"), "/m"
+        host_with(commands={argv: text}), Mount("/m", "fuse", "mfs#master:9421"), "/m"
     )
     assert (facts.targets, facts.default_layout) == (2, None)
 

@@ -23,7 +23,7 @@ C = '/* of all */ int found = 1; // here\nconst char *text = "a // b" "c";\n'
         (PYTHON.replace("found", "result"), Rules(), False),
         (PYTHON.replace("found", "result"), Rules(ignore_locals=True), True),
         (PYTHON.replace("found", "result"), Rules(renamed=frozenset([("found", "result")])), True),
-        # The new name of the local variable is that of the function it calls.
+        # The new name of the local variable is also the name of the function that it calls.
         (PYTHON.replace("found", "sum"), Rules(ignore_locals=True), False),
         (PYTHON.replace("found = sum", "result = sum"), Rules(ignore_locals=True), False),
         (PYTHON.replace("sum of them", "sum"), Rules(), False),

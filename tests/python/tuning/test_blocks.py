@@ -24,16 +24,16 @@ def trial(configuration, seconds, block="", phase=Phase.SEARCH, outcome=Outcome.
     return Trial(configuration, phase, outcome, seconds, seconds, block=block, pair=pair)
 
 
-@pytest.mark.parametrize(("runs", "most", "fewest", "sizes"), [
+@pytest.mark.parametrize(("runs", "limit", "fewest", "sizes"), [
     (12, 4, 1, [3, 3, 3, 3]),
     (10, 4, 1, [3, 2, 3, 2]),
     (10, 8, 4, [5, 5]),
     (3, 8, 4, [3]),
     (1, 1, 1, [1]),
 ])  # fmt: skip
-def test_runs_are_dealt_out_evenly_and_in_order(runs, most, fewest, sizes):
+def test_runs_are_dealt_out_evenly_and_in_order(runs, limit, fewest, sizes):
     planned = [search(Configuration.of({"n": str(number)})) for number in range(runs)]
-    blocks = deal(planned, most, fewest)
+    blocks = deal(planned, limit, fewest)
     assert sorted(map(len, blocks)) == sorted(sizes)
     assert [run for block in blocks for run in block] == planned
 
@@ -42,7 +42,7 @@ def test_a_pair_of_a_proof_stays_in_one_block():
     blocks = deal([run for number in range(5) for run in pair(number)], 4)
     assert sum(map(len, blocks)) == 10
     for block in blocks:
-        assert all(sum(run.pair == each.pair for each in block) == 2 for run in block)
+        assert all(sum(run.pair == other.pair for other in block) == 2 for run in block)
 
 
 def made(random, noise, nodes, blocks=8):
@@ -55,11 +55,11 @@ def made(random, noise, nodes, blocks=8):
 
 def differences(trials):
     """Differences of each block's runs of A from the mean of all."""
-    own = {}
-    for each in trials:
-        if each.configuration == A:
-            own.setdefault(each.block, []).append(each.objective)
-    means = [fmean(values) for values in own.values()]
+    original_times = {}
+    for trial in trials:
+        if trial.configuration == A:
+            original_times.setdefault(trial.block, []).append(trial.objective)
+    means = [fmean(values) for values in original_times.values()]
     return fmean(abs(mean - fmean(means)) for mean in means)
 
 

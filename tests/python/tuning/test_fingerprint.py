@@ -22,8 +22,8 @@ def test_the_same_place_has_no_differences() -> None:
 
 
 def test_another_machine_warns() -> None:
-    found = differences(_changed(machine__cpu="zen4"), HERE)
-    assert [(d.field, d.then, d.now, d.severity) for d in found] == [
+    changes = differences(_changed(machine__cpu="zen4"), HERE)
+    assert [(d.field, d.then, d.now, d.severity) for d in changes] == [
         ("machine.cpu", "zen4", "icelake", Severity.WARN)
     ]
 
@@ -40,8 +40,8 @@ def test_another_minor_version_warns_and_another_major_version_refuses() -> None
 
 
 def test_a_field_that_is_only_on_one_side_is_a_difference() -> None:
-    found = differences(_changed(machine__nics="ib0"), HERE)
-    assert str(found[0]) == "machine.nics: ib0 when tuned, none now"
+    changes = differences(_changed(machine__nics="ib0"), HERE)
+    assert str(changes[0]) == "machine.nics: ib0 when tuned, none now"
 
 
 def test_fewer_differences_fit_better() -> None:

@@ -1,4 +1,4 @@
-"""What helped before moves what an observation promises, the more the younger and the more often it did."""
+"""Earlier successes change the prior of a knob, more so if they are recent and frequent."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from mpiric.tuning.prior import PastTune, likelihood, worth
 BOTH = frozenset({"binding", "malloc"})
 
 
-def tunes(count, *kept, age_days=0.0):
-    return [PastTune(age_days, BOTH, frozenset(kept))] * count
+def tunes(count, *settings, age_days=0.0):
+    return [PastTune(age_days, BOTH, frozenset(settings))] * count
 
 
 def test_without_past_tunes_the_promise_stays():

@@ -34,9 +34,9 @@ def test_a_whole_run_changes_its_own_lines_and_nothing_else(path: Path) -> None:
 
 def test_a_reason_with_quotes_and_line_ends_stays_one_line(path: Path) -> None:
     write_whole_check(path, replace(DIFFERS, why='printed "nan"\nat once'))
-    whole = read_recipe(path, check).whole
-    assert whole is not None
-    assert whole.why == 'printed "nan"?at once'
+    check_of_run = read_recipe(path, check).whole
+    assert check_of_run is not None
+    assert check_of_run.why == 'printed "nan"?at once'
 
 
 def test_a_recipe_that_is_not_there_cannot_be_changed(tmp_path: Path) -> None:

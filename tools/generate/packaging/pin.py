@@ -1,7 +1,7 @@
 """Write pins.toml: versions and checksums of mpiric's direct and indirect dependencies on PyPI.
 
-Packaging systems without a solver (EasyBuild) install these. Asks PyPI through pip, so run it by hand when
-a dependency is new or pins have become old; recipes are rendered from what it wrote.
+Packaging systems without a solver (EasyBuild) install these. It queries PyPI through pip, so run it by hand
+when a dependency is new or pins have become old; recipes are rendered from pins.toml.
 """
 
 import json

@@ -27,7 +27,7 @@ class Dependency:
     """Entry of ``dependencies``."""
 
     name: str  # lower case
-    least: str  # smallest version; "" if any
+    minimum: str  # smallest version; "" if any
     python_below: str = ""  # only with an older Python than that
 
     def called(self, system: str) -> str:
@@ -92,7 +92,7 @@ def read_pins(project: Project) -> tuple[Pin, ...]:
     text = parse_toml(PINS.read_text(encoding="utf-8"))
     for dependency in project.dependencies:
         if dependency.name not in text or Version(text[dependency.name]["version"]) < Version(
-            dependency.least or "0"
+            dependency.minimum or "0"
         ):
             raise ValueError(f"{dependency.name} is not pinned: run python -m tools.generate.packaging.pin")
     return tuple(

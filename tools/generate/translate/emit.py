@@ -38,7 +38,7 @@ _PROSE = {
     "MPI_Type_get_name",
     "MPI_Win_get_name",
 }
-# What they are given is an address and nothing else: that of MPI_IN_PLACE is the program's own.
+# Their argument is only an address: the address of MPI_IN_PLACE is the program's own.
 _ADDRESSES = {"MPI_Address", "MPI_Get_address"}
 _ROLES_OF_KINDS = {
     "TOOL_VAR_VERBOSITY": "verbosity",
@@ -90,7 +90,7 @@ def base(kind: str) -> str:
 
 
 class Writer:
-    """Translates parameters by what the standard says they are."""
+    """Translate parameters according to their kinds in the standard."""
 
     def __init__(self, function: Function, roles: Roles) -> None:
         self.function = function
@@ -262,7 +262,7 @@ def translated(function: Function, roles: Roles) -> str:
 
 
 def role_lines(roles: Roles) -> list[str]:
-    """Return the roles that are looked up in a table, and those that are bit masks."""
+    """Return the roles with a table look-up, and the roles that are bit masks."""
     by_hand = {"keyval", "error"}
     return [
         *(f"ROLE({role})" for role in roles.values if role not in by_hand),

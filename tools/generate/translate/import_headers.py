@@ -1,8 +1,8 @@
-"""Rewrites spec/abi/<family>.toml from the header of an MPI of that family.
+"""Rewrite spec/abi/<family>.toml from the header of an MPI of that family.
 
-For maintainers, when a family has new constants: name FAMILY=HEADER, and for Open MPI, whose predefined
-objects are data, its library after a comma, and after another the directory of ``mpif-handles.h``, whose
-integers stand for them in Fortran. Only facts are taken: names, values, sizes.
+For maintainers, when a family has new constants: pass FAMILY=HEADER. For Open MPI, whose predefined objects
+are data, append a comma and its library, and another comma and the directory of ``mpif-handles.h``, whose
+integers represent them in Fortran. Only facts are taken: names, values, sizes.
 """
 
 import argparse

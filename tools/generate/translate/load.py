@@ -91,7 +91,7 @@ class Exceptions:
 
     handwritten: dict[str, dict[str, str]]
     refused: dict[str, str]
-    own: frozenset[str]  # handwritten functions that call no function of the library
+    without_library: frozenset[str]  # handwritten functions that call no function of the library
     fortran: frozenset[str]  # functions whose binding for Fortran is written by hand
 
     @property

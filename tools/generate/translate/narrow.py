@@ -105,32 +105,32 @@ class _Writer:
     def argument(self, wide: Parameter, narrow: Parameter, follows: Parameter | None) -> bool:
         """Add one argument; false where its types have nothing in common."""
         kind, name, array = split(wide)
-        own, other = c_type(kind, "P"), c_type(split(narrow)[0], "P")
+        wide_type, narrow_type = c_type(kind, "P"), c_type(split(narrow)[0], "P")
         if self.typed:
             self.arguments.append(f"{self.typed}.type()")
             self.typed = ""
         elif self.reduced and wide.kind == "OPERATION":
             self.arguments.append(f"{self.reduced}.op()")
-        elif own == other:
+        elif wide_type == narrow_type:
             self.arguments.append(name)
-        elif other in (*_WIDE, *(f"{wide}*" for wide in _WIDE), *(f"const {wide}" for wide in _WIDE)):
+        elif narrow_type in (*_WIDE, *(f"{wide}*" for wide in _WIDE), *(f"const {wide}" for wide in _WIDE)):
             self.arguments.append(
-                f"reinterpret_cast<{other}*>({name})"
+                f"reinterpret_cast<{narrow_type}*>({name})"
                 if array
-                else f"reinterpret_cast<{other}>({name})"
-                if other.endswith("*")
-                else f"{other.split()[0]}({name})"
+                else f"reinterpret_cast<{narrow_type}>({name})"
+                if narrow_type.endswith("*")
+                else f"{narrow_type.split()[0]}({name})"
             )
-        elif own in _WIDE and other == "int" and not array:
+        elif wide_type in _WIDE and narrow_type == "int" and not array:
             self.scalar(name, wide, follows)
-        elif array and own.removeprefix("const ") in _WIDE and other == "const int":
+        elif array and wide_type.removeprefix("const ") in _WIDE and narrow_type == "const int":
             outlives = self.is_kept()
             self.kept += [f"{name}_"] if outlives else []
-            made = f"Narrow {name}_({name}, {self.extent(name)}, {str(outlives).lower()});"
-            self.before.append(made if outlives else f"const {made}")
+            declaration = f"Narrow {name}_({name}, {self.extent(name)}, {str(outlives).lower()});"
+            self.before.append(declaration if outlives else f"const {declaration}")
             self.fits.append(f"{name}_.fits()")
             self.arguments.append(f"{name}_.pointer()")
-        elif own in [f"{wide}*" for wide in _WIDE] and other == "int*":
+        elif wide_type in [f"{wide}*" for wide in _WIDE] and narrow_type == "int*":
             self.before.append(f"int {name}_ = {name} ? int(*{name}) : 0;")
             self.after.append(f"if ({name} && rc == 0) *{name} = {name}_;")
             if wide.direction == "inout":
@@ -149,8 +149,8 @@ class _Writer:
         if moves and follows is not None and follows.kind == "DATATYPE" and not split(follows)[2]:
             self.typed = f"{name}_"
             self.reduced = f"{name}_" if reduces else ""
-            made = f"LargeReduction {name}_({name}, {split(follows)[1]}, {operation});"
-            self.before.append(made if reduces else f"LargeType {name}_({name}, {split(follows)[1]});")
+            declaration = f"LargeReduction {name}_({name}, {split(follows)[1]}, {operation});"
+            self.before.append(declaration if reduces else f"LargeType {name}_({name}, {split(follows)[1]});")
             self.arguments.append(f"{name}_.count()")
         else:
             self.fits.append(f"fits_int({name})")
@@ -162,7 +162,7 @@ class _Writer:
         return name.startswith("MPI_I") or "_init" in name
 
     def keep(self, plain: Function) -> list[str]:
-        """Return lines that keep such arrays, in addition to those of the plain function."""
+        """Return lines that keep such arrays, in addition to the lines of the plain function."""
         if not self.kept:
             return []
         arrays = ", ".join(f"{array}.release()" for array in self.kept)

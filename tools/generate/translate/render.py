@@ -10,7 +10,7 @@ def how(function: Function, exceptions: Exceptions) -> str:
     """Return whether a function is generated, by hand, refused, or needs no function of the library."""
     if function.name in exceptions.refused:
         return "refused"
-    if function.name in exceptions.own or emit.is_conversion(function):
+    if function.name in exceptions.without_library or emit.is_conversion(function):
         return "own"
     return "by hand" if function.name in exceptions.by_hand else "generated"
 

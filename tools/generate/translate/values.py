@@ -11,10 +11,10 @@ def integers(family: Family, roles: Roles) -> str:
     lines = [MARK, "// clang-format off", "#pragma once", "", '#include "absent.hpp"', ""]
     lines.append(f"namespace mpiric::translate::{family.name} {{")
     for role, names in {**roles.values, **roles.bits}.items():
-        found = (
+        constants = (
             family.integers.get(name, family.integers.get(roles.instead.get(name, ""))) for name in names
         )
-        values = ", ".join(_ABSENT if value is None else str(value) for value in found)
+        values = ", ".join(_ABSENT if value is None else str(value) for value in constants)
         lines.append(f"inline constexpr int {role}_values[] = {{{values}}};")
     singles = [*roles.sizes, "ERR_OTHER", "ERR_UNSUPPORTED_OPERATION"]
     lines += [f"inline constexpr int {name} = {family.integers.get(name, _ABSENT)};" for name in singles]
@@ -23,13 +23,13 @@ def integers(family: Family, roles: Roles) -> str:
 
 def predefined_names(families: list[Family]) -> list[tuple[str, str]]:
     """Class and name of every predefined handle that two families have; the null handle leads its class."""
-    found: dict[tuple[str, str], int] = {}
+    family_count: dict[tuple[str, str], int] = {}
     for family in families:
         for kind, entries in family.handles.items():
             for name in entries:
-                found[kind, name] = found.get((kind, name), 0) + 1
+                family_count[kind, name] = family_count.get((kind, name), 0) + 1
     classes = list(families[0].handles)
-    shared = [key for key, number in found.items() if number > 1]
+    shared = [key for key, number in family_count.items() if number > 1]
     return sorted(shared, key=lambda key: (classes.index(key[0]), not key[1].endswith("_NULL")))
 
 

@@ -1,4 +1,4 @@
-"""What is kept of questions whose answer changes only with a file."""
+"""Cache of answers that change only with a file."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -13,7 +13,7 @@ def test_a_missing_program_has_status_127():
 def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path, eventually):
     mark = tmp_path / "child"
     script = f"sleep 600 & echo $! > {mark}; wait"
-    for timeout_s in (1, 10, 100):  # until the child has begun
+    for timeout_s in (1, 10, 100):  # long enough for the child to start
         assert LocalHost().run(["sh", "-c", script], timeout_s=timeout_s).status == 124
         if mark.exists() and mark.read_text():
             break
@@ -21,7 +21,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path, eventua
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether it has ended, or only waits for init to collect it."""
+    """Return whether the process has ended or is a zombie."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

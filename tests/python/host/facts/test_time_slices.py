@@ -18,9 +18,9 @@ def test_times_of_two_slices_from_8_bytes_to_64_kib_are_disturbed() -> None:
 
 
 def test_one_level_for_all_sizes_is_disturbed_though_it_is_no_multiple_of_a_slice() -> None:
-    found = disturbances(series(*[5.3e-3] * len(SIZES)), TICK_S)
-    assert list(found) == SIZES
-    assert "all sizes" in found[8]
+    disturbed = disturbances(series(*[5.3e-3] * len(SIZES)), TICK_S)
+    assert list(disturbed) == SIZES
+    assert "all sizes" in disturbed[8]
 
 
 @pytest.mark.parametrize(

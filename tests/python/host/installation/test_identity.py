@@ -1,4 +1,4 @@
-"""What an installation says of itself, and native parts that are not as they were built."""
+"""Self-description of an installation, and changed native parts."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A prefix is there whole or not at all, whatever happens while it is made."""
+"""A prefix exists completely or not at all, even if its installation is interrupted."""
 
 import os
 import signal
@@ -87,8 +87,8 @@ def test_a_directory_that_no_install_finished_is_replaced(home):
 
 def test_several_at_once_all_get_the_same_prefix(home):
     with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(lambda _: install_package(TINY, home), range(4)))
-    assert found == {home / "tiny-1.0"}
+        prefixes = set(pool.map(lambda _: install_package(TINY, home), range(4)))
+    assert prefixes == {home / "tiny-1.0"}
     assert visible(home) == ["tiny-1.0"]
 
 

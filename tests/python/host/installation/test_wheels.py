@@ -70,7 +70,7 @@ def test_a_wheel_cannot_write_outside_of_the_prefix(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "says"),
+    ("output", "kind", "says"),
     [
         ("/usr/bin/python3: No module named pip", NotFoundError, "has no pip"),
         ("ERROR: Could not install: [Errno 28] No space left on device", NoRoomError, "no room"),
@@ -88,8 +88,8 @@ def test_a_wheel_cannot_write_outside_of_the_prefix(tmp_path):
         ("ERROR: something new", NotFoundError, "something new"),
     ],
 )
-def test_what_pip_says_is_told_with_a_way_out(words, kind, says):
-    error = _pip_error("mpich==5.0.2", words)
+def test_what_pip_says_is_told_with_a_way_out(output, kind, says):
+    error = _pip_error("mpich==5.0.2", output)
     assert isinstance(error, kind)
     assert says in error.message
     assert error.hint

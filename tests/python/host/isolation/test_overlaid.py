@@ -47,19 +47,19 @@ def attack_as(
 
     def run(*scripts: str) -> "subprocess.CompletedProcess[str]":
         if user != "root":
-            own = (script.replace("{python}", "/usr/bin/python3") for script in scripts)
-            return as_nobody(ATTACKS.read_text(), *own, **variables)
-        words = [sys.executable, str(ATTACKS), *(script.replace("{python}", PYTHON) for script in scripts)]
+            scripts_here = (script.replace("{python}", "/usr/bin/python3") for script in scripts)
+            return as_nobody(ATTACKS.read_text(), *scripts_here, **variables)
+        command = [sys.executable, str(ATTACKS), *(script.replace("{python}", PYTHON) for script in scripts)]
         environment = {**os.environ, **variables}
-        return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
     def seen(*scripts: str) -> dict[str, object]:
         done = run(*scripts)
         assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        if not found["overlaid"] and not variables:
+        output = json.loads(done.stdout)
+        if not output["overlaid"] and not variables:
             pytest.skip("this kernel lets nobody mount overlays here")
-        return found
+        return output
 
     if user == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
@@ -92,12 +92,12 @@ def test_a_copy_is_restored_to_what_it_was(attack_copies, script):
 def assert_nothing_stays(attack, script):
     files = "find . -printf '%y %m %u %p %l %T@\\n' | sort; cat in.dat log deep/er/x shared sealed"
     look = files + "; stat -c %s in.dat log"
-    found = attack(look, script, look)
-    assert found["same"]
-    first, meddled, after = found["printed"]
+    output = attack(look, script, look)
+    assert output["same"]
+    first, meddled, after = output["printed"]
     assert meddled.startswith("0 "), meddled
     assert first == after
-    assert found["left"] == []
+    assert output["left"] == []
 
 
 def test_a_trial_finds_its_neighbours_and_is_where_its_name_says(attack):
@@ -112,9 +112,9 @@ def test_what_was_written_is_what_was_made_or_changed(attack):
 
 
 def test_the_mounts_are_seen_by_the_launch_alone(attack):
-    found = attack("grep -c overlay /proc/self/mountinfo")
-    assert found["mounts"] == 0
-    assert found["printed"] != ["1 0\n"]
+    output = attack("grep -c overlay /proc/self/mountinfo")
+    assert output["mounts"] == 0
+    assert output["printed"] != ["1 0\n"]
 
 
 @pytest.fixture
@@ -196,9 +196,9 @@ def test_one_runner_serves_one_area_after_the_other(work, tmp_path):
 def test_a_command_of_the_users_sees_what_the_trial_left(overlaid, work):
     copies, run = overlaid
     assert run("pwd; echo x > new; rm in.dat").strip().endswith(str(work))
-    directory = copies.fresh()  # the mounts stay those of the launch before until the next one
-    words = ["/bin/sh", "-c", "pwd; ls"]
-    done = subprocess.run(words, preexec_fn=directory.entering, capture_output=True, text=True, check=True)
+    directory = copies.fresh()  # mounts of the previous launch stay until the next one
+    command = ["/bin/sh", "-c", "pwd; ls"]
+    done = subprocess.run(command, preexec_fn=directory.entering, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[0] == str(directory.path)
 
 
@@ -213,8 +213,11 @@ def test_a_store_inside_the_directory_stays_the_real_one(work):
 def test_two_tunes_of_one_directory_do_not_meet(overlaid, work, tmp_path):
     _, run = overlaid
     run("echo one > mine")
-    with Runner() as runner, WorkingCopies(work, tmp_path / "other", CopyPolicy(mounter=runner)) as others:
-        assert run_in(others, runner, tmp_path, "ls; echo two > mine") == "in.dat\n"
+    with (
+        Runner() as runner,
+        WorkingCopies(work, tmp_path / "other", CopyPolicy(mounter=runner)) as other_copies,
+    ):
+        assert run_in(other_copies, runner, tmp_path, "ls; echo two > mine") == "in.dat\n"
         assert run("ls") == "in.dat\n"
     assert run("ls") == "in.dat\n"
     assert [path.name for path in work.iterdir()] == ["in.dat"]
@@ -238,9 +241,9 @@ runner.execute(launch, os.environ, directory.path, "/dev/null", "/dev/null", 60,
     subprocess.run([sys.executable, "-c", script], check=False)
     assert (work / "in.dat").read_text() == "original"
     assert str(work) not in Path("/proc/self/mountinfo").read_text()
-    (left,) = (tmp_path / "store").glob(f"{PREFIX}*")
+    (leftover,) = (tmp_path / "store").glob(f"{PREFIX}*")
     with WorkingCopies(work, tmp_path / "store"):
-        assert not left.exists()
+        assert not leftover.exists()
 
 
 def test_what_a_trial_costs_does_not_depend_on_the_number_of_files(overlaid, work, monkeypatch):

@@ -97,9 +97,9 @@ def test_what_a_killed_mpiric_left_is_removed_by_the_next(work, store):
         os.kill(os.getpid(), 9)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(work), str(store)], check=False)
-    (left,) = leftovers(store)
+    (leftover,) = leftovers(store)
     with WorkingCopies(work, store):
-        assert not left.exists()
+        assert not leftover.exists()
 
 
 def test_the_area_of_a_living_mpiric_is_left_alone(work, store):

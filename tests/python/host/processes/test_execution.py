@@ -187,19 +187,19 @@ def test_a_program_that_prints_too_much_is_ended_with_the_reason(bench):
 
 
 def test_two_runners_work_at_once(bench, tmp_path):
-    def run_named(name: str, found: dict[str, str]) -> None:
+    def run_named(name: str, executions: dict[str, str]) -> None:
         with Runner() as runner:
             launch = Launch(("sh", "-c", f"sleep 0.3; echo {name}"), "")
             runner.execute(launch, bench.environment, tmp_path, tmp_path / name, os.devnull, 60)
-        found[name] = (tmp_path / name).read_text()
+        executions[name] = (tmp_path / name).read_text()
 
-    found: dict[str, str] = {}
-    threads = [threading.Thread(target=run_named, args=(name, found)) for name in ("a", "b")]
+    executions: dict[str, str] = {}
+    threads = [threading.Thread(target=run_named, args=(name, executions)) for name in ("a", "b")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {"a": "a\n", "b": "b\n"}
+    assert executions == {"a": "a\n", "b": "b\n"}
 
 
 def test_the_users_python_settings_do_not_reach_the_keeper(bench, monkeypatch):

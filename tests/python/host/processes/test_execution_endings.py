@@ -148,13 +148,15 @@ def test_killing_mpiric_leaves_no_process(bench, driver, eventually):
 
 
 def test_killing_the_keeper_ends_the_launch_and_tells(bench, eventually):
-    found = {}
-    thread = threading.Thread(target=lambda: found.update(end=bench.run("sh", "-c", STUBBORN, limit_s=None)))
+    results = {}
+    thread = threading.Thread(
+        target=lambda: results.update(end=bench.run("sh", "-c", STUBBORN, limit_s=None))
+    )
     thread.start()
     assert eventually(bench.alive)
     os.kill(bench.runner._keeper.pid, signal.SIGKILL)
     thread.join(60)
-    assert (found["end"].outcome, bench.alive()) == (Outcome.FAILED, [])
+    assert (results["end"].outcome, bench.alive()) == (Outcome.FAILED, [])
 
 
 def test_after_a_killed_keeper_the_next_launch_gets_a_new_one(bench):

@@ -52,15 +52,15 @@ def observed(bench, launch):
 
 
 def started(bench) -> list[int]:
-    found = [int(path.suffix[1:]) for path in bench.path.glob("rank.*") if path.suffix[1:].isdigit()]
-    return found if len(found) == 2 else []
+    pids = [int(path.suffix[1:]) for path in bench.path.glob("rank.*") if path.suffix[1:].isdigit()]
+    return pids if len(pids) == 2 else []
 
 
 def in_background(run, *arguments, **options):
-    found = {}
-    thread = threading.Thread(target=lambda: found.update(end=run(*arguments, **options)))
+    results = {}
+    thread = threading.Thread(target=lambda: results.update(end=run(*arguments, **options)))
     thread.start()
-    return thread, found
+    return thread, results
 
 
 def test_each_rank_is_seen_once(observed):
@@ -94,34 +94,34 @@ def test_a_time_out_leaves_neither_processes_nor_files(bench, launch, eventually
 
 
 def test_a_killed_rank_ends_the_launch_with_a_status(bench, launch, eventually):
-    thread, found = in_background(launch, limit_s=240)
+    thread, results = in_background(launch, limit_s=240)
     pids = eventually(lambda: started(bench))
     os.kill(pids[0], signal.SIGKILL)
     thread.join(270)
-    assert found["end"].outcome is Outcome.FAILED
+    assert results["end"].outcome is Outcome.FAILED
     assert bench.alive() == []
 
 
 def test_a_killed_launcher_leaves_no_rank_and_no_file(bench, launch, eventually):
     before = set(_segments())
-    thread, found = in_background(launch, limit_s=240)
+    thread, results = in_background(launch, limit_s=240)
     assert eventually(lambda: started(bench))
     keeper = bench.runner._keeper.pid
     (child,) = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
     os.kill(int(child), signal.SIGKILL)
     thread.join(270)
-    assert found["end"].exit_status == -signal.SIGKILL
+    assert results["end"].exit_status == -signal.SIGKILL
     assert bench.alive() == []
     assert _files(bench.path / "tmp") == []
     assert eventually(lambda: not _own_segments(before))
 
 
 def test_a_killed_keeper_leaves_no_rank(bench, launch, eventually):
-    thread, found = in_background(launch, limit_s=240)
+    thread, results = in_background(launch, limit_s=240)
     assert eventually(lambda: started(bench))
     os.kill(bench.runner._keeper.pid, signal.SIGKILL)
     thread.join(270)
-    assert found["end"].outcome is Outcome.FAILED
+    assert results["end"].outcome is Outcome.FAILED
     assert bench.alive() == []
 
 

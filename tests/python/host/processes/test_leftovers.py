@@ -1,4 +1,4 @@
-"""What is removed outside a launch's directory, and above all what is not."""
+"""Files outside a launch's directory: which are removed and, above all, which stay."""
 
 import mmap
 import os
@@ -28,20 +28,20 @@ def dead() -> int:
 @pytest.fixture
 def segment():
     """Names for shared memory, removed at the end."""
-    made = []
+    segments = []
 
     def name() -> Path:
-        made.append(SHARED / f"vader_segment.{os.uname().nodename}.{os.getuid()}.{uuid.uuid4().hex}.0")
-        return made[-1]
+        segments.append(SHARED / f"vader_segment.{os.uname().nodename}.{os.getuid()}.{uuid.uuid4().hex}.0")
+        return segments[-1]
 
     yield name
-    for path in made:
+    for path in segments:
         path.unlink(missing_ok=True)
 
 
 @pytest.fixture
 def base(tmp_path: Path):
-    """A TMPDIR, and the removal of what the processes ``pids`` left in it."""
+    """Return a TMPDIR, and the removal of files that the processes ``pids`` left in it."""
 
     def clean(*pids: int) -> list[str]:
         Leftovers({"TMPDIR": str(tmp_path)}).remove(set(pids))
@@ -204,8 +204,8 @@ def test_sessions_of_ended_processes_go_and_those_of_others_stay(monkeypatch, tm
     for name in (f"prte.n2.{dead}.{os.getuid()}", f"prte.n2.{os.getpid()}.{os.getuid()}", "jf.12345"):
         (tmp_path / name).mkdir()
     remove_recent(0.0)
-    left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == ["jf.12345", f"prte.n2.{os.getpid()}.{os.getuid()}"]
+    remaining = sorted(path.name for path in tmp_path.iterdir())
+    assert remaining == ["jf.12345", f"prte.n2.{os.getpid()}.{os.getuid()}"]
 
 
 @pytest.mark.parametrize("is_older", [True, False])

@@ -23,9 +23,9 @@ sys.exit(ran.status)
 """
 
 
-def run(program: str, **given):
+def run(program: str, **options):
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, program], stderr=subprocess.PIPE, timeout=60, check=False, **given
+        [sys.executable, "-c", SCRIPT, program], stderr=subprocess.PIPE, timeout=60, check=False, **options
     )
 
 

@@ -1,4 +1,4 @@
-"""What is done before a launch, and the sentences on what cannot be."""
+"""Preparation of a launch, and its errors."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What is seen of running processes from outside."""
+"""Observation of running processes through /proc."""
 
 import os
 
@@ -17,7 +17,7 @@ WAIT = (
 
 
 @pytest.fixture
-def seen(bench):
+def sampled(bench):
     """Runs Python that ends with `wait()` until a look from outside shows what is asked for."""
 
     def run(text, shows=lambda ranks: ranks):
@@ -30,56 +30,56 @@ def seen(bench):
     return run
 
 
-def test_a_program_without_launcher_is_seen_as_one_rank_without_number(seen):
-    assert [rank.rank for rank in seen("wait()\n").ranks] == [None]
+def test_a_program_without_launcher_is_seen_as_one_rank_without_number(sampled):
+    assert [rank.rank for rank in sampled("wait()\n").ranks] == [None]
 
 
 def test_ranks_are_sampled_only_when_asked(bench):
     assert bench.python("import time\n" + BUSY.format(0.2)).ranks == ()
 
 
-def test_the_affinity_is_that_of_the_process(seen):
+def test_the_affinity_is_that_of_the_process(sampled):
     first = min(os.sched_getaffinity(0))
     text = f"import os\nos.sched_setaffinity(0, [{first}])\nwait()\n"
-    execution = seen(text, lambda ranks: ranks and ranks[0].cpus_allowed == (first,))
+    execution = sampled(text, lambda ranks: ranks and ranks[0].cpus_allowed == (first,))
     assert execution.ranks[0].cpus_allowed == (first,)
 
 
-def test_cpu_time_after_the_last_look_is_included(seen):
-    rank = seen("wait()\n" + BUSY.format(0.7)).ranks[0]
+def test_cpu_time_after_the_last_look_is_included(sampled):
+    rank = sampled("wait()\n" + BUSY.format(0.7)).ranks[0]
     assert rank.user_s + rank.system_s >= 0.7
 
 
-def test_threads_are_counted(seen):
+def test_threads_are_counted(sampled):
     text = "import threading\nfor _ in range(3): threading.Thread(target=wait).start()\n"
-    execution = seen(text, lambda ranks: ranks and ranks[0].threads == 4)
+    execution = sampled(text, lambda ranks: ranks and ranks[0].threads == 4)
     assert execution.ranks[0].threads == 4
 
 
-def test_switches_of_every_thread_are_counted(seen):
+def test_switches_of_every_thread_are_counted(sampled):
     text = (
         "import threading\n"
         "def naps():\n"
         "    for _ in range(300): time.sleep(0.002)\n"
         "thread = threading.Thread(target=naps); thread.start(); thread.join(); wait()\n"
     )
-    assert seen(text).ranks[0].voluntary_switches >= 300
+    assert sampled(text).ranks[0].voluntary_switches >= 300
 
 
-def test_a_library_opened_later_is_seen(seen, bench):
+def test_a_library_opened_later_is_seen(sampled, bench):
     text = "wait('looked at')\nimport ctypes\nctypes.CDLL('libz.so.1')\nwait()\n"
 
     def shows(ranks):
         (bench.path / "looked at").touch()
         return any("libz.so" in path for rank in ranks for path in rank.libraries)
 
-    assert seen(text, shows).exit_status == 0
+    assert sampled(text, shows).exit_status == 0
     assert (bench.path / "seen").exists()
 
 
-def test_a_caller_is_told_while_the_program_runs(seen):
+def test_a_caller_is_told_while_the_program_runs(sampled):
     samples = []
-    seen("wait()\n", lambda ranks: samples.append(ranks) or (ranks and ranks[0].program))
+    sampled("wait()\n", lambda ranks: samples.append(ranks) or (ranks and ranks[0].program))
     assert any(ranks and ranks[0].program for ranks in samples)
 
 

@@ -1,4 +1,4 @@
-"""The digest of a file is that of its bytes in order, however many parts were read at a time."""
+"""The digest of a file does not depend on the number of parts that are read at a time."""
 
 from hashlib import blake2b
 from pathlib import Path

@@ -39,10 +39,10 @@ def test_a_wrong_last_digit_of_any_thermodynamic_value_of_lammps_is_caught() -> 
     for row in rows:
         for value in re.findall(r"-?\d+\.\d+", row):
             wrong = value[:-1] + str((int(value[-1]) + 1) % 10)
-            found = expectation.compare(text.replace(row, row.replace(value, wrong)))
-            assert found is not None
-            assert wrong in found.sentence
-            assert row.split()[0] in found.sentence
+            disagreement = expectation.compare(text.replace(row, row.replace(value, wrong)))
+            assert disagreement is not None
+            assert wrong in disagreement.sentence
+            assert row.split()[0] in disagreement.sentence
 
 
 def test_a_wrong_residual_of_hpcc_is_caught() -> None:
@@ -50,15 +50,15 @@ def test_a_wrong_residual_of_hpcc_is_caught() -> None:
     match = re.search(r"\|\|Ax-b\|\|\S*=\s+(\d\.\d+)", text)
     assert match is not None
     wrong = match[0][:-1] + str((int(match[0][-1]) + 1) % 10)
-    found = learn(HPCC[:3]).compare(text.replace(match[0], wrong))
-    assert found is not None
+    disagreement = learn(HPCC[:3]).compare(text.replace(match[0], wrong))
+    assert disagreement is not None
 
 
 def test_a_failed_check_of_hpcc_is_caught() -> None:
     text = HPCC[3].read_text().replace("PASSED", "FAILED", 1)
-    found = learn(HPCC[:3]).compare(text)
-    assert found is not None
-    assert "FAILED" in found.sentence
+    disagreement = learn(HPCC[:3]).compare(text)
+    assert disagreement is not None
+    assert "FAILED" in disagreement.sentence
 
 
 def test_interleaved_ranks_other_pids_and_times_agree() -> None:
@@ -79,10 +79,10 @@ def test_interleaved_ranks_other_pids_and_times_agree() -> None:
     ],
 )
 def test_a_wrong_output_is_caught_and_named(old: str, new: str, difference: str) -> None:
-    found = learn(ORIGINALS).compare(ORIGINALS[1].replace(old, new))
-    assert found is not None
-    assert difference in found.sentence
-    assert "\n" not in found.sentence
+    disagreement = learn(ORIGINALS).compare(ORIGINALS[1].replace(old, new))
+    assert disagreement is not None
+    assert difference in disagreement.sentence
+    assert "\n" not in disagreement.sentence
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_a_result_that_differs_is_a_disagreement(original: str, candidate: str) 
 
 
 def test_nan_where_numbers_vary_by_themselves_is_caught() -> None:
-    found = learn(["residual 1.25e-9", "residual 1.31e-9", "residual 1.27e-9"]).compare("residual NaN")
-    assert found is not None
+    disagreement = learn(["residual 1.25e-9", "residual 1.31e-9", "residual 1.27e-9"]).compare("residual NaN")
+    assert disagreement is not None
 
 
 def test_a_timing_table_is_known_by_what_varies_in_it() -> None:
@@ -241,13 +241,13 @@ def test_strange_output_is_no_crash(text: str) -> None:
 
 
 def test_a_line_that_names_a_variable_that_was_set_may_go() -> None:
-    said = "OMP_NUM_THREADS environment is not set. Defaulting to 1 thread.\nEnergy = -1.25\n"
-    assert (found := learn([said, said]).compare("Energy = -1.25\n")) is not None
-    assert "OMP_NUM_THREADS" in found.sentence
-    assert learn([said, said]).compare("Energy = -1.25\n", settings=["OMP_NUM_THREADS"]) is None
-    assert learn([said, said]).compare("Energy = -1.26\n", settings=["OMP_NUM_THREADS"]) is not None
+    line = "OMP_NUM_THREADS environment is not set. Defaulting to 1 thread.\nEnergy = -1.25\n"
+    assert (disagreement := learn([line, line]).compare("Energy = -1.25\n")) is not None
+    assert "OMP_NUM_THREADS" in disagreement.sentence
+    assert learn([line, line]).compare("Energy = -1.25\n", settings=["OMP_NUM_THREADS"]) is None
+    assert learn([line, line]).compare("Energy = -1.26\n", settings=["OMP_NUM_THREADS"]) is not None
 
 
 def test_a_variable_with_digits_in_its_name_is_found_in_a_line() -> None:
-    said = "MPIR_CVAR_CH4_NETMOD=ofi is in force\n"
-    assert learn(["a b\n", "a b\n"]).compare("a b\n" + said, settings=["MPIR_CVAR_CH4_NETMOD"]) is None
+    line = "MPIR_CVAR_CH4_NETMOD=ofi is in force\n"
+    assert learn(["a b\n", "a b\n"]).compare("a b\n" + line, settings=["MPIR_CVAR_CH4_NETMOD"]) is None

@@ -45,17 +45,17 @@ def test_another_run_agrees(expectation: FilesExpectation, tmp_path: Path) -> No
 def test_a_file_that_differs_is_named(
     expectation: FilesExpectation, tmp_path: Path, files: dict[str, bytes], difference: str
 ) -> None:
-    found = expectation.compare(_run(tmp_path, "new", files))
-    assert found is not None
-    assert difference in found.sentence
+    disagreement = expectation.compare(_run(tmp_path, "new", files))
+    assert disagreement is not None
+    assert difference in disagreement.sentence
 
 
 def test_a_file_with_a_newline_in_its_name_is_compared_and_named_on_one_line(tmp_path: Path) -> None:
     expected = learn_files([_run(tmp_path, f"run{run}", {"new\nline": b"\0one"}) for run in range(2)])
     assert expected.compare(_run(tmp_path, "same", {"new\nline": b"\0one"})) is None
-    found = expected.compare(_run(tmp_path, "other", {"new\nline": b"\0two"}))
-    assert found is not None
-    assert "'new?line' differs" in found.sentence
+    disagreement = expected.compare(_run(tmp_path, "other", {"new\nline": b"\0two"}))
+    assert disagreement is not None
+    assert "'new?line' differs" in disagreement.sentence
 
 
 def test_a_time_in_a_text_file_that_was_equal_by_chance_is_no_disagreement(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Lines of output are taken apart by what they hold, whatever came before."""
+"""Parts of output lines do not depend on previous lines."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ TEXTS = st.text("0123456789abcdefx./:-+ [=%", max_size=40)
 @given(TEXTS, st.permutations("0123456789"))
 def test_lines_that_differ_in_digits_alone_keep_their_own_values(text: str, digits: list[str]) -> None:
     take_apart(text.translate(str.maketrans("0123456789", "".join(digits))))
-    behind_an_address = take_apart(f"0x0 {text}")  # which is never taken from another line
+    behind_an_address = take_apart(f"0x0 {text}")  # lines with an address are not cached
     assert take_apart(text).values == behind_an_address.values[1:]
 
 

@@ -10,10 +10,10 @@ def steps(count: int, energy: float = -1.5, start: int = 0) -> str:
 @pytest.fixture
 def run(tmp_path):
     """A run that printed and wrote this, as (stdout, directory)."""
-    made = iter(range(1000))
+    numbers = iter(range(1000))
 
     def write(printed: str, **files: bytes | str):
-        place = tmp_path / str(next(made))
+        place = tmp_path / str(next(numbers))
         (place / "files").mkdir(parents=True)
         (place / "stdout").write_text(printed)
         for name, content in files.items():
@@ -25,12 +25,12 @@ def run(tmp_path):
 
 
 def wrong(runs, other):
-    """What is wrong with another run, as a sentence."""
+    """Return the disagreement of another run as a sentence."""
     expected = learn_prefixes([stdout for stdout, _ in runs], [directory for _, directory in runs])
     stdout, directory = other
     files = {path.name: path for path in directory.iterdir()}
-    found = expected.compare(stdout, files)
-    return str(found) if found else ""
+    disagreement = expected.compare(stdout, files)
+    return str(disagreement) if disagreement else ""
 
 
 def test_runs_that_ended_a_little_later_or_in_the_middle_of_a_line_agree(run):
@@ -57,8 +57,8 @@ def test_a_file_that_was_complete_must_be_the_same(run):
     originals = [run("", setup=b"\0\1\2"), run("", setup=b"\0\1\2")]
     assert wrong(originals, run("", setup=b"\0\1\2")) == ""
     for other in (b"\0\1\3", b"\0\1"):
-        found = wrong(originals, run("", setup=other))
-        assert found == "the file 'setup' begins otherwise than the original's"
+        disagreement = wrong(originals, run("", setup=other))
+        assert disagreement == "the file 'setup' begins otherwise than the original's"
     assert wrong(originals, run("")) == "the file 'setup' was not written before the mark"
 
 
@@ -94,8 +94,8 @@ def test_the_last_line_counts_of_a_file_that_was_complete(run):
 
 
 def test_a_line_that_names_a_setting_moves_no_other_one_over_the_mark(run):
-    said = "OMP_NUM_THREADS is not set, using 1\n"
-    runs = [run(said + steps(count)) for count in (10, 11)]
+    line = "OMP_NUM_THREADS is not set, using 1\n"
+    runs = [run(line + steps(count)) for count in (10, 11)]
     expected = learn_prefixes([stdout for stdout, _ in runs], [])
     silent, _ = run(steps(12))
     assert expected.compare(silent, {}, settings=("OMP_NUM_THREADS",)) is None

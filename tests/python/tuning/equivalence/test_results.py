@@ -44,10 +44,10 @@ def test_places_that_vary_by_themselves_are_not_looked_at():
 
 def test_with_rounding_the_latest_results_may_differ_a_little():
     expected = learn_results([run(result()), run(result())])
-    near, far = result(digest=2, latest=(1.0 + 1e-13,)), result(digest=2, latest=(1.001,))
+    near, distant = result(digest=2, latest=(1.0 + 1e-13,)), result(digest=2, latest=(1.001,))
     assert expected.compare(run(near), rounding=True) == ""
     assert expected.compare(run(near))
-    assert expected.compare(run(far), rounding=True)
+    assert expected.compare(run(distant), rounding=True)
     assert expected.compare(run(result(digest=2, latest=())), rounding=True)
 
 
@@ -55,8 +55,8 @@ def test_messages_of_the_last_step_are_compared_unless_rounding_may_have_grown()
     expected = learn_results([run(result(), result(SENT)), run(result(), result(SENT))])
     other = run(result(), result(SENT, 2, latest=(1.001,)))
     assert expected.compare(run(result(), result(SENT))) == ""
-    said = "the messages of MPI_Isend at lmp+0x30 on rank 0 in the step before the mark"
-    assert expected.compare(other) == f"{said} are not the original's"
+    sentence = "the messages of MPI_Isend at lmp+0x30 on rank 0 in the step before the mark"
+    assert expected.compare(other) == f"{sentence} are not the original's"
     assert expected.compare(other, rounding=True) == ""
 
 

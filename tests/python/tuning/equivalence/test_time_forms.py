@@ -144,8 +144,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], str]:
 
 def _disagreements(clock: Callable[[datetime], str], learned: datetime, moments: list[datetime]) -> list[str]:
     expected = learn([clock(learned)] * 2)
-    found = ((moment, expected.compare(clock(moment))) for moment in moments)
-    return [f"{moment}: {wrong}" for moment, wrong in found if wrong is not None]
+    comparisons = ((moment, expected.compare(clock(moment))) for moment in moments)
+    return [f"{moment}: {wrong}" for moment, wrong in comparisons if wrong is not None]
 
 
 def test_there_are_at_least_sixty_forms() -> None:

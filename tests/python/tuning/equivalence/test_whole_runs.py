@@ -8,10 +8,10 @@ from mpiric.tuning.equivalence.whole_runs import WholeOutput, whole_disagreement
 
 @pytest.fixture
 def output(tmp_path: Path):
-    made = iter(range(100))
+    numbers = iter(range(100))
 
     def write(text: str | None = "energy -42\n", **files: str | bytes) -> WholeOutput:
-        place = tmp_path / str(next(made))
+        place = tmp_path / str(next(numbers))
         place.mkdir()
         for name, content in files.items():
             (place / name).write_bytes(content.encode() if isinstance(content, str) else content)

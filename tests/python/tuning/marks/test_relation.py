@@ -17,10 +17,10 @@ def marks(count: int, every_s: float):
 
 
 @pytest.mark.parametrize(
-    ("calls", "words"), [(400, "4 for each line 'Time = …'"), (100, "1 for each line 'Time = …'")]
+    ("calls", "sentence"), [(400, "4 for each line 'Time = …'"), (100, "1 for each line 'Time = …'")]
 )
-def test_whole_numbers_of_marks_for_a_line_are_told(calls, words):
-    assert marks_per_line(marks(calls, 40.0 / calls), 40.0, printed(100, 0.4)) == words
+def test_whole_numbers_of_marks_for_a_line_are_told(calls, sentence):
+    assert marks_per_line(marks(calls, 40.0 / calls), 40.0, printed(100, 0.4)) == sentence
 
 
 def test_several_lines_for_a_mark_are_told_too():

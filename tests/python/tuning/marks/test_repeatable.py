@@ -14,4 +14,4 @@ def test_of_other_programs_nothing_is_said(program: str) -> None:
 
 
 def test_each_entry_has_options_and_a_reason() -> None:
-    assert all(known.options.startswith("-") and known.why for known in PROGRAMS)
+    assert all(program.options.startswith("-") and program.why for program in PROGRAMS)

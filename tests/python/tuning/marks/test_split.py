@@ -93,10 +93,10 @@ def test_a_run_that_was_stopped_behind_its_first_mark_has_bounds_of_both_parts(t
 
 
 def test_pairs_whose_second_run_was_stopped_bound_the_gain_of_the_steps_and_tell_that_of_start_up():
-    whole = [(Split(0.3, per_mark_s=0.5), Split(0.1, per_mark_s=0.2))] * 6
+    complete_pairs = [(Split(0.3, per_mark_s=0.5), Split(0.1, per_mark_s=0.2))] * 6
     stopped = [(Split(0.3, per_mark_s=0.4, start_from_s=0.3), Split(0.1, per_mark_s=0.2))] * 6
-    gain = split_gain(whole + stopped)
-    assert (gain.original, gain.tuned) == whole[0]
+    gain = split_gain(complete_pairs + stopped)
+    assert (gain.original, gain.tuned) == complete_pairs[0]
     assert gain.main.ratio == pytest.approx(2.5)
     assert (gain.main.low, gain.main.high) == (pytest.approx(2.0), float("inf"))
     assert gain.start.low == gain.start.high == pytest.approx(3.0)

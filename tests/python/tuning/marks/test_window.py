@@ -87,11 +87,11 @@ def test_two_marks_are_too_few():
 def test_the_window_lies_within_what_all_runs_show(count, other, each_s, budget_s):
     runs = [run(1, lambda _: each_s, count=count), run(2, lambda _: each_s, count=other)]
     window = choose_window(runs, budget_s)
-    known = min(pace.last_timed for pace in runs)
+    last_known = min(pace.last_timed for pace in runs)
     if window is None:
-        assert known < 3
+        assert last_known < 3
     else:
-        assert 1 <= window.first < window.last <= known
+        assert 1 <= window.first < window.last <= last_known
         assert window.last_s > window.first_s
 
 

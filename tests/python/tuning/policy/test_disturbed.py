@@ -27,16 +27,16 @@ def measured(own_s: float, ring_s: float, **of: float) -> dict[SweepPoint, Measu
 
 
 def test_two_slices_are_not_93_times_slower_than_a_message() -> None:
-    found = measured(0.008, 85e-6)
-    disturbed = disturbed_points(found, TICK_S)
+    winner = measured(0.008, 85e-6)
+    disturbed = disturbed_points(winner, TICK_S)
     assert {point.candidate for point in disturbed} == {LIBRARY}
-    keys = learned_keys(found, {BCAST: SIZES}, (), disturbed)
+    keys = learned_keys(winner, {BCAST: SIZES}, (), disturbed)
     assert [(key.candidate, key.decided) for key in keys] == [(LIBRARY, False)] * 3
 
 
 def test_a_candidate_with_disturbed_times_is_not_chosen() -> None:
-    found = measured(0.0091, 0.004)
-    keys = learned_keys(found, {BCAST: SIZES}, (), disturbed_points(found, TICK_S))
+    winner = measured(0.0091, 0.004)
+    keys = learned_keys(winner, {BCAST: SIZES}, (), disturbed_points(winner, TICK_S))
     assert {key.candidate for key in keys} == {LIBRARY}
 
 

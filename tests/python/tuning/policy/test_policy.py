@@ -52,8 +52,8 @@ def test_the_examples_of_the_format_are_read() -> None:
     policy = read_flat(SPEC / "policy.example.txt")
     assert policy.choose("allreduce", EIGHT, 100) == "library"
     assert policy.choose("allreduce", EIGHT, 2048) == "library:ring"
-    there = replace(EIGHT, placement="9f3ab2c4d5e6f708")
-    assert policy.choose("allreduce", there, 1 << 30) == "own:hierarchical leaders=2"
+    site = replace(EIGHT, placement="9f3ab2c4d5e6f708")
+    assert policy.choose("allreduce", site, 1 << 30) == "own:hierarchical leaders=2"
     assert policy.choose("bcast", Shape(12, 2, 6, "cyclic"), 1 << 20) == "library:pipeline segment=65536"
     assert policy.choose("bcast", Shape(13, 2, 7), 1 << 20) is None
     assert parse_flat(render_flat(policy).encode(), "again") == policy
@@ -112,14 +112,14 @@ def test_whatever_a_file_holds_the_answer_is_a_policy_or_one_sentence() -> None:
     chance = random.Random(4)
     flat = (SPEC / "policy.example.txt").read_bytes()
     evidence = (SPEC / "policy.example.json").read_bytes()
-    for whole, parse in ((flat, parse_flat), (evidence, parse_learned)):
+    for text, parse in ((flat, parse_flat), (evidence, parse_learned)):
         for _ in range(1500):
-            data = bytearray(whole[: chance.randrange(len(whole) + 1)] if chance.random() < 0.5 else whole)
+            data = bytearray(text[: chance.randrange(len(text) + 1)] if chance.random() < 0.5 else text)
             for _ in range(chance.randrange(4)):
                 if data:
                     data[chance.randrange(len(data))] = chance.choice(b'\x00\xff9-*"{}[],: \n\x1b')
-            said = sentence(parse, bytes(data))
-            assert said.isprintable()
+            message = sentence(parse, bytes(data))
+            assert message.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_learned_policy_is_written_whole(tmp_path: Path) -> None:
     mine = learned(key(0, None, "library", library=1.0))
     write_learned(path, mine)
     assert read_learned(path) == mine
-    assert [each.name for each in path.parent.iterdir()] == ["p.json"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["p.json"]
     with pytest.raises(MpiricError, match="directory"):
         read_learned(tmp_path)
     with pytest.raises(MpiricError, match="there is no"):

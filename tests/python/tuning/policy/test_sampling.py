@@ -42,11 +42,11 @@ def swept(
 ) -> dict[SweepPoint, Measured]:
     measured: dict[SweepPoint, Measured] = {}
     for _ in range(50):
-        wanted = next_points({subject: grid_of(subject) for subject in subjects}, names, measured)
-        if not wanted:
+        points = next_points({subject: grid_of(subject) for subject in subjects}, names, measured)
+        if not points:
             return measured
-        assert not set(wanted) & measured.keys()
-        for point in wanted:
+        assert not set(points) & measured.keys()
+        for point in points:
             at = truth(point.candidate, point.size)
             measured[point] = Measured(point.candidate, 100, at, at * 0.999, at * 1.001)
     raise AssertionError("the sampler does not come to an end")
@@ -67,8 +67,8 @@ def test_crossings_are_found_with_a_part_of_the_grid() -> None:
 def test_a_hopeless_candidate_is_left_alone_after_the_first_pass() -> None:
     measured = swept((SUBJECT,), {SUBJECT: NAMES})
     bad = [point.size for point in measured if point.candidate == "library:bad"]
-    own = [point.size for point in measured if point.candidate == LIBRARY]
-    assert len(bad) < len(own)
+    sizes = [point.size for point in measured if point.candidate == LIBRARY]
+    assert len(bad) < len(sizes)
 
 
 def test_each_subject_has_sizes_of_its_own_and_all_are_measured_when_asked() -> None:
@@ -103,16 +103,16 @@ def test_sizes_without_measurements_make_no_policy() -> None:
 
 
 def test_a_lucky_time_does_not_survive_its_confirmation() -> None:
-    ring, own = SweepPoint(SUBJECT, 4, "library:ring"), SweepPoint(SUBJECT, 4, LIBRARY)
+    ring, default = SweepPoint(SUBJECT, 4, "library:ring"), SweepPoint(SUBJECT, 4, LIBRARY)
     bad = SweepPoint(SUBJECT, 4, "library:bad")
     lucky = {
-        own: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
+        default: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
         ring: Measured("library:ring", 10, 1e-6, 1e-6, 1e-6),
         bad: Measured("library:bad", 10, 2e-6, 2e-6, 2e-6),
     }
-    assert set(winners(lucky)) == {own, ring, bad}
+    assert set(winners(lucky)) == {default, ring, bad}
     fresh = {
-        own: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
+        default: Measured(LIBRARY, 10, 4e-6, 4e-6, 4e-6),
         ring: Measured("library:ring", 10, 5e-6, 5e-6, 5e-6),
     }
     (key,) = learned_keys(confirmed(lucky, fresh), {SUBJECT: (4,)})
@@ -135,7 +135,7 @@ def test_a_gain_that_was_not_confirmed_is_left_open() -> None:
         for size in (4, 64, 1024)
         for name, at in ((LIBRARY, 4e-6), ("library:ring", 1e-6 if size < 1024 else 9e-6))
     }
-    doubtful = winners({point: each for point, each in times.items() if point.size == 4})
+    doubtful = winners({point: measured_time for point, measured_time in times.items() if point.size == 4})
     keys = learned_keys(times, {SUBJECT: (4, 16, 64, 1024)}, doubtful)
     assert [(key.candidate, key.decided) for key in keys] == [
         (LIBRARY, False),
@@ -182,18 +182,18 @@ def test_a_candidate_that_loses_at_one_end_is_not_measured_between_them() -> Non
     times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900))
     ends = next_points(grids, names, {})
     assert {point.size for point in ends} == {4, 65536}
-    left = next_points(grids, names, {point: times[point] for point in ends})
-    assert left == (SweepPoint(ALLTOALLV, 1024, LIBRARY), SweepPoint(ALLTOALLV, 1024, "library:scattered"))
-    assert next_points(grids, names, {point: times[point] for point in (*ends, *left)}) == ()
+    points = next_points(grids, names, {point: times[point] for point in ends})
+    assert points == (SweepPoint(ALLTOALLV, 1024, LIBRARY), SweepPoint(ALLTOALLV, 1024, "library:scattered"))
+    assert next_points(grids, names, {point: times[point] for point in (*ends, *points)}) == ()
 
 
 def test_a_choice_for_all_sizes_is_confirmed_at_all_of_them() -> None:
     times = uneven(library=(10, 20, 900), pairwise=(2, 2, 990), scattered=(10, 10, 900))
-    wanted = winners(times)
-    assert {(point.size, point.candidate) for point in wanted} == {
+    choices = winners(times)
+    assert {(point.size, point.candidate) for point in choices} == {
         (size, name) for size in BLOCKS for name in (LIBRARY, "library:scattered")
     }
-    (key,) = learned_keys(times, {ALLTOALLV: BLOCKS}, wanted[:1])
+    (key,) = learned_keys(times, {ALLTOALLV: BLOCKS}, choices[:1])
     assert (key.candidate, key.decided) == (LIBRARY, False)
     fresh = uneven(library=(10, 20, 900), scattered=(10, 10, 950))
     (key,) = learned_keys(confirmed(times, fresh), {ALLTOALLV: BLOCKS})

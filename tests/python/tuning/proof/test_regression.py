@@ -26,14 +26,14 @@ def test_equal_days_are_told_apart_in_less_than_one_case_in_a_hundred() -> None:
 
 
 def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    found = [compare_days(*days(1.05, seed)) for seed in range(600)]
-    assert sum(not interval.low <= 1.05 <= interval.high for interval in found) <= 12
+    comparison = [compare_days(*days(1.05, seed)) for seed in range(600)]
+    assert sum(not interval.low <= 1.05 <= interval.high for interval in comparison) <= 12
 
 
 def test_too_few_runs_have_no_interval() -> None:
-    found = compare_days([1.0, 1.1], [2.0, 2.1])
-    assert (found.low, found.high) == (0.0, float("inf"))
-    assert found.verdict is Verdict.NO_DIFFERENCE
+    comparison = compare_days([1.0, 1.1], [2.0, 2.1])
+    assert (comparison.low, comparison.high) == (0.0, float("inf"))
+    assert comparison.verdict is Verdict.NO_DIFFERENCE
 
 
 @pytest.mark.parametrize(("then", "needed"), [(3, 9), (9, 3), (1, None)])

@@ -1,4 +1,4 @@
-"""What a run can be hoped to gain: where little is known, and where a run may have been disturbed."""
+"""Expected improvement of a run: with little knowledge, and with possibly disturbed runs."""
 
 from math import log
 
@@ -24,9 +24,9 @@ def hoped(runs: list[tuple[Point, float]], points: list[Point], best: Point) -> 
 
 def test_what_was_never_run_promises_more_than_what_is_known_to_be_as_fast() -> None:
     runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 1.0), (A, 1.0)]
-    never, known = hoped(runs, [B, A], AS_IT_IS)
+    never, measured = hoped(runs, [B, A], AS_IT_IS)
     assert never > 0.05
-    assert known < 0.01
+    assert measured < 0.01
 
 
 def test_what_is_known_to_be_slow_promises_next_to_nothing() -> None:
@@ -49,10 +49,10 @@ def test_a_run_that_was_faster_than_foretold_was_not_disturbed() -> None:
 @pytest.mark.parametrize("left_out", range(5))
 def test_leaving_a_run_out_is_the_same_as_never_having_made_it(left_out: int) -> None:
     runs = [(AS_IT_IS, 1.0), (A, 0.8), (A, 0.82), (B, 1.1), (BOTH, 0.9)]
-    rest = [run for number, run in enumerate(runs) if number != left_out]
-    wanted: list[Point] = [B, BOTH]
-    gains, means = effects(runs).gains(wanted, A), effects(rest).predict([*wanted, A])
+    remaining = [run for number, run in enumerate(runs) if number != left_out]
+    points: list[Point] = [B, BOTH]
+    gains, means = effects(runs).gains(points, A), effects(remaining).predict([*points, A])
     expected = means[0][-1] - means[0][:-1]
-    variances = [means[1][i, i] + means[1][-1, -1] - 2 * means[1][i, -1] for i in range(len(wanted))]
+    variances = [means[1][i, i] + means[1][-1, -1] - 2 * means[1][i, -1] for i in range(len(points))]
     assert gains.mean_without[:, left_out] == pytest.approx(expected, abs=0.01)
     assert gains.variance_without[:, left_out] == pytest.approx(np.array(variances), rel=0.01, abs=1e-6)

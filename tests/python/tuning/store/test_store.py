@@ -282,9 +282,9 @@ def test_of_many_that_take_over_a_dead_lock_at_once_one_wins(tmp_path: Path, eve
     assert sorted(process.returncode for process in crowd) == [0, 3, 3, 3, 3, 3]
 
 
-@pytest.mark.parametrize(("mine", "taken"), [("mpiric-a", True), ("mpiric-b", False), ("", False)])
-def test_a_job_that_was_begun_again_elsewhere_takes_over_its_own_lock(mine, taken, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("mine", "is_taken"), [("mpiric-a", True), ("mpiric-b", False), ("", False)])
+def test_a_job_that_was_begun_again_elsewhere_takes_over_its_own_lock(mine, is_taken, tmp_path, monkeypatch):
     held = {"host": "another", "pid": 1, "started": 1.0, "token": "x", "submission": "mpiric-a"}
     (tmp_path / "lock").write_text(json.dumps(held))
     monkeypatch.setenv("MPIRIC_SUBMISSION", mine)
-    assert (Lock.holder(tmp_path / "lock") == "") is taken
+    assert (Lock.holder(tmp_path / "lock") == "") is is_taken

@@ -17,8 +17,8 @@ def test_what_the_compiler_prints_of_each_source_is_kept_and_nothing_else(
     monkeypatch.chdir(tmp_path)
     Path("main.c").write_text("#warning of main\nint f(void); int main(void) { return f(); }\n")
     Path("part.c").write_text("int f(void) { return 0; }\n")
-    words = ("main.c", "part.c", "-o", "program")
-    outcome = build("cc", words, this_toolchain(), lambda _: ())
+    arguments = ("main.c", "part.c", "-o", "program")
+    outcome = build("cc", arguments, this_toolchain(), lambda _: ())
     assert outcome.status == 0
     assert "of main" in outcome.messages
     assert "part" not in outcome.messages

@@ -1,4 +1,4 @@
-"""One run of the matrix of `mpiric verify`, with a toolchain that answers from a list."""
+"""A run of the matrix of `mpiric verify`, with a toolchain that answers from a list."""
 
 import os
 from collections.abc import Mapping, Sequence

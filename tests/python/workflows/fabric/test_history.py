@@ -1,4 +1,4 @@
-"""What `mpiric fabric` kept is read again, and nothing else is taken for it."""
+"""Reading results of `mpiric fabric`; other files are not accepted."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ def probe(*times_us: float) -> Probe:
 
 
 def test_a_run_is_one_number_however_many_sizes_it_has():
-    kept = fabric_baseline([probe(1.0, 100.0), probe(2.0, 200.0)])
-    assert kept[PairClass.OTHER_NODE] == pytest.approx((10.0, 20.0))
+    baseline = fabric_baseline([probe(1.0, 100.0), probe(2.0, 200.0)])
+    assert baseline[PairClass.OTHER_NODE] == pytest.approx((10.0, 20.0))
 
 
 @pytest.mark.parametrize(

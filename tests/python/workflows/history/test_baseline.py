@@ -1,4 +1,4 @@
-"""What a later day is compared with."""
+"""The baseline for the comparison of a later day."""
 
 from datetime import datetime, timezone
 from pathlib import Path

@@ -78,18 +78,18 @@ def test_a_saved_recipe_that_names_no_marks_is_refused(then, tmp_path):
 
 @pytest.fixture
 def recorded(then, tmp_path, monkeypatch):
-    """`recorded(count)`: a directory with records of so many runs of then."""
+    """`recorded(count)`: a directory with records of ``count`` earlier runs."""
 
     def record(count):
         for number in range(count):
             directory = tmp_path / f"records/{number}"
             directory.mkdir(parents=True)
             (directory / "record.mpiric").touch()
-        made = {
+        runs = {
             path: then.runner.recorded(path.parent, "", 200.0).record
             for path in records_at(tmp_path / "records")
         }
-        monkeypatch.setattr(recorded_steps, "read_record", made.__getitem__)
+        monkeypatch.setattr(recorded_steps, "read_record", runs.__getitem__)
         return tmp_path / "records"
 
     return record

@@ -23,7 +23,7 @@ LIBRARY = MpiLibrary(
 
 
 class ProbedHost(ReplayHost):
-    """Answers the probe by what is preloaded; MPI_SEEK_SET is wrong without the repair that it wants."""
+    """Host that answers the probe; MPI_SEEK_SET is wrong unless the expected repair is preloaded."""
 
     def __init__(self, repaired_by: str) -> None:
         super().__init__(Recording(environ={}))
@@ -47,18 +47,18 @@ def test_one_whose_constants_are_right_is_left_as_it_is():
 
 
 def test_the_repair_is_taken_under_which_all_constants_are_right():
-    found = conforming(LIBRARY, ProbedHost("/second.so"))
-    assert (found.repair, found.wrong_constants, found.refused) == ("/second.so", ("MPI_SEEK_SET",), "")
+    result = conforming(LIBRARY, ProbedHost("/second.so"))
+    assert (result.repair, result.wrong_constants, result.refused) == ("/second.so", ("MPI_SEEK_SET",), "")
 
 
 def test_without_a_repair_the_constants_are_named():
-    found = conforming(LIBRARY, ProbedHost("/none.so"))
-    assert found.refused == "its libmpi_abi has other values than the standard for MPI_SEEK_SET"
-    assert not found.repair
+    result = conforming(LIBRARY, ProbedHost("/none.so"))
+    assert result.refused == "its libmpi_abi has other values than the standard for MPI_SEEK_SET"
+    assert not result.repair
 
 
 def test_one_that_starts_no_program_of_the_standard_has_its_other_abi_alone(monkeypatch):
     monkeypatch.setattr(ProbedHost, "run_cached", lambda *_, **__: Completed(127, "", "cannot open it"))
-    found = conforming(LIBRARY, ProbedHost(""))
-    assert (found.abi_families, found.standard_library) == ((AbiFamily.MPICH,), "")
-    assert found.refused == "mpich-9: its libmpi_abi.so.1 starts no program"
+    result = conforming(LIBRARY, ProbedHost(""))
+    assert (result.abi_families, result.standard_library) == ((AbiFamily.MPICH,), "")
+    assert result.refused == "mpich-9: its libmpi_abi.so.1 starts no program"

@@ -1,4 +1,4 @@
-"""What is wrong with a container, from what two ranks see in it."""
+"""Findings on a container, from the view of two ranks in it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,7 +31,7 @@ def found(
     job = parse_command(line, "/tmp", environment, dialect="hydra")
     assert job.container is not None
     parsed = ParsedJob(job, parsed_machine, MPICH, ())
-    return {each.id: each.fix for each in findings_inside(parsed, job.container, inside, "27:1")}
+    return {finding.id: finding.fix for finding in findings_inside(parsed, job.container, inside, "27:1")}
 
 
 def test_a_container_that_shares_all_of_the_host_is_well():
@@ -71,7 +71,7 @@ def test_a_program_of_another_abi_than_the_launchers_is_noticed():
 @pytest.mark.parametrize("name", ["libmpi.so.1", "libmpich.so.10"])
 def test_a_program_of_an_older_abi_than_any_launcher_here_has_is_noticed(name):
     fix = found(replace(WELL, linker=(f"{name} => /usr/lib/{name} (0x7f)",)))["container-abi"]
-    assert "or with that of the image" in fix
+    assert "of the image" in fix
 
 
 NEWER = "/mnt/0/lib/libmpi.so.12: /lib/libc.so.6: version `GLIBC_2.34' not found (required by {})"

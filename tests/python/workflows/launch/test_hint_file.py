@@ -1,4 +1,4 @@
-"""What ROMIO silently drops of a user's file of hints."""
+"""Entries of a user's file of hints that ROMIO silently ignores."""
 
 import pytest
 from tests.support.situations import situation

@@ -69,8 +69,8 @@ def test_its_own_libraries_are_found_although_it_is_seen_through_a_link(served):
 
 
 def test_fortran_goes_with_it_where_it_is(served):
-    made = links(served(DEBIAN, WHEEL, "libmpi.so.12", "libmpifort.so.12"))
-    assert made["libmpifort.so.12"] == "/opt/mpich-4.0.2/lib/libmpichfort.so.12"
+    created = links(served(DEBIAN, WHEEL, "libmpi.so.12", "libmpifort.so.12"))
+    assert created["libmpifort.so.12"] == "/opt/mpich-4.0.2/lib/libmpichfort.so.12"
 
 
 def test_a_library_without_fortran_is_left_as_it_is(served):

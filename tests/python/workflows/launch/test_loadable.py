@@ -1,4 +1,4 @@
-"""Programs and images that a preload would end are told from their files."""
+"""Programs and images that cannot run with a preload are recognised by their files."""
 
 import pytest
 from tests.support.replay_host import Recording, ReplayHost, command_key
@@ -20,10 +20,10 @@ def libc(*offered: int, processor: str = "x86_64") -> Elf:
     return Elf("libc.so.6", (), (), "", processor=processor, glibc_offered=offered)
 
 
-def reason(words: str, elfs: dict[str, Elf], needed: tuple[int, ...] = (2, 17), **more) -> str:
-    ours = Elf("", (), (), "", processor="x86_64", glibc_needed=needed)
-    host = ReplayHost(Recording(elfs={LIBRARY: ours, **elfs}, **more))
-    return why_not_loadable(parse_command(words.split(), "/home/u", {}), LIBRARY, host)
+def reason(line: str, elfs: dict[str, Elf], needed: tuple[int, ...] = (2, 17), **more) -> str:
+    library = Elf("", (), (), "", processor="x86_64", glibc_needed=needed)
+    host = ReplayHost(Recording(elfs={LIBRARY: library, **elfs}, **more))
+    return why_not_loadable(parse_command(line.split(), "/home/u", {}), LIBRARY, host)
 
 
 LINKS = {LOADER: "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"}
@@ -106,15 +106,15 @@ def test_an_image_that_only_its_engine_reads_is_asked_for_mount_points(missing):
         command_key([*inside, "ldd", "--version"], None): Completed(0, "ldd (GNU libc) 2.36", ""),
         command_key([*inside, "ls", "-d", "/", *points], None): Completed(2 if missing else 0, listed, ""),
     }
-    said = reason("mpirun -n 2 ch-run ./app.sqfs -- ./app", {}, commands=commands)
+    sentence = reason("mpirun -n 2 ch-run ./app.sqfs -- ./app", {}, commands=commands)
     how = f"mkdir -p {' '.join(missing)}, before the image is packed"
-    assert said.endswith(how if missing else "")
-    assert bool(said) == bool(missing)
+    assert sentence.endswith(how if missing else "")
+    assert bool(sentence) == bool(missing)
 
 
 def test_an_image_that_has_no_ls_is_not_refused():
-    asked = command_key(["ch-run", "./app.sqfs", "--", "ldd", "--version"], None)
-    commands = {asked: Completed(0, "ldd (GNU libc) 2.36", "")}
+    command = command_key(["ch-run", "./app.sqfs", "--", "ldd", "--version"], None)
+    commands = {command: Completed(0, "ldd (GNU libc) 2.36", "")}
     assert reason("mpirun -n 2 ch-run ./app.sqfs -- ./app", {}, commands=commands) == ""
 
 
@@ -126,8 +126,8 @@ def test_an_image_that_has_no_ls_is_not_refused():
     ],
 )
 def test_an_image_in_a_file_is_asked_through_its_engine(answer, word):
-    asked = command_key(["apptainer", "exec", "app.sif", "ldd", "--version"], None)
-    assert word in reason("mpirun -n 2 apptainer exec app.sif ./app", {}, (2, 36), commands={asked: answer})
+    command = command_key(["apptainer", "exec", "app.sif", "ldd", "--version"], None)
+    assert word in reason("mpirun -n 2 apptainer exec app.sif ./app", {}, (2, 36), commands={command: answer})
 
 
 def test_an_image_without_an_answer_is_not_refused():

@@ -1,4 +1,4 @@
-"""A launcher that is not on PATH: the one that fits the program is named, with the line to type."""
+"""A launcher that is not on PATH: the error names the matching launcher and a command line."""
 
 import shlex
 from pathlib import Path
@@ -46,10 +46,10 @@ def test_the_launcher_of_the_programs_family_is_named_with_the_line_to_type(host
     assert error.message == "the launcher 'mpirun' is not on PATH"
     named, _, line = error.hint.partition("; also here")[0].partition(": -- ")
     assert named.startswith(f"with {label}")
-    words = shlex.split(line)
-    assert words[0].startswith("/")
-    assert launcher in words[0]
-    assert words[1:] == ["-n", "2", f"/u/{program}", "two words"]
+    argv = shlex.split(line)
+    assert argv[0].startswith("/")
+    assert launcher in argv[0]
+    assert argv[1:] == ["-n", "2", f"/u/{program}", "two words"]
 
 
 def test_what_stands_before_the_launcher_stays_there(host):

@@ -53,9 +53,9 @@ def test_a_value_nobody_can_write_here_is_refused_by_name() -> None:
 
 
 def test_defaults_of_a_site_are_variables_only() -> None:
-    found = site_variables(chosen(binding="core"), situation(BY_LABEL["openmpi-5.0.11"]))
-    assert found
-    assert all(name.startswith(("PRTE_MCA_", "OMPI_MCA_")) for name in found)
+    variables = site_variables(chosen(binding="core"), situation(BY_LABEL["openmpi-5.0.11"]))
+    assert variables
+    assert all(name.startswith(("PRTE_MCA_", "OMPI_MCA_")) for name in variables)
 
 
 def test_a_sanitizer_of_the_program_stays_in_front_of_what_is_preloaded() -> None:

@@ -18,11 +18,11 @@ def why(
     elf: Elf | None, *names: str, is_setuid: bool = False, attributes: dict[str, str] | None = None
 ) -> str:
     """Why a program with these facts cannot be switched."""
-    asked = command_key(("sh", "-c", _SECURE, "sh", APP), None)
+    command = command_key(("sh", "-c", _SECURE, "sh", APP), None)
     recording = Recording(
         python=PYTHON,
         elfs={PYTHON: PLAIN, **({APP: elf} if elf else {})},
-        commands={asked: Completed(0 if is_setuid else 1, "", "")},
+        commands={command: Completed(0 if is_setuid else 1, "", "")},
         attributes=attributes or {},
     )
     return why_not_switchable(APP, names or ("libmpi.so.12",), ReplayHost(recording))
@@ -58,13 +58,15 @@ def test_one_for_another_processor_is_named():
 
 
 def test_two_families_in_one_process_are_named():
-    told = why(PLAIN, "libmpi.so.12", "libmpi.so.40")
-    assert told.startswith(f"{APP} loads libmpi.so.12 and libmpi.so.40: MPI libraries of two ABI families")
+    sentence = why(PLAIN, "libmpi.so.12", "libmpi.so.40")
+    assert sentence.startswith(
+        f"{APP} loads libmpi.so.12 and libmpi.so.40: MPI libraries of two ABI families"
+    )
 
 
 def test_a_library_of_an_unknown_family_is_named():
-    told = why(replace(PLAIN, needed=("libmpi.so.20",)))
-    assert told == f"{APP} is linked to libmpi.so.20, which is of no ABI family that is known"
+    sentence = why(replace(PLAIN, needed=("libmpi.so.20",)))
+    assert sentence == f"{APP} is linked to libmpi.so.20, which is of no ABI family that is known"
 
 
 @pytest.mark.requires("root")

@@ -1,4 +1,4 @@
-"""What a record says for an order of ranks: who sent how much, and where each rank sat."""
+"""Input of the mapping from a record: traffic between ranks, and their places."""
 
 from dataclasses import replace
 
@@ -59,8 +59,8 @@ def test_nodes_of_the_next_job_stand_in_the_places_of_the_recorded_ones():
     traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("a", 2)), "r")
     placed = record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y"), slots=(2, 1)))
     assert placed.machine.launch_hosts == ("x", "x", "y")
-    others = record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y", "z"), slots=(1,)))
-    assert others.machine.launch_hosts == ("x", "y", "z")
+    other_nodes = record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y", "z"), slots=(1,)))
+    assert other_nodes.machine.launch_hosts == ("x", "y", "z")
     with pytest.raises(MpiricError, match="3 nodes, and slots of 2"):
         record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y", "z")))
     with pytest.raises(MpiricError, match="has 3 ranks, and there are 4 slots"):

@@ -39,7 +39,7 @@ def test_of_an_executable_only_its_file_goes_in(entry):
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "name", "taken"),
+    ("arguments", "options", "name", "consumed"),
     [
         ("solve.py 3", (), "solve", 2),
         ("-u -X dev solve.py 3", ("-u", "-X", "dev"), "solve", 5),
@@ -47,23 +47,23 @@ def test_of_an_executable_only_its_file_goes_in(entry):
         ("-m pkg 3", ("-m", "pkg"), "pkg", 3),
     ],
 )
-def test_of_python_the_options_the_module_and_the_script_go_in(entry, words, options, name, taken):
-    found = entry(f"mpiexec -n 2 {PYTHON} {words}")
-    assert (found.words, found.name, len(found.command)) == (options, name, taken)
+def test_of_python_the_options_the_module_and_the_script_go_in(entry, arguments, options, name, consumed):
+    packed = entry(f"mpiexec -n 2 {PYTHON} {arguments}")
+    assert (packed.words, packed.name, len(packed.command)) == (options, name, consumed)
 
 
 @pytest.mark.parametrize(("script", "options"), [("tool", ("-u",)), ("found", ())])
 def test_a_script_of_python_brings_its_interpreter(entry, script, options):
-    found = entry(f"mpiexec -n 2 ./{script} 3")
-    assert (found.executable, found.words, found.command) == (PYTHON, options, (f"./{script}",))
+    packed = entry(f"mpiexec -n 2 ./{script} 3")
+    assert (packed.executable, packed.words, packed.command) == (PYTHON, options, (f"./{script}",))
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         ("mpiexec -n 2 ./wrapper.sh", "is a script of"),
-        ("mpiexec -n 2 ./data", "is neither an executable"),
-        ("mpiexec -n 2 ./missing", "the program './missing' was not found"),
+        ("mpiexec -n 2 ./data", "executable"),
+        ("mpiexec -n 2 ./missing", "program './missing'"),
         (f"mpiexec -n 2 {PYTHON}", "is started without a script"),
         (f"mpiexec -n 1 {SHELL} : -n 1 ./data", "several programs"),
         (f"mpiexec -n 2 apptainer exec a.sif {SHELL}", "out of an image already"),

@@ -19,7 +19,7 @@ PACK = Pack("app", (), (), Start(("@/tree/app",)), platform.machine(), (TOO_NEW,
 
 @pytest.fixture
 def check(tmp_path: Path):
-    """What the script of a pack says of this machine, and its status."""
+    """Return the output of a pack's script on this machine, and its status."""
 
     def run(pack: Pack, unpacked_bytes: int = 4096, **variables: str) -> tuple[int, str]:
         file = tmp_path / "app.pack"
@@ -62,10 +62,10 @@ def test_a_library_that_need_not_load_is_a_warning(check):
 
 
 @pytest.mark.requires("libgcc_s.so.1")
-@pytest.mark.parametrize(("asked", "status"), [("GCC_3.0", 0), ("GCC_99.0", ExitCode.MISMATCH)])
-def test_the_sites_own_library_of_a_compiler_serves_where_it_has_what_is_asked(check, asked, status):
+@pytest.mark.parametrize(("version", "status"), [("GCC_3.0", 0), ("GCC_99.0", ExitCode.MISMATCH)])
+def test_the_sites_own_library_of_a_compiler_serves_where_it_has_what_is_asked(check, version, status):
     need = replace(TOO_NEW, name="lib/libgcc_s.so.1", stand_in="libgcc_s.so.1")
-    pack = replace(PACK, needs=(need,), of_compilers=(("libgcc_s.so.1", (asked,)),))
+    pack = replace(PACK, needs=(need,), of_compilers=(("libgcc_s.so.1", (version,)),))
     assert check(pack)[0] == status
 
 

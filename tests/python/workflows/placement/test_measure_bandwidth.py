@@ -53,8 +53,8 @@ def saturating_at_4_apart(pus: tuple[int, ...]) -> float:
 
 
 def test_the_number_and_the_spacing_that_saturate_are_found():
-    found = saturation_of(measure_bandwidth(Probe(saturating_at_4_apart), machine(), lambda _: None))
-    assert (found.cores, found.spacing) == (4, 2)
+    saturation = saturation_of(measure_bandwidth(Probe(saturating_at_4_apart), machine(), lambda _: None))
+    assert (saturation.cores, saturation.spacing) == (4, 2)
 
 
 def test_only_first_hardware_threads_of_one_numa_node_are_swept():

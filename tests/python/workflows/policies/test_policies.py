@@ -79,14 +79,14 @@ def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
 
 
 @pytest.mark.parametrize("value", ["policy", "online"])
-@pytest.mark.parametrize(("label", "said"), [("openmpi-4.1.4", True), ("openmpi-5.0.11", False)])
+@pytest.mark.parametrize(("label", "is_set"), [("openmpi-4.1.4", True), ("openmpi-5.0.11", False)])
 def test_open_mpi_4_is_told_before_it_starts_that_the_runtime_will_choose(
-    label: str, said: bool, value: str
+    label: str, is_set: bool, value: str
 ) -> None:
     openmpi = situation(next(library for library in MPIS if library.label == label))
     case = replace(openmpi, tuner=Tuner("/lib/libmpiric.so", "/p.policy"))
     line = render(Configuration.of({"collectives": value}), case).shell_line()
-    assert ("coll_tuned_use_dynamic_rules" in line) is said
+    assert ("coll_tuned_use_dynamic_rules" in line) is is_set
 
 
 def test_intel_mpi_is_told_before_it_starts_what_a_policy_chooses_for_so_many_ranks(tmp_path: Path) -> None:

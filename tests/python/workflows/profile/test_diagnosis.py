@@ -1,4 +1,4 @@
-"""What doctor tells, in order: causes before their effects, from whichever room they come."""
+"""Order of doctor's findings: causes before their effects."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ OF_MACHINE = Finding("slow-governor", "The clock is low", "", "")
 
 @pytest.fixture(autouse=True)
 def rules(monkeypatch):
-    """One rule: crowded nodes make collectives slow."""
+    """A rule: crowded nodes make collectives slow."""
 
     class Rule:
         id, effect_of = "collectives-move-data", ("more-ranks-than-cpus",)
@@ -32,12 +32,12 @@ def diagnosis(*of_run, of_placement=(), of_machine=()):
 
 
 def test_a_cause_that_the_placement_shows_comes_before_what_the_run_shows_of_it():
-    found = diagnosis(COLLECTIVES, of_placement=(CROWDED,), of_machine=(OF_MACHINE,)).findings
-    assert list(found) == ["oversubscribed", "collectives-move-data", "slow-governor"]
-    words = effects_in_words(found.values())
-    assert words == {"collectives-move-data": "an effect of this: 4 ranks share 2 CPUs"}
+    findings = diagnosis(COLLECTIVES, of_placement=(CROWDED,), of_machine=(OF_MACHINE,)).findings
+    assert list(findings) == ["oversubscribed", "collectives-move-data", "slow-governor"]
+    sentences = effects_in_words(findings.values())
+    assert sentences == {"collectives-move-data": "an effect of this: 4 ranks share 2 CPUs"}
 
 
 def test_what_the_record_shows_as_well_is_told_once():
-    found = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
-    assert list(found) == ["more-ranks-than-cpus", "collectives-move-data"]
+    findings = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
+    assert list(findings) == ["more-ranks-than-cpus", "collectives-move-data"]

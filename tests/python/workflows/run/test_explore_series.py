@@ -55,15 +55,15 @@ def test_a_ledger_that_stays_locked_is_an_error(tmp_path, monkeypatch):
 
 
 def test_a_job_whose_process_is_gone_is_settled_and_one_that_runs_is_not(tmp_path):
-    alive, gone = begun(tmp_path / "a"), begun(tmp_path / "a")
-    gone = type(gone)(**{**vars(gone), "process": (os.getpid(), 1.0)})  # the number was given away again
+    alive, ended = begun(tmp_path / "a"), begun(tmp_path / "a")
+    ended = type(ended)(**{**vars(ended), "process": (os.getpid(), 1.0)})  # the number was given away again
     with open_ledger(tmp_path / "a") as log:
-        for job in (alive, gone):
+        for job in (alive, ended):
             log.append("began", begun_fields(job))
         settle(log, ledger_in(tmp_path / "a").jobs, HERE)
     ends = {job.job: job.end for job in ledger_in(tmp_path / "a").jobs}
     assert ends[alive.job] is None
-    assert (ends[gone.job].status, ends[gone.job].asked, ends[gone.job].pace) == (None, True, None)
+    assert (ends[ended.job].status, ends[ended.job].asked, ends[ended.job].pace) == (None, True, None)
 
 
 def test_inputs_are_known_by_what_is_in_them(tmp_path):

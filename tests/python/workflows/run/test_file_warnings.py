@@ -1,4 +1,4 @@
-"""What keeps settings of files from doing what they are for is said where a run uses such settings."""
+"""Warnings of a run about conditions that defeat its settings of files."""
 
 from dataclasses import replace
 
@@ -21,11 +21,11 @@ class Files:
 
 
 def warnings(values, text="", **mount):
-    there = writing(situation(inherited={"ROMIO_HINTS": "/home/u/hints"}), system=lustre(**mount))
-    there = replace(there, observation=replace(there.observation, mpi_calls=frozenset({"mpi_file_open"})))
-    found = list(file_warnings(Configuration.of(values), there, Files(text)))
-    assert all(sentence.count("\nhint: ") == 1 for sentence in found)
-    return [sentence.split("\n")[0] for sentence in found]
+    case = writing(situation(inherited={"ROMIO_HINTS": "/home/u/hints"}), system=lustre(**mount))
+    case = replace(case, observation=replace(case.observation, mpi_calls=frozenset({"mpi_file_open"})))
+    sentences = list(file_warnings(Configuration.of(values), case, Files(text)))
+    assert all(sentence.count("\nhint: ") == 1 for sentence in sentences)
+    return [sentence.split("\n")[0] for sentence in sentences]
 
 
 HINTS = {"mpi-io": "cb_nodes=2"}

@@ -24,8 +24,8 @@ def place(tmp_path):
     ],
 )
 def test_a_file_that_is_there_keeps_its_layout(value, which, place):
-    (said,) = files_that_stay(value, place)
-    sentence, hint = said.split("\nhint: ")
+    (kept_sentence,) = files_that_stay(value, place)
+    sentence, hint = kept_sentence.split("\nhint: ")
     assert sentence == f"{which} there already: a file keeps the layout that it was made with"
     assert "`cp FILE COPY && mv COPY FILE`" in hint
 
@@ -33,14 +33,14 @@ def test_a_file_that_is_there_keeps_its_layout(value, which, place):
 def test_a_name_with_a_newline_is_printed_on_one_line(place):
     (Path(place) / "own.\n7").touch()
     (Path(place) / "own.7").unlink()
-    assert files_that_stay("own.*:4x1MiB", place)[0].startswith("own.?7 is there already: ")
+    assert files_that_stay("own.*:4x1MiB", place)[0].startswith("own.?7 ")
 
 
 def test_a_link_counts_where_it_leads_to_a_file(place):
     (Path(place) / "link.1").symlink_to("own.7")
     (Path(place) / "link.2").symlink_to("nowhere")
-    (said,) = files_that_stay("link.*:4x1MiB", place)
-    assert said.startswith("link.1 is there already: ")
+    (sentence,) = files_that_stay("link.*:4x1MiB", place)
+    assert sentence.startswith("link.1 ")
 
 
 @pytest.mark.parametrize("value", ["4x1MiB", "none/:4x1MiB", "dump.*:4x1MiB"])

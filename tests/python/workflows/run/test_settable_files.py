@@ -18,10 +18,10 @@ def case(*, nodes=1, library=MPIS[0], **mount):
     return writing(situation(library, ranks=8, nodes=nodes), system=lustre(**mount))
 
 
-def left_out(values, there):
-    """What is left of the values, and the sentence, whose hint is there."""
-    configuration, said = settable(Configuration.of(values), there)
-    (sentence,) = said
+def left_out(values, file_case):
+    """Return the remaining values and the sentence; check that it has a hint."""
+    configuration, sentences = settable(Configuration.of(values), file_case)
+    (sentence,) = sentences
     sentence, hint = sentence.split("\nhint: ")
     assert hint
     return configuration.as_dict(), sentence
@@ -41,27 +41,29 @@ def test_a_layout_that_the_file_system_cannot_have(value, mount, why):
 
 
 def test_a_layout_on_another_file_system_than_that_of_the_recipe():
-    there = case()
-    other = replace(there.machine.file_systems[0], kind="ext4")
-    there = replace(there, machine=replace(there.machine, file_systems=(other,)))
-    kept, sentence = left_out({"layout": "4x1MiB", "binding": "core"}, there)
-    assert (kept, sentence) == ({"binding": "core"}, "layout=4x1MiB is left out: ext4 has no layouts")
+    file_case = case()
+    other = replace(file_case.machine.file_systems[0], kind="ext4")
+    file_case = replace(file_case, machine=replace(file_case.machine, file_systems=(other,)))
+    settings, sentence = left_out({"layout": "4x1MiB", "binding": "core"}, file_case)
+    assert (settings, sentence) == ({"binding": "core"}, "layout=4x1MiB is left out: ext4 has no layouts")
 
 
 def test_a_layout_of_single_files_without_the_runtime():
-    there = replace(case(), tuner=Tuner(why_not="the ranks load no library"))
-    assert left_out({"layout": "*.h5:4x1MiB"}, there)[1].endswith("is left out: the ranks load no library")
+    file_case = replace(case(), tuner=Tuner(why_not="the ranks load no library"))
+    assert left_out({"layout": "*.h5:4x1MiB"}, file_case)[1].endswith(
+        "is left out: the ranks load no library"
+    )
 
 
 @pytest.mark.parametrize("value", [SIEVING, f"*.h5:cb_nodes=2,{SIEVING}", "romio_ds_write=enable"])
 @pytest.mark.parametrize(
-    ("mount", "nodes", "words"),
+    ("mount", "nodes", "phrase"),
     [({"locks": "none"}, 1, "no flock"), ({"locks": "this node"}, 2, "flock that holds on one node only")],
 )
-def test_hints_that_need_locks_where_none_hold(value, mount, nodes, words):
-    why = f"data sieving needs locks, and /home is mounted with {words}"
-    there = case(nodes=nodes, **mount)
-    assert left_out({"mpi-io": value}, there) == ({}, f"mpi-io={value} is left out: {why}")
+def test_hints_that_need_locks_where_none_hold(value, mount, nodes, phrase):
+    why = f"data sieving needs locks, and /home is mounted with {phrase}"
+    file_case = case(nodes=nodes, **mount)
+    assert left_out({"mpi-io": value}, file_case) == ({}, f"mpi-io={value} is left out: {why}")
 
 
 @pytest.mark.parametrize(
@@ -90,16 +92,16 @@ def test_a_directory_that_leads_elsewhere_by_a_link_keeps_its_layout(tmp_path):
     (tmp_path / "work/real").mkdir(parents=True)
     (tmp_path / "work/inside").symlink_to("real")
     (tmp_path / "work/away").symlink_to(tmp_path)
-    there = case(library=BY_LABEL["mpich-5.0.2"])
-    system = replace(there.machine.file_systems[0], mount_point=str(tmp_path))
-    there = replace(
-        there,
-        machine=replace(there.machine, file_systems=(system,)),
-        job=replace(there.job, working_directory=str(tmp_path / "work")),
+    file_case = case(library=BY_LABEL["mpich-5.0.2"])
+    system = replace(file_case.machine.file_systems[0], mount_point=str(tmp_path))
+    file_case = replace(
+        file_case,
+        machine=replace(file_case.machine, file_systems=(system,)),
+        job=replace(file_case.job, working_directory=str(tmp_path / "work")),
     )
-    kept, sentence = left_out({"layout": "inside/:4x1MiB;away/:2x1MiB;new/:2x1MiB"}, there)
-    assert kept == {"layout": "inside/:4x1MiB;new/:2x1MiB"}
+    settings, sentence = left_out({"layout": "inside/:4x1MiB;away/:2x1MiB;new/:2x1MiB"}, file_case)
+    assert settings == {"layout": "inside/:4x1MiB;new/:2x1MiB"}
     assert sentence == (
         "layout=away/:2x1MiB is left out: 'away' leads out of the working directory by a link"
     )
-    assert left_out({"layout": "away/:2x1MiB"}, there)[0] == {}
+    assert left_out({"layout": "away/:2x1MiB"}, file_case)[0] == {}

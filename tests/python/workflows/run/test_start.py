@@ -1,4 +1,4 @@
-"""What `mpiric run` loads before a user's program starts."""
+"""Modules that `mpiric run` loads before a user's program starts."""
 
 import subprocess
 import sys

@@ -27,10 +27,10 @@ def test_a_limit_that_nobody_tells_is_no_limit_to_go_near(monkeypatch):
     assert "does not tell" in near(monkeypatch, None, job(1, Side.ORIGINAL, end()))
 
 
-@pytest.mark.parametrize(("left_s", "words"), [(80.0, ""), (70.0, "a run as it is takes about 60 s")])
-def test_a_quarter_more_than_the_longest_run_must_be_left(monkeypatch, left_s, words):
-    assert near(monkeypatch, left_s, job(1, Side.ORIGINAL, end())).startswith(words)
-    assert bool(near(monkeypatch, left_s, job(1, Side.ORIGINAL, end()))) is bool(words)
+@pytest.mark.parametrize(("left_s", "message"), [(80.0, ""), (70.0, "a run as it is takes about 60 s")])
+def test_a_quarter_more_than_the_longest_run_must_be_left(monkeypatch, left_s, message):
+    assert near(monkeypatch, left_s, job(1, Side.ORIGINAL, end())).startswith(message)
+    assert bool(near(monkeypatch, left_s, job(1, Side.ORIGINAL, end()))) is bool(message)
 
 
 def test_a_run_with_the_recipe_tells_of_one_without_by_the_gain(monkeypatch):

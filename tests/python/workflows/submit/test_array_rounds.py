@@ -47,7 +47,7 @@ class Slurm(SlurmHost):
 
     @property
     def submitted(self):
-        return [words for words in self.asked if words[0] == "sbatch"]
+        return [argv for argv in self.asked if argv[0] == "sbatch"]
 
 
 def options(argv, name):
@@ -98,7 +98,7 @@ def test_a_round_is_submitted_once(tmp_path):
     submit_round(array_round, Spread(2), Slurm(), str)
     again = Slurm()
     submit_round(array_round, Spread(2), again, str)
-    assert [options(words, "--array=") for words in again.submitted] == [[]]
+    assert [options(argv, "--array=") for argv in again.submitted] == [[]]
 
 
 def test_an_array_whose_submission_was_not_noted_is_found_again(tmp_path):
@@ -106,16 +106,16 @@ def test_an_array_whose_submission_was_not_noted_is_found_again(tmp_path):
     host = Slurm(queue=f"40_[0-1]|mpiric-{tmp_path.name}-1\n")
     submit_round(planned(tmp_path, 2), Spread(2), host, str)
     assert known_jobs(tmp_path)[:2] == ("40_0", "40_1")
-    assert all(not options(words, "--array=") for words in host.submitted)
+    assert all(not options(argv, "--array=") for argv in host.submitted)
 
 
 def test_fewer_jobs_where_slurm_takes_no_more(tmp_path):
-    said = []
+    messages = []
     array_round = planned(tmp_path, 8)
-    submit_round(array_round, Spread(8), Slurm(largest=3), said.append)
+    submit_round(array_round, Spread(8), Slurm(largest=3), messages.append)
     assert array_round.size == 2
     assert [len(array_round.block(element)) for element in range(2)] == [8, 8]
-    assert said[:2] == [
+    assert messages[:2] == [
         "Slurm takes no array of 8 jobs here: fewer",
         "Slurm takes no array of 4 jobs here: fewer",
     ]
@@ -135,19 +135,19 @@ def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
     assert host.asked[-1] == ("scancel", "2")
 
 
-@pytest.mark.parametrize(("words", "finished", "cancelled"), [
+@pytest.mark.parametrize(("argv", "finished", "cancelled"), [
     (("CANCELLED", "CANCELLED"), (), True),
     (("CANCELLED", "COMPLETED"), (1,), True),
     (("CANCELLED", "CANCELLED"), (0, 1), False),  # too late: both had done their work
     (("TIMEOUT", "NODE_FAIL"), (), False),
 ])  # fmt: skip
-def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path, words, finished, cancelled):
+def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path, argv, finished, cancelled):
     host = Slurm()
     array_round = planned(tmp_path, 2)
     submit_round(array_round, Spread(2), host, str)
     for element in finished:
         array_round.finish(element)
-    host.queue = "".join(f"1_{at}|{word}|None|n1\n" for at, word in enumerate(words))
+    host.queue = "".join(f"1_{at}|{word}|None|n1\n" for at, word in enumerate(argv))
     host.environ = {"SLURM_JOB_ID": "2"}
     assert was_cancelled(array_round, host) is cancelled
     host.environ = {"SLURM_JOB_ID": "3"}  # submitted later, to go on
@@ -178,8 +178,8 @@ def script(tmp_path):
 
     def run(status, element=None):
         (tmp_path / "verb").write_text(f'echo "$*" "$MPIRIC_SUBMISSION"; exit {status}\n')
-        words = ("sh", str(tmp_path / "verb"), "tune", "--into", str(place), "--", "./a b")
-        text = round_script(batch_scheduler("slurm"), Submission(place, words, str(tmp_path)))
+        argv = ("sh", str(tmp_path / "verb"), "tune", "--into", str(place), "--", "./a b")
+        text = round_script(batch_scheduler("slurm"), Submission(place, argv, str(tmp_path)))
         variables = {"MPIRIC_ROUND": "3"}
         if element is not None:
             variables["SLURM_ARRAY_TASK_ID"] = str(element)
@@ -198,8 +198,8 @@ def test_a_job_that_has_done_its_part_is_not_the_end(script):
 def test_who_ends_it_gives_output_and_status(script):
     assert script(0, element=4) == 0
     assert (script.place / "job.status").read_text() == "0\n"
-    said = (script.place / "job.out").read_text()
-    assert said == f"tune --round 3 --into {script.place} -- ./a b mpiric-a tune-3-4.\n"
+    output = (script.place / "job.out").read_text()
+    assert output == f"tune --round 3 --into {script.place} -- ./a b mpiric-a tune-3-4.\n"
     assert script(1) == 0  # it is over: nothing is begun
 
 

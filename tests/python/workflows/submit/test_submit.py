@@ -9,7 +9,7 @@ from mpiric.workflows.submit.submit import submit
 
 
 class Cluster(SlurmHost):
-    """A cluster whose jobs end as they are told to, the last one having written what the verb did."""
+    """Cluster whose jobs end as scripted; the last one has written the result of the verb."""
 
     python = "/usr/bin/python3"
 
@@ -50,9 +50,9 @@ def run(tmp_path):
             options=("--nodes=4",),
             go_on="mpiric tune --submit --resume -- srun ./app",
         )
-        said = []
-        ended = submit(request, cluster, Reporting(said.append, said.append, patience()))
-        return ended, cluster, said
+        messages = []
+        ended = submit(request, cluster, Reporting(messages.append, messages.append, patience()))
+        return ended, cluster, messages
 
     return run
 
@@ -64,9 +64,9 @@ def test_the_verbs_output_and_status_are_those_of_its_job(run):
 
 @pytest.mark.parametrize("word", ["NODE_FAIL", "TIMEOUT", "PREEMPTED", "BOOT_FAIL"])
 def test_a_job_that_slurm_ended_is_submitted_again(run, word):
-    ended, _, said = run(word, "COMPLETED")
+    ended, _, messages = run(word, "COMPLETED")
     assert ended.jobs == ("1", "2")
-    assert f"job 1 ended early ({word}): submitting it again" in said
+    assert f"job 1 ended early ({word}): submitting it again" in messages
 
 
 def test_the_controller_may_be_away_meanwhile(run):
@@ -79,7 +79,7 @@ def test_jobs_that_measure_nothing_are_not_submitted_for_ever(run):
 
 
 def test_a_cancelled_job_is_not_submitted_again_unasked(run):
-    with pytest.raises(MpiricError, match="job 1 was cancelled; its measurements are kept") as raised:
+    with pytest.raises(MpiricError, match="job 1 was cancelled") as raised:
         run("CANCELLED", "COMPLETED")
     assert raised.value.hint == "go on with: mpiric tune --submit --resume -- srun ./app"
 

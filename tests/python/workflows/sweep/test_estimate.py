@@ -1,4 +1,4 @@
-"""What a sweep is said to cost, against what the probe does."""
+"""Estimated cost of a sweep, compared with the work of the probe."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +39,9 @@ def calls_of_the_probe(call_s: float, seconds: float, first: int) -> int:
 @pytest.mark.parametrize(("name", "first"), [(LIBRARY, 2), ("library:ring", 2), ("own:ring", 16)])
 def test_a_point_takes_as_long_as_its_calls(call_s: float, name: str, first: int) -> None:
     costs = Costs(prepared(), dict([own(call_s, 8)]))
-    least = call_s * calls_of_the_probe(call_s, 0.05, first)
+    minimum_s = call_s * calls_of_the_probe(call_s, 0.05, first)
     assert costs.point_s(SweepPoint(BCAST, 8, "own:ring" if first == 16 else name)) == pytest.approx(
-        least + 2 * call_s * (13 if call_s <= 0.05 else 5)
+        minimum_s + 2 * call_s * (13 if call_s <= 0.05 else 5)
     )
 
 
@@ -81,6 +81,6 @@ def test_an_estimate_is_a_range_first_and_has_the_budget_later() -> None:
     within = prepared()
     within = replace(within, request=replace(within.request, budget_s=30.0))
     for plan, ends in ((prepared(), False), (within, True)):
-        said = cost_by_own_times(plan, Costs(plan, measured), measured)
-        assert "core-hours" in said
-        assert ("the budget ends it after 30 s" in said) == ends
+        sentence = cost_by_own_times(plan, Costs(plan, measured), measured)
+        assert "core-hours" in sentence
+        assert ("the budget ends it after 30 s" in sentence) == ends

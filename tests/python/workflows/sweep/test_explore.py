@@ -52,19 +52,19 @@ def explored(plan: SweepPlan, log: Log) -> None:
 
 @dataclass
 class Launches:
-    """Stands for the launches: `bad` of them come to no good end at that point."""
+    """Fake launches: at the chosen point, `bad` of them fail."""
 
     bad: Sequence[str] = ()
     failure: ProgramFailedError = HUNG
     wrong: Sequence[str] = ()
     fast: float = 0.5
-    seen: list[list[SweepPoint]] = field(default_factory=list)
+    launched: list[list[SweepPoint]] = field(default_factory=list)
     limits: list[float] = field(default_factory=list)
     works: bool = True
 
     def ask(self, _prepared: object, points: Sequence[SweepPoint], limit_s: float) -> Plan[Answer]:
         yield from ()
-        self.seen.append(list(points))
+        self.launched.append(list(points))
         self.limits.append(limit_s)
         answer = Answer()
         for point in points:
@@ -87,10 +87,10 @@ class Launches:
 
 @pytest.fixture
 def stands(monkeypatch: pytest.MonkeyPatch) -> Launches:
-    made = Launches()
-    monkeypatch.setattr(sweep_explore, "ask", made.ask)
-    monkeypatch.setattr(sweep_explore, "check_launching", made.check)
-    return made
+    launches = Launches()
+    monkeypatch.setattr(sweep_explore, "ask", launches.ask)
+    monkeypatch.setattr(sweep_explore, "check_launching", launches.check)
+    return launches
 
 
 def log_of(directory: Path, *, resume: bool = False) -> Log:
@@ -118,7 +118,7 @@ def test_a_sweep_that_goes_on_does_not_try_again_what_was_excluded(stands: Launc
     first = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert list(first.failed) == ["bcast library:ring"]
     assert any("--resume" in sentence for sentence in first.words)
-    stands.seen.clear()
+    stands.launched.clear()
     (tmp_path / "sweep.jsonl").write_text(
         "".join(
             line + "\n"
@@ -130,7 +130,7 @@ def test_a_sweep_that_goes_on_does_not_try_again_what_was_excluded(stands: Launc
     again = replace(again, request=replace(again.request, resume=True))
     second = sweep.sweep(again, LocalHost(), silent)
     assert second.failed == first.failed
-    assert {point.candidate for points in stands.seen for point in points} <= {"library", "library:tree"}
+    assert {point.candidate for points in stands.launched for point in points} <= {"library", "library:tree"}
     assert {(key.collective, key.candidate) for key in second.learned.keys} == {
         ("bcast", "library"),
         ("reduce", "library:tree"),
@@ -209,8 +209,8 @@ def test_blocking_forms_share_no_launch_with_others_but_for_the_library_alone() 
 
 def test_a_launch_that_would_take_long_is_cut() -> None:
     points = [SweepPoint(BCAST, size, name) for name in NAMES[BCAST] for size in (8, 64)]
-    own = {SweepPoint(BCAST, 8, "library"): Measured("library", 9, 2.0, 2.0, 2.0)}
-    assert len(list(launches(points, Costs(prepared(Path("/")), own)))) == 4
+    default_times = {SweepPoint(BCAST, 8, "library"): Measured("library", 9, 2.0, 2.0, 2.0)}
+    assert len(list(launches(points, Costs(prepared(Path("/")), default_times)))) == 4
     assert len(list(launches(points, Costs(prepared(Path("/")), {})))) == 2
 
 

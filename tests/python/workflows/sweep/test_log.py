@@ -71,8 +71,8 @@ def test_an_excluded_candidate_stays_so_and_nothing_of_it_counts(tmp_path: Path)
     log.add_fresh(FIRST, TIMES)
     log.exclude("bcast", "library", "it hung")
     log.add(SECOND, TIMES)
-    for each in (log, Log(path, prepared(tmp_path), resume=True)):
-        assert (each.measured, each.fresh, each.excluded) == ({}, {}, {"bcast library": "it hung"})
+    for opened in (log, Log(path, prepared(tmp_path), resume=True)):
+        assert (opened.measured, opened.fresh, opened.excluded) == ({}, {}, {"bcast library": "it hung"})
     assert Log(path, prepared(tmp_path), resume=False).excluded == {}
 
 

@@ -1,4 +1,4 @@
-"""A sweep without an MPI: what it settles, and whom it lets in."""
+"""A sweep without an MPI: decided points, and admitted candidates."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,12 +62,12 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
     monkeypatch.setattr(sweep_explore, "ask", answers)
     with monkeypatch.context() as once:
         once.setattr(sweep_explore, "confirm", interrupted)
-        found = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
-    assert {(key.candidate, key.decided) for key in found.learned.keys} == {("library", False)}
+        result = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
+    assert {(key.candidate, key.decided) for key in result.learned.keys} == {("library", False)}
     again = prepared(tmp_path)
     again = replace(again, request=replace(again.request, resume=True))
-    found = sweep.sweep(again, LocalHost(), silent)
-    assert {(key.candidate, key.decided) for key in found.learned.keys} == {
+    result = sweep.sweep(again, LocalHost(), silent)
+    assert {(key.candidate, key.decided) for key in result.learned.keys} == {
         ("own:good", True),
         ("own:bad", True),
     }

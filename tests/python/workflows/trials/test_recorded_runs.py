@@ -28,13 +28,13 @@ def runtime(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tune(tmp_path, runtime):
-    made = RecordedTune(tmp_path)
-    made.runner.record = SAMPLE
-    return made
+    recorded_tune = RecordedTune(tmp_path)
+    recorded_tune.runner.record = SAMPLE
+    return recorded_tune
 
 
-def phases(tune, most=4):
-    return [trial.phase for trial in tune.trials[:most]]
+def phases(tune, limit=4):
+    return [trial.phase for trial in tune.trials[:limit]]
 
 
 def records(tune):
@@ -78,7 +78,7 @@ def test_a_run_that_leaves_no_record_is_an_original_all_the_same(tune):
     tune.runner.record = None
     tuned = tune(max_runs=12)
     assert phases(tune, 3) == [Phase.OBSERVE, Phase.RECORD, Phase.OBSERVE]
-    assert any("there is no record" in note for note in tuned.notes)
+    assert any("no record" in note for note in tuned.notes)
 
 
 def test_without_the_runtime_a_note_says_why_and_every_run_is_untouched(tune, runtime):
@@ -125,8 +125,8 @@ def test_the_answer_is_recorded_once_as_the_command_was(tune, runtime):
     assert after.configuration == tuned.evidence.configuration
     assert sorted(name.split("-")[0] for name in records(tune)) == ["answer", "original", "original"]
     assert tuned.times is not None
-    assert tuned.times[0] != tuned.times[1]  # one record stands for both, in runs of different length
-    assert tuned.changes[0].noticed == "; ".join(each.noticed for each in tuned.changes[0].afterwards)
+    assert tuned.times[0] != tuned.times[1]  # both use one record, in runs of different length
+    assert tuned.changes[0].noticed == "; ".join(symptom.noticed for symptom in tuned.changes[0].afterwards)
 
 
 def test_an_answer_whose_recorded_run_fails_is_an_answer_all_the_same(tune):

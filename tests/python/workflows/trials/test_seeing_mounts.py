@@ -1,4 +1,4 @@
-"""Which launches see the keeper's mounts, what happens when one does not, and what a command's inputs are."""
+"""Launches that see the keeper's mounts, the fallback for others, and inputs of a command."""
 
 import shlex
 from dataclasses import dataclass, field, replace
@@ -65,8 +65,8 @@ def test_inputs_are_the_files_of_the_command_and_those_that_ranks_only_read(tmp_
         ["mpiexec", "-n", "2", "./app", "-in", "in.lj", "--grid=grid", "no"], str(tmp_path), {}
     )
     used = (file("/w/table", reads=3), file("/w/restart", reads=1, writes=1), file("/w/out", writes=2))
-    made = record(rank(0, 1.0, files=used))
-    recorded = Recorded(tmp_path, made, analyse(made, ""))
+    run_record = record(rank(0, 1.0, files=used))
+    recorded = Recorded(tmp_path, run_record, analyse(run_record, ""))
     assert inputs_seen(job) == ("./app", "in.lj", "grid")
     assert inputs_seen(job, [recorded]) == ("./app", "in.lj", "grid", "/w/table")
 

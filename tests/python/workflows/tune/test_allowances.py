@@ -1,4 +1,4 @@
-"""How a tune shares its budget between search, benchmark and proof."""
+"""Division of a tune's budget between search, benchmark and proof."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from mpiric.workflows.tune.allowances import benchmark_s, proof_shortfall, searc
 
 
 def _search_s(budget_s: float, run_s: float, best_s: float) -> float:
-    whole = Budget(budget_s, clock=lambda: 0.0)
-    return search_budget(whole, run_s, lambda: best_s, StoppingRule()).remaining_s
+    budget = Budget(budget_s, clock=lambda: 0.0)
+    return search_budget(budget, run_s, lambda: best_s, StoppingRule()).remaining_s
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 100.0, 1000.0])
@@ -52,8 +52,8 @@ def test_a_benchmark_takes_a_part_and_never_that_of_the_proof(budget_s: float, r
     seconds = benchmark_s(Budget(budget_s, clock=lambda: 0.0), run_s, StoppingRule())
     assert 0 <= seconds <= 0.25 * budget_s
     if seconds:
-        left = Budget(budget_s - seconds, clock=lambda: 0.0)
-        assert not proof_shortfall(left, run_s, StoppingRule())
+        remaining = Budget(budget_s - seconds, clock=lambda: 0.0)
+        assert not proof_shortfall(remaining, run_s, StoppingRule())
 
 
 def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
@@ -63,10 +63,10 @@ def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
 
 
 def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_original():
-    left = Budget(150.0, clock=lambda: 0.0)
-    assert "18 runs of 14 s" in proof_shortfall(left, 14.0, StoppingRule())
-    assert not proof_shortfall(left, 7.0, StoppingRule(), 2.0)
-    assert "18 runs of 14 and of 2 s by turns" in proof_shortfall(left, 14.0, StoppingRule(), 2.0)
+    remaining = Budget(150.0, clock=lambda: 0.0)
+    assert "18 runs of 14 s" in proof_shortfall(remaining, 14.0, StoppingRule())
+    assert not proof_shortfall(remaining, 7.0, StoppingRule(), 2.0)
+    assert "18 runs of 14 and of 2 s by turns" in proof_shortfall(remaining, 14.0, StoppingRule(), 2.0)
 
 
 def test_where_no_proof_fits_the_search_gets_most_while_knobs_are_left_to_try():

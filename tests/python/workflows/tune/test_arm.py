@@ -1,4 +1,4 @@
-"""Runs that carry marks, by a script: what is carried when, and what comes of it."""
+"""Scripted runs with marks: when marks are armed, and the results."""
 
 from pathlib import Path
 
@@ -18,9 +18,9 @@ START_UP = {"binding": Behaviour(0.9, start_s=1.0)}  # a second of ten, all of i
 
 @pytest.fixture
 def tune(tmp_path, runtime):
-    made = RecordedTune(tmp_path)
-    made.runner.record, made.runner.init_s = SAMPLE, 3.0
-    return made
+    recorded_tune = RecordedTune(tmp_path)
+    recorded_tune.runner.record, recorded_tune.runner.init_s = SAMPLE, 3.0
+    return recorded_tune
 
 
 def armed(tune):

@@ -1,4 +1,4 @@
-"""What the run that learned left open is decided by a benchmark: of calls that matter, and of no others."""
+"""A benchmark decides the keys that a learning run left open, for important calls only."""
 
 import shlex
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def learned(*keys: LearnedKey) -> LearnedPolicy:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "line", "left"),
+    ("dialect", "line", "expected"),
     [
         ("hydra", "mpiexec -n 4 ./app in", "mpiexec -n 4"),
         ("hydra", "mpiexec -bind-to core -genv A 1 -hosts n1,n2 -n 4 ./app", None),
@@ -55,9 +55,9 @@ def learned(*keys: LearnedKey) -> LearnedPolicy:
         ("srun", "srun -n 4 --mpi=pmi2 ./app", None),
     ],
 )
-def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, left: str | None) -> None:
+def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, expected: str | None) -> None:
     job = launchers.parse_command(shlex.split(line), "/", {}, dialect=dialect)
-    assert " ".join(line_without_program(job)) == left or line.partition(" ./app")[0]
+    assert " ".join(line_without_program(job)) == expected or line.partition(" ./app")[0]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, left
     ],
 )
 def test_a_line_whose_program_nothing_can_stand_in_for_is_refused(dialect: str, line: str, why: str) -> None:
-    words = shlex.split(line)
+    argv = shlex.split(line)
     job = launchers.parse_command(
-        words, "/", {}, dialect=None if dialect == "direct" else dialect, is_program=lambda _: True
+        argv, "/", {}, dialect=None if dialect == "direct" else dialect, is_program=lambda _: True
     )
     with pytest.raises(MpiricError, match=why):
         line_without_program(job)
@@ -80,11 +80,11 @@ def test_a_line_whose_program_nothing_can_stand_in_for_is_refused(dialect: str, 
 
 def test_keys_are_taken_that_are_open_and_that_the_benchmark_can_call() -> None:
     decided = replace(key("bcast", 1024), decided=True)
-    wanted = (key("bcast", 64), key("barrier", 0), key("alltoallv", 0), key("ibcast", 64))
+    open_keys = (key("bcast", 64), key("barrier", 0), key("alltoallv", 0), key("ibcast", 64))
     reducing = (key("allreduce", 8), key("iallreduce", 8), key("scan", 8))
-    others = (decided, key("alltoallw", 0), key("bcast_init", 64), key("alltoall", 1 << 25))
-    assert undecided(learned(*wanted, *reducing, *others), rounding=False) == wanted
-    assert undecided(learned(*wanted, *reducing, *others), rounding=True) == (*wanted, *reducing)
+    refused = (decided, key("alltoallw", 0), key("bcast_init", 64), key("alltoall", 1 << 25))
+    assert undecided(learned(*open_keys, *reducing, *refused), rounding=False) == open_keys
+    assert undecided(learned(*open_keys, *reducing, *refused), rounding=True) == (*open_keys, *reducing)
 
 
 def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> None:
@@ -92,7 +92,7 @@ def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> No
     halves = (key("bcast", 64, 600), key("bcast", 64, 600, elsewhere))
     rare, slow, unknown = key("bcast", 8, 10), key("barrier", 0, 20), key("gather", 8, 10**6)
     waited = seen(1.0, key("bcast", 32, 10))
-    own_s = {**{kind(each): 10e-6 for each in (*halves, rare, waited)}, kind(slow): 1e-3}
+    own_s = {**{kind(call_key): 10e-6 for call_key in (*halves, rare, waited)}, kind(slow): 1e-3}
     assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=1.0) == (*halves, slow)
     assert that_matter([*halves, rare, slow, unknown, waited], own_s, wall_s=10.0) == ()
 
@@ -103,7 +103,7 @@ def kind(learned_key: LearnedKey) -> tuple[sweep_plan.Subject, int]:
 
 @dataclass
 class Probe:
-    """Stands for the launches: `GOOD` takes a fifth of the library's time for every bcast."""
+    """Fake launches: `GOOD` takes a fifth of the library's time for every bcast."""
 
     points: list[str] = field(default_factory=list)
     calls: int = 0
@@ -166,8 +166,8 @@ def here(*, rounding: bool = False) -> Situation:
     return situation(MPICH, ranks=4, nodes=2, allowed=Allowed(rounding=rounding))
 
 
-def settle(record: TuneLog, seconds: float = 60.0, **given: bool) -> str:
-    return benchmark_remaining(record, here(**given), seconds, LocalHost(), Silence())
+def settle(record: TuneLog, seconds: float = 60.0, **options: bool) -> str:
+    return benchmark_remaining(record, here(**options), seconds, LocalHost(), Silence())
 
 
 def event(record: TuneLog) -> dict[str, Any]:
@@ -185,9 +185,9 @@ def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     assert settle(record) == ""
     tried = {word.rpartition(":")[0] for word in probe.points if word.rpartition(":")[2]}
     assert {word for word in tried if word.startswith("bcast")} == {"bcast:4:2:4096"}
-    assert "bcast:4:2:8:" in probe.points, "what does not matter is called once, by the library's own choice"
-    found = read_learned(benchmark_file(record.path))
-    assert [(k.collective, k.shape, k.start, k.end, k.candidate) for k in found.keys] == [
+    assert "bcast:4:2:8:" in probe.points, "unimportant keys are called once, with the library's choice"
+    policy = read_learned(benchmark_file(record.path))
+    assert [(k.collective, k.shape, k.start, k.end, k.candidate) for k in policy.keys] == [
         ("bcast", WORLD, 4096, 8192, GOOD),
         ("barrier", WORLD, 0, 1, LIBRARY),
     ]
@@ -195,10 +195,10 @@ def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
     assert both is not None
     assert condense(both).choose("bcast", WORLD, 64) == "library:binomial"
     assert condense(both).choose("bcast", WORLD, 5000) == GOOD
-    said = event(record)
-    assert said["calls"] == 2
-    assert said["by_program"] == ["choose bcast 4 2 2 block * 64 128 library:binomial"]
-    assert f"choose bcast 4 2 2 block * 4096 8192 {GOOD}" in said["by_benchmark"]
+    result = event(record)
+    assert result["calls"] == 2
+    assert result["by_program"] == ["choose bcast 4 2 2 block * 64 128 library:binomial"]
+    assert f"choose bcast 4 2 2 block * 4096 8192 {GOOD}" in result["by_benchmark"]
     assert origins(record.path) == [
         "of its kinds of collective calls 1 were decided in the program, 2 by a benchmark of them"
     ]
@@ -208,7 +208,9 @@ def test_the_fastest_candidate_of_the_programs_own_calls_is_tried_first(
     probe: Probe, record: TuneLog
 ) -> None:
     times = {LIBRARY: 1.0, "library:binomial": 3.0, GOOD: 0.5, "library:scatter_ring_allgather": 0.9}
-    called = tuple(Measured(name, 1, each, each, each) for name, each in times.items())
+    called = tuple(
+        Measured(name, 1, seconds_each, seconds_each, seconds_each) for name, seconds_each in times.items()
+    )
     write_learned(learned_file(record.path), learned(replace(key("bcast", 4096), candidates=called)))
     assert settle(record) == ""
     order = list(dict.fromkeys(word.rpartition(":")[2] for word in probe.points))
@@ -236,17 +238,17 @@ def test_calls_of_unknown_size_are_measured_at_several_and_who_is_slower_at_one_
     assert settle(record) == ""
     sizes = {word.split(":")[3] for word in probe.points}
     assert len(sizes) > 2
-    (found,) = read_learned(benchmark_file(record.path)).keys
-    assert (found.start, found.end, found.candidate) == (0, 1, "library:scattered")
-    assert found.gain == pytest.approx(2.0)
+    (decided_key,) = read_learned(benchmark_file(record.path)).keys
+    assert (decided_key.start, decided_key.end, decided_key.candidate) == (0, 1, "library:scattered")
+    assert decided_key.gain == pytest.approx(2.0)
 
 
 def test_a_nonblocking_collective_is_measured_as_such(probe: Probe, record: TuneLog) -> None:
     probe.times = lambda word, algorithm: 0.2 if algorithm == "tsp_tree" else 1.0
     write_learned(learned_file(record.path), learned(key("ibcast", 64)))
     assert settle(record) == ""
-    (found,) = read_learned(benchmark_file(record.path)).keys
-    assert (found.collective, found.candidate) == ("ibcast", "library:tsp_tree")
+    (decided_key,) = read_learned(benchmark_file(record.path)).keys
+    assert (decided_key.collective, decided_key.candidate) == ("ibcast", "library:tsp_tree")
 
 
 def test_a_benchmark_that_was_interrupted_goes_on_and_one_that_is_done_stays(

@@ -15,8 +15,8 @@ from mpiric.tuning.recipe import read_recipe
 from mpiric.workflows.tune.reference import check_reference
 
 
-def whole_runs(made):
-    return [trial for trial in made.tune.trials if trial.phase is Phase.FINISH]
+def whole_runs(recorded):
+    return [trial for trial in recorded.tune.trials if trial.phase is Phase.FINISH]
 
 
 def test_a_whole_run_that_agrees_is_said_in_recipe_and_result(tune):  # noqa: F811
@@ -44,10 +44,10 @@ def test_an_answer_that_fails_behind_its_mark_differs(tune):  # noqa: F811
     runner = tune.tune.runner
     execute = runner.execute
 
-    def dies_late(launch, *given, **options):
-        done = execute(launch, *given, **options)
-        whole = options.get("early_end") is None and any(s.knob == "binding" for s in launch.settings)
-        return done.__class__(Outcome.FAILED, done.wall_s, -11, "ended by signal 11") if whole else done
+    def dies_late(launch, *arguments, **options):
+        done = execute(launch, *arguments, **options)
+        is_answer = options.get("early_end") is None and any(s.knob == "binding" for s in launch.settings)
+        return done.__class__(Outcome.FAILED, done.wall_s, -11, "ended by signal 11") if is_answer else done
 
     runner.execute = dies_late
     tuned = tune(finish=True)
@@ -79,5 +79,5 @@ def test_where_every_run_was_whole_there_is_nothing_to_finish(tune):  # noqa: F8
 def test_an_empty_reference_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(MpiricError, match="no file is in"):
         check_reference(tmp_path)
-    with pytest.raises(NotFoundError, match="there is no directory"):
+    with pytest.raises(NotFoundError, match="no directory"):
         check_reference(tmp_path / "nowhere")

@@ -39,14 +39,14 @@ class Cluster:
         self.make(ORIGINAL, Phase.OBSERVE, "0")
 
     def make(self, configuration, phase, block, limit_s=None, pair=-1, replicate=0):
-        made = self.program.measure(configuration, limit_s or float("inf"))
+        trial = self.program.measure(configuration, limit_s or float("inf"))
         factor = exp(self.level)
         self.trials.append(
             replace(
-                made,
+                trial,
                 phase=phase,
-                wall_s=made.wall_s * factor,
-                objective=made.objective and made.objective * factor,
+                wall_s=trial.wall_s * factor,
+                objective=trial.objective and trial.objective * factor,
                 block=block,
                 pair=pair,
                 replicate=replicate,
@@ -68,22 +68,22 @@ class Cluster:
 def searched(cluster):
     """The candidate that a search in rounds ends with."""
     for number in range(ROUNDS + 1):
-        left = RUNS - sum(cluster.rounds)
-        plan = Lookahead(cluster.trials, max(4, left // max(1, ROUNDS - number)))
+        remaining = RUNS - sum(cluster.rounds)
+        plan = Lookahead(cluster.trials, max(4, remaining // max(1, ROUNDS - number)))
         try:
-            found = search(
+            result = search(
                 cluster.program.space,
                 lambda configuration, limit_s, plan=plan: plan.predict(
                     Run(configuration, Phase.SEARCH, limit_s=limit_s), None
                 ),
-                Budget(runs=left if number < ROUNDS else 0, clock=plan.clock),
+                Budget(runs=remaining if number < ROUNDS else 0, clock=plan.clock),
                 effort=EFFORTS["thorough"],
                 known=plan.known,
             )
         except RoundFull:
-            found = None
+            result = None
         if not plan.planned:
-            return found.candidates[0].configuration
+            return result.candidates[0].configuration
         cluster.make_round(plan.planned)
     raise AssertionError("the last round asks for nothing")
 
@@ -139,13 +139,15 @@ def test_a_proof_in_rounds_rests_on_runs_that_were_made():
         planned, proved = proof(cluster, candidate, 12)
         if not planned:
             break
-        assert all(sum(run.pair == each.pair for each in planned) == 2 for run in planned)
+        assert all(sum(run.pair == other.pair for other in planned) == 2 for run in planned)
         cluster.make_round(planned)
         rounds += 1
         assert rounds < 20
     evidence = proved.evidence
-    made = [trial for trial in cluster.trials if trial.phase is Phase.PROOF and trial.outcome is Outcome.OK]
-    assert 2 * len(evidence.pairs) <= len(made)
+    proof_trials = [
+        trial for trial in cluster.trials if trial.phase is Phase.PROOF and trial.outcome is Outcome.OK
+    ]
+    assert 2 * len(evidence.pairs) <= len(proof_trials)
     assert evidence.ratio == pytest.approx(exp(-program.truth[candidate]), rel=0.05)
 
 

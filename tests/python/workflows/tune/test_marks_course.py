@@ -26,12 +26,12 @@ FASTER = {"binding": Behaviour(0.7)}
 def tune(tmp_path, runtime, monkeypatch):
     runner = SteppingRunner(ranks=(rank(0), rank(1)), settings=FASTER)
     runner.take_over(monkeypatch)
-    made = RecordedTune(tmp_path, runner)
+    recorded_tune = RecordedTune(tmp_path, runner)
 
     def call(**options):
-        return made(**{"budget_s": BUDGET_S, **options})
+        return recorded_tune(**{"budget_s": BUDGET_S, **options})
 
-    call.tune = made
+    call.tune = recorded_tune
     return call
 
 
@@ -88,22 +88,22 @@ def test_what_does_other_work_before_the_mark_is_rejected(tune, odd, reason):
     tune.tune.runner.odd = {"binding": odd}
     tuned = tune()
     assert not tuned.changes
-    assert any(reason in each for each in rejected(tuned))
+    assert any(reason in rejection for rejection in rejected(tuned))
 
 
 def test_originals_that_do_other_work_each_time_have_no_marks(tune):
     runner, leave = tune.tune.runner, tune.tune.runner._leave_steps
     counts = iter(range(20, 2000, 2))
-    runner._leave_steps = lambda *given: leave(*given[:-1], Steps(calls=next(counts)))
+    runner._leave_steps = lambda *arguments: leave(*arguments[:-1], Steps(calls=next(counts)))
     runner.wall_s = 50.0
     tuned = tune(budget_s=400.0)
     assert tuned.marks is None
     assert "its steps are not the same work in every run: calls of rank 0 differ by" in tuned.marks_why
     assert tuned.scope == "whole run"
     phases = (Phase.OBSERVE, Phase.RECORD)
-    whole = [each for each in tune.tune.trials if each.phase in phases and not each.came_early]
-    assert all(trial.wall_s > 49 for trial in whole)
-    assert len(whole) >= 2
+    complete_runs = [one for one in tune.tune.trials if one.phase in phases and not one.came_early]
+    assert all(trial.wall_s > 49 for trial in complete_runs)
+    assert len(complete_runs) >= 2
 
 
 def test_what_could_not_be_compared_at_the_mark_is_told(tune):

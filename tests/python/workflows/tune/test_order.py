@@ -1,4 +1,4 @@
-"""The order of a tune's knobs: what helped programs of the same class in this store before comes first."""
+"""Order of a tune's knobs: knobs that helped programs of the same class in this store come first."""
 
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -20,14 +20,14 @@ def request_of(tmp_path):
     return lambda **options: TuneRequest(("mpiexec", "./app"), "/home/u", {}, store=tmp_path, **options)
 
 
-def tuned(request, case, *kept, verdict="faster"):
+def tuned(request, case, *settings, verdict="faster"):
     """A tune in the store that came to its end with an answer."""
     with Store(request.store).create("app", "job", ("./app",)) as log:
         log.append(SPACE, {"class": program_class(case)})
         result = {
             "verdict": verdict,
             "tried": ["malloc", "allocator", "binding"],
-            "changes": [{"knob": knob} for knob in kept],
+            "changes": [{"knob": knob} for knob in settings],
         }
         log.append("finished", {"result": result})
 

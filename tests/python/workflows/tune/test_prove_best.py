@@ -1,4 +1,4 @@
-"""What a tune proves: settings that must move together, shares in its result, runs that are stopped."""
+"""Proofs of a tune: settings that must change together, shares in the result, stopped runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -131,7 +131,7 @@ def test_a_budget_that_seemed_too_small_is_not_complained_of_once_the_answer_is_
 
 @pytest.fixture
 def lucky(tune, monkeypatch):
-    """The search brings `malloc` along, which does nothing, beside `binding`."""
+    """The search proposes `malloc`, which has no effect, together with `binding`."""
 
     def found(state):
         look_at_knobs(state)
@@ -183,7 +183,7 @@ def test_a_smaller_answer_that_fails_is_rejected_and_the_larger_one_stays(lucky)
     )
     tuned = again(max_runs=120, effort=THOROUGH)
     assert tuned.evidence.configuration == LUCKY
-    assert [str(each.configuration) for each in tuned.rejected] == [str(BOUND)]
+    assert [str(rejection.configuration) for rejection in tuned.rejected] == [str(BOUND)]
 
 
 def test_an_interruption_after_the_verdict_keeps_the_answer_and_the_shares_so_far(tune):
@@ -206,12 +206,12 @@ def test_a_resumed_proof_of_several_settings_repeats_no_round(tune, tmp_path, af
     place.mkdir()
     undisturbed = RecordedTune(place)
     undisturbed.runner.settings = tune.runner.settings = BOTH
-    whole = undisturbed(max_runs=120, effort=THOROUGH)
+    uninterrupted = undisturbed(max_runs=120, effort=THOROUGH)
     first = next(trial.number for trial in undisturbed.trials if trial.phase is Phase.PROOF)
     tune.runner.nth = {first + after: INTERRUPTED}
     assert tune(max_runs=120, effort=THOROUGH).interrupted
     resumed = tune(max_runs=120, effort=THOROUGH, resume=True)
-    assert resumed.evidence.configuration == whole.evidence.configuration
+    assert resumed.evidence.configuration == uninterrupted.evidence.configuration
     proof = [t for t in tune.trials if t.phase is Phase.PROOF and t.outcome is Outcome.OK]
     assert len({(t.configuration, t.pair, t.replicate) for t in proof}) == len(proof)
     assert [share.shown for share in resumed.evidence.shares] == [True, True]

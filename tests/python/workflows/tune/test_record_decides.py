@@ -1,4 +1,4 @@
-"""A tune's space after a record: what cannot matter is listed with its reason, not tried, and stays so."""
+"""A tune's space after a record: knobs that cannot matter are listed with a reason and never tried."""
 
 from pathlib import Path
 
@@ -25,9 +25,9 @@ def request(**options):
 
 def spaces(shown, label="mpich-5.0.2", **options):
     case = doing(situation(BY_LABEL[label], ranks=options.pop("ranks", 2)), shown)
-    asked = request(**options)
-    tried = {dimension.knob for dimension in requested_space(asked, case).dimensions}
-    return tried, {each.knob: each.why for each in needless_knobs(asked, case)}
+    tune_request = request(**options)
+    tried = {dimension.knob for dimension in requested_space(tune_request, case).dimensions}
+    return tried, {skipped.knob: skipped.why for skipped in needless_knobs(tune_request, case)}
 
 
 def test_every_knob_that_applies_is_tried_or_cannot_matter():
@@ -42,7 +42,7 @@ def test_the_heat_solver_is_left_with_what_touches_its_time():
     tried, needless = spaces(HEAT)
     assert {"binding", "malloc", "huge-pages"} <= tried
     assert {"eager-node", "alltoall-algorithm", "collectives"} <= set(needless)
-    assert needless["eager-node"] == "messages of 392 KiB are on the same side of every candidate size"
+    assert needless["eager-node"].startswith("messages of 392 KiB ")
 
 
 def test_a_large_allreduce_on_too_few_cores_is_left_with_waiting_and_its_algorithms():
@@ -69,15 +69,15 @@ def tune(tmp_path, monkeypatch):
     library.parent.mkdir(parents=True)
     library.touch()
     monkeypatch.setattr(native, "_ROOT", tmp_path / "native")
-    made = RecordedTune(tmp_path)
-    made.runner.record = SAMPLE
-    return made
+    recorded_tune = RecordedTune(tmp_path)
+    recorded_tune.runner.record = SAMPLE
+    return recorded_tune
 
 
 def test_what_cannot_matter_is_in_the_result_and_in_no_run(tune):
     tuned = tune(max_runs=40, try_all=False)
     result = tuned_json(tuned)
-    assert [each["knob"] for each in result["cannot_matter"]] == ["malloc"]
+    assert [entry["knob"] for entry in result["cannot_matter"]] == ["malloc"]
     assert "page faults" in result["cannot_matter"][0]["why"]
     assert "malloc" not in result["tried"]
     assert result["tried"]
@@ -91,9 +91,9 @@ def test_what_was_tried_is_what_a_run_has_set(tune):
 def test_a_resumed_tune_goes_on_in_the_space_that_it_began_in(tune):
     tune.runner.nth = {7: INTERRUPTED}
     assert tune(max_runs=40, try_all=False).interrupted
-    tune.runner.record = None  # this time nothing is known of what it does
+    tune.runner.record = None  # no record this time
     tuned = tune(max_runs=40, try_all=False, resume=True)
-    assert [each.knob for each in tuned.cannot_matter] == ["malloc"]
+    assert [entry.knob for entry in tuned.cannot_matter] == ["malloc"]
 
 
 def test_other_options_make_another_space(tune):

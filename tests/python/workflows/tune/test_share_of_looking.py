@@ -67,7 +67,7 @@ def test_a_run_to_the_mark_that_is_most_of_the_run_saves_nothing(last_s, wall_s,
 
 
 class CompilesFirst(SteppingRunner):
-    """Its first run compiles, so that it takes an hour longer than the next ones."""
+    """Program whose first run compiles and takes an hour longer than the next ones."""
 
     def execute(self, *arguments, **options):
         executed = super().execute(*arguments, **options)

@@ -31,8 +31,11 @@ def test_a_single_node_says_nothing_of_networks_to_a_whole_site():
 
 
 def test_what_is_set_already_is_not_tried():
-    words = {"pml": "ob1", "btl": "self,sm"}
-    set_so = tuple(LaunchOption(("--mca", *each), Meaning.MPI_PARAMETER, each) for each in words.items())
+    parameters = {"pml": "ob1", "btl": "self,sm"}
+    set_so = tuple(
+        LaunchOption(("--mca", *parameter), Meaning.MPI_PARAMETER, parameter)
+        for parameter in parameters.items()
+    )
     tried = {dimension.knob for dimension in space_of(situation(OPENMPI, options=set_so)).dimensions}
     assert "node-transport" not in tried
     assert "network-library" in tried

@@ -32,13 +32,13 @@ def undisturbed(tmp_path: Path) -> RecordedTune:
 
 
 def made(tune, phase):
-    """How often each configuration was run to its end in a phase, for each pair of a proof."""
+    """Return how often each configuration ran to its end in a phase, for each pair of a proof."""
     done = (trial for trial in tune.trials if trial.phase is phase and trial.outcome is Outcome.OK)
     return Counter((trial.configuration, trial.pair) for trial in done)
 
 
 def rejections(tuned):
-    return {str(each.configuration): each.reason for each in tuned.rejected}
+    return {str(rejection.configuration): rejection.reason for rejection in tuned.rejected}
 
 
 def outcomes(tune, setting):
@@ -152,11 +152,11 @@ def test_a_command_that_does_not_work_is_told_with_its_last_words(tune):
     assert len(tune.runner.launches) == 1
 
 
-@pytest.mark.parametrize("most", [12, 23, 40])
-def test_no_more_runs_are_made_than_allowed(tune, most):
+@pytest.mark.parametrize("limit", [12, 23, 40])
+def test_no_more_runs_are_made_than_allowed(tune, limit):
     tune.runner.settings = {"binding": Behaviour(0.8)}
-    tune(max_runs=most)
-    assert len(tune.runner.launches) <= most
+    tune(max_runs=limit)
+    assert len(tune.runner.launches) <= limit
 
 
 def test_too_few_runs_for_a_proof_are_told(tune):
@@ -174,7 +174,7 @@ def test_a_tune_ends_with_its_budget(tune):
 @pytest.mark.parametrize("number", [4, 7, 14, 24])
 def test_ctrl_c_gives_the_best_so_far_and_a_resumed_tune_runs_nothing_twice(tune, undisturbed, number):
     undisturbed.runner.settings = tune.runner.settings = {"binding": Behaviour(0.8)}
-    whole = undisturbed(max_runs=60)
+    uninterrupted = undisturbed(max_runs=60)
 
     tune.runner.nth = {number: INTERRUPTED}
     stopped = tune(max_runs=60)
@@ -183,7 +183,7 @@ def test_ctrl_c_gives_the_best_so_far_and_a_resumed_tune_runs_nothing_twice(tune
     assert (stopped.best_so_far and stopped.best_so_far.configuration) == (BOUND if number > 4 else None)
 
     resumed = tune(max_runs=60, resume=True)
-    assert resumed.evidence.configuration == whole.evidence.configuration
+    assert resumed.evidence.configuration == uninterrupted.evidence.configuration
     assert made(tune, Phase.SEARCH) == made(undisturbed, Phase.SEARCH)
     assert set(made(tune, Phase.PROOF).values()) == {1}
 

@@ -1,4 +1,4 @@
-"""What a program writes outside of its directory is told, as it is nobody's copy."""
+"""Files that a program writes outside of its directory are reported: trials share them."""
 
 import pytest
 from tests.support.replay_host import Recording, ReplayHost

@@ -111,8 +111,8 @@ def _note(result: SearchResult, state: TuneState) -> None:
     disturbed = max(result.disturbed_runs, sum(trial.disturbed for trial in runs))
     if disturbed >= max(_DISTURBED, _DISTURBED_SHARE * len(runs)):
         state.note(
-            f"{disturbed} of {len(runs)} runs were slowed by other processes on this machine (`mpiric ps` "
-            "shows its own jobs): on a quiet one a tune takes fewer runs and sees smaller gains"
+            f"{disturbed} of {len(runs)} runs were slowed by other processes on this machine: on a quiet "
+            "one a tune takes fewer runs and sees smaller gains"
         )
     if result.left_out:
         heavier, ratio = result.left_out

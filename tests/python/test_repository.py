@@ -40,8 +40,8 @@ def test_a_function_on_the_way_of_a_run_has_at_most_six_parameters(room):
     for path in sorted((ROOT / "src/mpiric" / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name not in allowed:
-                given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-                if sum(each.arg not in ("self", "cls") for each in given) > 6:
+                parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                if sum(parameter.arg not in ("self", "cls") for parameter in parameters) > 6:
                     long.append(f"{path.relative_to(ROOT)}: {node.name}")
     assert long == []
 

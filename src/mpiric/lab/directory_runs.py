@@ -125,7 +125,7 @@ class _Unwatched(TrialDirectory):
 
 
 class UsersDirectory:
-    """The user's own directory for every run; what runs write there is not looked at."""
+    """The user's own directory for every run; files that a run writes there are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -135,7 +135,7 @@ class UsersDirectory:
         return _Unwatched(self._path, {})
 
     def copy_instead(self) -> None:
-        """Do nothing: there are no mounts."""
+        """Do nothing, as mounts are never used."""
 
     def renew(self) -> None:
         """Do nothing."""

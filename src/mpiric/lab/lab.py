@@ -52,7 +52,7 @@ class Lab:
         self.runs = DirectoryRuns(runner, directories)
         self.log = log
         self._failure_cause = failure_cause or LocalMachine()
-        self.block = ""  # of runs on the same nodes, where several jobs make runs at a time
+        self.block = ""  # name of a series of runs on the same nodes; "" for a single job
         self.after_ended_run: Callable[[], None] = lambda: None  # called when a run did not end by itself
         self.around_runs_s = 0.0  # spent on directories and on looking at what runs left
         self._excuses_left = _MOST_EXCUSES
@@ -300,13 +300,13 @@ class LoggedTrials:
     """
 
     def __init__(self, trials: Iterable[Trial] = ()) -> None:
-        known = [trial for trial in trials if trial.outcome is not Outcome.INTERRUPTED]
-        pairs = Counter((trial.pair, trial.replicate) for trial in known)
-        runs = Counter(trial.pair for trial in known)
-        compared = {trial.pair for trial in known if not trial.configuration or runs[trial.pair] == 1}
+        complete = [trial for trial in trials if trial.outcome is not Outcome.INTERRUPTED]
+        pairs = Counter((trial.pair, trial.replicate) for trial in complete)
+        runs = Counter(trial.pair for trial in complete)
+        compared = {trial.pair for trial in complete if not trial.configuration or runs[trial.pair] == 1}
         self._trials: dict[tuple[Phase, Configuration, int, int], list[Trial]] = defaultdict(list)
         rounds: dict[Configuration, dict[int, None]] = defaultdict(dict)
-        for trial in known:
+        for trial in complete:
             key = trial.phase, trial.configuration, trial.pair, trial.replicate
             if trial.phase is Phase.PROOF:
                 is_half = trial.replicate >= 0 and pairs[trial.pair, trial.replicate] == 1
@@ -317,7 +317,7 @@ class LoggedTrials:
                     rounds[trial.configuration][trial.pair] = None
             self._trials[key].append(trial)
         self._rounds = {answer: iter(numbers) for answer, numbers in rounds.items()}
-        self._fresh_rounds = count(1 + max((trial.pair for trial in known), default=-1))
+        self._fresh_rounds = count(1 + max((trial.pair for trial in complete), default=-1))
         self.passed_s = 0.0  # wall time of the trials taken
 
     def take(self, run: Run) -> Trial | None:

@@ -157,7 +157,7 @@ class SmallestAnswer:
         return self._smaller(answer, missing, "shown")
 
     def _within_room(self) -> Configuration:
-        """The answer; where there is no room for it, without what the search does not see help."""
+        """Return the answer; if the budget is too small for it, without settings of doubtful use."""
         plan, units = self.plan, self.plan.units_of(self.first)
         if _has_room(plan, len(units)):
             return self.first
@@ -218,7 +218,7 @@ class SmallestAnswer:
         return Errors(spare.main, errors.unit) if self.left else errors
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
-        """Whether it never failed, and its fewest pairs fit into the budget."""
+        """Return whether an answer never failed, and its fewest pairs fit into the budget."""
         if self.plan.is_rejected(answer):
             return False
         error = self._errors(self.units).main

@@ -52,7 +52,7 @@ def parse_objective(text: str, *, maximise: bool = False) -> Objective:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run was; ``enter`` brings a child process into a directory that is not simply there."""
+    """Directory and environment of a run; ``enter`` brings a child process into a mounted directory."""
 
     directory: Path
     environment: Mapping[str, str]

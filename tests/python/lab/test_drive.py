@@ -125,7 +125,7 @@ def test_a_trial_answers_one_run_of_its_configuration():
 
 def test_a_proof_goes_through_the_logged_rounds_of_its_answer_before_fresh_ones():
     rounds = [(0, A), (1, A), (2, B)]
-    runs = [proof(pair, each) for pair, answer in rounds for each in (ORIGINAL, answer)]
+    runs = [proof(pair, side) for pair, answer in rounds for side in (ORIGINAL, answer)]
     earlier = LoggedTrials(map(logged, runs))
     assert [earlier.round_of(B) for _ in range(2)] == [2, 3]
     assert [earlier.round_of(A) for _ in range(3)] == [0, 1, 4]

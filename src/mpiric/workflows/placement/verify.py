@@ -80,7 +80,7 @@ def verify(
     with users_lab(known_situation(parsed, host, EVERYTHING), host) as lab:
         try:
             done = lab.measure(Run(Configuration(), Phase.OBSERVE, limit_s=limit_s, probe=probe))
-        except KeyboardInterrupt:  # what was seen until then is judged
+        except KeyboardInterrupt:  # judge the ranks seen so far
             done = Trial(Configuration(), Phase.OBSERVE, Outcome.INTERRUPTED, 0.0)
         errors = Path(done.stderr or os.devnull)
         text = errors.read_text(errors="replace") if exists(errors) else ""

@@ -31,7 +31,7 @@ class SweepPlan:
     """The plan of a sweep, before anything was measured."""
 
     request: SweepRequest
-    situation: Situation  # of the first launch; the others start other programs
+    situation: Situation  # first launch; later ones start other programs
     nodes: tuple[int, ...]  # node of each rank of the world
     sizes: Mapping[Subject, tuple[int, ...]]  # ascending
     candidates: Mapping[Subject, tuple[str, ...]]

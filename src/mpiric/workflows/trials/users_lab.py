@@ -35,7 +35,7 @@ class PrintingRun(Probe):
 
 @contextmanager
 def users_lab(situation: Situation, host: Host) -> Iterator[Lab]:
-    """Make the lab; what ended runs leave on the nodes is removed."""
+    """Make the lab; leftovers of ended runs on the nodes are removed."""
     job = situation.job
     with (
         tempfile.TemporaryDirectory(prefix="mpiric-") as place,
@@ -49,6 +49,6 @@ def users_lab(situation: Situation, host: Host) -> Iterator[Lab]:
 
 
 def printed(trial: Trial) -> str:
-    """Return all that a run printed, errors first; "" for one that was not started."""
+    """Return the output of a run, standard error first; "" for a run that was not started."""
     paths = [Path(path) for path in (trial.stderr, trial.stdout) if path]
     return "\n".join(path.read_text(errors="replace") for path in paths if exists(path))

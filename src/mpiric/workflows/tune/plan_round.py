@@ -46,8 +46,8 @@ def plan_round(state: TuneState, array_round: ArrayRound) -> tuple[tuple[Run, ..
     left_runs = budget.runs if array_round.number < _MOST_ROUNDS else 0
     proved = [trial for trial in made if trial.phase is Phase.PROOF]
     state.logged = LoggedTrials(proved)
-    # What the proof decides by the budget that is left must not change from round to round: its runs in
-    # earlier rounds are spent again.
+    # Decisions of the proof that depend on the remaining budget must not change from round to round: its runs
+    # in earlier rounds are spent again.
     proof_s = (budget.seconds or 0.0) + sum(trial.wall_s for trial in proved)
     proof_runs = None if left_runs is None else left_runs + len(proved)
     for_proof = Budget(proof_s, proof_runs, clock=lambda: lookahead.clock() + state.logged.passed_s)

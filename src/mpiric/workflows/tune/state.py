@@ -37,7 +37,7 @@ class TuneState:
     budget: Budget
     narrator: Narrator
     earlier: tuple[Trial, ...] = ()  # recorded before an interruption, or by an array's jobs
-    logged: LoggedTrials = field(default_factory=LoggedTrials)  # those that answer runs of search and proof
+    logged: LoggedTrials = field(default_factory=LoggedTrials)  # trials that answer runs of search and proof
     originals: tuple[Trial, ...] = ()  # runs of the command as it is, recorded ones among them
     run_s: float = 0.0  # of a run of it, with all that surrounds the run
     recorded: tuple[Recorded, ...] = ()  # what recorded runs of the command as it is have left

@@ -115,8 +115,8 @@ def test_what_could_not_be_compared_at_the_mark_is_told(tune):
 def test_why_the_run_with_the_marks_left_no_record_is_told(tune, monkeypatch):
     learn, lacking = find_marks.learn_marks, {"recorded": None, "why_unrecorded": "6 of 8 ranks left no data"}
 
-    def learn_less(*given):
-        return replace((yield from learn(*given)), **lacking)
+    def learn_less(*arguments):
+        return replace((yield from learn(*arguments)), **lacking)
 
     monkeypatch.setattr(find_marks, "learn_marks", learn_less)
     (note,) = [note for note in tune(max_runs=8).notes if "not recorded" in note]

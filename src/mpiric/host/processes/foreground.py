@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from mpiric.host.processes.leftovers import end_marked, mark_of
 from mpiric.host.processes.output_tap import OutputTap
 from mpiric.host.processes.proc import read_bytes
-from mpiric.host.processes.strays import end_marked, mark_of
 from mpiric.model.errors import NotFoundError
 from mpiric.model.launch import Launch
 

@@ -78,7 +78,7 @@ def test_a_run_that_leaves_no_record_is_an_original_all_the_same(tune):
     tune.runner.record = None
     tuned = tune(max_runs=12)
     assert phases(tune, 3) == [Phase.OBSERVE, Phase.RECORD, Phase.OBSERVE]
-    assert any("there is no record" in note for note in tuned.notes)
+    assert any("contains no record" in note for note in tuned.notes)
 
 
 def test_without_the_runtime_a_note_says_why_and_every_run_is_untouched(tune, runtime):

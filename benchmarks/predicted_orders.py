@@ -25,8 +25,8 @@ from benchmarks._report import Result, options, run, tell
 from mpiric.host.facts.local import LocalHost
 from mpiric.mapping.machines.assemble import assemble
 from mpiric.mapping.networks import parse_network
+from mpiric.mapping.objectives import predicted_time
 from mpiric.mapping.patterns import grid_graph, lines_graph
-from mpiric.mapping.predict import predicted_time
 from mpiric.model.errors import NotFoundError, ProgramFailedError
 from mpiric.model.machine_slots import LevelCost, MachineSlots, MachineSpec
 from mpiric.model.rank_graph import Numbers, RankGraph

@@ -7,7 +7,7 @@ from tests.support.scripted_runner import ScriptedRunner
 from tests.support.situations import MPIS, situation
 
 from mpiric.host.isolation.working_copies import TrialDirectory
-from mpiric.lab.failure_cause import LostAllocationError
+from mpiric.lab.failures import LostAllocationError
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab
 from mpiric.model.configuration import Configuration

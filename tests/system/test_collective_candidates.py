@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.oversubscription import OVERSUBSCRIBED, yielding
 
-from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, version_numbers
-from mpiric.algorithms.own import own_algorithms
+from mpiric.algorithms.library import algorithms_of, are_chosen_at_start, own_algorithms, version_numbers
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import tuner_for

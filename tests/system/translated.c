@@ -1,4 +1,4 @@
-// What a program can tell of its MPI: printed as a line for each, the same under every library.
+// Prints one line for each property of the MPI library that a program can query; equal for all libraries.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,10 @@ A program linked to ``libmpi.so.12`` runs under MPICH, Intel MPI and MVAPICH. A 
 name.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import How, is_native, why_unserved
@@ -91,3 +92,33 @@ def _offers(library: MpiLibrary, soname: str) -> bool:
     if soname.startswith("libmpi_abi"):
         return AbiFamily.STANDARD in library.abi_families
     return not soname or library.soname == soname
+
+
+SHARED_MEMORY = "shared memory"
+_LOOPBACK = "lo"  # under MPICH 5, UCX assigns it an address that no peer can reach
+
+
+@dataclass(frozen=True)
+class NetworkRoute:
+    """A route between ranks: its displayed name, and the interface it uses ("" for shared memory)."""
+
+    name: str
+    interface: str = ""
+
+    def environment(self, library: MpiLibrary) -> Mapping[str, str] | None:
+        """Return the variables that keep a library on this network, None if no way is known."""
+        if not self.interface:
+            return MappingProxyType({})
+        template, transports = library.capabilities.tcp_only, library.transports
+        if not template:
+            return None
+        by_ucx = transports[:1] == ("ucx",) and not (self.interface == _LOOPBACK and "ofi" in transports)
+        netmod = "ucx" if by_ucx else "ofi"
+        return {
+            name: value.format(interface=self.interface, netmod=netmod) for name, value in template.items()
+        }
+
+
+def networks_of(interfaces: Iterable[str]) -> tuple[NetworkRoute, ...]:
+    """Return the route over shared memory, then a TCP route over each interface."""
+    return (NetworkRoute(SHARED_MEMORY), *(NetworkRoute(f"tcp {name}", name) for name in interfaces))

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
-from mpiric.host.packaged import packaged_names, packaged_table
+from mpiric.host.installation.native import native_part
+from mpiric.host.packaged import packaged_names, packaged_table, parse_toml
 
 _DIRECTORY = "algorithms/candidates"
 _LIBRARY_KEYS = ("implementation", "scope", "environment_prefix")  # all other keys are collectives
@@ -135,3 +137,18 @@ def _algorithms(spec: Mapping[str, Any]) -> Iterator[LibraryAlgorithm]:
                     for key, parameter in sorted(row.get("parameters", {}).items())
                 ),
             )
+
+
+def own_algorithms(collective: str) -> tuple[str, ...]:
+    """Return the names of mpiric's own algorithms for a collective, in alphabetical order.
+
+    Raises NotFoundError if the native parts are not installed.
+    """
+    return names_by_collective().get(collective, ())
+
+
+@lru_cache
+def names_by_collective() -> dict[str, tuple[str, ...]]:
+    """Return the algorithm names by collective, as the build of the native parts listed them."""
+    names = Path(native_part("own_algorithms.toml")).read_text(encoding="utf-8")
+    return {collective: tuple(row) for collective, row in parse_toml(names).items()}

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 
+from mpiric.model.amount import quote
 from mpiric.model.amount import share as shown_share
 from mpiric.model.behaviour import Behaviour
-from mpiric.model.conditions import quote
 from mpiric.model.knob import Knob, Skip, Try, parse_bytes
 from mpiric.model.policy import BLOCKING
 from mpiric.model.situation import Situation

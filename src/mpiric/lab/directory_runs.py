@@ -14,7 +14,7 @@ from mpiric.host.processes.captured import CommandLate, run_captured
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.overlay_mount import OverlayMount
 from mpiric.host.processes.preparing import make_ready, target_outside
-from mpiric.lab.other_program import line_without_program
+from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch

@@ -13,10 +13,9 @@ from pathlib import Path
 from statistics import mean
 
 from mpiric.lab.directory_runs import DirectoryRuns, DirectorySource, LaunchRunner
-from mpiric.lab.failure_cause import FailureCause, LocalMachine, LostAllocationError
+from mpiric.lab.failures import FAILURES, FailureCause, LocalMachine, LostAllocationError, Reliability
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.probes import Probe, started_unix_s
-from mpiric.lab.reliability import FAILURES, Reliability
 from mpiric.lab.render import TUNABLES_VARIABLE, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError

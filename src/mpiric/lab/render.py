@@ -7,6 +7,7 @@ from posixpath import basename
 from mpiric import knobs, launchers, mpis
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError
+from mpiric.model.job import Job, Meaning
 from mpiric.model.knob import Knob
 from mpiric.model.launch import Launch
 from mpiric.model.rank_order import RankOrders
@@ -164,3 +165,15 @@ def _sanitizer(situation: Situation) -> tuple[str, ...]:
         return ()
     loaded = (path for rank in situation.observation.ranks for path in rank.libraries)
     return tuple(path for path in loaded if path.startswith("/") and basename(path).startswith(_ASAN))[:1]
+
+
+def line_without_program(job: Job) -> tuple[str, ...]:
+    """Return the launch line without the program. Raises MismatchError if the program cannot be replaced."""
+    if job.container is not None:
+        raise MismatchError(f"another program is not inside the container {job.container.image}")
+    if not job.launcher_words:
+        raise MismatchError("the launch line names no launcher")
+    options = tuple(option for segment in job.segments for option in segment.options)
+    if len(job.segments) > 1 or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
+        raise MismatchError("the launch line has several programs")
+    return (*job.prefix, *job.launcher_words, *(token for option in options for token in option.tokens))

@@ -1,6 +1,10 @@
-"""Conversion of durations, times, sizes and shares from and to text."""
+"""Durations, times, sizes and shares as text; conditions and sentences with numbers."""
 
+import operator
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from mpiric.model.errors import MpiricError
 
@@ -59,3 +63,52 @@ def show_duration(seconds: float) -> str:
     if rounded < 3600:
         return f"{rounded // 60} min" + (f" {rounded % 60} s" if rounded % 60 else "")
     return f"{rounded // 3600} h" + (f" {rounded % 3600 // 60} min" if rounded % 3600 // 60 else "")
+
+
+_COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Comparison of a number with a constant."""
+
+    number: str
+    sign: str
+    constant: float
+
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """Return whether the condition holds; a missing number counts as 0."""
+        return bool(_COMPARE[self.sign](numbers.get(self.number, 0.0), self.constant))
+
+
+@lru_cache
+def parse_condition(text: str) -> Condition:
+    """Parse ``nodes >= 2``: name of a number, operator and constant. Raises ValueError."""
+    number, sign, constant = text.split()
+    if sign not in _COMPARE:
+        raise ValueError(f"not a comparison operator: {sign!r}")
+    return Condition(number, sign, float(constant))
+
+
+class Quoted:
+    """Number with output formats: ``%`` share, ``n`` count, ``b`` bytes, ``s`` seconds, ``x`` ratio."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def __format__(self, how: str) -> str:
+        return _FORMS[how](self._value)
+
+
+def quote(template: str, numbers: Mapping[str, float]) -> str:
+    """Fill numbers into a sentence: ``{mpi_share:%}`` or ``{ranks:n}``, with the formats of `Quoted`."""
+    return template.format_map({name: Quoted(value) for name, value in numbers.items()})
+
+
+_FORMS: Mapping[str, Callable[[float], str]] = {
+    "%": share,
+    "n": lambda value: f"{value:,.0f}",
+    "b": size,
+    "s": lambda value: f"{value:.3g} s",
+    "x": lambda value: f"{value:.2f}",
+}

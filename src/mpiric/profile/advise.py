@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from mpiric.host.packaged import packaged_names, packaged_table
-from mpiric.model.conditions import Condition, parse_condition, quote
+from mpiric.model.amount import Condition, parse_condition, quote
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 

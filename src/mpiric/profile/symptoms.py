@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mpiric.host.packaged import packaged_table
-from mpiric.model.conditions import quote
+from mpiric.model.amount import quote
 from mpiric.model.tuned import SymptomChange
 
 _MOVED = 0.8  # ratio of a significant change; recorded runs of one command differ by less

@@ -63,7 +63,7 @@ int write_layout(const std::string& file, const Layout& layout) {
     return lsetxattr(file.c_str(), kept_in, value.data(), value.size(), 0) == 0 ? 0 : errno;
 }
 
-/// The layout of files made in a directory: its own, or that of the next directory above that has one.
+/// Layout of new files in a directory: its own layout, or the layout of the nearest parent with one.
 Layout inherited(std::string directory) {
     Layout layout;
     while (!read_layout(tree + directory, layout)) {

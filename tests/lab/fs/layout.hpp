@@ -8,12 +8,12 @@
 namespace lab {
 
 struct Extent {
-    uint64_t end = UINT64_MAX;  // from the start of the file
+    uint64_t end = UINT64_MAX;  // offset from the start of the file
     uint32_t stripe_bytes = 1 << 20;
     uint16_t count = 1;  // 0xffff: over all
     uint32_t pattern = 1;
     std::string pool = {};
-    std::vector<uint32_t> targets = {};  // of a file's objects, as soon as there are any
+    std::vector<uint32_t> targets = {};  // targets of a file's objects, empty before the first write
 };
 
 struct Layout {

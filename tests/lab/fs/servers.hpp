@@ -13,9 +13,9 @@ namespace lab {
 
 struct Settings {
     int targets = 8;
-    double bytes_per_us = 5;  // of a target: MB/s
+    double bytes_per_us = 5;  // bandwidth of a target in MB/s
     double target_us = 300, lock_us = 2000, metadata_us = 200, directory_us = 300, glimpse_us = 40;
-    int64_t dirty_bytes = 8 << 20;  // that a client may have under way
+    int64_t dirty_bytes = 8 << 20;  // limit of unwritten data per client
 };
 
 /// `name=value` of one setting; false for a name that there is not.
@@ -33,7 +33,7 @@ class Servers {
     int64_t glimpse(int objects);
     int next_target(int count);
 
-    /// What was written to a file by any client is on the targets at a time.
+    /// Records the time at which all data of a file, from any client, is on the targets.
     void wrote(uint64_t file, int64_t over);
     int64_t safe_at(uint64_t file) const;
 

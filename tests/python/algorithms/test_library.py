@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.algorithms import own
+from mpiric.algorithms import library as library_module
 from mpiric.algorithms.library import (
     LibraryAlgorithm,
     algorithms_of,
     all_algorithms,
     are_chosen_at_start,
     coarse_algorithms,
+    own_algorithms,
 )
-from mpiric.algorithms.own import own_algorithms
 
 ROOT = Path(__file__).parents[3]
 
@@ -79,9 +79,9 @@ def test_an_algorithm_of_our_own_is_one_file(tmp_path: Path, monkeypatch: pytest
     (sources / "bcast/made_up.cpp").write_text(chain.replace('"chain', '"made_up'))
     names = tmp_path / "own_algorithms.toml"
     subprocess.run([sys.executable, ROOT / "cmake/algorithm_names.py", sources, names], check=True)
-    monkeypatch.setattr(own, "native_part", lambda name: str(tmp_path / name))
-    own.names_by_collective.cache_clear()
+    monkeypatch.setattr(library_module, "native_part", lambda name: str(tmp_path / name))
+    library_module.names_by_collective.cache_clear()
     assert any(name.startswith("made_up") for name in own_algorithms("bcast"))
     assert "ring" in own_algorithms("allreduce")
     assert own_algorithms("unknown") == ()
-    own.names_by_collective.cache_clear()
+    library_module.names_by_collective.cache_clear()

@@ -5,7 +5,7 @@ from tests.support.replay_host import Recording, ReplayHost
 from tests.support.slurm_host import AWAY, SlurmHost
 
 from mpiric.host.host import TIMED_OUT, Completed
-from mpiric.lab.failure_cause import (
+from mpiric.lab.failures import (
     AllocationHosts,
     LocalMachine,
     LostAllocationError,

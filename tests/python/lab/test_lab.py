@@ -7,7 +7,7 @@ import pytest
 from tests.support.scripted_runner import FAILS, INTERRUPTED, Behaviour, ScriptedRunner
 from tests.support.trials_stand import BOUND, SITUATION, Directories, Excuses, Stand
 
-from mpiric.lab.failure_cause import LostAllocationError
+from mpiric.lab.failures import LostAllocationError
 from mpiric.lab.judge import Judge
 from mpiric.lab.lab import Lab
 from mpiric.model.configuration import Configuration

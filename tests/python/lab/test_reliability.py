@@ -5,8 +5,8 @@ from tests.support.marks_files import marks_file
 from tests.support.scripted_runner import FAILS, Behaviour, ScriptedRunner
 from tests.support.trials_stand import BOUND, Stand
 
+from mpiric.lab.failures import Reliability
 from mpiric.lab.probes import BetweenMarkers
-from mpiric.lab.reliability import Reliability
 from mpiric.model.configuration import Configuration
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey

@@ -11,7 +11,7 @@ import pytest
 
 from mpiric.host.facts.local import LocalHost
 from mpiric.machine.running_ranks import memory_pages, see_jobs, see_process
-from mpiric.workflows.placement.ps import look
+from mpiric.workflows.placement.verify import look
 
 NUMA_MAPS = """\
 55d0c0000000 default file=/usr/bin/app mapped=4 N0=4 kernelpagesize_kB=4

@@ -13,9 +13,8 @@ from mpiric.mapping.machines.assemble import assemble
 from mpiric.mapping.machines.costs import with_fabric
 from mpiric.mapping.machines.switches import parse_slurm_topology
 from mpiric.mapping.machines.yaml_file import parse_machine_yaml
-from mpiric.mapping.matrices import read_matrix_market, read_numpy, read_text_matrix
-from mpiric.mapping.metis import read_metis
 from mpiric.mapping.networks import parse_network
+from mpiric.mapping.read import read_matrix_market, read_metis, read_numpy, read_text_matrix
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSpec
 from mpiric.model.rank_graph import RankGraph

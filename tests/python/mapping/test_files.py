@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpiric.mapping.matrices import read_matrix_market, read_numpy, read_text_matrix
-from mpiric.mapping.metis import read_metis
-from mpiric.mapping.read import read_graph
+from mpiric.mapping.read import read_graph, read_matrix_market, read_metis, read_numpy, read_text_matrix
 from mpiric.model.errors import MpiricError
 from mpiric.model.rank_graph import RankGraph
 

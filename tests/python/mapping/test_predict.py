@@ -9,8 +9,7 @@ from mpiric.mapping.engine import link_routes
 from mpiric.mapping.graph import graph_of
 from mpiric.mapping.machines.assemble import assemble
 from mpiric.mapping.networks import parse_network
-from mpiric.mapping.objectives import objective_value
-from mpiric.mapping.predict import link_use, predicted_time
+from mpiric.mapping.objectives import link_use, objective_value, predicted_time
 from mpiric.model.machine_slots import LevelCost, MachineSpec
 from mpiric.model.mapped_ranks import Mapped, OrderCost, OrderVerdict
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiric.model.conditions import parse_condition, quote
+from mpiric.model.amount import parse_condition, quote
 
 
 @pytest.mark.parametrize(

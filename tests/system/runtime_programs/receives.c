@@ -45,7 +45,7 @@ static void receive(void) {
     MPI_Mrecv(data[0], room, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
     MPI_Mprobe(0, tag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
     MPI_Imrecv(data[0], room, MPI_DOUBLE, &message, &one);
-    MPI_Pcontrol(0);  // what is posted while recording counts, wherever it completes
+    MPI_Pcontrol(0);  // receives posted while recording count, regardless of their completion
     MPI_Wait(&one, MPI_STATUS_IGNORE);
     MPI_Pcontrol(1);
     MPI_Recv_init(data[0], room, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, &one);

@@ -1,5 +1,5 @@
-// Four threads that exchange messages with themselves and write, while signals write on stacks of their own,
-// which lie above those of the threads.
+// Four threads that exchange messages with themselves and write, while signal handlers write on separate
+// stacks at addresses above the stacks of the threads.
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// A program of so many steps: a message round a ring and a sum over all ranks in each. `steps N [HOW]`; HOW:
+// A program with N steps, each with a message around a ring and a sum over all ranks. `steps N [HOW]`; HOW:
 // sends    no collective in a step
 // copy     the sum goes over a copy of the world
 // unequal  the last rank makes half of the steps, without collectives
@@ -6,7 +6,7 @@
 // workers  rank 0 hands out numbers, whoever is free takes the next
 // fed      rank 0 hands out numbers in turn, which the others only receive
 // quiet    prints a few words, and nothing any more
-// holes    the sum is of a type of the program's own, beside bytes that differ from run to run
+// holes    the sum uses a derived datatype with gaps, whose bytes differ from run to run
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void make_steps(MPI_Comm comm, int with_sum) {
 }
 
 static void send_ahead(void) {
-    // The messages of those that make more steps than the last rank stay with themselves.
+    // Ranks with more steps than the last rank send these messages to themselves.
     const int own = rank == size - 1 ? steps / 2 : steps;
     for (int step = 0; step < own; ++step) {
         double value = step, got;

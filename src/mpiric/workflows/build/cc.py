@@ -94,7 +94,7 @@ def _build(driver: Driver, build_options: BuildOptions) -> CompileOutcome:
             return compiled
         command = with_objects(command, directory)
         from mpiric.build.link import link  # most commands only compile
-        from mpiric.build.shared import link_shared
+        from mpiric.build.plain_link import link_shared
 
         linked = link_shared(driver, command) if command.mode is Mode.SHARED else link(driver, command)
     return CompileOutcome(

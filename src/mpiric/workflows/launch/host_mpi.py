@@ -8,7 +8,7 @@ from mpiric import mpis
 from mpiric.host.host import Host
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.workflows.launch.inside import look_inside
+from mpiric.workflows.launch.container_findings import look_inside
 from mpiric.workflows.launch.interchange import translated
 from mpiric.workflows.launch.loadable import why_not_loadable
 

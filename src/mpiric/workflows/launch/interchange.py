@@ -13,7 +13,7 @@ from mpiric.model.mpi_library import AbiFamily, MpiLibrary
 from mpiric.model.translation import c_library_of, is_native, name_under, own_family, untranslated
 from mpiric.workflows.launch.conformance import conforming
 from mpiric.workflows.launch.fortran_parts import fortran_parts
-from mpiric.workflows.launch.switchable import two_families
+from mpiric.workflows.launch.loadable import two_families
 
 
 def ready_to_serve(

@@ -12,7 +12,7 @@ from pathlib import Path
 from mpiric import launchers
 from mpiric.host.host import Host
 from mpiric.model.job import Job
-from mpiric.workflows.launch.on_nodes import runs_elsewhere, with_program
+from mpiric.workflows.launch.nodes import runs_elsewhere, with_program
 
 _EVERY = 8  # number of ended runs; each leaves about 10 MB of shared memory per rank
 _LIMIT_S = 60.0

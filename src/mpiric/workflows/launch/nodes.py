@@ -1,13 +1,23 @@
-"""Nodes of a job, from its command line and its allocation."""
+"""Nodes of a job, and removal of settings that its nodes do not support.
 
+A recipe may come from another cluster, whose fast network has another name: MPI_Init aborts if an interface
+does not exist. The user's launch line starts a shell instead of the program, which checks each node.
+"""
+
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 
-from mpiric import launchers
+from mpiric import knobs, launchers
 from mpiric.host.host import Host
+from mpiric.lab.render import spellings
+from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
-from mpiric.model.job import Job, Meaning
+from mpiric.model.job import Job, LaunchOption, Meaning, Segment
+from mpiric.model.knob import Need
 from mpiric.model.numbers_in_text import count_of
+from mpiric.model.situation import Situation
 from mpiric.schedulers import find_allocation
 
 
@@ -54,3 +64,123 @@ def with_host_files(job: Job, host: Host) -> Job:
         for path in paths
     }
     return replace(job, host_files={path: text for path, text in texts.items() if text is not None})
+
+
+_LOOK = r"""
+local=${MPI_LOCALRANKID:-${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-${PALS_LOCAL_RANKID:-0}}}}
+[ "$local" = 0 ] || exit 0
+IFS= found= number=0
+for pattern do
+    for path in $pattern; do
+        [ -e "$path" ] || continue
+        [ "$(cat "$path/operstate" 2>/dev/null)" != down ] || continue
+        found="$found $number"
+        break
+    done
+    number=$((number + 1))
+done
+printf 'mpiric-node %s%s .\n' "$(uname -n)" "$found"
+"""
+_ANSWER = re.compile(r"mpiric-node (\S+)((?: \d+)*) \.")
+_LIMIT_S = 30.0
+_LEFT_OUT = {Meaning.STDIN, Meaning.BINDING, Meaning.MAPPING, Meaning.RANKING, Meaning.MEMORY_BINDING}
+_OUTPUT_OPTIONS = re.compile(r"-+(o|output|e|error|outfile|errfile|output-filename)([=-].*)?|-[oe][^-].*")
+_MOST_HOSTS = 3  # limit for the host names in one sentence
+_TUNE_HERE = "`mpiric tune -- CMD` finds the settings for this cluster"
+
+
+def without_missing(
+    configuration: Configuration, situation: Situation, host: Host, *, launches: bool
+) -> tuple[Configuration, list[str]]:
+    """Return the configuration without settings that nodes do not support, and a sentence for each of them.
+
+    With ``launches`` the nodes of the job are checked, otherwise only this host.
+    """
+    sentences = []
+    library = configuration.as_dict().get("network-library")
+    if library is not None and library not in situation.mpi.capabilities.network_libraries:
+        configuration = configuration.with_value("network-library", None)
+        sentences.append(_sentence("network-library", library, f"{situation.mpi.label} is built without it"))
+    needs = _needs(configuration, situation)
+    patterns = [path for _, need in needs for path in need.paths]
+    matches_by_host = _look(patterns, situation, host, launches=launches) if patterns else {}
+    first = 0
+    for knob, need in needs:
+        numbers = set(range(first, first + len(need.paths)))
+        first += len(need.paths)
+        lacking = sorted(name for name, matches in matches_by_host.items() if not numbers & matches)
+        value = configuration.as_dict().get(knob)
+        if lacking and value is not None:
+            more = f" and {len(lacking) - _MOST_HOSTS} more hosts" if len(lacking) > _MOST_HOSTS else ""
+            why = f"{', '.join(lacking[:_MOST_HOSTS])}{more}: no {need.what}"
+            configuration = configuration.with_value(knob, None)
+            sentences.append(_sentence(knob, value, why))
+    return configuration, sentences
+
+
+def _sentence(knob: str, value: str, why: str) -> str:
+    return f"{knob}={value} is left out: {why}; {_TUNE_HERE}"
+
+
+def _needs(configuration: Configuration, situation: Situation) -> list[tuple[str, Need]]:
+    """Return pairs of a knob and a need of its value on each node; nodes may lack libraries to preload."""
+    needs = []
+    for name, value in configuration.items:
+        knob = knobs.all_knobs()[name]
+        need = knob.needs(value) if knob.needs else None
+        if need is not None:
+            needs.append((name, need))
+    named = {name for name, _ in needs}
+    unnamed = Configuration.of({k: v for k, v in configuration.items if k not in named})
+    try:
+        written = spellings(unnamed, situation)
+    except MpiricError:
+        return needs  # reported when the settings are rendered
+    needs += [
+        (name, Need(f"file {path}", (path,)))
+        for name, spelling in written.items()
+        if name in unnamed.as_dict() and situation.job.container is None
+        for path in spelling.preload
+    ]
+    return needs
+
+
+def _look(
+    patterns: list[str], situation: Situation, host: Host, *, launches: bool
+) -> Mapping[str, frozenset[int]]:
+    """Return the numbers of the matching patterns by host; only this host if nodes cannot be reached."""
+    argv = ("sh", "-c", _LOOK, "sh", *patterns)
+    answer = ""
+    if launches and runs_elsewhere(situation.job, situation.nodes, host):
+        launch = launchers.render(with_program(situation.job, argv), [])
+        changes: dict[str, str | None] = {**launch.environment, **dict.fromkeys(launch.unset)}
+        answer = host.run(launch.argv, environment=changes, timeout_s=_LIMIT_S).stdout
+    lines = _ANSWER.findall(answer) or _ANSWER.findall(host.run(argv).stdout)
+    return {name: frozenset(map(int, numbers.split())) for name, numbers in lines}
+
+
+def runs_elsewhere(job: Job, nodes: int, host: Host) -> bool:
+    """Return whether ranks run on other hosts that answer now, without a wait in a scheduler's queue."""
+    options = [option for segment in job.segments for option in segment.options]
+    if not job.launcher_words or any(option.meaning is Meaning.PROGRAM_FILE for option in options):
+        return False
+    if not launchers.dialects()[job.dialect].has_scheduler_names:
+        return nodes > 1 or bool(launchers.named_hosts(job))
+    try:
+        return bool(find_allocation(host).job)
+    except MpiricError:
+        return False
+
+
+def with_program(job: Job, program: tuple[str, ...]) -> Job:
+    """Return the job with another program, without options that redirect output or bind ranks."""
+    segments = tuple(
+        Segment(tuple(option for option in segment.options if not _is_left_out(option)), program)
+        for segment in job.segments
+    )
+    return replace(job, segments=segments, stdin="", container=None)
+
+
+def _is_left_out(option: LaunchOption) -> bool:
+    redirects = option.meaning is Meaning.OTHER and _OUTPUT_OPTIONS.fullmatch(option.tokens[0])
+    return option.meaning in _LEFT_OUT or bool(redirects)

@@ -20,8 +20,8 @@ from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Observation
 from mpiric.model.translation import family_above, own_family
 from mpiric.workflows.launch.interchange import ready_to_serve
+from mpiric.workflows.launch.loadable import two_families
 from mpiric.workflows.launch.nodes import node_count, with_host_files
-from mpiric.workflows.launch.switchable import two_families
 
 LOG = logging.getLogger(__package__)
 _MOST_OTHERS = 2

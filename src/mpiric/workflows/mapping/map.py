@@ -7,8 +7,7 @@ import numpy as np
 
 from mpiric.host.host import Host
 from mpiric.mapping.engine import EngineProblem, EngineSettings, SharedUse, link_routes, run_engine
-from mpiric.mapping.objectives import engine_task, objective_value
-from mpiric.mapping.predict import link_use, predicted_time
+from mpiric.mapping.objectives import engine_task, link_use, objective_value, predicted_time
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.mapped_ranks import Mapped, OrderCost

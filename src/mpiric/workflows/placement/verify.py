@@ -1,7 +1,7 @@
-"""Comparison of a running command's placement with a plan and with general rules."""
+"""Checks of the placement of running and completed jobs, against a plan and general rules."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,18 +9,23 @@ from mpiric.host.files import exists
 from mpiric.host.host import Host
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.lab.probes import Probe
-from mpiric.machine.running_ranks import see_jobs
+from mpiric.machine import read_machine
+from mpiric.machine.running_ranks import see_jobs, see_process
 from mpiric.model.configuration import Configuration
-from mpiric.model.errors import MpiricError, ProgramFailedError
+from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
 from mpiric.model.finding import Finding
 from mpiric.model.machine import Machine
-from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen
+from mpiric.model.placement import PlacementRequest, Plan, ProcessSeen, ThreadSeen
+from mpiric.model.pu_set import parse_pu_list
+from mpiric.model.record import RankRecord, Record
 from mpiric.model.run import Run
 from mpiric.model.situation import EVERYTHING
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.placement import plan
 from mpiric.placement.memory_checks import touched_by_one
 from mpiric.placement.verification import Node, judge
+from mpiric.profile.ranks import fact
+from mpiric.profile.tables import threads_of
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import known_situation
 from mpiric.workflows.trials.users_lab import users_lab
@@ -117,3 +122,86 @@ def _best_look(looks: Sequence[Look]) -> tuple[Look, Look]:
 def node_of(machine: Machine) -> Node:
     """Return the properties of the machine for the checks."""
     return Node(machine.topology, machine.usable_pus, machine.limits.cgroup_cpus)
+
+
+def look(host: Host, which: str, working_directory: str) -> Checked:
+    """Return all jobs, or only the job ``which``: a process, its launcher, or a job of the scheduler.
+
+    Other jobs on the same cores are reported as well. Raises NotFoundError if there is nothing to report.
+    """
+    everyone = see_jobs(host)
+    machine = read_machine(host, working_directory)
+    chosen = tuple(process for process in everyone if not which or _is_of(process, which))
+    if which and not chosen and which.isdigit():
+        alone = see_process(host, int(which))
+        jobs = {process.job for process in everyone if _below(host, process.pid, int(which))}
+        chosen = tuple(process for process in everyone if process.job in jobs) or ((alone,) if alone else ())
+    else:
+        jobs = {process.job for process in chosen}
+        chosen = tuple(process for process in everyone if process.job in jobs)
+    if which and not chosen:
+        raise NotFoundError(f"no process or job {which!r} on this node", hint="mpiric ps shows all jobs")
+    unchosen = tuple(process for process in everyone if process not in chosen)
+    return Checked(chosen, judge(node_of(machine), (*chosen, *unchosen), pids={p.pid for p in chosen}))
+
+
+def _is_of(process: ProcessSeen, which: str) -> bool:
+    """Return whether a pid, launcher's pid, step (``12.0``) or job (``12.server``) selects a process."""
+    names = {process.job.split()[-1], process.scheduled}
+    return which in {str(process.pid), *names, *(name.split(".")[0] for name in names if name)}
+
+
+def _below(host: Host, pid: int, root: int) -> bool:
+    """Return whether ``root`` is an ancestor."""
+    while pid > 1:
+        status = host.read_text(f"/proc/{pid}/status") or ""
+        parent = next((line.split()[1] for line in status.splitlines() if line.startswith("PPid:")), "0")
+        pid = int(parent)
+        if pid == root:
+            return True
+    return False
+
+
+_FULL = 0.9  # share of the available memory
+
+
+def judge_record(record: Record, machine: Machine) -> Iterator[Finding]:
+    """Return findings on the placement and the memory of this node's ranks.
+
+    Ranks of other nodes are ignored, because their machine is unknown.
+    """
+    of_node = [rank for rank in record.ranks if rank.facts.get("host") == machine.host_name]
+    if of_node:
+        yield from judge(node_of(machine), [_process(rank) for rank in of_node])
+        yield from _of_memory(of_node, machine)
+
+
+def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
+    memory = machine.memory
+    room = min(memory.limit_bytes or memory.total_bytes, memory.total_bytes)
+    peak_bytes = sum(fact(rank, "memory.peak_kib") << 10 for rank in ranks)
+    if room and peak_bytes > _FULL * room:
+        yield Finding(
+            "memory-nearly-full",
+            "The ranks nearly fill the memory: a little more and they are killed or swapped out.",
+            f"peaks of {len(ranks)} ranks add up to {peak_bytes / 2**30:.1f} of {room / 2**30:.1f} GiB",
+            "start fewer ranks a node, or raise the limit (docker --memory, sbatch --mem)",
+        )
+
+
+def _process(rank: RankRecord) -> ProcessSeen:
+    allowed = parse_pu_list(rank.facts.get("affinity", ""))
+    threads = tuple(
+        ThreadSeen(
+            thread.number, thread.name, parse_pu_list(thread.affinity) or allowed, thread.cpu, thread.cpu_s
+        )
+        for thread in threads_of(rank)
+    )
+    return ProcessSeen(
+        pid=fact(rank, "process"),
+        rank=rank.rank,
+        program=rank.facts.get("executable", ""),
+        threads=threads or (ThreadSeen(0, "", allowed, fact(rank, "cpu"), 0.0),),
+        cpus_allowed=allowed,
+        job="profiled",
+    )

@@ -19,7 +19,7 @@ from mpiric.profile.ranks import fact
 from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.hint_file import hint_file_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
-from mpiric.workflows.placement.judge_record import judge_record
+from mpiric.workflows.placement.verify import judge_record
 from mpiric.workflows.profile.diagnosis import Diagnosis
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest

@@ -17,7 +17,7 @@ from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.recipe import find_recipes, read_recipe
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.fingerprints import of_mpi, program_name
-from mpiric.workflows.launch.on_nodes import without_missing
+from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy

@@ -16,7 +16,7 @@ from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.container_findings import breaking
 from mpiric.workflows.launch.fingerprints import fingerprint
-from mpiric.workflows.launch.on_nodes import without_missing
+from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives

@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from mpiric import mpis
-from mpiric.algorithms.library import algorithms_of, version_numbers
-from mpiric.algorithms.own import own_algorithms
+from mpiric.algorithms.library import algorithms_of, own_algorithms, version_numbers
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
 from mpiric.lab.lab import drive

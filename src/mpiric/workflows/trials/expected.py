@@ -11,6 +11,7 @@ from mpiric.model.situation import Allowed, Observation, RankSeen, Situation
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.launch.host_mpi import host_mpi
 from mpiric.workflows.launch.host_names import host_names
+from mpiric.workflows.launch.loadable import why_not_switchable
 from mpiric.workflows.launch.parse_job import (
     ParsedJob,
     libraries_of_program,
@@ -19,7 +20,6 @@ from mpiric.workflows.launch.parse_job import (
     resolve_mpi,
     serving,
 )
-from mpiric.workflows.launch.switchable import why_not_switchable
 from mpiric.workflows.policies.tuner import loadable, tuner_for
 
 _BELOW_MPI = (  # beginnings of variables that tune what lies below MPI, or beside it

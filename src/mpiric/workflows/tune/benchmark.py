@@ -18,7 +18,7 @@ from mpiric.host.files import is_file
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.lab import drive
-from mpiric.lab.other_program import line_without_program
+from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError
 from mpiric.model.narrator import Narrator
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured

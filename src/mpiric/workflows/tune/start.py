@@ -13,7 +13,7 @@ from mpiric.host.host import Host
 from mpiric.host.isolation.working_copies import WorkingCopies
 from mpiric.host.processes.execution import Runner
 from mpiric.lab.disputes import remove_rejected, withdraw_rejections
-from mpiric.lab.failure_cause import failure_cause_of
+from mpiric.lab.failures import failure_cause_of
 from mpiric.lab.judge import OUTPUTS, Judge
 from mpiric.lab.lab import Lab, LoggedTrials
 from mpiric.lab.probes import BetweenMarkers, FileTime

@@ -1,6 +1,6 @@
 """Observations of the keeper on ranks, with the paths outside of its mounts."""
 
-from mpiric.host.processes.judging import ranks_of
+from mpiric.host.processes.execution import ranks_of
 
 ROW = {
     "rank": 0,

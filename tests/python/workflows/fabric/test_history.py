@@ -23,7 +23,7 @@ def test_a_run_is_one_number_however_many_sizes_it_has():
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("", "no baseline"),
+        ("", "not a baseline"),
         ('{"pairs": []}', "baseline_us"),
         ('{"baseline_us": {"elsewhere": [1.0]}}', "elsewhere"),
         ('{"baseline_us": {"self": [0.0]}}', "no times"),

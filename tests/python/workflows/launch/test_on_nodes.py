@@ -10,7 +10,7 @@ from tests.support.situations import BY_LABEL, situation
 from mpiric import knobs
 from mpiric.host.host import Completed
 from mpiric.model.configuration import Configuration
-from mpiric.workflows.launch.on_nodes import without_missing
+from mpiric.workflows.launch.nodes import without_missing
 
 MPICH = BY_LABEL["mpich-5.0.2"]
 LO = {"network-interface": "lo", "binding": "core"}

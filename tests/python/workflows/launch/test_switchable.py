@@ -8,7 +8,7 @@ import pytest
 from tests.support.replay_host import Recording, ReplayHost, command_key
 
 from mpiric.host.host import Completed, Elf
-from mpiric.workflows.launch.switchable import _SECURE, why_not_switchable
+from mpiric.workflows.launch.loadable import _SECURE, why_not_switchable
 
 PYTHON, APP = "/usr/bin/python3", "/home/u/app"
 PLAIN = Elf("", ("libmpi.so.12",), (), "/lib64/ld-linux-x86-64.so.2", processor="x86_64")

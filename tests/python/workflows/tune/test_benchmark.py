@@ -11,7 +11,7 @@ from tests.support.situations import MPIS, situation
 
 from mpiric import launchers
 from mpiric.host.facts.local import LocalHost
-from mpiric.lab.other_program import line_without_program
+from mpiric.lab.render import line_without_program
 from mpiric.model.errors import MpiricError, ProgramFailedError
 from mpiric.model.job import Segment
 from mpiric.model.narrator import Silence

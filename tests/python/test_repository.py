@@ -27,7 +27,7 @@ def test_no_hand_written_source_is_longer_than_the_ceiling():
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_room_says_what_it_is_for(room):
+def test_every_room_has_a_description(room):
     assert (ROOT / "src/mpiric" / room / "__init__.py").read_text().startswith('"""')
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks._programs import Bed
+from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.early_end import EarlyEnd
 from mpiric.host.processes.execution import Runner
@@ -150,6 +151,8 @@ class MarkedProgram:
 
     def can(self, configuration: Configuration) -> bool:
         """Return whether this library and launcher can express the configuration."""
+        if knobs.check_configuration(configuration.as_dict()):
+            return False
         try:
             render(configuration, self.situation)
         except MpiricError:

@@ -155,7 +155,7 @@ int library_call(Collective collective, const coll::Call& call) {
 
 /// The largest of all ranks' seconds.
 double latest(const coll::Team& team, double seconds) {
-    uint64_t bits = std::bit_cast<uint64_t>(seconds);  // for non-negative numbers in the same order
+    uint64_t bits = std::bit_cast<uint64_t>(seconds);  // same order as non-negative numbers
     if (!world::allreduce_max({team.comm(), team.rank(), team.size()}, {&bits, 1}))
         MPI_Abort(team.comm(), 1);
     return std::bit_cast<double>(bits);

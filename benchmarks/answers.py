@@ -261,11 +261,8 @@ def counted(remedies: Sequence[Remedy], worth: Mapping[str, float]) -> tuple[lis
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the summary, one sentence per tree."""
-    return " ".join(_summary(tree, [row for row in rows if row["tree"] == tree]) for tree in _trees(rows))
-
-
-def _trees(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(row["tree"] for row in rows))
+    trees = dict.fromkeys(row["tree"] for row in rows)
+    return " ".join(_summary(tree, [row for row in rows if row["tree"] == tree]) for tree in trees)
 
 
 def _summary(tree: str, rows: Sequence[Mapping[str, Any]]) -> str:

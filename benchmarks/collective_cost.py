@@ -173,11 +173,9 @@ class Cost:
         }
 
     def _choosing(self, candidate: str) -> dict[str, str]:
-        return self._obeying(f"{self._head()}choose allreduce * * * * * 0 * {candidate}\n")
-
-    def _head(self) -> str:
         mpi = self._bed.mpi
-        return f"mpiric-policy 1\nmpi {mpi.implementation} {mpi.version}\n"
+        head = f"mpiric-policy 1\nmpi {mpi.implementation} {mpi.version}\n"
+        return self._obeying(f"{head}choose allreduce * * * * * 0 * {candidate}\n")
 
     def _obeying(self, text: str) -> dict[str, str]:
         policy = self._place / f"{abs(hash(text))}.policy"

@@ -179,7 +179,9 @@ def measure(arguments: Namespace) -> Result:
         with somewhere as place:
             for bed, program in _programs(arguments):
                 tell(f"{place.name}: {bed.mpi.label} …")
-                bench = Bench(bed, place, program, _directory(bed, place), arguments)
+                directory = RESULTS / "collectives" / f"{bed.mpi.label}-{place.name}"
+                directory.mkdir(parents=True, exist_ok=True)
+                bench = Bench(bed, place, program, directory, arguments)
                 done = measured(bench)
                 bound = _bound(bench)
                 where = {"where": place.name, "mpi": bed.mpi.label}
@@ -218,12 +220,6 @@ def _programs(arguments: Namespace) -> Iterator[tuple[Bed, str]]:
             yield available[implementation], str(Path(program).absolute())
         else:
             tell(f"{implementation} is left out: IMB-MPI1 for it is not there (--imb-openmpi FILE)")
-
-
-def _directory(bed: Bed, place: Place) -> Path:
-    directory = RESULTS / "collectives" / f"{bed.mpi.label}-{place.name}"
-    directory.mkdir(parents=True, exist_ok=True)
-    return directory
 
 
 def measured(bench: Bench) -> list[dict[str, Any]]:

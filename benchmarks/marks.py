@@ -17,7 +17,6 @@ from benchmarks._mark_programs import MarkProgram, offer_sources, programs
 from benchmarks._marked import AS_IT_IS, Learned, MarkedProgram, marked_program
 from benchmarks._programs import Bed, releases
 from benchmarks._report import Result, options, run, tell
-from mpiric import knobs
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
@@ -188,17 +187,13 @@ def _crossings(
     """Return the ranks' calls at the mark: of several unchanged runs, and of one with each setting."""
     crossings: list[dict[int, Crossing]] = []
     settings: list[Configuration] = []
-    for configuration in [AS_IT_IS] * runs + [setting for setting in _SETTINGS if _is_here(marked, setting)]:
+    for configuration in [AS_IT_IS] * runs + [setting for setting in _SETTINGS if marked.can(setting)]:
         marked_run = marked.run(pair, configuration)
         if marked_run.execution.outcome is not Outcome.OK and configuration:
             continue  # a setting that does not work here gives no information on marks
         crossings.append(marked_run.crossings(pair))
         settings += [configuration] if configuration else []
     return crossings, settings
-
-
-def _is_here(marked: MarkedProgram, configuration: Configuration) -> bool:
-    return not knobs.check_configuration(configuration.as_dict()) and marked.can(configuration)
 
 
 def apart(crossings: list[Mapping[int, Crossing]] | list[dict[int, Crossing]]) -> float | None:

@@ -40,12 +40,6 @@ COLUMNS = {
 }
 
 
-def _preload(bed: Bed, **settings: object) -> list[str]:
-    """Words before a program that give its ranks the runtime."""
-    library = ROOT / "src/mpiric/_native" / bed.mpi.abi_families[0].value / "libmpiric.so"
-    return ["env", f"LD_PRELOAD={library}", *(f"{name}={value}" for name, value in settings.items())]
-
-
 def _calls(bed: Bed, prefix: list[str]) -> dict[str, float]:
     """Return the nanoseconds of each kind of call."""
     program = bed.build(Path(__file__).parent / "_rank_order.c", "rank_order")
@@ -60,7 +54,8 @@ def measure_calls(bed: Bed, rounds: int, seed: int, directory: Path) -> list[dic
     """Measure the overhead of each kind of call; each round runs plain and ordered in random order."""
     order = directory / "one.txt"
     order.write_text("0\n")
-    ways = {"plain": list[str](), "ordered": _preload(bed, MPIRIC_RANK_ORDER=order)}
+    library = ROOT / "src/mpiric/_native" / bed.mpi.abi_families[0].value / "libmpiric.so"
+    ways = {"plain": list[str](), "ordered": ["env", f"LD_PRELOAD={library}", f"MPIRIC_RANK_ORDER={order}"]}
     drawn, rounds_ns = Random(seed), list[dict[str, dict[str, float]]]()
     for _ in range(rounds):
         names = list(ways)

@@ -113,12 +113,8 @@ _MOST_RANKS = {"alltoall": 64, "allgather": 512}  # memory, and messages that gr
 def main() -> int:
     """Simulate the selected networks and numbers of ranks."""
     parser = options("scale", (__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--network", action="append", choices=tuple(NETWORKS), help="networks (default fast and fabric)"
-    )
-    parser.add_argument(
-        "--ranks", action="append", type=int, help="numbers of ranks (default 8, 64, 512 and 4096)"
-    )
+    parser.add_argument("--network", action="append", choices=tuple(NETWORKS), help="default fast, fabric")
+    parser.add_argument("--ranks", action="append", type=int, help="ranks (default 8, 64, 512 and 4096)")
     parser.add_argument(
         "--time-limit",
         type=float,
@@ -150,9 +146,9 @@ def measure(arguments: Namespace) -> Result:
     points_found: list[dict[str, Any]] = []
     for name in arguments.network or (["fast"] if arguments.quick else ["fast", "fabric"]):
         for count in sorted({_SMALL, *ranks}):
-            specifications = list(words_for(count))
-            tell(f"{name}: {count} ranks, {len(specifications)} points")
-            points = simulate(program, NETWORKS[name], count, specifications, arguments.time_limit)
+            specs = list(words_for(count))
+            tell(f"{name}: {count} ranks, {len(specs)} points")
+            points = simulate(program, NETWORKS[name], count, specs, arguments.time_limit)
             points_found += [{"network": name, **point} for point in points]
     return Result(COLUMNS, rows := rows_of(points_found), summary_of(rows), {"points": points_found})
 
@@ -274,12 +270,7 @@ def platform(network: Network, hosts: int) -> str:
 
 
 def simulate(
-    program: Path,
-    network: Network,
-    ranks: int,
-    specifications: Sequence[str],
-    limit_s: float,
-    calls: int = _CALLS,
+    program: Path, network: Network, ranks: int, specs: Sequence[str], limit_s: float, calls: int = _CALLS
 ) -> list[dict[str, Any]]:
     """Return the program's output for each point, with consecutive calls, until the time limit."""
     with tempfile.TemporaryDirectory() as place_of_files:
@@ -296,7 +287,7 @@ def simulate(
         argv = [
             *("smpirun", "-np", str(ranks), "-platform", str(files / "platform.xml")),
             *("-hostfile", str(files / "hosts"), *(f"--cfg={setting}" for setting in settings)),
-            *("--log=root.thresh:error", str(program), str(calls), *specifications),
+            *("--log=root.thresh:error", str(program), str(calls), *specs),
         ]
         points: list[dict[str, Any]] = []
         complaint = ""
@@ -328,14 +319,12 @@ def validate(program: Path, all_hosts: Sequence[int], *, quick: bool) -> Result:
     mpich = bed("mpich")
     rows: list[dict[str, Any]] = []
     for hosts in all_hosts[:1] if quick else all_hosts:
-        specifications = [
-            f"{collective}:{size}" for collective, sizes in _VALIDATION_WORK.items() for size in sizes
-        ]
+        specs = [f"{collective}:{size}" for collective, sizes in _VALIDATION_WORK.items() for size in sizes]
         points = simulate(
             program,
             NETWORKS["slow"],
             hosts,
-            specifications[:2] if quick else specifications,
+            specs[:2] if quick else specs,
             _LIMIT_S,
             _CALLS_VALIDATED,
         )
@@ -394,8 +383,8 @@ def _measured(mpich: Bed, where: Place, points: Sequence[Mapping[str, Any]]) -> 
             **strictly(lay_out(Policy(mpich.mpi.implementation, mpich.mpi.version, lines), _PLACE)),
             "LD_PRELOAD": tuner_for(mpich.mpi).library,
         }
-        specifications = [f"{points[at]['collective']}:{where.ranks}:1:{points[at]['bytes']}" for at in turn]
-        output = where.execute([*where.line(mpich), probe, _PROBED_S, *specifications], environment)
+        specs = [f"{points[at]['collective']}:{where.ranks}:1:{points[at]['bytes']}" for at in turn]
+        output = where.execute([*where.line(mpich), probe, _PROBED_S, *specs], environment)
         rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
         for (at, name), row in zip(turn.items(), rows, strict=True):
             times[at][name] = float(row["median_s"])

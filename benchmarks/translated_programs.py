@@ -91,18 +91,15 @@ def pairs(arguments: argparse.Namespace, place: Path) -> Iterator[Pair]:
         if bed is None or not (family_imb := imb.get(bed.mpi.abi_families[0])):
             continue
         for word, (sizes, more) in SIZES.items():
-            table = _imb_words(sizes, 200 if arguments.quick else arguments.iterations * more)
+            count = str(200 if arguments.quick else arguments.iterations * more)
+            fixed = ("-npmin", "2", "-msglog", sizes, "-iter", count, "-iter_policy", "off", "-time", "100")
+            table = ("Allreduce", "PingPong", *fixed)
             back = there_and_back(bed, other[release], place)
             yield Pair(f"IMB-MPI1, {word}", BACK, bed, (family_imb, *table), (family_imb, *table), back)
             if foreign := imb.get(other[release]):
                 stand_in = write_stand_in(place / f"{bed.mpi.label}-foreign", other[release], bed.mpi)
                 native, translated = (family_imb, *table), (foreign, *table)
                 yield Pair(f"IMB-MPI1, {word}", TRANSLATED, bed, native, translated, stand_in)
-
-
-def _imb_words(sizes: str, iterations: int) -> tuple[str, ...]:
-    fixed = ("-iter", str(iterations), "-iter_policy", "off", "-time", "100")
-    return ("Allreduce", "PingPong", "-npmin", "2", "-msglog", sizes, *fixed)
 
 
 def said(compared: Ratio) -> str:

@@ -22,7 +22,6 @@ from benchmarks._marked import AS_IT_IS, MarkedProgram, MarkedRun, marked_progra
 from benchmarks._programs import Bed, releases
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import ratio
-from mpiric import knobs
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import NotFoundError
 from mpiric.model.marks import MarkPair
@@ -96,7 +95,7 @@ def _rows(program: MarkProgram, bed: Bed, rounds: int, seed: int) -> Iterator[di
         # Of these short programs a tune's window of a second would be most of the run: nothing to be shown.
         steps = max(_FEWEST_STEPS, int(_SHARE * learned.calls_of(pair)))
         pair = replace(pair, last=min(pair.last, pair.first + steps))
-        settings = [setting for setting in _SETTINGS if _is_here(marked, setting)]
+        settings = [setting for setting in _SETTINGS if marked.can(setting)]
         runs = _in_turns(marked, pair, [AS_IT_IS, *settings], rounds, seed)
     for setting in settings:
         if len(runs[setting]) == rounds and len(runs[AS_IT_IS]) == rounds:
@@ -109,10 +108,6 @@ def _rows(program: MarkProgram, bed: Bed, rounds: int, seed: int) -> Iterator[di
                 **row,
             }
             tell(f"{program.name} {bed.mpi.label} {setting} {row}")
-
-
-def _is_here(marked: MarkedProgram, configuration: Configuration) -> bool:
-    return not knobs.check_configuration(configuration.as_dict()) and marked.can(configuration)
 
 
 _Times = tuple[

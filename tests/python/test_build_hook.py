@@ -44,7 +44,7 @@ def made(checkout: Path) -> Path:
     return next((checkout / "dist").iterdir())
 
 
-def test_a_source_distribution_holds_what_a_build_needs(checkout):
+def test_a_source_distribution_contains_all_files_for_a_build(checkout):
     assert build(checkout, "sdist").returncode == 0
     with tarfile.open(made(checkout)) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}

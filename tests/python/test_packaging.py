@@ -20,7 +20,7 @@ EASYCONFIGS = [name for name in RECIPES if name.endswith(".eb")]
 
 
 @pytest.mark.parametrize("target", RECIPES)
-def test_a_recipe_is_what_the_generator_writes(target):
+def test_committed_recipes_match_their_generator(target):
     assert (ROOT / target).read_text() == render(target, read_project(ROOT))
 
 
@@ -59,7 +59,7 @@ def test_a_dependency_without_a_pinned_version_stops_recipes_that_name_versions(
         render(target, with_dependency("networkx>=3"))
 
 
-def test_what_is_pinned_suffices_for_every_dependency():
+def test_pins_cover_every_dependency():
     project = read_project(ROOT)
     pinned = {
         pin.name: [pin.name for pin in read_pins(project)].index(pin.name) for pin in read_pins(project)
@@ -68,7 +68,7 @@ def test_what_is_pinned_suffices_for_every_dependency():
     assert pinned["pygments"] < pinned["rich"] > pinned["markdown-it-py"], "each comes after what it needs"
 
 
-def test_an_older_python_gets_what_newer_ones_have():
+def test_an_older_python_gets_backports():
     old, new = (
         {line.partition("==")[0] for line in requirements(platform)}
         for platform in ("3.10-x86_64", "3.13-aarch64")
@@ -83,7 +83,7 @@ def test_a_dependency_that_recipes_have_no_words_for_is_refused(line, with_depen
         with_dependency(line)
 
 
-def test_an_older_python_needs_what_newer_ones_have():
+def test_an_older_python_requires_backports():
     spack = render(next(name for name in RECIPES if name.endswith("package.py")), read_project(ROOT))
     assert 'depends_on("py-tomli@2.0:", type=("build", "run"), when="^python@:3.10")' in spack
     assert Dependency("tomli", "2.0", "3.11").python_until == "3.10"
@@ -101,7 +101,7 @@ def test_the_version_reaches_every_recipe_that_names_one():
     assert len(naming) == 9
 
 
-def test_recipes_beside_packages_have_their_checksums(tmp_path):
+def test_recipes_next_to_packages_have_their_checksums(tmp_path):
     names = [
         f"mpiric-{read_project(ROOT).version}{end}"
         for end in (".tar.gz", "-py3-none-manylinux_2_17_x86_64.whl")

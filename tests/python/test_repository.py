@@ -47,7 +47,7 @@ def test_a_function_on_the_way_of_a_run_has_at_most_six_parameters(room):
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_room_says_what_it_is_for(room):
+def test_every_room_has_a_description(room):
     assert (ROOT / "src/mpiric" / room / "__init__.py").read_text().startswith('"""')
 
 

@@ -16,7 +16,7 @@ from mpiric.mpis import with_capabilities
         ("eth0", ("ofi", "shm"), "ofi"),
     ],
 )
-def test_mpich_is_told_a_network_module_that_reaches_the_peers(
+def test_mpich_gets_a_network_module_that_reaches_the_peers(
     interface: str, transports: tuple[str, ...], netmod: str
 ) -> None:
     network = networks_of([interface])[1]

@@ -85,7 +85,7 @@ def test_debians_name_of_mpich_is_another_name():
     assert how(library(MPICH, soname="libmpich.so.12"))["mpich"] == "name"
 
 
-def test_without_stand_ins_it_is_said_why():
+def test_without_stand_ins_the_reason_is_reported():
     served = serves(library(MPICH), ())
     assert served[1] == Serves(OPENMPI, How.NO, "the stand-in is not part of this installation")
 
@@ -142,5 +142,5 @@ def test_a_part_under_debians_name_is_served():
     assert why_unserved(debian, {"libmpi.so.12", "libmpifort.so.12"}) == ""
 
 
-def test_an_inner_part_of_open_mpi_is_no_obstacle_to_a_translation():
+def test_an_internal_library_of_open_mpi_does_not_prevent_translation():
     assert untranslated({"libmpi.so.40", "libopen-pal.so.40"}, OPENMPI) == ()

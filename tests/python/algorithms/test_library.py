@@ -36,7 +36,7 @@ def test_the_version_it_ends_with_does_not_have_it() -> None:
     assert not algorithm(until=(5,)).exists_in((5, 0, 2))
 
 
-def test_an_unknown_version_has_what_every_version_has() -> None:
+def test_an_unknown_version_has_the_features_of_all_versions() -> None:
     assert algorithm().exists_in(())
 
 
@@ -57,17 +57,17 @@ def test_the_collectives_are_named_as_mpi_names_them() -> None:
     assert {"allreduce", "alltoall", "barrier", "bcast", "reduce_scatter"} <= set(coarse_algorithms())
 
 
-def test_what_is_generated_is_what_its_sources_say() -> None:
+def test_generated_candidates_are_current() -> None:
     command = [sys.executable, "-m", "tools.generate.candidates", "--check"]
     assert subprocess.run(command, cwd=ROOT).returncode == 0
 
 
-def test_the_reference_is_what_the_knobs_say() -> None:
+def test_the_knob_reference_is_current() -> None:
     command = [sys.executable, "-m", "tools.generate.knob_reference", "--check"]
     assert subprocess.run(command, cwd=ROOT).returncode == 0
 
 
-def test_what_no_file_describes_has_no_algorithms() -> None:
+def test_libraries_without_a_file_have_no_algorithms() -> None:
     assert algorithms_of("unknown", "bcast", ()) == ()
     assert not are_chosen_at_start("unknown")
 

@@ -35,7 +35,7 @@ def test_a_cure_of_two_settings_needs_both() -> None:
     assert score({"eager-node": "64KiB", "network-library": "own"}, [EAGER]).superfluous == ()
 
 
-def test_what_no_cause_asks_for_is_superfluous() -> None:
+def test_settings_that_no_cause_needs_are_superfluous() -> None:
     assert score({**KEEP, "memory-copy": "4KiB"}, [MEMORY]).superfluous == ("memory-copy=4KiB",)
 
 
@@ -43,18 +43,18 @@ def test_a_second_cure_of_the_same_cause_is_superfluous() -> None:
     assert score({**KEEP, "allocator": "jemalloc"}, [MEMORY]).superfluous == ("allocator=jemalloc",)
 
 
-def test_what_comes_along_with_a_cure_is_not() -> None:
+def test_accompanying_settings_of_a_cure_are_not_superfluous() -> None:
     answer = {"eager-node": "64KiB", "network-library": "own", "node-buffers": "16"}
     assert score(answer, [EAGER]).superfluous == ()
     assert score({"node-buffers": "16"}, [EAGER]).superfluous == ("node-buffers=16",)
 
 
-def test_a_cause_that_costs_nothing_here_is_neither_missed_nor_superfluous() -> None:
+def test_a_cause_without_cost_is_neither_missed_nor_superfluous() -> None:
     assert score({}, [], [MEMORY]).missed == ()
     assert score(KEEP, [], [MEMORY]) == score({}, [])
 
 
-def test_a_setting_that_is_none_is_refused() -> None:
+def test_an_invalid_setting_is_refused() -> None:
     with pytest.raises(ValueError, match="'malloc' must have the form knob=value"):
         parse_cure("malloc")
 
@@ -69,7 +69,7 @@ def times(original: float = 2.0, without_memory: float = 1.5, without_eager: flo
     }
 
 
-def test_a_cause_is_worth_what_the_expert_loses_without_its_cure() -> None:
+def test_the_worth_of_a_cause_is_the_loss_of_the_expert_without_its_cure() -> None:
     assert worth_of(times()) == {"memory": 1.5, "eager": 1.01}
     assert worth_of({"original": [2.0], "known": [1.0]}) == {"known": 2.0}
 
@@ -110,7 +110,7 @@ def test_keys_of_later_answers_are_kept() -> None:
     assert made_row()["cannot_matter"] == []
 
 
-def test_what_a_proof_shows_is_not_superfluous_and_a_fast_answer_misses_nothing() -> None:
+def test_proved_settings_are_not_superfluous_and_a_fast_answer_misses_nothing() -> None:
     shown = {"memory-copy": {"shown": True}}
     this_row, baseline_row = (
         {**made_row(), "shares": shown},
@@ -137,7 +137,7 @@ def test_the_printed_command_runs_in_the_environment_that_was_given() -> None:
     assert tuned_side(None, {}) is None
 
 
-def test_there_are_24_programs_and_every_cause_is_in_one() -> None:
+def test_every_cause_is_in_one_of_24_programs() -> None:
     assert len({program.name for program in PROGRAMS}) == 24
     assert {cause for program in PROGRAMS for cause in program.causes} == set(causes())
     assert set(QUICK) <= {program.name for program in PROGRAMS}

@@ -22,5 +22,5 @@ fn=(2)
 """
 
 
-def test_instructions_are_those_of_one_object_without_what_it_calls() -> None:
+def test_instructions_are_counted_for_one_object_without_its_callees() -> None:
     assert own_instructions(PROFILE, "libmpiric") == 3 + 4 + 5 + 6

@@ -66,7 +66,7 @@ def test_the_goal_is_met_when_the_whole_interval_is_within_two_percent(slower: f
     assert row_of("IMB", "as it is", plain, plain)["within_goal"] is None
 
 
-def test_the_sentence_names_what_misses_the_goal_and_where() -> None:
+def test_the_summary_names_misses_of_the_goal_and_their_place() -> None:
     labels = {"where": "virtual cluster", "mpi": "mpich-5", "program": "IMB", "how": "in an image"}
     assert summary_of([{**labels, "within_goal": True}]) == "Not shown to be within 2 %: none."
     missed = summary_of([{**labels, "within_goal": False}])

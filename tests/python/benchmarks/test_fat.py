@@ -25,7 +25,7 @@ def test_a_variant_is_measured_by_the_native_build_of_its_target() -> None:
     assert rows["x86_64 alone", None] is None
 
 
-def test_the_summary_names_what_misses_its_goal() -> None:
+def test_the_summary_names_misses_of_the_goal() -> None:
     rows = rows_of("k", BUILDS, TIMES, SIZES)
     summary = summary_of(rows, {"added": 0.31}, [])
     assert "below 0.98: k fat, x86_64" in summary

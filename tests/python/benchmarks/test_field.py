@@ -55,7 +55,7 @@ def test_a_setting_that_is_likely_counts_as_an_answer():
     assert (result["tuned"], result["claimed"], result["proved"]) == ("binding=core (likely)", 1.2, False)
 
 
-def test_only_what_blames_the_output_counts_as_rejected():
+def test_only_reasons_that_name_the_output_count_as_rejected():
     reasons = ["clearly slower than the best; stopped early", "ended with exit status 1", "line 3 differs"]
     assert rejected_for_output({"rejected": [{"reason": entry} for entry in reasons]}) == ["line 3 differs"]
 
@@ -70,12 +70,12 @@ def test_the_last_number_that_is_printed_is_the_answer():
     assert answer_of(r"energy +(\S+)", ["nothing"]) is None
 
 
-def test_a_gain_lies_in_its_interval():
+def test_a_gain_is_inside_its_interval():
     middle, low, high = gain([3.0, 3.1, 2.9, 3.2], [2.0, 2.1, 2.0, 1.9], 0)
     assert low <= middle <= high
 
 
-def test_there_are_twenty_programs_whose_origin_is_listed():
+def test_twenty_programs_have_a_listed_origin():
     assert len(PROGRAMS) >= 20
     packages = PACKAGES.read_text().split()
     for program in PROGRAMS:

@@ -19,15 +19,15 @@ def test_found_is_as_good_as_the_expert_within_five_percent(behind: float, expec
     assert is_found(2.0, behind, "faster") is expected
 
 
-def test_where_the_expert_gains_nothing_there_is_nothing_to_find() -> None:
+def test_without_a_gain_of_the_expert_nothing_can_be_found() -> None:
     assert is_found(1.01, 1.0, "no difference shown") is None
 
 
-def test_what_was_not_proved_was_not_found() -> None:
+def test_a_gain_without_proof_is_not_found() -> None:
     assert is_found(2.0, 1.0, "no difference shown") is False
 
 
-def test_arrival_is_the_first_run_of_the_search_near_what_was_proved() -> None:
+def test_arrival_is_the_first_run_of_the_search_near_the_proved_time() -> None:
     runs = [
         trial(1.0, Configuration()),
         trial(0.5, outcome=Outcome.FAILED),
@@ -42,7 +42,7 @@ def test_without_a_proof_nothing_has_arrived() -> None:
     assert arrived_after([trial(0.5)], None) is None
 
 
-def test_the_summary_counts_only_wins_that_exist_here() -> None:
+def test_the_summary_counts_only_wins_of_this_machine() -> None:
     summary = summary_of([{"found": True}, {"found": False}, {"found": None}])
     assert summary.startswith("1 of 2 known wins found")
     assert "in 1 the expert's command gains less" in summary

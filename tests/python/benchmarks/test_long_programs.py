@@ -24,12 +24,12 @@ def tuned(**changed: Any) -> dict[str, Any]:
     ("whole_s", "took_s", "right"),
     [(3600.0, 480.0, True), (3600.0, 560.0, False), (46.0, 32.0, True), (70.0, 110.0, False)],
 )
-def test_right_is_what_keeps_its_budget_and_costs_few_whole_runs(whole_s, took_s, right) -> None:
+def test_a_tune_is_right_if_it_keeps_its_budget_and_costs_few_whole_runs(whole_s, took_s, right) -> None:
     budget_s = 30.0 if took_s < 100 else 100.0 if took_s < 200 else 480.0
     assert judged(tuned(), whole_s, budget_s, took_s)["right"] is right
 
 
-def test_the_price_is_told_beside_whole_runs_and_an_interrupted_tune_is_none() -> None:
+def test_the_cost_is_compared_with_whole_runs_and_an_interrupted_tune_has_none() -> None:
     row = judged(tuned(), 3600.0, 480.0, 450.0)
     assert (row["of_a_run"], row["fewer"], row["main"]) == (0.125, 240.0, [1.0, 0.98, 1.02])
     assert row["start"] == [3.0, 2.0, None]

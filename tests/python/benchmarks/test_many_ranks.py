@@ -20,7 +20,7 @@ def test_a_record_that_lacks_a_message_is_refused() -> None:
         check({**record, "p2p": [[0, 1, 50, 51200], [1, 0, 49, 50176]]}, 2)
 
 
-def test_the_summary_says_what_the_merge_added_at_64_ranks() -> None:
+def test_the_summary_contains_the_overhead_of_the_merge_at_64_ranks() -> None:
     row = {"mpi": "mpich-5", "ranks": 64, "added_ms": 41.6, "profile_s": 3.0, "report_s": 1.5}
     summary = summary_of([{**row, "ranks": 16, "added_ms": 5.0}, row])
     assert "42 ms under mpich-5" in summary

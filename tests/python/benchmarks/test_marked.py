@@ -52,7 +52,7 @@ def test_a_window_of_other_work_and_its_forecast_are_wrong() -> None:
     assert (row["right"], row["good"]) == (False, False)
 
 
-def test_without_checkouts_a_program_says_what_is_missing() -> None:
+def test_without_checkouts_a_program_names_the_missing_one() -> None:
     (lulesh,) = programs(None, ["LULESH"])
     with pytest.raises(NotFoundError, match="no checkout of LULESH, which --sources would name"):
         lulesh.command(None)  # type: ignore[arg-type]

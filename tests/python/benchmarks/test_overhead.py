@@ -17,7 +17,7 @@ def rows(added: dict[str, float]) -> dict[tuple[str, str], dict[str, object]]:
     return {(row["call"], row["mode"]): row for row in rows_of("mpich-5", MODES, times, counts)}
 
 
-def test_what_is_added_is_the_difference_to_the_plain_run_of_the_round() -> None:
+def test_overhead_is_the_difference_to_the_plain_run_of_the_round() -> None:
     row = rows({"mpiric": 30.0, "mpiP -k 0": 120.0})["Allreduce(self)", "mpiric"]
     assert (row["added_ns"], row["added_instructions"], row["of_mpip"]) == (30.0, 30.0, 0.25)
 
@@ -29,12 +29,12 @@ def test_a_timed_call_may_cost_two_readings_of_the_clock_and_twelve_ns_and_ten_i
     assert measured["Comm_rank", "mpiric"]["goal_ns"] == 8.0
 
 
-def test_armed_marks_may_cost_what_counts_steps_or_is_digested_and_nothing_else() -> None:
+def test_armed_marks_only_cost_for_counted_or_digested_calls() -> None:
     goals = {call: row["goal_ns"] for (call, mode), row in rows({}).items() if mode == "armed"}
     assert goals == {"Comm_rank": 0.0, "Iprobe": 0.0, "Irecv+Send+Wait": 2.0, "Allreduce(self)": 62.0}
 
 
-def test_the_summary_names_what_misses_its_goal() -> None:
+def test_the_summary_names_misses_of_the_goal() -> None:
     measured = list(rows({"mpiric": 50.0}).values())
     summary = summary_of(measured, {"mpich-5": 2100.0})
     assert "Allreduce(self) (mpiric) by 8.0 ns" in summary

@@ -6,7 +6,7 @@ from benchmarks.proof_simulated import measure, summary_of
 from tests.support.noise import NOISES
 
 
-def test_every_claim_meets_every_noise_and_costs_are_beside_those_of_the_whole_answer() -> None:
+def test_every_claim_is_tested_with_every_noise_and_costs_are_compared() -> None:
     result = measure(Namespace(proofs=2, quick=False))
     errors = [row for row in result.rows if "wrong" in row]
     costs = [row for row in result.rows if "wrong" not in row]

@@ -15,7 +15,7 @@ from benchmarks._report import Result, page, run
         (OSError(28, "No space left on device"), 123, "No space left"),
     ],
 )
-def test_an_error_is_said_in_one_sentence(what: BaseException, status: int, message: str, capsys) -> None:
+def test_an_error_is_reported_in_one_sentence(what: BaseException, status: int, message: str, capsys) -> None:
     def work(_: Namespace) -> Result:
         raise what
 

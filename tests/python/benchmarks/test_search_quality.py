@@ -42,7 +42,7 @@ def test_a_setting_that_does_nothing_costs_nothing_to_leave_out() -> None:
     assert loss_without(made(), BOTH, "a") > 0.3
 
 
-def test_what_would_have_gained_is_missed_and_what_crashes_is_not() -> None:
+def test_missed_knobs_would_gain_and_do_not_crash() -> None:
     assert missed(made(), Configuration()) == 1
     assert missed(made(), FAST) == 0
 

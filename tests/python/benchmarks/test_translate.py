@@ -4,7 +4,7 @@ from benchmarks._translate_sides import c_name
 from benchmarks.translate import LOAD, _row, later_starts
 
 
-def test_what_is_added_is_the_median_of_the_differences_within_rounds() -> None:
+def test_overhead_is_the_median_of_the_differences_within_rounds() -> None:
     row = _row(
         "openmpi-5", "stand-in for mpich", "Comm_rank", [(2.0, 5.0), (3.0, 7.0), (40.0, 45.0)], (9, 30)
     )

@@ -35,7 +35,7 @@ def test_an_unknown_target_is_named_with_those_that_are_known() -> None:
     assert "haswell" in error.value.hint
 
 
-def test_native_is_left_out_and_said_so() -> None:
+def test_native_is_left_out_and_reported() -> None:
     build_options = read(["-O3", "-march=native", "-mtune=native"], ["v3"], "x86_64")
     assert build_options.arguments == ("-O3",)
     assert build_options.targets == ("x86_64_v3",)
@@ -72,7 +72,7 @@ def test_flags_that_only_look_like_cpu_words_stay(line: str) -> None:
     assert not build_options.sentences
 
 
-def test_our_options_are_taken_out_wherever_they_stand() -> None:
+def test_options_of_mpiric_are_removed_at_any_position() -> None:
     options, remaining = own_options(["-c", "--targets=v3", "a.c", "--no-fma", "--compiler", "clang"])
     assert options == {"--targets": "v3", "--no-fma": "1", "--compiler": "clang"}
     assert remaining == ["-c", "a.c"]
@@ -115,7 +115,7 @@ def test_each_compiler_gets_its_own_spelling() -> None:
     assert target_flags(Identity("nvhpc", "23.1", "x86_64"), "x86_64") == ("-tp=px",)
 
 
-def test_a_target_the_compiler_does_not_know_is_named_with_what_would() -> None:
+def test_an_unknown_target_is_reported_with_a_compiler_that_supports_it() -> None:
     with pytest.raises(MpiricError, match=r"gcc 4\.8 cannot build for zen4") as error:
         target_flags(Identity("gcc", "4.8", "x86_64"), "zen4")
     assert "closest target" in error.value.hint

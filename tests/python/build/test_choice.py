@@ -160,7 +160,7 @@ def test_a_hybrid_that_lost_one_feature_falls_to_the_next_variant(choose: Choose
     assert choose(set(MADE_FOR["haswell"]) - {"movbe"}, 7) == "sandybridge"
 
 
-def test_a_feature_that_hypervisors_hide_and_compilers_do_not_use_keeps_nobody_from_a_variant(
+def test_hidden_features_that_compilers_do_not_use_do_not_exclude_a_variant(
     choose: Choose,
 ) -> None:
     assert choose(set(MADE_FOR["sapphirerapids"]) - {"amx_tile", "serialize"}, 0xE7) == "sapphirerapids"
@@ -168,7 +168,7 @@ def test_a_feature_that_hypervisors_hide_and_compilers_do_not_use_keeps_nobody_f
     assert choose(set(MADE_FOR["zen2"]) - {"clzero", "rdpid"}, 7) == "zen2"
 
 
-def test_every_feature_of_every_target_can_be_asked_of_a_cpu() -> None:
+def test_every_feature_of_every_target_can_be_queried() -> None:
     import archspec.cpu
 
     for machine in ("x86_64", "aarch64"):

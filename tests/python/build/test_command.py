@@ -40,7 +40,7 @@ def test_a_command_line_is_understood_as_the_compiler_does(line: str, mode: Mode
     assert parse_compiler_command(arguments(line)).mode is mode
 
 
-def test_values_of_options_are_no_inputs() -> None:
+def test_values_of_options_are_not_inputs() -> None:
     command = parse_compiler_command(
         arguments("-I inc -include config.h -MF dep.d -o out a.c -L lib -l m -Xlinker --x")
     )
@@ -70,7 +70,7 @@ def test_x_overrules_the_ending_until_none() -> None:
     assert [source.dialect for source in sources] == ["c++", "c"]
 
 
-def test_response_files_are_expanded_where_they_stand() -> None:
+def test_response_files_are_expanded_in_place() -> None:
     files = {"list": "b.o 'with space.o' @inner", "inner": "c.o"}
     assert expand(["a.o", "@list", "@missing"], files.get) == (
         "a.o",
@@ -87,7 +87,7 @@ def test_each_of_several_sources_is_compiled_alone() -> None:
     assert object_name(command, command.sources[1]) == "b.o"
 
 
-def test_what_is_for_the_linker_does_not_reach_the_compiler() -> None:
+def test_linker_options_do_not_reach_the_compiler() -> None:
     command = parse_compiler_command(arguments("-O2 a.c -o prog -lm -Wl,-rpath,/x other.o -L lib"))
     assert words_for(command, command.sources[0]) == ("-O2", "a.c", "-L", "lib", "-c")
 

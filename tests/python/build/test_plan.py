@@ -35,7 +35,7 @@ def test_holes_are_the_source_and_names_of_this_compilation(
     assert holes_are_known(parse_compiler_command(with_holes(argv, *positions)[1:])) is is_known
 
 
-def test_tools_do_not_see_what_was_asked_for() -> None:
+def test_tools_do_not_see_the_requested_plan() -> None:
     environ = {"MPIRIC_PLAN": "p", "MPIRIC_PLAN_KEY": "k", "MPIRIC_PLAN_WORDS": "3 4", "A": "b"}
     assert take_wanted(environ) == PlanRequest("p", "k", (3, 4))
     assert environ == {"A": "b"}

@@ -44,7 +44,7 @@ def test_every_thread_of_a_big_node_is_in_a_range():
     assert "NUMA 7" in picture
 
 
-def test_private_caches_and_threads_are_told_once():
+def test_private_caches_and_threads_are_printed_once():
     picture = _printed(topology_picture(read_topology(BETZY.read_text())))
     assert "each core: L2 512 KiB, L1d 32 KiB, 2 hardware threads" in picture
 
@@ -66,11 +66,11 @@ def test_the_picture_of_a_small_machine_shows_each_core(printed: str):
         "ext4",
     ],
 )
-def test_the_text_names_what_was_found(printed: str, word: str):
+def test_the_text_names_the_findings(printed: str, word: str):
     assert word in printed
 
 
-def test_a_machine_without_mpi_is_told_how_to_get_one():
+def test_a_machine_without_mpi_gets_a_hint_to_install_one():
     host = ReplayHost(Recording(environ={"MPIRIC_MPI_HOME": "/nowhere"}))
     assert survey(host, "/").findings[0].id == "no-mpi"
 

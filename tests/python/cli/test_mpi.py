@@ -26,7 +26,7 @@ def test_a_prefix_is_found_by_name_and_by_label(run_mpiric, mpi_prefix, name):
     )
 
 
-def test_an_mpi_that_is_not_there_is_told_with_the_command_that_brings_it(run_mpiric, tmp_path):
+def test_a_missing_mpi_is_reported_with_the_install_command(run_mpiric, tmp_path):
     done = run_mpiric("mpi", "prefix", "intelmpi", env={"MPIRIC_MPI_HOME": str(tmp_path)})
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1] == "hint: mpiric mpi install intelmpi"
@@ -53,7 +53,7 @@ def test_an_unreachable_index_is_one_sentence_and_a_hint(run_mpiric, tmp_path):
 
 
 @pytest.mark.requires("root", "netns", "unshare")
-def test_a_full_disk_is_told_and_leaves_nothing_behind(environment, tmp_path):
+def test_a_full_disk_is_reported_and_leaves_no_files(environment, tmp_path):
     full = tmp_path / "full"
     full.mkdir()
     script = f'mount -t tmpfs -o size=2m full {full}; "$0" mpi install mpich; s=$?; ls {full}; exit $s'
@@ -68,7 +68,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_behind(environment, tmp_path):
     assert done.returncode == ExitCode.NO_ROOM
 
 
-def test_a_home_that_cannot_be_written_is_told(run_mpiric, tmp_path):
+def test_a_read_only_home_is_reported(run_mpiric, tmp_path):
     (tmp_path / "file").touch()
     done = run_mpiric("mpi", "install", "mpich", env={"MPIRIC_MPI_HOME": str(tmp_path / "file")})
     assert done.returncode == ExitCode.NO_ROOM

@@ -46,13 +46,13 @@ def test_lists_stay_whole(submitted):
     assert options(request)["--ranks"] == "4,2"
 
 
-def test_what_may_be_said_several_times_is(submitted):
+def test_repeatable_options_are_repeated(submitted):
     request = submitted(tune, "--submit", "--only", "pages,malloc", "--only", "io", "--", "srun", "./app")
     arguments = [word for word in request.arguments if word != "--only"]
     assert arguments[1:4] == ["pages", "malloc", "io"]
 
 
-def test_an_array_has_as_many_jobs_as_was_said(submitted):
+def test_an_array_has_the_requested_number_of_jobs(submitted):
     request = submitted(tune, "--submit", "--array", "16%4", "--slice", "5m", "--", "srun", "./app")
     assert request.spread == Spread(16, 4, 300.0)
     assert options(request)["--array"] == "16%4"

@@ -29,7 +29,7 @@ def laptop() -> Topology:
     return Topology(cores, (NumaNode(0, 16 << 30, tuple(range(8))),), caches)
 
 
-def test_siblings_stand_together(laptop: Topology):
+def test_siblings_are_drawn_together(laptop: Topology):
     assert "[0,1|2,3|4|5|6|7]" in _drawn(laptop)
 
 
@@ -49,7 +49,7 @@ def test_threads_that_may_not_be_used_are_dimmed(laptop: Topology):
     assert "\x1b[2m7" in drawn
 
 
-def test_without_colour_there_is_no_escape(laptop: Topology):
+def test_without_colour_no_escape_is_printed(laptop: Topology):
     assert "\x1b" not in _drawn(laptop)
 
 

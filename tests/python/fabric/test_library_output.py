@@ -86,14 +86,14 @@ def test_both_adapters_of_a_rendezvous_are_named():
     assert "spreads" in report.why[1]
 
 
-def test_open_mpi_tells_its_priority_what_is_not_usable_and_that_it_stripes():
+def test_open_mpi_reports_priority_unusable_parts_and_striping():
     why = recorded("openmpi-5.0-two-networks", "openmpi").why
     assert why[0] == "pml ob1 has the highest priority, 20"
     assert "ofi" in why[1]
     assert why[2].endswith("eth0 10000 Mbit/s, fast0 10000 Mbit/s")
 
 
-def test_a_latency_that_open_mpi_was_told_is_named():
+def test_a_latency_set_for_open_mpi_is_reported():
     output = "select: component ob1 selected\nselected ob1 best priority 20\n" + "".join(
         f"[n1:1] btl:tcp: 0x1: if {name} kidx 2 cnt 0 addr 10.0.0.1 IPv4 bw 10000 lt {latency}\n"
         for name, latency in (("slow0", 1), ("quick0", 100))

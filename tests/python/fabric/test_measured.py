@@ -74,7 +74,7 @@ def test_a_message_that_came_back_changed_is_noticed():
     assert not damaged(lines(1.0, 2.0))
 
 
-def test_sockets_tell_which_interface_carried_what_the_process_sent():
+def test_sockets_show_the_interface_of_the_sent_bytes():
     moved = Moved(1000, {"eth0": 90_000}, {"10.77.1.1": 300, "10.77.2.1": 900})
     assert dict(carriers(moved, NETWORKS)) == {"fast0": 900, "eth0": 300}
 
@@ -84,7 +84,7 @@ def test_an_adapter_that_bypasses_the_kernel_shows_in_its_counters():
     assert dict(carriers(moved, ())) == {"mlx5_0": 1_010_000}
 
 
-def test_other_programs_traffic_is_no_carrier():
+def test_other_programs_traffic_is_not_a_carrier():
     assert carriers(Moved(1_000_000, {"eth0": 4000}, {}), NETWORKS) == {}
 
 
@@ -118,7 +118,7 @@ def test_noise_makes_no_route_better_than_the_default():
     assert [winner.configuration for winner in winners(routes, OTHER)] == [Configuration()] * 2
 
 
-def test_a_default_that_stripes_over_a_slow_network_is_told_with_numbers():
+def test_a_default_that_stripes_over_a_slow_network_is_reported_with_numbers():
     routes = [route(Configuration(), 1000.0, 50_000.0), route(FAST, 5.0, 4000.0)]
     report = TransportReport("netmod ucx", {OTHER: TransportPath("tcp", ("eth0", "fast0"))})
     pairs = pair_reports((), report, routes, {})
@@ -131,7 +131,7 @@ def test_a_default_that_stripes_over_a_slow_network_is_told_with_numbers():
     assert "network-interface=fast0" in warnings["slower-transport"].fix
 
 
-def test_a_way_that_does_not_work_is_told_with_its_reason():
+def test_a_route_that_does_not_work_is_reported_with_its_reason():
     refused = Route(FAST, refused="ended with exit status 1", pair_classes=(OTHER,))
     pairs = pair_reports((), TransportReport(), [route(Configuration(), 1.0, 2.0), refused], {})
     assert pairs[0].alternatives[0].refused == "ended with exit status 1"
@@ -154,7 +154,7 @@ def test_a_choice_that_varies_from_run_to_run_is_named():
     assert finding.evidence == "eth0 in 2, fast0 in 1 of 3 runs; the smallest message takes 6.0 to 1060.0 µs"
 
 
-def test_the_same_choice_in_every_run_is_no_news():
+def test_the_same_choice_in_every_run_is_not_reported():
     assert varying([over("eth0", 1060.0), over("eth0", 400.0)]) == ()
     assert varying([over("eth0", 10.0), over("fast0", 11.0)]) == ()  # and no harm done
     assert varying([]) == ()

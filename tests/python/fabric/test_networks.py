@@ -24,7 +24,7 @@ def test_every_kind_has_a_source_and_chooses_by_values_that_knobs_have(kind):
 
 
 @pytest.mark.parametrize("kind", kinds().values(), ids=kinds())
-def test_what_is_native_is_never_objected_to(kind):
+def test_native_transports_are_never_objected_to(kind):
     for pattern in kind.native:
         assert kind.objection(pattern.replace("*", "")) == ""
 
@@ -44,7 +44,7 @@ def test_what_is_native_is_never_objected_to(kind):
         ("cxgb4_0", "iwarp", "tcp", "intelmpi", "ofi-provider=verbs"),
     ],
 )
-def test_a_transport_that_wastes_the_network_is_named_with_what_to_choose(
+def test_an_inefficient_transport_is_reported_with_a_better_choice(
     device, kind, transport, implementation, choice
 ):
     finding = misdriven(transport, (ETHERNET, nic(device, kind)), implementation)

@@ -114,7 +114,7 @@ def test_the_network_is_known_and_goes_before_the_management_network(node):
 
 
 @pytest.mark.parametrize(("name", "implementation", "output", "transport"), GOOD)
-def test_what_drives_it_well_is_heard_and_left_in_peace(name, implementation, output, transport):
+def test_suitable_transport_is_recognised_without_a_finding(name, implementation, output, transport):
     path = heard(output, implementation).paths[OTHER]
     assert path.transport == transport
     nics = NODES[name].nics()
@@ -123,7 +123,7 @@ def test_what_drives_it_well_is_heard_and_left_in_peace(name, implementation, ou
 
 
 @pytest.mark.parametrize(("name", "implementation", "output", "choice"), BAD)
-def test_what_wastes_it_is_heard_and_named_with_the_cure(name, implementation, output, choice):
+def test_wrong_transport_is_reported_with_a_fix(name, implementation, output, choice):
     path = heard(output, implementation).paths[OTHER]
     finding = misdriven(path.transport, NODES[name].nics(), implementation)
     assert finding is not None
@@ -136,7 +136,7 @@ def test_open_mpi_on_efa_names_the_provider_of_its_ofi_mtl():
     assert (report.layer, report.provider) == ("pml cm, mtl ofi", "efa")
 
 
-def test_xpmem_is_heard_as_the_way_on_the_node():
+def test_xpmem_is_recognised_as_the_transport_on_the_node():
     path = heard(UCX.format("intra-node", "sysv/memory xpmem/memory"), "openmpi").paths[NODE]
     assert path.transport == "sysv, xpmem"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from mpiric.host import cache
 
 
-def test_what_others_can_write_is_not_read(tmp_path: Path) -> None:
+def test_files_that_others_can_write_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     cache.write(str(path), "text")
     assert cache.read(str(path)) == "text"

@@ -23,12 +23,12 @@ BOTH, NETWORK, NONE = frozenset({"node", "network"}), frozenset({"network"}), fr
         ("openmpi-4.1.4", (*UCX, "/x/mca_pml_ucx.so"), {}, "", BOTH),
     ],
 )
-def test_ucx_carries_what_is_not_known_to_go_another_way(label, libraries, inherited, reported, reaches):
+def test_ucx_is_assumed_as_carrier_without_other_evidence(label, libraries, inherited, reported, reaches):
     job = situation(BY_LABEL[label], libraries=libraries, inherited=inherited)
     assert carriers(job, reported).ucx == reaches
 
 
-def test_collectives_in_shared_memory_take_no_messages_unless_they_are_told_to():
+def test_collectives_in_shared_memory_use_no_messages_by_default():
     names = {"allreduce", "barrier", "bcast", "reduce"}
     assert carriers(situation(BY_LABEL["mpich-5.0.2"]), "").without_messages == names
     inheriting = situation(

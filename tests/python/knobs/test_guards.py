@@ -29,7 +29,7 @@ def test_a_static_or_setuid_program_keeps_its_allocator(knob: str) -> None:
     assert "C library" in skipped(knob, static(situation()))
 
 
-def test_a_static_program_gets_no_preload_even_when_asked() -> None:
+def test_a_static_program_gets_no_preload_even_on_request() -> None:
     assert spell("allocator", "jemalloc", static(situation())) is None
 
 
@@ -191,7 +191,7 @@ def test_mpi_io_is_left_alone_until_it_is_seen() -> None:
     assert "mpi-io-library" in to_try(case)
 
 
-def test_buffers_on_a_gpu_are_no_matter_where_the_machine_has_none() -> None:
+def test_gpu_buffers_do_not_matter_without_a_gpu() -> None:
     mpich = BY_LABEL["mpich-5.0.2"]
     assert skipped("gpu-buffers", situation(mpich)) == "the machine has no GPU"
     assert not skipped("gpu-buffers", situation(mpich, on=replace(machine(), gpus=1)))

@@ -64,7 +64,7 @@ def test_two_allocators_at_once_are_named_with_their_settings() -> None:
     assert "MALLOC_ARENA_MAX" in finding.evidence
 
 
-def test_a_provider_of_a_network_that_is_there_is_no_problem() -> None:
+def test_a_provider_of_an_existing_network_is_not_a_problem() -> None:
     case = situation(BY_LABEL["intelmpi-2021.19"], inherited={"FI_PROVIDER": "verbs"})
     assert inherited_problems(case) == ()
 
@@ -74,7 +74,7 @@ def test_waiting_politely_is_right_when_ranks_outnumber_cpus() -> None:
     assert inherited_problems(case) == ()
 
 
-def test_every_finding_says_what_shows_it_and_what_to_do() -> None:
+def test_every_finding_has_evidence_and_a_fix() -> None:
     case = situation(
         inherited={"MKL_DEBUG_CPU_TYPE": "5", "UCX_LOG_LEVEL": "trace", "MPIR_CVAR_NOLOCAL": "1"}
     )

@@ -17,7 +17,7 @@ def case(*files, **more):
     return writing(situation(MPICH, ranks=8, nodes=4), *files, **more)
 
 
-def test_what_all_ranks_read_is_broadcast_the_largest_first():
+def test_files_read_by_all_ranks_are_broadcast_the_largest_first():
     large = input_file("tables/eos.bin", 8, bytes_read=1 << 30)
     some = input_file("patch.bin", 3)
     staged_case = case(input_file("in.data", 8), large, some, output("in.log", 8))

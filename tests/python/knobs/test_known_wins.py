@@ -173,7 +173,7 @@ def test_another_mpi_library_is_for_programs_that_spend_their_time_in_mpi_and_no
 
 
 @pytest.mark.parametrize(("is_told", "score"), [(True, 0.15), (False, 1.0)])
-def test_open_mpi_that_was_told_of_shared_cpus_yields_by_itself(is_told: bool, score: float) -> None:
+def test_open_mpi_yields_by_itself_if_oversubscription_is_declared(is_told: bool, score: float) -> None:
     case = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
     (segment,) = case.job.segments
     option = LaunchOption(("--oversubscribe",), Meaning.OVERSUBSCRIBE)

@@ -55,12 +55,12 @@ def test_a_directory_is_laid_out_by_commands_without_the_runtime():
     assert (spelling.environment, spelling.preload) == ({}, ())
 
 
-def test_the_default_layout_is_no_candidate():
+def test_the_default_layout_is_not_a_candidate():
     everywhere = lustre(default_layout=FileLayout((Stripes(-1, MIB),)))
     assert "out/:allx1MiB" not in values("layout", case(SHARED, system=everywhere))
 
 
-def test_stripes_are_as_large_as_what_is_written_at_a_time():
+def test_stripes_are_as_large_as_single_writes():
     large = output("out/data.h5", 16, largest=3 * MIB + 1)
     assert "out/:allx3136KiB" in values("layout", case(large))
 
@@ -81,7 +81,7 @@ def test_t3pio_takes_a_multiple_of_the_nodes(nodes, targets, stripes):
         (replace(case(SHARED), try_layout=lambda: "`lfs` is not there"), "`lfs` is not there"),
     ],
 )
-def test_where_no_layout_can_be_set_the_reason_is_said(layout_case, reason):
+def test_the_reason_why_no_layout_can_be_set_is_reported(layout_case, reason):
     assert reason in LAYOUT.consider(layout_case).reason
 
 
@@ -92,7 +92,7 @@ def test_names_that_cannot_be_written_have_no_rule_of_their_own():
 
 
 @pytest.mark.parametrize("value", ["out/:99x1MiB", "out/:4x100KiB", "*.h5:4x1MiB+dirs9"])
-def test_what_the_file_system_does_not_take_is_not_spelled(value):
+def test_hints_that_the_file_system_ignores_are_not_set(value):
     if LAYOUT.domain.accepts(value):
         assert LAYOUT.settings(value, case(SHARED)) is None
 

@@ -15,7 +15,7 @@ SEVERAL = situation(ranks=8, nodes=4)
 KNOWN = replace(SEVERAL, rank_orders=orders(SEVERAL))
 
 
-def test_a_better_order_is_tried_with_what_it_is_predicted_to_change():
+def test_a_better_order_is_tried_with_its_prediction():
     answer = KNOB.consider(KNOWN)
     assert isinstance(answer, Try)
     assert answer.because.startswith("40% fewer bytes between nodes, predicted")

@@ -36,7 +36,7 @@ def test_values_do_not_repeat(knob: Knob) -> None:
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_what_is_promised_first_is_a_value_the_domain_accepts(knob: Knob) -> None:
+def test_the_first_values_of_a_knob_are_in_its_domain(knob: Knob) -> None:
     for case in SITUATIONS:
         answer = knob.consider(case)
         if isinstance(answer, Try):
@@ -46,7 +46,7 @@ def test_what_is_promised_first_is_a_value_the_domain_accepts(knob: Knob) -> Non
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_a_knob_says_what_why_and_from_where(knob: Knob) -> None:
+def test_a_knob_has_a_title_a_reason_and_a_source(knob: Knob) -> None:
     assert knob.sentence
     assert knob.why
     assert knob.source
@@ -67,7 +67,7 @@ def test_a_knob_that_is_skipped_gives_a_reason_as_users_read_it(knob: Knob) -> N
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_what_a_value_needs_are_knobs_of_the_registry_with_values_of_their_domains(knob: Knob) -> None:
+def test_values_require_registered_knobs_with_values_of_their_domains(knob: Knob) -> None:
     if knob.brings is None:
         return
     for case in SITUATIONS:
@@ -117,7 +117,7 @@ def test_no_knob_accepts_a_path_a_command_or_a_variable(knob: Knob, value: str) 
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_a_value_that_is_no_text_is_a_problem(knob: Knob) -> None:
+def test_a_value_that_is_not_text_is_a_problem(knob: Knob) -> None:
     assert check_configuration({knob.name: 2})  # type: ignore[dict-item]
 
 
@@ -129,7 +129,7 @@ def test_a_value_that_is_too_long_is_refused_in_a_short_sentence() -> None:
     assert len(sentence) < 300
 
 
-def test_of_a_hint_with_a_blank_it_is_said_what_the_knob_takes() -> None:
+def test_a_hint_with_a_blank_is_refused_with_the_accepted_form() -> None:
     (sentence,) = check_configuration({"mpi-io": "cb_nodes=2 3"})
     assert sentence.startswith("'cb_nodes=2 3'")
     assert "which takes hints without blanks" in sentence

@@ -79,7 +79,7 @@ def numbers():
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_what_decides_on_a_knob_is_in_every_record_and_has_a_sentence(knob, numbers):
+def test_numbers_that_decide_on_a_knob_are_in_every_record_and_have_a_sentence(knob, numbers):
     nothing = behaviour(**dict.fromkeys(numbers, 0.0))
     assert set(knob.touches) <= numbers
     for case in all_situations() if knob.touches else ():
@@ -87,7 +87,7 @@ def test_what_decides_on_a_knob_is_in_every_record_and_has_a_sentence(knob, numb
 
 
 @pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
-def test_what_a_knob_is_meant_to_move_is_a_number_of_records(knob, numbers):
+def test_symptoms_of_a_knob_are_numbers_of_records(knob, numbers):
     by_kind = {"file_share", "reduce_share", "gather_share", "scatter_share", "reduce_scatter_share"}
     assert set(knob.symptoms) <= numbers | by_kind
 
@@ -114,7 +114,7 @@ def test_sizes_that_cut_messages_are_sizes(knob):
     ],
     ids=["latency", "halo", "allreduce", "churn", "scattered", "heat", "between nodes"],
 )
-def test_what_known_wins_need_is_never_dropped(shown, needed):
+def test_knobs_of_known_wins_are_never_dropped(shown, needed):
     assert not dropped(shown) & needed
 
 
@@ -125,7 +125,7 @@ def test_settings_of_ucx_and_of_networks_cannot_matter_where_neither_is_used(sho
     assert {"ucx-transports", "eager-network", "network-interface"} <= dropped(shown)
 
 
-def test_an_algorithm_matters_only_for_what_is_called_and_takes_time():
+def test_an_algorithm_matters_only_for_called_collectives_that_take_time():
     assert dropped(ALLREDUCE) >= ALGORITHMS - {"allreduce-algorithm"}
     assert dropped(HEAT) >= ALGORITHMS
     rarely = behaviour(alltoallv_calls=3.0, alltoallv_bound=0.2, collective_calls=3.0, collective_bound=0.2)
@@ -169,7 +169,7 @@ def test_the_reason_is_a_fact_of_the_record(knob, shown, why):
     assert needless(knob, case, shown) == why
 
 
-def test_a_number_that_is_not_a_time_drops_only_what_touches_nothing():
+def test_if_the_objective_is_not_a_time_only_knobs_without_affected_work_are_dropped():
     case = situation(BY_LABEL["mpich-5.0.2"], ranks=4, allowed=EVERYTHING)
     assert needless("allreduce-algorithm", case, HEAT, 0.0) == ""
     assert needless("allgather-algorithm", case, HEAT, 0.0)

@@ -9,7 +9,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.trial import Outcome, Phase, Trial
 
 
-def test_what_a_stopped_run_has_under_way_is_waited_for_where_files_are_tuned(monkeypatch, tmp_path):
+def test_pending_writes_of_a_stopped_run_are_awaited_when_tuning_files(monkeypatch, tmp_path):
     waited: list[object] = []
     monkeypatch.setattr(directory_runs, "make_durable", lambda *arguments, **_: waited.append(arguments))
     runs = directory_runs.DirectoryRuns(ScriptedRunner(), WorkingCopies(tmp_path, tmp_path, CopyPolicy()))

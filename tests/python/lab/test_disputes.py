@@ -35,7 +35,7 @@ def logged(bench: Stand) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-def test_a_value_in_which_a_later_original_differs_too_is_no_reason_to_reject(stand, in_file):
+def test_a_value_that_differs_in_a_later_original_does_not_reject(stand, in_file):
     bench = stand(6, 7, 8, in_file=in_file)
     trial = bench.run(BOUND)
     assert (trial.outcome, trial.objective) == (Outcome.OK, trial.wall_s)
@@ -82,14 +82,14 @@ def test_lines_that_the_user_calls_no_results_are_not_compared(stand, tmp_path):
     assert bench.run(BOUND).outcome is Outcome.OK
 
 
-def test_what_varies_in_every_run_is_told(tmp_path):
+def test_output_that_varies_in_every_run_is_reported(tmp_path):
     nth = {run: Behaviour(stdout=f"sum {run}.25\n") for run in range(1, 4)}
     bench = Stand(tmp_path, runner=ScriptedRunner(nth=nth))
     bench.learn()
     assert "was not compared" in bench.lab.judge.uncompared
 
 
-def test_copies_of_rejected_files_lie_beside_the_output(stand, tmp_path):
+def test_copies_of_rejected_files_are_stored_with_the_output(stand, tmp_path):
     bench = stand(6, 5, in_file=True)
     trial = bench.run(BOUND)
     assert (Path(trial.stdout).with_suffix(".rejected") / "out.txt").read_text() == "count 6 of it\n"

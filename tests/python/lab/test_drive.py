@@ -40,7 +40,7 @@ def test_each_trial_is_reported_before_the_plan_sees_it():
     assert [who for who, _ in reported] == ["report", "plan"] * 2
 
 
-def test_a_plan_that_is_interrupted_may_return_what_it_has():
+def test_an_interrupted_plan_may_return_its_partial_result():
     trials = iter([measure, interrupt])
 
     def plan():

@@ -41,7 +41,7 @@ def excuse(answers, tmp_path, stderr="", commands=None, environ=None):
     return AllocationHosts(batch_scheduler("slurm"), host, TWO, patience).excuse(tmp_path / "stderr")
 
 
-def test_a_run_that_failed_on_hosts_that_stand_has_no_excuse(tmp_path):
+def test_a_failure_on_working_hosts_is_not_excused(tmp_path):
     assert excuse({"sinfo": [FINE], "srun": [STARTED]}, tmp_path, "srun: error: n1: task 0: Killed") == ""
 
 

@@ -15,7 +15,7 @@ from mpiric.lab.lab import on_filled_memory
         ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}, "glibc.malloc.arena_max=1:glibc.malloc.perturb=85"),
     ],
 )
-def test_what_the_user_has_set_stays(tunables, filled):
+def test_settings_of_the_user_stay(tunables, filled):
     before = situation(MPIS[0])
     before = replace(before, job=replace(before.job, environment={"HOME": "/root", **tunables}))
     assert on_filled_memory(before).job.environment == {"HOME": "/root", "GLIBC_TUNABLES": filled}

@@ -30,7 +30,7 @@ def test_the_end_of_a_launch_is_the_outcome_and_the_status_stays_the_programs(ra
     assert (trial.outcome, trial.exit_status, trial.wall_s) == (outcome, ran.status, 2.0)
 
 
-def test_the_probe_says_what_the_launch_carries(tmp_path, monkeypatch):
+def test_the_probe_determines_the_additions_to_the_launch(tmp_path, monkeypatch):
     carried = []
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_, **__: ForegroundResult(0, 1.0))
     lab = Foreground(lambda _, spelling: carried.append(spelling) or Launch(("app",), "/"), {})

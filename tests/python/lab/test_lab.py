@@ -21,7 +21,7 @@ def stand(tmp_path):
     return lambda **options: Stand(tmp_path, **options)
 
 
-def test_a_trial_is_in_the_store_when_it_is_told(stand):
+def test_a_trial_is_stored_before_it_is_reported(stand):
     lab_parts = stand()
     trial = lab_parts.run(BOUND, phase=Phase.PROOF, pair=3)
     assert lab_parts.log.read().trials == (trial,)
@@ -38,7 +38,7 @@ def test_a_run_that_is_stopped_in_its_pair_tells_how_long_it_takes_at_least(stan
     assert lab_parts.run(BOUND, limit_s=20.0).at_least is None
 
 
-def test_a_value_that_nobody_can_spell_is_refused_without_a_run(stand):
+def test_a_value_without_a_setting_is_refused_without_a_run(stand):
     lab_parts = stand()
     assert lab_parts.run(Configuration.of({"binding": "no-such-place"})).outcome is Outcome.REFUSED
     assert lab_parts.runner.launches == []

@@ -28,7 +28,7 @@ def test_a_failure_that_does_not_come_again_is_withdrawn(stand):
     assert bench.outcomes == [Outcome.INTERRUPTED, Outcome.OK]
 
 
-def test_what_fails_in_every_run_is_rejected(stand):
+def test_a_setting_that_fails_in_every_run_is_rejected(stand):
     bench = stand(settings={"binding": FAILS})
     for _ in range(3):
         bench.run()
@@ -81,7 +81,7 @@ CROSSED = ((1.0, 10, 100), (2.0, 20, 200))
 
 
 @pytest.mark.parametrize("state", [1, 3])  # running when it was killed, or aborted
-def test_a_run_whose_marks_hold_the_whole_window_is_valid_whatever_its_launcher_says(tmp_path, state):
+def test_a_run_with_complete_marks_is_valid_for_any_exit_status(tmp_path, state):
     run = BetweenMarkers(PAIR, ends=True, directory=tmp_path)
     marks_file(tmp_path, 0, state=state, crossings=CROSSED)
     assert not run.holds_window(read_marks(tmp_path))  # rank 1 is missing

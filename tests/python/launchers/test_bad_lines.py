@@ -47,7 +47,7 @@ def test_an_unknown_option_ends_where_the_caller_sees_a_program():
     assert job.program == ("app", "in.dat", "x")
 
 
-def test_an_unknown_option_takes_what_the_caller_says_is_no_program():
+def test_an_unknown_option_takes_a_word_that_is_not_a_program():
     argv = ["mpirun", "--tomorrow", "app", "in.dat", "x"]
     job = parse_command(argv, "/", {}, is_program=lambda word: word == "in.dat", dialect="openmpi4")
     assert job.program == ("in.dat", "x")

@@ -28,5 +28,5 @@ BANNERS = [
 
 
 @pytest.mark.parametrize(("banner", "expected"), BANNERS)
-def test_a_launcher_is_known_by_what_it_prints(banner, expected):
+def test_a_launcher_is_recognised_by_its_output(banner, expected):
     assert recognise_launcher(banner) == expected

@@ -23,7 +23,7 @@ def rendered(parse, line, **spelling):
 
 
 @EVERY_ENGINE
-def test_the_image_is_told_from_the_program(name):
+def test_image_and_program_are_distinguished(name):
     line, length, image = LINES[name]
     container = split_container(tuple(line.split()))
     assert (container.engine, container.argv, container.image) == (name, tuple(line.split()[:length]), image)
@@ -35,7 +35,7 @@ def test_a_job_knows_its_container(parse, name):
 
 
 @EVERY_ENGINE
-def test_an_engine_that_runs_nothing_is_no_container(name):
+def test_an_engine_without_a_command_is_not_a_container(name):
     engine = engines()[name]
     assert split_container((engine.programs[0], "--version")) is None
 
@@ -86,7 +86,7 @@ def test_a_directory_that_ranks_write_to_is_bound_for_writing(parse, name):
     assert f"D={inside}" in launch.shell_line()
 
 
-def test_charliecloud_leaves_what_the_user_has_bound_where_it_is(parse):
+def test_charliecloud_keeps_the_bind_mounts_of_the_user(parse):
     line = "mpirun -n 2 ch-run -b /d:/mnt/9 -b /e:/mnt/7 /img -- ./app"
     launch = rendered(parse, line, preload=("/l/x.so", "/l/y.so", "/m/z.so"))
     binds = [word for word in launch.argv if word.startswith("--bind")]

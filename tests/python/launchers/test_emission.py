@@ -76,7 +76,7 @@ def test_srun_gets_masks_and_a_step_wide_enough_for_them():
     assert "--mem-bind=local" in line
 
 
-def test_srun_is_told_in_planes_where_the_last_node_has_fewer_ranks():
+def test_srun_gets_planes_if_the_last_node_has_fewer_ranks():
     emission = emit(placed(made_up(4, 4), 10, nodes=3), "srun")
     assert {"--distribution=plane=4", "--nodes=3", "--ntasks=10"} <= set(emission.argv)
     assert not any("per-node" in word or "cpus-per-task" in word for word in emission.argv)

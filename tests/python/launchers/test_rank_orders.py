@@ -25,7 +25,7 @@ def test_every_launcher_has_an_expectation():
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_a_launcher_is_told_of_the_order_in_its_form(name):
+def test_each_launcher_gets_the_order_in_its_format(name):
     emission = rank_order_forms()[name](ORDER)
     assert emission.text == EXPECTED[name]
     arguments = [*emission.options, *emission.environment.values()]
@@ -48,6 +48,6 @@ def test_intel_mpi_gets_a_run_of_ranks_in_one_line():
     assert rank_order_forms()["intelmpi"](order).text == "a:2\nb:2\n"
 
 
-def test_hydra_is_told_the_node_of_each_run_of_ranks():
+def test_hydra_gets_the_node_of_each_group_of_ranks():
     order = RankOrder(slots=(0, 2, 3, 1), hosts=("a", "a", "b", "b"))
     assert rank_order_forms()["hydra"](order).options[-1] == "'(0,1,1),(1,1,2),(0,1,1)'"

@@ -49,7 +49,7 @@ def test_a_preload_without_a_launcher_is_in_the_environment(parse):
 
 
 @EVERY_DIALECT
-def test_a_preload_stands_in_front_of_the_users_own(parse, name):
+def test_a_preload_is_placed_before_the_users_own(parse, name):
     launch = rendered(parse(LINES[name], name, LD_PRELOAD="/own.so"), preload=("/l.so",))
     assert "/l.so:/own.so" in launch.shell_line()
 
@@ -114,7 +114,7 @@ def test_a_limited_export_list_is_extended(parse):
     assert launch.environment == {"A": "1,2"}
 
 
-def test_an_export_of_nothing_becomes_one_of_what_is_set(parse):
+def test_an_export_of_nothing_becomes_an_export_of_the_settings(parse):
     launch = rendered(parse("srun --export=NONE -n2 ./a", "srun"), environment={"A": "1"})
     assert launch.argv[1] == "--export=A"
 
@@ -124,7 +124,7 @@ def test_an_export_list_in_the_environment_is_respected(parse):
     assert launch.argv[1] == "--export=PATH,A"
 
 
-def test_what_srun_has_itself_does_not_win_over_a_preload_for_its_ranks(parse):
+def test_a_preload_for_the_ranks_overrides_the_one_of_srun(parse):
     launch = rendered(parse("srun -n2 ./a", "srun", LD_PRELOAD="/own.so"), preload=("/l.so",))
     assert launch.unset == ("LD_PRELOAD",)
     assert launch.argv[1] == "--export=ALL,LD_PRELOAD=/l.so:/own.so"
@@ -239,12 +239,12 @@ def test_two_knobs_that_set_one_variable_differently_are_refused(parse):
         render(parse("./a", "direct"), spellings)
 
 
-def test_a_variable_taken_away_is_gone_from_options_and_environment(parse):
+def test_a_removed_variable_is_absent_from_options_and_environment(parse):
     launch = rendered(parse("mpirun -x A=1 -n 2 ./a", "openmpi4", A="0"), unset=("A",))
     assert (launch.argv, launch.unset) == (("mpirun", "-n", "2", "./a"), ("A",))
 
 
-def test_taking_away_what_is_not_there_changes_nothing(parse):
+def test_removing_an_absent_variable_changes_nothing(parse):
     launch = rendered(parse("mpirun -n 2 ./a", "openmpi4"), unset=("A",))
     assert (launch.unset, launch.settings) == ((), ())
 
@@ -254,7 +254,7 @@ def test_variables_of_the_launcher_stay_in_its_environment(parse):
     assert launch.environment == {"HYDRA_X": "1"}
 
 
-def test_new_options_stand_before_the_users_own(parse):
+def test_new_options_are_placed_before_the_users_own(parse):
     """Otherwise a word of theirs could be taken for the value of an option that mpiric does not know."""
     launch = rendered(parse("mpirun --tomorrow -n 2 ./a", "openmpi4"), options=(("--bind-to", "core"),))
     assert launch.argv[1:3] == ("--bind-to", "core")

@@ -172,7 +172,7 @@ def test_a_width_leaves_the_users_mapping_to_hydra(situation_of):
         ("intelmpi", "I_MPI_PIN=1 I_MPI_PIN_DOMAIN=socket"),
     ],
 )
-def test_a_launcher_inside_a_script_is_told_by_variables(situation_of, mpi_dialect, expected):
+def test_a_launcher_inside_a_script_is_set_by_variables(situation_of, mpi_dialect, expected):
     assert said(spell("binding", "package", situation_of("direct", mpi_dialect=mpi_dialect))) == expected
 
 

@@ -174,7 +174,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("line", "source", "target", "reason"), REFUSED)
-def test_what_has_no_counterpart_is_refused_by_name(parse, line, source, target, reason):
+def test_options_without_a_counterpart_are_refused_by_name(parse, line, source, target, reason):
     with pytest.raises(MismatchError, match=reason):
         switched(parse(line, source), target, "x")
 
@@ -186,7 +186,7 @@ def test_the_same_dialect_only_changes_the_launcher_word(parse):
     assert launch.argv == ("/opt/mpich/bin/mpiexec", "-n", "2", "-print-all-exitcodes", "./a")
 
 
-def test_the_switch_is_told_with_what_it_replaces(parse):
+def test_a_switch_is_reported_with_the_replaced_values(parse):
     setting = switched(parse("mpirun -np 2 ./a", "openmpi4"), "srun", "srun").settings[0]
     assert (setting.value, setting.overrides) == ("srun", "mpirun -np 2 (command line)")
 
@@ -229,9 +229,7 @@ def test_ranks_are_carried_between_any_two_launchers(parse, source, target):
         ("mpiexec -n 4 ./a", "hydra", "srun", "srun --overcommit --ntasks=4 ./a"),
     ],
 )
-def test_more_ranks_than_cpus_are_started_by_launchers_that_have_to_be_told_so(
-    parse, line, source, target, expected
-):
+def test_launchers_that_need_an_option_for_more_ranks_than_cpus_get_it(parse, line, source, target, expected):
     argv = (expected.split()[0],)
     spelling = Spelling(dialect=target, launcher_words=argv, crowded=True)
     launch = render(parse(line, source), [("mpi", "x", spelling)])

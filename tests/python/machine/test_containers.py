@@ -104,7 +104,7 @@ def test_half_a_cpu_is_still_one(host_with, cpu_tree):
     assert machine.usable_cpu_count == 1
 
 
-def test_the_restriction_is_said_in_words(host_with, cpu_tree):
+def test_the_restriction_is_reported_in_words(host_with, cpu_tree):
     machine = _machine(host_with, cpu_tree, allowed="0-1", **_v2(**{"memory.max": str(4 << 30)}))
     assert {"restricted-cpus", "memory-limit"} <= {finding.id for finding in notice(machine)}
 

@@ -50,5 +50,5 @@ def test_an_empty_file_names_nothing():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="archspec reads /proc/cpuinfo on Linux only")
-def test_the_cpu_is_what_archspec_calls_it():
+def test_the_cpu_has_its_archspec_name():
     assert read_cpu(LocalHost()).target == archspec.cpu.host().name

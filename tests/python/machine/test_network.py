@@ -17,7 +17,7 @@ def test_an_unknown_speed_is_zero(host_with):
     assert nic.speed_mbit == 0
 
 
-def test_an_adapter_is_listed_beside_its_ip_interface(host_with):
+def test_an_adapter_is_listed_next_to_its_ip_interface(host_with):
     files = _net("ib0", type="32", mtu="2044", operstate="up") | {
         "/sys/class/infiniband/mlx5_0/ports/1/rate": "200 Gb/sec (4X HDR)\n",
         "/sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE\n",
@@ -51,11 +51,11 @@ def test_bridges_and_tunnels_are_virtual(host_with):
     assert read_nics(host_with(files, links=links))[0].kind == "virtual"
 
 
-def test_without_sysfs_there_is_no_nic(host_with):
+def test_without_sysfs_no_nic_is_found(host_with):
     assert read_nics(host_with({})) == ()
 
 
-def test_adapters_behind_the_verbs_interface_are_told_apart(host_with):
+def test_adapters_behind_the_verbs_interface_are_distinguished(host_with):
     """Names and drivers as the kernel's drivers of these adapters give them."""
     files = {
         "/sys/class/infiniband/qib0/ports/1/rate": "40 Gb/sec (4X QDR)\n",

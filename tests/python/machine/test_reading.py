@@ -14,7 +14,7 @@ def test_the_recorded_machine_is_read_without_being_there(debian12):
     assert machine.memory.pages.transparent == "madvise"
 
 
-def test_the_recorded_compilers_and_libraries_are_there(debian12):
+def test_the_recorded_compilers_and_libraries_are_found(debian12):
     machine = read_machine(debian12, "/home/user/run")
     assert {"gcc", "g++", "gfortran"} <= {compiler.name for compiler in machine.compilers}
     assert [name for name, _ in machine.preloads] == ["jemalloc", "tcmalloc", "mimalloc"]

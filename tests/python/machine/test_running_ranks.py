@@ -45,11 +45,11 @@ def test_a_process_is_seen_with_the_affinity_of_each_thread():
     assert all(thread.cpu_now >= 0 for thread in process.threads)
 
 
-def test_a_process_that_is_gone_is_not_seen():
+def test_an_ended_process_is_not_listed():
     assert see_process(LocalHost(), 2**22 + 1) is None
 
 
-def test_what_another_user_wrote_into_an_environment_neither_breaks_nor_speaks_to_the_terminal():
+def test_environments_of_other_users_are_printed_without_control_characters():
     hostile = {"OMP_NUM_THREADS": "²", "PMI_RANK": "9" * 5000, "OMP_PLACES": "\x1b]0;owned\x07{0}"}
     with sleeper_with(hostile) as pid:
         process = see_process(LocalHost(), pid)

@@ -41,7 +41,7 @@ def test_home_is_listed_once_however_it_is_reached(host_with):
     assert points.count("/cluster/home") == 1
 
 
-def test_compiler_versions_are_told_from_package_versions():
+def test_compiler_versions_are_distinguished_from_package_versions():
     assert version_in("gcc (Debian 12.2.0-14+deb12u1) 12.2.0\n") == "12.2.0"
     assert version_in("Intel(R) oneAPI DPC++/C++ Compiler 2024.1.0 (2024.1.0.20240308)\n") == "2024.1.0"
     assert version_in("\nnvc 24.3-0 64-bit target on x86-64 Linux -tp znver3\n") == "24.3-0"
@@ -57,7 +57,7 @@ def test_a_compiler_that_does_not_answer_is_none(host_with):
     assert read_compilers(host) == ()
 
 
-def test_the_chosen_page_mode_stands_in_brackets(host_with):
+def test_the_page_mode_in_brackets_is_read(host_with):
     host = host_with(
         {
             "/proc/meminfo": "HugePages_Total: 8\nHugePages_Free: 3\nHugepagesize: 2048 kB\n",
@@ -75,7 +75,7 @@ def test_a_limit_above_the_memory_is_none(host_with):
     assert read_memory(host, 1 << 40).limit_bytes == 0
 
 
-def test_musl_is_told_from_glibc(host_with):
+def test_musl_is_distinguished_from_glibc(host_with):
     text = "musl libc (x86_64)\nVersion 1.2.4\nDynamic Program Loader\n"
     host = host_with({}, commands={command_key(["ldd", "--version"], None): Completed(1, "", text)})
     assert read_libc(host) == "musl 1.2.4"

@@ -43,7 +43,7 @@ def test_distances_come_in_several_chunks(betzy_xml: str):
     assert read_topology(betzy_xml).numa_nodes[5].distances == (32, 32, 32, 32, 12, 10, 12, 12)
 
 
-def test_hybrid_cores_are_told_apart():
+def test_hybrid_cores_are_distinguished():
     assert [core.kind for core in read_topology(HYBRID).cores] == [
         "performance",
         "performance",

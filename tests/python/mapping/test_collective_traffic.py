@@ -85,7 +85,7 @@ def test_ranks_of_a_communicator_are_those_of_the_world():
     assert pairs(record) == {(1, 3): 40, (3, 1): 40, (0, 2): 40, (2, 0): 40}
 
 
-def test_what_each_rank_sends_in_an_alltoallv_is_its_own():
+def test_each_rank_sends_its_own_sizes_in_an_alltoallv():
     record = recorded("MPI_Ialltoallv", [[0, 1], [2, 3]], [60, 20, 0, 0])
     assert {pair: size for pair, size in pairs(record).items() if size} == {(0, 1): 30, (1, 0): 10}
 
@@ -100,12 +100,12 @@ def test_the_algorithm_that_the_library_reports_counts():
     assert collective_traffic(ring).messages.tolist() == [10.0] * 4
 
 
-def test_what_goes_node_by_node_over_the_world_is_left_out_with_its_reason():
+def test_node_aware_traffic_of_the_world_is_left_out_with_its_reason():
     traffic = collective_traffic(recorded("MPI_Allreduce", [[0, 1, 2]], [8] * 3, **{"mpi.family": "mpich"}))
     assert len(traffic.sources) == 0
     assert "the same in every order" in traffic.models[0].source
 
 
-def test_neighbours_that_the_record_does_not_name_are_said_to_be_missing():
+def test_neighbours_missing_in_the_record_are_reported():
     traffic = collective_traffic(recorded("MPI_Neighbor_alltoall", [[0, 1]], [8, 8]))
     assert "no neighbours" in traffic.models[0].source

@@ -65,7 +65,7 @@ def test_a_metis_file_that_contradicts_itself_is_refused(text, what):
         read_metis(text, "g")
 
 
-def test_a_general_matrix_is_what_each_rank_sends():
+def test_a_general_matrix_contains_the_bytes_that_each_rank_sends():
     text = b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 10\n2 1 4.5\n"
     assert pairs(read_matrix_market(text, "m")) == {(0, 1): 7.25, (1, 0): 7.25}
 
@@ -75,7 +75,7 @@ def test_a_symmetric_matrix_holds_one_half():
     assert pairs(read_matrix_market(text, "m")) == {(0, 1): 4, (1, 0): 4}
 
 
-def test_an_array_of_matrix_market_stands_column_by_column():
+def test_an_array_of_matrix_market_is_read_by_columns():
     text = b"%%MatrixMarket matrix array real general\n2 2\n0\n6\n0\n0\n"
     assert pairs(read_matrix_market(text, "m")) == {(0, 1): 3, (1, 0): 3}
     half = b"%%MatrixMarket matrix array real symmetric\n3 3\n0\n1\n2\n0\n3\n0\n"
@@ -113,7 +113,7 @@ def test_a_text_is_a_square_matrix_or_a_list_of_pairs():
         (read_text_matrix, b"0 1.5 2\n", "integer"),
     ],
 )
-def test_a_matrix_that_is_none_is_refused(reader, data, what):
+def test_an_invalid_matrix_is_refused(reader, data, what):
     with pytest.raises(MpiricError, match=what):
         reader(data, "m")
 
@@ -142,7 +142,7 @@ def test_any_bytes_are_a_graph_or_refused_in_one_sentence(reader, data):
         assert pairs(graph) == {(b, a): weight for (a, b), weight in pairs(graph).items()}
 
 
-def test_the_end_of_a_name_says_what_a_file_is(tmp_path):
+def test_the_suffix_of_a_name_determines_the_kind_of_file(tmp_path):
     with pytest.raises(MpiricError, match="unknown suffix"):
         read_graph(tmp_path / "graph.xyz")
     with pytest.raises(MpiricError, match="there is no"):

@@ -14,7 +14,7 @@ def distance(tree, a, b):
     return float(tree.between(np.array([a]), np.array([b]))[0])
 
 
-def test_the_innermost_level_stands_first():
+def test_the_innermost_level_is_first():
     tree = uniform_tree(parse_hierarchy("4:2:2"), parse_distances("1:10:100", 3))
     assert [distance(tree, 0, slot) for slot in (0, 3, 4, 8)] == [0, 1, 10, 100]
 
@@ -32,7 +32,7 @@ def test_hop_bytes_count_each_ordered_pair():
 
 
 @pytest.mark.parametrize("text", ["", "4:", "0:4", "4:x", "99999:99999:99", ":".join("1" * 17)])
-def test_a_hierarchy_that_is_none_is_refused(text):
+def test_an_invalid_hierarchy_is_refused(text):
     with pytest.raises(MpiricError):
         parse_hierarchy(text)
 

@@ -82,7 +82,7 @@ def test_distances_on_a_torus_are_those_of_its_links():
     assert distance(machine, slot["a"], slot["c"]) == 8 + 4
 
 
-def test_what_fabric_measured_becomes_costs_and_distances():
+def test_fabric_measurements_become_costs_and_distances():
     pairs = [
         {"class": "same NUMA", "latency_us": 0.5, "bandwidth_MBps": 10000},
         {"class": "other node", "latency_us": 2, "bandwidth_MBps": 1000},
@@ -132,7 +132,7 @@ def test_a_topology_that_contradicts_itself_is_refused(text, what):
         ("switches: {s: [a]}", "needs a list"),
     ],
 )
-def test_a_yaml_file_that_cannot_be_meant_is_refused(text, what):
+def test_an_inconsistent_yaml_file_is_refused(text, what):
     with pytest.raises(MpiricError, match=what):
         parse_machine_yaml(text, "m")
 
@@ -166,7 +166,7 @@ def test_a_machine_that_does_not_fit_together_is_refused(spec, what):
     "text", ["", "[]", '{"pairs": 3}', '{"pairs": [{"class": "other node"}]}', '{"pairs": []}',
              '{"pairs": [{"class": "other node", "latency_us": 1, "bandwidth_MBps": 0}]}'],
 )  # fmt: skip
-def test_what_is_no_answer_of_fabric_is_refused(text):
+def test_an_invalid_result_of_fabric_is_refused(text):
     with pytest.raises(MpiricError):
         with_fabric(MachineSpec(), text, "f")
 

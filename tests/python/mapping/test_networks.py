@@ -20,7 +20,7 @@ def hops(network, source: int, target: int) -> int:
     return len(links(network, source, target))
 
 
-def test_every_kind_of_network_has_a_sample_here():
+def test_every_kind_of_network_has_a_sample():
     assert {text.partition(":")[0] for text in SMALL} == set(network_kinds())
 
 
@@ -38,7 +38,7 @@ def test_a_route_has_no_more_links_than_its_level_says_and_none_at_home(text):
 
 
 @pytest.mark.parametrize("text", SMALL)
-def test_loads_are_what_is_sent_over_the_links_of_routes(text):
+def test_loads_are_the_bytes_over_the_links_of_routes(text):
     network = parse_network(text)
     sources, targets = np.array([0, 0, 1]), np.array([network.nodes - 1, 1, network.nodes - 2])
     loads = network.link_loads(sources, targets, np.array([5.0, 2.0, 3.0])) * network.link_speeds
@@ -94,7 +94,7 @@ def test_adaptive_routing_spreads_over_all_links_of_a_group():
         ("fat-tree:4", "two or three"),
     ],
 )
-def test_a_network_that_cannot_be_meant_is_refused(text, what):
+def test_an_inconsistent_network_is_refused(text, what):
     with pytest.raises(MpiricError, match=what):
         parse_network(text)
 

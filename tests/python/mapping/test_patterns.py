@@ -21,7 +21,7 @@ def test_ranks_are_counted_along_the_last_dimension_first():
     assert sorted(graph.targets[graph.offsets[1] : graph.offsets[2]]) == [0, 2, 4]
 
 
-def test_each_way_of_a_stencil_weighs_what_it_says():
+def test_each_direction_of_a_stencil_has_its_weight():
     graph = grid_graph((4,), "1:3;2", periodic=False)
     row = slice(graph.offsets[0], graph.offsets[1])
     assert dict(zip(graph.targets[row].tolist(), graph.weights[row].tolist(), strict=True)) == {1: 3, 2: 1}
@@ -37,7 +37,7 @@ def test_lines_are_all_to_all_in_rows_or_columns():
     assert degrees(lines_graph((2, 3), (0, 1))) == {3}
 
 
-def test_a_grid_of_one_rank_talks_to_nobody():
+def test_a_grid_of_one_rank_has_no_neighbours():
     assert len(grid_graph((1, 1), "5", periodic=True).targets) == 0
     assert len(lines_graph((1, 1), (0, 1)).targets) == 0
 
@@ -49,6 +49,6 @@ def test_extents_that_are_none_are_refused(text):
 
 
 @pytest.mark.parametrize("text", ["", "6", "1,0", "0,0,0", "1,0,0:0", "1,0,0:x", "1,0,0:nan"])
-def test_a_stencil_that_is_none_is_refused(text):
+def test_an_invalid_stencil_is_refused(text):
     with pytest.raises(MpiricError, match="not part of a stencil"):
         stencil_offsets(text, 3)

@@ -75,7 +75,7 @@ def mapped(before: OrderCost, after: OrderCost) -> Mapped:
     return Mapped(IN_ORDER, IN_ORDER, after, before, "hop-bytes", "smp", {}, 0.1, 1, 0)
 
 
-def test_a_shorter_way_that_takes_as_long_is_no_need():
+def test_a_shorter_route_with_equal_time_is_not_needed():
     before = OrderCost(100, 50, 100, time_s=2.0, busiest="rank 0")
     assert mapped(before, replace(before, goal=60, time_s=1.999)).verdict is OrderVerdict.NO_NEED
     assert mapped(before, replace(before, goal=60, time_s=1.5)).verdict is OrderVerdict.GAIN

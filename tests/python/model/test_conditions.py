@@ -9,12 +9,12 @@ from mpiric.model.amount import parse_condition, quote
     ("text", "holds"),
     [("nodes >= 2", True), ("nodes > 2", False), ("nodes < 3", True), ("ranks >= 1", False)],
 )
-def test_a_condition_compares_one_number_and_takes_what_is_not_there_for_nothing(text, holds):
+def test_a_condition_compares_one_number_and_treats_a_missing_one_as_zero(text, holds):
     assert parse_condition(text).holds({"nodes": 2}) is holds
 
 
 @pytest.mark.parametrize("text", ["nodes", "nodes is 2", "nodes >= many"])
-def test_anything_else_is_no_condition(text):
+def test_anything_else_is_not_a_condition(text):
     with pytest.raises(ValueError):
         parse_condition(text)
 

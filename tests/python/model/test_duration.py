@@ -15,7 +15,7 @@ def test_durations_are_read(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "text", ["", "m", "-5m", "10x", "5m!", "1e9", "99999d", "0s", "nan", "inf", "١m", "1" * 99]
 )
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(MpiricError):
         parse_duration(text)
 

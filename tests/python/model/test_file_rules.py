@@ -52,7 +52,7 @@ def test_a_layout_is_read_as_it_is_written(text, rules):
         *("$(date):4x1MiB", "out/:4x1MiB\n", "*.h5:4x1MiB+dirs2", "4x1MiB+dirs", "4x1MiB+under"),
     ],
 )
-def test_what_is_no_layout_is_refused(text):
+def test_an_invalid_layout_is_refused(text):
     with pytest.raises(ValueError, match=r"."):
         parse_layouts(text)
 
@@ -87,6 +87,6 @@ def test_hints_are_read(text, rules):
         *("a/b:cb_nodes=4", "romio_lock=no", "cb_nodes=$(date)"),
     ],
 )
-def test_what_is_no_hint_is_refused(text):
+def test_an_invalid_hint_is_refused(text):
     with pytest.raises(ValueError, match=r"."):
         parse_hints(text)

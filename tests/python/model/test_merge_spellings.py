@@ -39,7 +39,7 @@ def test_two_values_of_one_variable_are_refused_by_name() -> None:
         )
 
 
-def test_the_same_value_from_two_knobs_is_no_contradiction() -> None:
+def test_the_same_value_from_two_knobs_is_not_a_contradiction() -> None:
     spellings = {"one": Spelling(environment={"X": "1"}), "two": Spelling(environment={"X": "1"})}
     assert merge_spellings(spellings, {}) == spellings
 
@@ -50,5 +50,5 @@ def test_a_variable_that_is_set_is_not_taken_away() -> None:
 
 
 @pytest.mark.parametrize("inherited", ["", ":", "nonsense", "=1"])
-def test_what_is_no_tunable_is_dropped(inherited: str) -> None:
+def test_invalid_tunables_are_dropped(inherited: str) -> None:
     assert merge_tunables(inherited, {"a": "1"}) == "a=1"

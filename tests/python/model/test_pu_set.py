@@ -9,7 +9,7 @@ def test_a_list_of_ranges_is_read():
     assert parse_pu_list("0-3,8,10-11\n") == (0, 1, 2, 3, 8, 10, 11)
 
 
-def test_an_empty_list_is_no_cpu():
+def test_an_empty_list_has_no_cpu():
     assert parse_pu_list("\n") == ()
 
 

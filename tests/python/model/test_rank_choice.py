@@ -22,15 +22,15 @@ def test_ranks_of_a_launcher_are_its_numbered_children():
     ]
 
 
-def test_a_shell_around_the_program_is_no_rank():
+def test_a_shell_around_the_program_is_not_a_rank():
     assert chosen(seen(1, 0, "mpirun"), seen(2, 1, "bash", 0), seen(3, 2, "app", 0, mpi=True)) == [3]
 
 
-def test_a_helper_started_by_a_rank_is_no_rank():
+def test_a_helper_started_by_a_rank_is_not_a_rank():
     assert chosen(seen(1, 0, "mpirun"), seen(2, 1, "app", 0, mpi=True), seen(3, 2, "gzip", 0)) == [2]
 
 
-def test_a_forked_copy_of_a_rank_is_no_rank():
+def test_a_forked_copy_of_a_rank_is_not_a_rank():
     assert chosen(seen(2, 1, "python3", 0, mpi=True), seen(3, 2, "python3", 0, mpi=True)) == [2]
 
 
@@ -38,7 +38,7 @@ def test_a_static_program_inside_wrappers_is_the_rank():
     assert chosen(seen(2, 1, "numactl", 0), seen(3, 2, "app", 0), seen(4, 3, "sort", 0)) == [3]
 
 
-def test_a_script_that_srun_started_and_that_calls_mpirun_is_no_rank():
+def test_a_script_that_srun_started_and_that_calls_mpirun_is_not_a_rank():
     outer = [seen(2, 1, "bash", 0), seen(3, 2, "mpirun", 0)]
     assert chosen(*outer, seen(4, 3, "app", 0, mpi=True), seen(5, 3, "app", 1, mpi=True)) == [4, 5]
 

@@ -35,6 +35,6 @@ def test_a_spread_file_belongs_where_the_program_named_it(path, original):
     assert own_place(path) == original
 
 
-def test_manifests_are_no_output():
+def test_manifests_are_not_output():
     files = {"log": Path("1"), "out/mpiric-spread/manifest": Path("2"), "out/mpiric-spread/00/a": Path("3")}
     assert in_own_places(files) == {"log": Path("1"), "out/a": Path("3")}

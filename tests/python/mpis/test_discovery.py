@@ -71,7 +71,7 @@ def test_intel_mpi_gets_its_root_and_its_programs_on_path(libraries):
     assert intel.search_path == (f"{HOME}/intelmpi-2021.19/bin",)
 
 
-def test_a_moved_open_mpi_is_told_where_it_is(libraries):
+def test_a_moved_open_mpi_gets_its_prefix(libraries):
     assert libraries["openmpi-5.0.11"].environment == {"OPAL_PREFIX": f"{HOME}/openmpi-5.0.11"}
     assert libraries["openmpi-4.1.4"].environment == {}
 
@@ -105,7 +105,7 @@ def test_the_launcher_stays_the_one_that_was_named(debian12):
 
 
 @pytest.mark.parametrize("word", ["srun", "nothing-of-the-kind", "/home/user/nothing"])
-def test_a_word_that_is_no_mpis_launcher_has_no_mpi(debian12, word: str):
+def test_a_word_that_is_not_a_launcher_has_no_mpi(debian12, word: str):
     assert mpi_of_launcher(debian12, word) is None
 
 

@@ -50,7 +50,7 @@ def test_mvapich_is_started_by_hydra():
     assert mpi.launcher == "/opt/mvapich2-2.3.7/bin/mpiexec.hydra"
 
 
-def test_a_hydra_beside_mvapich_belongs_to_mvapich():
+def test_a_hydra_next_to_mvapich_belongs_to_mvapich():
     installed = Installed("/opt/mvapich-3.0", mpi_banners.MVAPICH_3, launcher_says=mpi_banners.MPIEXEC_HYDRA)
     mpi = mpi_of_launcher(MadeUp((installed,)).host(), "/opt/mvapich-3.0/bin/mpiexec")
     assert mpi is not None
@@ -146,7 +146,7 @@ def test_a_library_reached_in_two_ways_counts_once():
     assert len(_found(made_up)) == 1
 
 
-def test_a_library_that_cannot_be_asked_is_left_out():
+def test_a_library_that_cannot_be_queried_is_left_out():
     broken = Installed("/opt/mpich-broken", "")
     assert _found(MadeUp((broken,))) == []
 
@@ -197,7 +197,7 @@ def test_a_system_library_hidden_by_the_users_path_needs_its_directory():
     assert paths["/usr"] == ("/usr/lib64",)
 
 
-def test_the_standard_library_is_another_face_of_the_one_beside_it():
+def test_the_standard_abi_library_belongs_to_the_one_in_its_directory():
     made_up = MadeUp(
         (replace(MPICH, others=("lib/libmpi_abi.so.1",)),), environ={"LD_LIBRARY_PATH": "/sw/mpich/4.2/lib"}
     )

@@ -211,7 +211,7 @@ def test_open_mpis_ranks_never_take_different_rules() -> None:
         ("mpich", "5.0.2", "allreduce", "library:shared_memory", "allreduce: library:shared_memory "),
     ],
 )
-def test_what_a_form_cannot_say_is_said(
+def test_parts_that_a_format_cannot_express_are_reported(
     implementation: str, version: str, collective: str, candidate: str, lost: str
 ) -> None:
     exported = export(policy(implementation, version, line(collective, candidate)), (GENERIC, CH4))

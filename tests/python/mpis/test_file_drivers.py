@@ -16,7 +16,7 @@ def test_a_prefix_stored_as_the_end_of_another_needs_the_driver_s_functions(tmp_
     assert "nfs" in file_drivers(LocalHost(), str(library), str(tmp_path), "")
 
 
-def test_components_of_open_mpi_count_beside_its_romio(tmp_path):
+def test_components_of_open_mpi_count_next_to_its_romio(tmp_path):
     (tmp_path / "openmpi3").mkdir()
     (tmp_path / "openmpi3/mca_io_romio321.so").write_bytes(PREFIXES)
     library = tmp_path / "libmpi.so"
@@ -27,5 +27,5 @@ def test_components_of_open_mpi_count_beside_its_romio(tmp_path):
     assert drivers == ("ufs", "lustre", "panfs", "ime")
 
 
-def test_what_cannot_be_read_has_no_driver(tmp_path):
+def test_an_unreadable_library_has_no_driver(tmp_path):
     assert file_drivers(LocalHost(), str(tmp_path / "gone"), str(tmp_path), "") == ()

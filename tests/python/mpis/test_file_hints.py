@@ -99,7 +99,7 @@ ALONE = "romio_cb_read=disable,romio_cb_write=disable"
     ],
     ids=["resizes", "unknown", "does not resize", "own driver", "own driver switched off"],
 )
-def test_ranks_write_for_themselves_only_where_none_cuts_what_others_wrote(hints_case, is_tried):
+def test_independent_writes_are_tried_only_if_no_rank_truncates_data_of_others(hints_case, is_tried):
     assert (ALONE in values("mpi-io", hints_case)) is is_tried
     assert knobs.why_hints_not_set("cb_nodes=2", hints_case) == ""
 
@@ -111,7 +111,7 @@ def test_the_driver_for_nfs_cuts_files_under_mpich_too():
     assert ALONE in values("mpi-io", case("mpich-5.0.2"))
 
 
-def test_intel_mpi_is_told_to_use_its_driver():
+def test_intel_mpi_gets_the_setting_for_its_driver():
     assert spell("mpi-io-driver", "native", intel()).environment == {"I_MPI_FILESYSTEM": "1"}
     assert spell("mpi-io", ALONE, intel()).environment.keys() == {"ROMIO_HINTS", "I_MPI_FILESYSTEM"}
     assert spell("mpi-io", HINTS, intel()).environment.keys() == {"ROMIO_HINTS"}

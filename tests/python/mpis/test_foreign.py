@@ -13,7 +13,7 @@ def test_settings_of_another_library_are_named():
 
 
 @pytest.mark.parametrize("library", MPIS, ids=lambda library: library.label)
-def test_the_settings_of_the_library_itself_are_no_others(library):
+def test_settings_of_the_library_itself_are_not_foreign(library):
     implementation = implementations()[library.implementation]
     assert not foreign_settings(
         dict.fromkeys((f"{implementation.prefix or 'MPICH_'}X", "UCX_TLS"), "1"), library

@@ -36,7 +36,7 @@ def test_every_library_found_really_exports_mpi_init():
 
 
 @pytest.mark.requires("mpirun.openmpi")
-def test_a_path_with_links_in_it_is_no_other_launcher(tmp_path):
+def test_a_path_with_links_is_the_same_launcher(tmp_path):
     link = tmp_path / "start"
     link.symlink_to(shutil.which("mpirun.openmpi") or "")
     mpi = mpi_of_launcher(LocalHost(), str(link))
@@ -57,7 +57,9 @@ int main(int c, char **v) {
 
 
 @pytest.mark.requires("gcc")
-def test_two_ranks_are_one_world_with_what_was_found(mpi: MpiLibrary, mpi_run, environment, tmp_path: Path):
+def test_two_ranks_are_one_world_under_each_found_library(
+    mpi: MpiLibrary, mpi_run, environment, tmp_path: Path
+):
     if "c" not in mpi.compilers or not mpi.launcher:
         pytest.skip(f"{mpi.label} has no compiler wrapper or no launcher")
     (tmp_path / "hello.c").write_text(HELLO)

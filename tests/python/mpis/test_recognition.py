@@ -16,7 +16,7 @@ LIBRARIES = {
 TEXTS = [(name, text, version) for name, cases in LIBRARIES.items() for text, version in cases]
 
 
-def test_every_implementation_has_a_banner_here():
+def test_every_implementation_has_a_banner():
     assert set(LIBRARIES) == set(implementations())
 
 

@@ -57,11 +57,11 @@ def test_no_spelling_writes_an_empty_name_or_a_line_break(library: MpiLibrary) -
             assert all(name and "\n" not in name + text for name, text in spelling.environment.items())
 
 
-def test_a_knob_nobody_spells_is_none() -> None:
+def test_a_knob_without_a_setting_gives_none() -> None:
     assert spell("frobnicate", "1", situation()) is None
 
 
-def test_an_implementation_nobody_knows_spells_nothing() -> None:
+def test_an_unknown_implementation_has_no_settings() -> None:
     assert spell("waiting", "yield", situation(replace(MPIS[0], implementation="lam"))) is None
 
 
@@ -139,7 +139,7 @@ def test_shared_memory_is_had_back_by_taking_the_forced_transport_away(label: st
     assert forced in spelling.unset
 
 
-def test_mpich_is_told_that_its_ranks_share_a_node_after_all() -> None:
+def test_mpich_gets_the_setting_for_ranks_on_one_node() -> None:
     assert environment("node-transport", "shared-memory", "mpich-5.0.2")["MPIR_CVAR_NOLOCAL"] == "0"
 
 
@@ -188,6 +188,6 @@ def test_candidates_of_one_collective_have_different_names_in_each_version() -> 
         assert len({(c.collective, c.name) for c in mine}) == len(mine)
 
 
-def test_a_large_machine_does_not_change_what_a_knob_is_called() -> None:
+def test_the_size_of_the_machine_does_not_change_names_of_knobs() -> None:
     case = situation(BY_LABEL["mpich-5.0.2"], on=machine(2, 64))
     assert spell("single-copy", "none", case) is not None

@@ -38,7 +38,7 @@ def test_without_a_measurement_half_of_the_cores_are_used_and_called_a_rule_of_t
     assert any("rule of thumb" in note for note in plan.notes)
 
 
-def test_more_ranks_go_to_more_nodes_and_the_price_is_said():
+def test_more_ranks_use_more_nodes_and_the_cost_is_reported():
     plan = placed(recorded("betzy"), 128, bandwidth_bound=True, measured=table("betzy"))
     assert plan.nodes == 2
     price = next(note for note in plan.notes if "core-hours" in note)
@@ -69,6 +69,6 @@ def test_measurements_of_a_whole_node_do_not_decide_about_a_numa_node():
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 16, 72])
-def test_a_sweep_never_asks_for_cores_that_are_not_there(cores):
+def test_a_sweep_never_uses_missing_cores(cores):
     assert all((number - 1) * spacing < cores for number, spacing in sweep(cores))
     assert (cores, 1) in sweep(cores)

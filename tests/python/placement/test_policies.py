@@ -89,7 +89,7 @@ def test_several_ranks_share_a_gpu_with_their_neighbours():
     assert [seat.gpu for seat in plan.seats] == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_the_display_adapter_of_the_console_is_no_gpu():
+def test_the_display_adapter_of_the_console_is_not_a_gpu():
     assert len(placed(recorded("gpu_node"), 1).gpus) == 4
 
 
@@ -106,7 +106,7 @@ def test_performance_cores_are_used_before_efficiency_cores():
     assert any("some threads run on efficiency cores" in note for note in plan.notes)
 
 
-def test_an_unknown_policy_is_refused_with_the_names_of_those_there_are():
+def test_an_unknown_policy_is_refused_with_the_known_names():
     with pytest.raises(MpiricError) as refused:
         placed(made_up(4), 1, policy="best")
     assert "compact" in refused.value.hint

@@ -23,7 +23,7 @@ WISHES = [
 @pytest.mark.parametrize("machine", ["betzy", "laptop", "gpu_node"])
 @pytest.mark.parametrize("wish", WISHES, ids=["compact", "bandwidth", "one", "two nodes"])
 @pytest.mark.parametrize("physical", [True, False], ids=["of the kernel", "of hwloc"])
-def test_what_was_written_is_read_again(machine, wish, physical):
+def test_written_data_are_read_back(machine, wish, physical):
     topology = recorded(machine)
     plan = placed(topology, **wish)
     logical = Numbers.CORES if whole_cores(plan) else Numbers.HARDWARE_THREADS
@@ -61,6 +61,6 @@ def test_sockets_lists_and_stars():
         ("rank 0=n1 slot=0\nrank 1=n1 slot=1-2", "different numbers of cores"),
     ],
 )
-def test_what_it_cannot_stand_for_is_refused_by_name(text, message):
+def test_unsupported_parts_of_a_rankfile_are_refused_by_name(text, message):
     with pytest.raises(MpiricError, match=message):
         plan_rankfile(made_up(4, 4), read_rankfile(text), Numbers.CORES)

@@ -7,6 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_table_is_what_mpiric_plans():
+def test_the_placement_table_is_current():
     command = [sys.executable, "-m", "tools.generate.placement_table", "--check"]
     assert subprocess.run(command, cwd=ROOT).returncode == 0

@@ -37,7 +37,7 @@ def test_unbound_ranks_are_named():
     assert "--bind-to core (instead of none)" in findings[0].fix
 
 
-def test_more_ranks_than_pus_are_not_told_to_be_bound():
+def test_binding_is_not_recommended_for_more_ranks_than_pus():
     assert "unbound-ranks" not in ids(NODE, *(rank(number, ALL) for number in range(5)))
 
 
@@ -53,13 +53,13 @@ def test_threads_nailed_to_one_core_of_several_are_named():
     assert ids(NODE, *ranks)[0] == "threads-on-one-core"
 
 
-def test_ranks_that_inherited_one_mask_are_told_where_it_comes_from():
+def test_the_origin_of_an_inherited_mask_is_reported():
     findings = judge(NODE, [rank(0, (0,)), rank(1, (0,))])
     assert findings[0].id == "ranks-overlap"
     assert "inherited" in findings[0].fix
 
 
-def test_wide_ranks_mapped_core_by_core_are_told_to_map_by_width():
+def test_mapping_by_width_is_recommended_for_wide_ranks():
     findings = judge(NODE, [rank(0, (0, 1), (0, 1)), rank(1, (1, 2), (1, 2))])
     assert findings[0].id == "ranks-overlap"
     assert "-map-by core:T" in findings[0].fix
@@ -127,14 +127,14 @@ def toucher(*faults: int) -> ProcessSeen:
     return ProcessSeen(1, 0, "/bin/app", threads, (0, 1), memory_pages={0: 60000})
 
 
-def test_faults_tell_who_touched_first_where_there_is_one_numa_node():
+def test_first_touch_is_derived_from_faults_on_one_numa_node():
     assert touched_by_one([toucher(58000, 10)]) is not None
     assert touched_by_one([toucher(30000, 28000)]) is None
     assert touched_by_one([toucher(5000, 10)]) is None  # huge pages: faults cover only part of the memory
     assert touched_by_one([toucher(60000)]) is None
 
 
-def test_every_job_is_judged_that_is_asked_about():
+def test_every_selected_job_is_judged():
     ranks = [rank(0, ALL), rank(1, ALL), rank(2, ALL, job="b"), rank(3, ALL, job="b")]
     findings = judge(NODE, ranks, pids={p.pid for p in ranks})
     assert [finding.id for finding in findings] == ["unbound-ranks"] * 2
@@ -145,7 +145,7 @@ def test_an_idle_node_has_no_findings():
     assert judge(NODE, []) == ()
 
 
-def test_ranks_that_the_launch_itself_puts_on_one_core_are_told_so():
+def test_ranks_bound_to_one_core_by_the_launch_are_reported():
     by_list = judge(NODE, [rank(0, (0,), cpu_list="map_cpu:0,0"), rank(1, (0,), cpu_list="map_cpu:0,0")])
     assert "--cpu-bind=map_cpu:0,0" in by_list[0].fix
     by_mask = judge(NODE, [rank(0, (0,), parent_cpus=ALL), rank(1, (0,), parent_cpus=ALL)])

@@ -39,7 +39,7 @@ def test_where_the_first_is_the_fastest_nothing_is_proved():
     assert len(script.phases) == 4
 
 
-def test_a_program_that_is_as_fast_is_no_difference():
+def test_a_program_that_is_as_fast_is_not_a_difference():
     script = Script({BASELINE: 1.0, NATIVE: 0.9999})
     evidence = drive(fastest((NATIVE,), 2, seed=3), script).evidence
     assert evidence is None or not evidence.verdict.is_claim

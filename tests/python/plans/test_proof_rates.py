@@ -69,7 +69,7 @@ def test_settings_that_do_nothing_are_not_said_to_contribute(noise: str) -> None
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_of_an_answer_that_is_no_faster_nothing_is_claimed(noise: str) -> None:
+def test_nothing_is_claimed_of_an_answer_that_is_not_faster(noise: str) -> None:
     proofs = [smallest(SimulatedProgram(noise, 0.05, seed), THREE, seed) for seed in range(100)]
     assert sum(proof.proof.evidence.verdict.is_claim for proof in proofs) <= 1
 

@@ -82,7 +82,7 @@ def test_the_order_within_a_pair_is_random_and_follows_from_the_seed() -> None:
     assert {ORIGINAL, FAST} == set(orders(1))
 
 
-def test_a_failed_original_costs_its_pair_and_is_told() -> None:
+def test_a_failed_original_costs_its_pair_and_is_reported() -> None:
     proof = prove(Script({ORIGINAL: 2.0, FAST: 1.0}, lambda trial, _: _is_original(trial, 4)), FAST)
     assert proof.evidence.verdict is Verdict.FASTER
     assert proof.evidence.failures == ("the original: line 3 differs",)
@@ -157,7 +157,7 @@ def test_the_fewest_pairs_follow_from_the_confidence_and_the_number_of_claims() 
 
 
 @pytest.mark.parametrize("units", [1, 2, 5, 14])
-def test_all_claims_together_have_the_error_that_was_asked_for(units: int) -> None:
+def test_all_claims_together_have_the_requested_error(units: int) -> None:
     rule = StoppingRule(confidence=0.95)
     spent = rule.errors(units).main + units * rule.errors(units).unit
     if units > 1:
@@ -185,7 +185,7 @@ def test_runs_without_a_unit_are_a_third_at_most() -> None:
         assert without * 3 <= len(measured.made)
 
 
-def test_what_contributes_is_shown_with_its_share() -> None:
+def test_contributing_settings_are_shown_with_their_share() -> None:
     evidence = prove(program(), TWO, UNITS[:2]).evidence
     shares = {share.knobs: share for share in evidence.shares}
     assert evidence.verdict is Verdict.FASTER
@@ -234,7 +234,7 @@ def test_a_unit_without_which_nothing_runs_is_needed() -> None:
     assert not proof.rejected
 
 
-def test_shares_are_not_looked_for_in_an_answer_that_is_no_faster() -> None:
+def test_shares_are_not_measured_in_an_answer_that_is_not_faster() -> None:
     measured = SimulatedProgram("lognormal", 0.02, 1)
     evidence = prove(measured, THREE, UNITS).evidence
     assert evidence.verdict is Verdict.NO_DIFFERENCE
@@ -326,7 +326,7 @@ def test_a_run_without_a_setting_is_given_no_more_than_tells_that_it_is_slow() -
 @pytest.mark.parametrize(
     ("answer_s", "verdict"), [(0.5, Verdict.LIKELY), (1.0, Verdict.UNDECIDED), (2.0, Verdict.UNDECIDED)]
 )
-def test_what_the_budget_leaves_open_is_not_called_no_difference(answer_s, verdict) -> None:
+def test_an_open_proof_is_not_called_no_difference(answer_s, verdict) -> None:
     evidence = prove(Script({ORIGINAL: 1.0, FAST: answer_s}), FAST, budget=Budget(runs=8)).evidence
     assert evidence.verdict is verdict
     assert len(evidence.pairs) == 4

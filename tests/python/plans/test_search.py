@@ -76,7 +76,7 @@ def _find(program: Program, runs: int = 30, **options: object) -> SearchResult:
     return search(THREE, program, Budget(runs=runs), **options)  # type: ignore[arg-type]
 
 
-def test_the_winners_are_combined_and_what_does_nothing_is_left_out() -> None:
+def test_winners_are_combined_and_settings_without_effect_are_left_out() -> None:
     best = _find(Program()).candidates[0]
     assert best.configuration == Configuration.of({"binding": "core", "allocator": "jemalloc"})
     assert best.expected_ratio == pytest.approx(1 / 0.45, rel=0.05)
@@ -178,7 +178,7 @@ def test_an_original_that_keeps_failing_is_an_error() -> None:
         search(THREE, measure, Budget(runs=20))
 
 
-def test_a_space_in_which_everything_crashes_is_no_error() -> None:
+def test_a_space_in_which_everything_crashes_is_not_an_error() -> None:
     result = _find(Program(lambda values: bool(values)))
     assert result.candidates == ()
     assert len(result.rejected) == 5
@@ -322,7 +322,7 @@ def test_a_heavy_setting_is_a_candidate_for_a_large_gain_only(monkeypatch, gain,
         assert result.left_out[1] == pytest.approx(1 / gain, abs=0.01)
 
 
-def test_a_gain_below_the_least_one_is_no_candidate(monkeypatch) -> None:
+def test_a_gain_below_the_minimum_is_not_a_candidate(monkeypatch) -> None:
     monkeypatch.setitem(GAINS, ("binding", "core"), 0.96)
     space = SearchSpace((Dimension("binding", ("core",), 0.9),))
     assert search(space, Program(), Budget(runs=40), effect=0.01).candidates

@@ -44,7 +44,7 @@ def test_a_machine_that_changes_its_speed_at_once_does_not_mislead_it() -> None:
     assert _share_within(regrets, 0.02) >= 0.85  # without runs of the original in between: 0.8
 
 
-def test_a_small_budget_is_enough_with_what_the_observation_suggests() -> None:
+def test_a_small_budget_is_enough_for_suggested_settings() -> None:
     with_hints = _regrets(range(200, 212), 7, noise=0.02, promised=1.0)
     without = _regrets(range(200, 212), 7, noise=0.02)
     assert sum(with_hints) < sum(without)

@@ -35,7 +35,7 @@ def test_a_setting_without_effect_is_dropped_and_the_others_stay():
     assert minimal == (1, 1, 0)
 
 
-def test_what_the_runs_show_already_is_not_run_again():
+def test_contributions_shown_by_existing_runs_need_no_further_runs():
     minimal, runs = slimmed([(0, 0, 0), (1, 0, 0), (0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 0), (0, 1, 0)])
     assert minimal == (1, 1, 0)
     assert runs <= 1

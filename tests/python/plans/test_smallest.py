@@ -77,7 +77,7 @@ def test_settings_that_do_nothing_leave_the_answer_at_once() -> None:
     assert proved.found.proof.evidence.verdict is Verdict.FASTER
 
 
-def test_what_is_left_is_proved_by_rounds_of_its_own() -> None:
+def test_the_smaller_answer_is_proved_by_its_own_rounds() -> None:
     measured = program({"malloc": 1.5, "binding": 1.2})
     proved = Proved(measured, answer("binding", "malloc", "zero"))
     smaller = {
@@ -104,13 +104,13 @@ def test_a_single_setting_needs_no_runs_without_it() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_of_two_settings_that_stand_in_for_one_another_one_stays(seed: int) -> None:
+def test_one_of_two_equivalent_settings_stays(seed: int) -> None:
     cures = program({"malloc": 1.5, "jemalloc": 1.5}, {frozenset({"malloc", "jemalloc"}): 1 / 1.5}, seed)
     assert len(Proved(cures, answer("jemalloc", "malloc")).kept) == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_was_dropped_together_and_is_missed_comes_back(seed: int) -> None:
+def test_one_of_several_dropped_settings_is_restored_if_missed(seed: int) -> None:
     speedups = {"malloc": 1.5, "jemalloc": 1.5, "binding": 1.3}
     cures = program(speedups, {frozenset({"malloc", "jemalloc"}): 1 / 1.5}, seed)
     proved = Proved(cures, answer("binding", "jemalloc", "malloc"))
@@ -119,19 +119,19 @@ def test_what_was_dropped_together_and_is_missed_comes_back(seed: int) -> None:
     assert any("something of that is needed" in sentence for sentence in proved.said)
 
 
-def test_what_is_proved_on_the_way_is_heard_of_at_once() -> None:
+def test_intermediate_answers_are_reported_at_once() -> None:
     proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"))
     reported = [frozenset(evidence.configuration.as_dict()) for evidence in proved.heard]
     assert list(dict.fromkeys(reported)) == [{"malloc", "zero"}, {"malloc"}]
 
 
-def test_an_answer_is_heard_of_before_all_of_its_shares_are_known() -> None:
+def test_an_answer_is_reported_before_all_of_its_shares_are_known() -> None:
     proved = Proved(program({"malloc": 1.5, "binding": 1.2}), answer("binding", "malloc"))
     assert not all(share.shown for share in proved.heard[0].shares)
     assert all(share.shown for share in proved.heard[-1].shares)
 
 
-def test_without_budget_for_another_proof_the_larger_answer_stands_and_says_what_is_not_shown() -> None:
+def test_without_budget_for_another_proof_the_larger_answer_lists_unproved_settings() -> None:
     proved = Proved(program({"malloc": 1.5}), answer("malloc", "zero"), Budget(runs=28))
     assert proved.kept == {"malloc", "zero"}
     share = proved.found.proof.evidence.share_of("zero")
@@ -140,7 +140,7 @@ def test_without_budget_for_another_proof_the_larger_answer_stands_and_says_what
     assert "nothing shown" in share.why or "budget" in share.why
 
 
-def test_what_a_larger_answer_has_shown_needs_no_runs_in_the_smaller_one() -> None:
+def test_contributions_shown_in_a_larger_answer_need_no_runs_in_the_smaller_one() -> None:
     measured = program({"malloc": 1.5, "binding": 1.3})
     proved = Proved(measured, answer("binding", "malloc", "zero"))
     smaller = answer("binding", "malloc")
@@ -175,7 +175,7 @@ def test_where_runs_are_few_the_settings_are_looked_at_before_anything_is_proved
     assert Configuration() not in first
 
 
-def test_where_runs_are_few_what_the_search_does_not_see_contribute_is_not_proved() -> None:
+def test_with_few_runs_settings_without_contribution_in_the_search_are_not_proved() -> None:
     measured = program({"malloc": 1.5})
     proved = Proved(measured, answer("a", "b", "malloc"), Budget(runs=24), doubtful=("b", "a"))
     assert proved.kept == {"malloc"}
@@ -185,7 +185,7 @@ def test_where_runs_are_few_what_the_search_does_not_see_contribute_is_not_prove
     assert {t.configuration for t in measured.made} == {Configuration(), answer("malloc")}
 
 
-def test_where_there_is_room_the_search_has_no_say() -> None:
+def test_with_enough_budget_the_estimates_of_the_search_are_not_used() -> None:
     proved = Proved(program({"malloc": 1.5, "b": 1.3}), answer("b", "malloc"), doubtful=("b",))
     assert proved.kept == {"b", "malloc"}
     assert proved.said == []
@@ -198,7 +198,7 @@ def test_of_an_answer_of_which_all_is_doubtful_the_most_useful_setting_is_proved
     assert proved.kept == {"malloc"}
 
 
-def test_what_the_search_sees_contribute_beyond_doubt_is_not_looked_at_first() -> None:
+def test_clear_contributions_of_the_search_are_not_checked_first() -> None:
     measured = program({"malloc": 1.5, "binding": 1.3})
     uninterrupted = answer("a", "binding", "malloc")
     proved = Proved(measured, uninterrupted, Budget(runs=36), evident=("binding", "malloc"))
@@ -209,7 +209,7 @@ def test_what_the_search_sees_contribute_beyond_doubt_is_not_looked_at_first() -
     assert answer("binding", "malloc") in looked_at
 
 
-def test_time_is_counted_by_what_runs_of_the_answer_take_and_pairs_that_are_stopped() -> None:
+def test_budget_time_counts_runs_of_the_answer_and_stopped_pairs() -> None:
     """Runs as long as the original's would leave no room for a smaller answer in 24 s."""
     measured = program({"malloc": 5.0})
     budget = Budget(seconds=24.0, clock=lambda: sum(trial.wall_s for trial in measured.made))

@@ -32,7 +32,7 @@ def test_a_rule_names_knobs_that_exist_and_its_source(rule):
 
 
 @pytest.mark.parametrize("rule", [rule for rule in rules() if rule.apply], ids=lambda rule: rule.id)
-def test_what_a_rule_would_apply_is_a_value_of_one_of_its_knobs(rule):
+def test_values_set_by_a_rule_belong_to_one_of_its_knobs(rule):
     knob, _, value = rule.apply.partition("=")
     assert knob in rule.knobs
     assert knobs.all_knobs()[knob].domain.accepts(value)
@@ -59,7 +59,7 @@ def test_even_ranks_that_compute_are_left_in_peace():
     assert advice_of(*ranks) == {}
 
 
-def test_uneven_work_is_told_with_the_busiest_rank():
+def test_uneven_work_is_reported_with_the_busiest_rank():
     advice = advice_of(
         rank(0, 10.0, cell("MPI_Allreduce", 1, 8, 7.0)),
         rank(1, 10.0, cell("MPI_Allreduce", 1, 8, 1.0)),
@@ -68,7 +68,7 @@ def test_uneven_work_is_told_with_the_busiest_rank():
     assert advice["load-imbalance"].gain_share == pytest.approx(0.3)
 
 
-def test_late_receives_are_told_with_their_counts():
+def test_late_receives_are_reported_with_their_counts():
     late = ReceiveTiming(100, 60, 1 << 20, 4096)
     advice = advice_of(rank(0, 10.0, cell("MPI_Recv", 100, 1 << 20, 2.0, size_bin=14), receives=late))
     assert "60 % of 100 receives" in advice["late-receives"].finding.evidence
@@ -91,7 +91,7 @@ def crowded():
     return [rank(number, 10.0, cell("MPI_Allreduce", 1000, 8 << 20, 7.0), facts=busy) for number in range(4)]
 
 
-def test_more_ranks_than_cpus_stands_before_the_time_that_collectives_take_for_it():
+def test_more_ranks_than_cpus_comes_before_its_effect_on_collectives():
     advices = analyse(record(*crowded())).advice
     ids = [advice.finding.id for advice in advices]
     effects = [advice for advice in advices if advice.effect_of]
@@ -102,7 +102,7 @@ def test_more_ranks_than_cpus_stands_before_the_time_that_collectives_take_for_i
     )
 
 
-def test_an_effect_names_no_cause_that_is_not_there():
+def test_an_effect_names_only_existing_causes():
     alone = [rank(n, 10.0, cell("MPI_Allreduce", 9, 72, 7.0), facts={"affinity": str(n)}) for n in range(2)]
     advices = advice_of(*alone)
     assert advices

@@ -57,7 +57,7 @@ def test_a_thread_is_never_longer_in_mpi_than_it_ran():
     assert (use.threads, use.mpi_s) == (1, 10.0)
 
 
-def test_hardware_counters_are_told_where_there_are_some():
+def test_existing_hardware_counters_are_reported():
     counters = {"instructions": 3_000_000_000, "cycles": 6_000_000_000, "last_level_misses": 60_000_000}
     facts = {"host": "n1", **{f"counter.{name}": str(value) for name, value in counters.items()}}
     profile = analyse(record(rank(0, 2.0, facts=facts), rank(1, 2.0, facts=facts)))
@@ -69,12 +69,12 @@ def test_hardware_counters_are_told_where_there_are_some():
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "\u00b2", "-1", "1e9"])
-def test_a_fact_that_is_no_number_counts_as_none(text):
+def test_a_fact_that_is_not_a_number_counts_as_none(text):
     facts = {"host": "n1", "memory.peak_kib": text}
     assert analyse(record(rank(0, 1.0, facts=facts))).ranks[0].peak_bytes == 0
 
 
-def test_the_quickest_rank_of_a_collective_waits_for_nobody():
+def test_the_quickest_rank_of_a_collective_does_not_wait():
     (use,) = analyse(uneven()).collectives
     assert use.waited_s == pytest.approx(4.0)
 
@@ -93,7 +93,7 @@ def test_sizes_have_the_bounds_of_their_powers_of_two():
     assert (use.low_bytes, use.high_bytes, use.calls, use.bytes) == (64, 127, 8, 800)
 
 
-def test_messages_are_kept_by_direction_and_what_is_got_flows_back():
+def test_messages_are_kept_by_direction_and_gets_flow_back():
     profile = analyse(
         record(
             rank(0, 1.0, peers=(sent(1, 3, 30), sent(1, 2, 16, TrafficKind.GET), sent(None, 1, 5))),
@@ -121,7 +121,7 @@ def test_node_traffic_is_that_of_the_ranks_on_them():
     assert profile.numbers["off_node_share"] == 0.5
 
 
-def test_a_communicator_is_one_on_all_its_ranks_and_those_of_single_ranks_stand_together():
+def test_a_communicator_is_merged_over_its_ranks_and_single_rank_ones_are_grouped():
     alone = [CommunicatorRow(n, 0, 1, 0, 0, False, False, False, "MPI_COMM_SELF") for n in range(2)]
     ranks = [
         rank(
@@ -220,7 +220,7 @@ def working(*shares):
     return spans(*((1.0 - share, 0) for share in shares))
 
 
-def test_a_rank_that_works_alone_for_a_while_is_told_from_one_that_has_more_work_all_the_time():
+def test_temporary_and_permanent_imbalance_are_distinguished():
     alone = [0.9] * 3 + [0.5] * 17
     remaining = [0.0] * 3 + [0.5] * 17
     briefly = analyse(
@@ -236,7 +236,7 @@ def test_a_rank_that_works_alone_for_a_while_is_told_from_one_that_has_more_work
     assert analyse(record(rank(0, 1.0))).numbers["excess_span_share"] == 0.0
 
 
-def test_start_up_is_what_the_rank_that_waits_least_spends_there_and_a_share_of_the_run():
+def test_start_up_is_the_time_of_the_rank_that_waits_least():
     ranks = (rank(0, 1.0, cell("MPI_Init", 1, 0, 0.5)), rank(1, 1.0, cell("MPI_Init", 1, 0, 0.9)))
     profile = analyse(record(*ranks))
     assert profile.numbers["start_up_s"] == 0.5

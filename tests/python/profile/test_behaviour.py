@@ -116,7 +116,7 @@ def test_the_allocator_takes_twice_its_calls_of_the_whole_process_or_of_main():
     assert behaviour(rank(0, 10.0)).numbers["allocator_bound"] == 1.0  # nobody counted
 
 
-def test_messages_are_told_apart_by_how_far_they_go():
+def test_messages_are_distinguished_by_how_far_they_go():
     def on(numa):
         return {"host": "n1", "numa_node": numa}
 
@@ -130,7 +130,7 @@ def test_messages_are_told_apart_by_how_far_they_go():
     assert shares == pytest.approx({"same_numa": 0.1, "same_node": 0.2, "other_node": 0.7})
 
 
-def test_a_fault_costs_what_the_record_says_of_the_machine():
+def test_the_cost_of_a_fault_comes_from_the_record():
     facts = {"host": "n1", "time.user_us": "9000000", "time.system_us": "1000000", "faults.minor": "100000"}
     cheap = behaviour(rank(0, 10.0, facts={**facts, "fault_ns": "250"}))
     dear = behaviour(rank(0, 10.0, facts={**facts, "fault_ns": "3000"}))
@@ -138,7 +138,7 @@ def test_a_fault_costs_what_the_record_says_of_the_machine():
     assert dear.numbers["fault_bound"] == pytest.approx(0.06)
 
 
-def test_what_acts_on_the_whole_process_is_bounded_by_what_came_before_mpi_too():
+def test_bounds_of_process_wide_settings_include_the_time_before_mpi():
     busy = {"before.user_us": "5000000", "before.system_us": "5000000", "before.minor_faults": "1000000"}
     facts = {"host": "n1", "time.user_us": "9990000", "time.system_us": "10000", "faults.minor": "100"}
     result = behaviour(rank(0, 10.0, cell("MPI_Send", 1, 8, 9.9), facts={**facts, **busy}))
@@ -152,7 +152,7 @@ def test_a_rank_that_others_kept_from_its_cpu_is_judged_by_the_time_it_got():
     assert result.numbers["fault_bound"] == pytest.approx(0.5)
 
 
-def test_start_and_end_are_what_the_run_takes_beside_main():
+def test_start_and_end_are_the_time_outside_the_main_part():
     assert behaviour(rank(0, 8.0), run_s=10.0).numbers["outside_bound"] == pytest.approx(0.2)
     assert behaviour(rank(0, 8.0)).numbers["outside_bound"] == 1.0
 
@@ -166,7 +166,7 @@ def test_of_several_runs_the_largest_bounds_count():
     assert merged([slow, quick]).numbers["messages"] == quick.numbers["messages"]
 
 
-def test_a_bound_that_nobody_knows_allows_everything():
+def test_an_unknown_bound_allows_everything():
     assert Behaviour({"a_bound": 0.25}).bound(["a_bound", "a_bound"]) == 0.5
     assert Behaviour({}).bound(["b_bound"]) == 1.0
 
@@ -188,7 +188,7 @@ def test_through_ucx_go_the_sizes_of_the_reaches_that_it_carries():
     assert carried.numbers["ucx_bound"] == carried.numbers["node_message_bound"] > 0
 
 
-def test_what_comes_after_finalize_may_be_the_programs_own_code():
+def test_time_after_finalize_may_be_the_programs_own_code():
     run_record = record(rank(0, 6.0), rank(1, 6.0))
     over_s = run_record.ranks[0].begin_unix_s + 6.0
     plain, late = (

@@ -34,11 +34,11 @@ def test_a_file_per_rank_has_its_layout():
     assert {used_file.ranks for used_file in files} == {1}
 
 
-def test_what_a_log_cannot_tell_is_no_number():
+def test_data_missing_in_a_log_give_no_number():
     assert not {"close_share", "flushes", "mpi_share"} & read_log(BAD, LocalHost()).numbers.keys()
 
 
-def test_doctor_says_what_a_log_shows(run_mpiric):
+def test_doctor_reports_findings_of_a_log(run_mpiric):
     done = run_mpiric("doctor", "--json", "--darshan", BAD)
     assert done.returncode == 0, done.stderr
     seen = [each["id"] for each in json.loads(done.stdout)["findings"]]
@@ -47,7 +47,7 @@ def test_doctor_says_what_a_log_shows(run_mpiric):
     assert run_mpiric("doctor", "--darshan", BAD, "--fail-on", "one-rank-writes").returncode == ExitCode.FOUND
 
 
-def test_what_is_no_log_is_refused_in_a_sentence(tmp_path):
+def test_an_invalid_log_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "x.darshan").write_text("no log")
     with pytest.raises(MpiricError, match="cannot be read as a Darshan log"):
         read_log(tmp_path / "x.darshan", LocalHost())

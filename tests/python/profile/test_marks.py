@@ -123,7 +123,7 @@ def test_a_result_from_no_file_is_refused(tmp_path, module):
 
 @settings(max_examples=300, deadline=None)
 @given(edits=st.lists(st.tuples(st.integers(0, 4000), st.binary(min_size=1, max_size=8)), max_size=6))
-def test_whatever_is_in_it_reading_ends_well_or_in_one_sentence(tmp_path_factory, edits):
+def test_any_content_is_read_or_refused_in_one_sentence(tmp_path_factory, edits):
     directory: Path = tmp_path_factory.mktemp("marks")
     path = marks_file(directory, crossings=CROSSINGS, results=(doubles(1.0), doubles(2.0)), times_s=(0.1,))
     data = bytearray(path.read_bytes())

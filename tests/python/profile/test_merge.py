@@ -20,7 +20,7 @@ def directory(request, tmp_path):
     return tmp_path
 
 
-def test_the_merged_file_says_what_the_part_said(directory):
+def test_the_merged_file_contains_the_data_of_the_part(directory):
     before = read_record(directory)
     assert merge_parts(directory)
     assert [path.name for path in directory.iterdir()] == ["record.mpiric"]

@@ -30,11 +30,11 @@ def test_a_key_is_function_place_and_the_communicator_by_size_and_birth():
 
 
 @pytest.mark.parametrize("communicator", [2, 3, 65535], ids=["window", "between", "none"])
-def test_what_is_no_communicator_of_one_group_has_no_key(communicator):
+def test_an_intercommunicator_has_no_key(communicator):
     assert keys([row(communicator)]) == []
 
 
-def test_a_communicator_that_stands_for_several_has_no_key():
+def test_a_merged_communicator_has_no_key():
     assert [call_key.key.birth for call_key in keys([row(0), row(4)], gathered=True)] == [0]
 
 

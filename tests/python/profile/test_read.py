@@ -110,7 +110,7 @@ def test_a_damaged_part_costs_its_own_rank(part, tmp_path):
     assert [use.rank for use in read_record(tmp_path).ranks] == [0]
 
 
-def test_an_empty_directory_is_no_record(tmp_path):
+def test_an_empty_directory_is_not_a_record(tmp_path):
     with pytest.raises(MpiricError, match="no record"):
         read_record(tmp_path)
 
@@ -243,7 +243,7 @@ def test_records_before_version_3_have_no_pace():
     assert all(use.pace == () for use in read_record(DATA / "v2/record.mpiric").ranks)
 
 
-def test_timelines_tell_what_a_rank_did_and_in_which_phase():
+def test_timelines_show_activities_and_phases_of_a_rank():
     """Half of the rounds are in phase 5 and mostly work, half are all messages and collectives."""
     record = read_record(SAMPLE)
     for use in record.ranks:
@@ -256,5 +256,5 @@ def test_timelines_tell_what_a_rank_did_and_in_which_phase():
         assert in_mpi == pytest.approx(timed_s, rel=0.02)
 
 
-def test_a_record_before_there_were_timelines_has_none():
+def test_an_older_record_has_no_timelines():
     assert read_record(DATA / "v1/record.mpiric").ranks[0].timeline.region == ()

@@ -66,7 +66,7 @@ def test_a_place_behind_the_end_of_a_function_is_not_named_after_it():
     assert use.place == "/home/me/app+0x1234"
 
 
-def test_a_program_that_is_gone_leaves_places_as_they_are():
+def test_a_missing_program_leaves_places_unresolved():
     class Bare(Binutils):
         def run(self, argv, **_) -> Completed:
             return Completed(127, "", "")

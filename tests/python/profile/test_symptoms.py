@@ -30,7 +30,7 @@ def test_every_symptom_of_a_knob_is_known_in_words():
     assert {name.removesuffix("_share") for name in unknown} <= collectives
 
 
-def test_before_and_after_are_told_in_words():
+def test_before_and_after_are_reported_in_words():
     change = change_of("minor_faults_per_s", 232e3, 900.0, wall_s=1.0)
     assert change.noticed == "232,000 page faults per second and rank"
     assert change.afterwards == "900 page faults per second and rank"
@@ -41,7 +41,7 @@ def test_a_number_that_hardly_changes_has_not_moved():
     assert not change_of("mpi_share", 0.5, 0.45, wall_s=1.0).moved
 
 
-def test_a_rate_that_grows_because_the_run_is_shorter_is_compared_by_what_it_comes_to():
+def test_rates_are_compared_by_their_totals_because_the_tuned_run_is_shorter():
     before = {"minor_faults_per_s": 1000.0, "wall_s": 4.0}
     after = {"minor_faults_per_s": 1500.0, "wall_s": 1.0}
     (change,) = symptom_changes(["minor_faults_per_s"], before, after)
@@ -50,26 +50,26 @@ def test_a_rate_that_grows_because_the_run_is_shorter_is_compared_by_what_it_com
     assert change.afterwards == "1,500 page faults per second and rank (1,500 in all)"
 
 
-def test_a_share_that_grows_is_told_with_the_time_that_it_comes_to():
+def test_a_growing_share_is_reported_with_its_total_time():
     before, after = {"mpi_share": 0.022, "wall_s": 0.83}, {"mpi_share": 0.033, "wall_s": 0.33}
     (change,) = symptom_changes(["mpi_share"], before, after)
     assert change.noticed == "2.2 % of the time in MPI (0.0183 s)"
     assert change.afterwards == "3.3 % of the time in MPI (0.0109 s)"
 
 
-def test_some_numbers_are_meant_to_grow():
+def test_some_numbers_should_grow():
     assert change_of("huge_share", 0.0, 0.9).moved
     assert not change_of("huge_share", 0.9, 0.1).moved
 
 
-def test_what_a_program_does_under_any_setting_explains_and_never_moves():
+def test_numbers_independent_of_settings_explain_and_never_change():
     change = change_of("large_allocations_per_s", 20.0, 2.0, wall_s=1.0)
     assert change.noticed == "20 allocations of 128 KiB or more per second and rank"
     assert change.is_cause
     assert not change.moved
 
 
-def test_what_neither_run_shows_is_not_told():
+def test_numbers_missing_in_both_runs_are_not_reported():
     assert (
         symptom_changes(["io_share", "swapped"], {"io_share": 0.0}, {"io_share": 0.0, "swapped": 1.0}) == ()
     )

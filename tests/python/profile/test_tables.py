@@ -40,7 +40,7 @@ def test_a_thread_may_have_a_name_with_blanks():
     assert (row["rank"], row["thread"], row["name"], row["cpu"], row["affinity"]) == (1, 7, "a b", 1, "0-1")
 
 
-def test_csv_says_what_the_rows_say(tmp_path):
+def test_csv_contains_the_rows(tmp_path):
     paths = {path.stem: path for path in write_csv(RECORD, tmp_path / "tables")}
     with paths["traffic"].open() as handle:
         assert list(csv.DictReader(handle)) == [
@@ -49,7 +49,7 @@ def test_csv_says_what_the_rows_say(tmp_path):
     assert "sites" not in paths
 
 
-def test_a_comparison_is_per_rank_and_names_what_changed():
+def test_a_comparison_is_per_rank_and_names_the_change():
     before = analyse(record(rank(0, 1.0, cell("MPI_Send", 5, 40, 0.1)), rank(1, 1.0)))
     after = analyse(record(rank(0, 1.0, cell("MPI_Send", 6, 40, 0.3))))
     comparison = compare(("a", before), ("b", after))

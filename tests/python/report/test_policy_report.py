@@ -52,7 +52,7 @@ def test_the_letter_names_winner_and_gain() -> None:
     assert "undecided" in text.getvalue()
 
 
-def test_the_page_escapes_names_and_stands_alone() -> None:
+def test_the_page_escapes_names_and_is_self_contained() -> None:
     page = policy_html(POLICY, "1.0")
     assert "own:<b>" not in page
     assert "own:&lt;b&gt;" in page

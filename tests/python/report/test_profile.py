@@ -71,7 +71,7 @@ def summary(profile, width=80):
     return console.file.getvalue()
 
 
-def test_an_effect_is_said_to_be_one_and_the_summary_begins_with_its_cause():
+def test_effects_are_marked_and_the_summary_begins_with_the_cause():
     crowded = {"host": "n1", "affinity": "0-1", "switches.involuntary": "500", "time.user_us": "5000000"}
     ranks = [rank(n, 10.0, cell("MPI_Allreduce", 999, 8 << 20, 7.0), facts=crowded) for n in range(4)]
     profile = analyse(record(*ranks))
@@ -164,7 +164,7 @@ def test_the_letter_fits_one_screen():
     assert "/x/report.html" in page.getvalue()
 
 
-def test_the_letter_and_the_page_name_what_the_library_says_it_uses():
+def test_summary_and_page_name_the_transport_reported_by_the_library():
     facts = {"mpi.version": "Open MPI v4.1.4", "library.transport": "ob1 over tcp"}
     chosen = {"library.allreduce": "ring", "library.bcast": "chain"}
     calls = cell("MPI_Allreduce", 4, 32, 1.0, size_bin=4)
@@ -229,7 +229,7 @@ def test_a_timeline_is_drawn_by_activity_by_share_of_mpi_and_by_phase(tmp_path):
 @pytest.mark.requires("chromium")
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--blink-settings=preferredColorScheme=0",)], ids=["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_screen_but_what_scrolls_by_itself(tmp_path, flags):
+def test_on_a_phone_only_scrolling_parts_are_wider_than_the_screen(tmp_path, flags):
     looking = """<script>
       const page = document.documentElement, paper = getComputedStyle(document.body).backgroundColor;
       parent.document.body.dataset.seen = [innerWidth, page.scrollWidth <= innerWidth, paper].join(" ");
@@ -302,7 +302,7 @@ def test_ten_thousand_ranks_are_drawn_and_zoomed_without_freezing(tmp_path):
 
 @pytest.mark.requires("chromium")
 @pytest.mark.slow
-def test_without_the_library_the_tables_are_there(tmp_path, monkeypatch):
+def test_without_the_chart_library_tables_remain(tmp_path, monkeypatch):
     monkeypatch.setattr("mpiric.report.profile_html.charts_library", lambda: "")
     dom, complaints = browse(profile_html(profile_of(), "1"), tmp_path)
     assert complaints == []

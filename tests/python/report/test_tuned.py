@@ -91,7 +91,7 @@ def test_words_that_wrap_stay_within_their_indent() -> None:
     assert all(line.startswith("  ") and len(line) <= 80 for line in lines[first : first + 4])
 
 
-def test_what_is_overridden_is_said() -> None:
+def test_overridden_settings_are_reported() -> None:
     assert "-bind-to overrides -bind-to none (command line)" in text(FASTER)
 
 
@@ -122,13 +122,13 @@ def test_a_gain_that_is_two_pairs_short_of_a_proof_is_likely_and_says_how_to_get
     assert tuned_json(LIKELY)["verdict"] == "likely, not proved"
 
 
-def test_the_largest_word_of_a_page_is_no_ratio_that_nothing_was_shown_of() -> None:
+def test_the_headline_of_a_page_is_not_an_unproved_ratio() -> None:
     shown = replace(FASTER, evidence=replace(FASTER.evidence, verdict=Verdict.NO_DIFFERENCE), changes=())
     assert "<b>no difference shown</b>" in tuned_html(shown, (), "1")
     assert '<b class="faster">' in tuned_html(FASTER, (), "1")
 
 
-def test_a_tune_that_has_tried_nothing_says_why_and_what_it_has_not_reached() -> None:
+def test_a_tune_without_trials_reports_the_reason_and_untried_knobs() -> None:
     nothing = replace(NOTHING, not_reached=("malloc",), nothing_tried="a run takes 56 s")
     assert "nothing was tried: a run takes 56 s" in text(nothing)
     assert "not reached: malloc" in text(nothing)
@@ -160,7 +160,7 @@ def with_symptom(*changes: SymptomChange) -> Tuned:
     return replace(FASTER, changes=(replace(FASTER.changes[0], afterwards=changes),), times=TIMES)
 
 
-def test_a_setting_says_what_was_noticed_and_what_became_of_it() -> None:
+def test_a_setting_reports_symptoms_before_and_after() -> None:
     for shown in (
         " ".join(text(with_symptom(FAULTS, STILL)).split()),
         tuned_html(with_symptom(FAULTS), (), "1"),
@@ -169,7 +169,7 @@ def test_a_setting_says_what_was_noticed_and_what_became_of_it() -> None:
         assert "why is not known" not in shown
 
 
-def test_what_the_program_does_under_any_setting_is_told_once() -> None:
+def test_numbers_independent_of_settings_are_reported_once() -> None:
     blocks = replace(STILL, noticed="20 large allocations", afterwards="31 large allocations", is_cause=True)
     shown = " ".join(text(with_symptom(blocks, FAULTS)).split())
     assert "noticed: 20 large allocations; 232,000 page faults" in shown
@@ -200,7 +200,7 @@ def test_scripts_get_the_numbers_before_and_after() -> None:
     ]
 
 
-def test_both_runs_times_stand_side_by_side() -> None:
+def test_times_of_both_runs_are_side_by_side() -> None:
     lines = text(with_symptom(FAULTS)).splitlines()
     bars = {line.split()[0]: line.count("█") for line in lines if line.startswith(("  original", "  tuned "))}
     assert bars["original"] > 2 * bars["tuned"] > 0
@@ -244,7 +244,7 @@ MALLOC = Share(("malloc",), 1.71, 1.6, 1.84, 6, shown=True)
 BINDING = Share(("binding",), 1.052, 1.03, 1.07, 6, shown=True)
 
 
-def test_each_setting_says_what_it_is_worth() -> None:
+def test_each_setting_has_its_share() -> None:
     lines = text(shared(MALLOC, BINDING))
     assert "malloc = keep-memory   +71 % [60, 84] without it" in lines
     assert "binding = core   +5.2 % [3.0, 7.0] without it" in lines
@@ -255,14 +255,14 @@ def test_settings_that_move_together_are_worth_something_together() -> None:
     assert "malloc = keep-memory   +71 % [60, 84] without it and binding" in lines
 
 
-def test_what_is_not_shown_to_contribute_is_said_with_the_reason() -> None:
+def test_settings_without_a_shown_contribution_are_reported_with_the_reason() -> None:
     why = "the budget ended after 2 runs without it"
     unsure = replace(BINDING, low=0.0, high=float("inf"), shown=False, why=why)
     sentences = " ".join(text(shared(MALLOC, unsure)).split())
     assert f"binding = core +5.2 % without it, not shown to contribute: {why}" in sentences
 
 
-def test_what_is_likely_is_said_with_how_much_it_is_worth() -> None:
+def test_likely_contributions_are_reported_with_their_size() -> None:
     likely = replace(BINDING, shown=False, is_likely=True)
     sentences = " ".join(text(shared(MALLOC, likely)).split())
     assert f"likely +5.2 % [3.0, 7.0] without it, not significant in {BINDING.runs} runs" in sentences
@@ -277,14 +277,14 @@ def test_a_share_whose_runs_were_stopped_is_open_above() -> None:
     assert "+71 % [60, ∞) without it" in text(shared(replace(MALLOC, high=float("inf")), BINDING))
 
 
-def test_shares_far_from_the_whole_gain_are_said_to_belong_together() -> None:
+def test_shares_far_from_the_whole_gain_are_reported_as_interacting() -> None:
     pair = (MALLOC, replace(BINDING, ratio=1.7, low=1.6, high=1.8))
     sentences = "binding, malloc interact: their shares multiply to 2.91×, the total gain is 1.50×"
     assert sentences in " ".join(text(shared(*reversed(pair))).split())
     assert "interact: their" not in text(shared(replace(MALLOC, ratio=1.4, low=1.3, high=1.5), BINDING))
 
 
-def test_what_would_hold_for_every_program_is_marked_with_the_line_to_type() -> None:
+def test_settings_for_every_program_are_marked_with_a_command() -> None:
     lines = text(shared(MALLOC, BINDING))
     assert "binding can become site defaults" in lines
     assert "  mpiric tune --site -- mpiexec -n 2 ./app\n" in lines
@@ -343,7 +343,7 @@ def test_the_page_has_its_sections_and_asks_nothing_of_the_network() -> None:
     assert "SIGSEGV &lt;&amp;&gt;" in html
 
 
-def test_the_page_of_a_tune_without_a_proof_still_stands() -> None:
+def test_the_page_of_a_tune_without_a_proof_is_complete() -> None:
     assert "no faster configuration was found" in tuned_html(NOTHING, (), "0.1")
 
 
@@ -355,14 +355,14 @@ def test_where_no_gain_is_shown_none_is_divided() -> None:
     assert "times as long would gain" not in only_start
 
 
-def test_the_parts_of_a_gain_are_told_apart() -> None:
+def test_the_parts_of_a_gain_are_distinguished() -> None:
     page = text(replace(FASTER, split=SPLIT))
     assert "start-up   0.34 → 0.12 s          2.84× [2.50, 3.10]\n" in page
     assert "main part  0.5 → 0.515 s          0.97× [0.93, 1.02]  no difference shown\n" in page
     assert "times as long would gain" not in page  # nothing is shown of the part that would be longer
 
 
-def test_what_a_longer_run_would_gain_is_said_with_its_interval_where_its_main_part_gains() -> None:
+def test_the_gain_of_a_longer_run_is_reported_with_its_interval() -> None:
     split = replace(SPLIT, main=PartRatio(1.25, 1.2, 1.3), longer=((10, 1.3),))
     assert "A run 10 times as long would gain 1.30× [1." in " ".join(
         text(replace(FASTER, split=split)).split()
@@ -382,7 +382,7 @@ def test_scripts_read_the_split_side_by_side_and_part_by_part() -> None:
     assert tuned_json(FASTER)["split"] is None
 
 
-def test_a_program_that_is_compared_by_its_steps_says_what_was_not_looked_at() -> None:
+def test_a_comparison_by_steps_lists_parts_that_were_not_compared() -> None:
     split = replace(SPLIT, original=Split(0.3, per_mark_s=0.02), tuned=Split(0.2, per_mark_s=0.01), longer=())
     pair = MarkPair(MarkKey("MPI_Allreduce", "lmp+0x48f2", 4, 0), 400, 1300)
     tuned = replace(FASTER, scope="steps", marks=TunedMarks(pair, "even"), split=split)
@@ -400,7 +400,7 @@ def test_a_program_that_is_compared_by_its_steps_says_what_was_not_looked_at() -
     assert (result["scope"], result["marks"]["first"], result["marks"]["last"]) == ("steps", 400, 1300)
 
 
-def test_a_candidate_of_which_nothing_is_shown_is_no_headline() -> None:
+def test_an_unproved_candidate_is_not_a_headline() -> None:
     slower = replace(EVIDENCE, verdict=Verdict.UNDECIDED, ratio=0.57, pairs=((1.0, 1.75),))
     result = replace(FASTER, evidence=slower, changes=(), recipe="")
     headline = text(result).strip().splitlines()[0]

@@ -60,7 +60,7 @@ def test_no_scheduler_takes_the_job_of_another_for_its_own(name, other):
 
 
 @pytest.mark.parametrize("name", schedulers())
-def test_every_scheduler_says_what_starts_ranks(name):
+def test_every_scheduler_names_its_launcher(name):
     environ, files = JOBS[name]
     assert recognised(name, environ, files).launch_words
 
@@ -116,7 +116,7 @@ def test_a_large_lsf_job_is_read_from_its_host_file():
     assert [(host.name, host.slots) for host in hosts] == [("a1", 2), ("b1", 1)]
 
 
-def test_lsf_words_that_are_no_pairs_are_an_error():
+def test_lsf_words_without_pairs_are_an_error():
     with pytest.raises(MpiricError, match="LSB_MCPU_HOSTS"):
         recognised("lsf", {"LSB_JOBID": "9", "LSB_MCPU_HOSTS": "a1 2 b1"})
 

@@ -66,7 +66,7 @@ def test_a_shape_that_cannot_be_read_is_an_error(run_mpiric, shape):
     assert (done.returncode, "--node takes" in done.stderr) == (ExitCode.USAGE, True)
 
 
-def test_ranks_said_twice_and_differently_are_an_error(script):
+def test_contradictory_numbers_of_ranks_are_an_error(script):
     done = script("--ranks", "4", "--", "mpirun", "-n", "8", "./app")
     assert (done.returncode, "contradict" in done.stderr) == (ExitCode.USAGE, True)
 
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_written_is_an_error(script):
     assert (done.returncode, "/nowhere/job.sh" in done.stderr) == (ExitCode.NO_ROOM, True)
 
 
-def test_an_option_in_place_of_the_program_is_told(script):
+def test_an_option_instead_of_the_program_is_reported(script):
     done = script("--", "--nodes", "4")
     assert done.returncode == ExitCode.USAGE
     assert "'--nodes' is an option, not a program" in done.stderr
@@ -106,7 +106,7 @@ def test_the_sizes_of_a_launch_line_decide_those_of_the_job(script, line, layout
         ("--threads=2", ("srun", "-c", "4")),
     ],
 )
-def test_a_size_said_twice_and_differently_is_an_error_that_names_both(script, option, line):
+def test_contradictory_sizes_are_an_error_that_names_both(script, option, line):
     done = script(option, "--", *line, "./app")
     assert done.returncode == ExitCode.USAGE
     assert f"{option.partition('=')[0]} 2 and the command's own 4" in done.stderr

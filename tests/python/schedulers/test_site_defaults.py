@@ -42,7 +42,7 @@ def test_without_a_file_there_is_a_plain_shell():
     assert read_site_defaults({}, None, {}.get).options.shebang == "#!/bin/bash"
 
 
-def test_a_named_file_that_is_not_there_is_an_error():
+def test_a_missing_named_file_is_an_error():
     with pytest.raises(NotFoundError, match=r"/x\.toml"):
         read_site_defaults({"MPIRIC_SITE": "/x.toml"}, None, {}.get)
 
@@ -56,6 +56,6 @@ def test_a_named_file_that_is_not_there_is_an_error():
         ("[node]\nsockets = 2", "cores_per_socket"),
     ],
 )
-def test_what_cannot_be_meant_is_an_error_that_names_it(text, says):
+def test_contradictory_values_are_an_error_that_names_them(text, says):
     with pytest.raises(MpiricError, match=says):
         parse_site_defaults(text, "site.toml")

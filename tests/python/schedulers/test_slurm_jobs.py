@@ -137,7 +137,7 @@ def test_the_default_partition_is_the_one_with_a_star():
     assert SLURM.node_shapes(host)[0].cores == 2
 
 
-def test_types_of_node_are_told_apart_by_their_features():
+def test_types_of_node_are_distinguished_by_their_features():
     lines = "batch*|2|milan,hdr\nbatch*|1|milan,hdr\nbatch*|4|(null)\nother|9|old\n"
     assert SLURM.node_types(SlurmHost({"sinfo": [ok(lines)]})) == {"milan,hdr": 3, "": 4}
     assert SLURM.node_types(SlurmHost({"sinfo": [ok("other|9|old\n")]}), "other") == {"old": 9}

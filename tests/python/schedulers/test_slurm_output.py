@@ -14,7 +14,7 @@ def test_a_running_job_has_its_hosts():
     assert output.queue(text("slurm-squeue.txt"))["3"].hosts == ("n1", "n2", "n3", "n4")
 
 
-def test_a_waiting_job_says_what_it_waits_for():
+def test_a_waiting_job_reports_its_reason():
     waiting = output.queue(text("slurm-squeue.txt"))["5_0"]
     assert (waiting.stage, waiting.reason) == (Stage.WAITING, "Resources")
 

@@ -45,7 +45,7 @@ def test_a_script_asks_for_one_hardware_thread_of_each_core_where_cores_have_sev
     assert "nomultithread" not in written(LayoutRequest(), PLAIN)
 
 
-def test_srun_is_told_the_cores_of_a_rank_again():
+def test_srun_gets_the_cores_of_a_rank_again():
     argv = SLURM.launch(plan_layout(LayoutRequest(threads=4), PLAIN), PLAIN, "pmix")
     assert {"--cpus-per-task=4", "--cpu-bind=cores", "--mpi=pmix"} <= set(argv)
 
@@ -69,7 +69,7 @@ def test_every_form_of_a_time_is_taken(time):
 
 
 @pytest.mark.parametrize("time", ["foo", "2h", "1:2:3:4", "-1", "1-", "30 --wrap=x"])
-def test_what_slurm_reads_no_time_in_is_an_error(time):
+def test_times_that_slurm_cannot_parse_are_an_error(time):
     with pytest.raises(MpiricError, match="reads no time"):
         written(LayoutRequest(), time=time)
 

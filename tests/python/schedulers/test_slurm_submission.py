@@ -51,7 +51,7 @@ def test_ranks_of_all_programs_of_a_launch_count():
 
 
 @pytest.mark.parametrize("option", ["-N 2", "-N2", "--nodes=2", "--nodes 2"])
-def test_what_the_user_says_replaces_what_the_line_says(option):
+def test_options_of_the_user_replace_values_of_the_line(option):
     request = resources("srun -N 4 -n 8 ./app", option, "-t 5")
     assert request == ("--ntasks=8", "--exclusive", option, "-t 5")
 

@@ -26,7 +26,7 @@ PBS = "Job Id: 12.server\n    Resource_List.walltime = 01:00:00\n    resources_u
         ("flux", "no job\n", None),
     ],
 )
-def test_what_is_left_of_a_job_is_read(scheduler, printed, left_s):
+def test_the_remaining_time_of_a_job_is_read(scheduler, printed, left_s):
     assert batch_schedulers()[scheduler].time_left(printed) == left_s
 
 

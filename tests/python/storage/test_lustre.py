@@ -47,7 +47,7 @@ def test_a_file_s_layout_names_overstriping():
     assert parse(lustre_output.FILE) == FileLayout((Stripes(2, 4 * MIB),), overstriped=True)
 
 
-def test_quota_is_what_the_hard_limit_leaves():
+def test_quota_is_the_rest_up_to_the_hard_limit():
     assert quota(lustre_output.QUOTA) == 4 << 30
     assert quota(lustre_output.QUOTA.replace("1048576 ", "6242880*")) == 0
     assert quota(lustre_output.QUOTA.replace("5242880", "0")) is None
@@ -62,7 +62,7 @@ def test_locks_follow_the_mount_options():
     ]
 
 
-def test_what_is_packed_into_the_attribute_is_read_from_it():
+def test_a_packed_attribute_is_read_back():
     for layout in (
         FileLayout((Stripes(8, MIB),)),
         FileLayout((Stripes(ALL_TARGETS, MIB, pool="fast"),)),
@@ -72,13 +72,13 @@ def test_what_is_packed_into_the_attribute_is_read_from_it():
         assert _lov.parse(_lov.pack(layout)) == layout
 
 
-def test_an_attribute_cut_off_or_foreign_is_no_layout():
+def test_a_truncated_or_foreign_attribute_is_not_a_layout():
     attribute = _lov.pack(FileLayout((Stripes(1, MIB, 4 * MIB), Stripes(4, MIB))))
     assert [_lov.parse(attribute[:length]) for length in range(len(attribute))] == [None] * len(attribute)
     assert _lov.parse(b"\xff" * 64) is None
 
 
-def test_a_layout_that_lustre_would_refuse_is_told_apart():
+def test_a_layout_that_lustre_refuses_is_recognised():
     facts = StorageFacts(targets=8, metadata_servers=1)
     assert LUSTRE.check(FileLayout((Stripes(8, MIB),)), facts) == ""
     assert "multiple of 65536" in LUSTRE.check(FileLayout((Stripes(8, 1000),)), facts)

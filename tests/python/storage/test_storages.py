@@ -45,7 +45,7 @@ def test_every_layout_is_set_by_the_file_system_s_own_commands(name):
     assert (storages()[name].check(four, StorageFacts(targets=8)) == "") == (render is not None)
 
 
-def test_a_fuse_mount_without_a_type_is_asked_for_its_magic_number():
+def test_the_magic_number_of_a_fuse_mount_without_a_type_is_read():
     mounts = "cluster /gpfs fuse rw 0 0\n"
     host = host_with(mounts, {("stat", "-f", "-c", "%t", "/gpfs/x"): "47504653\n"})
     assert read_storage(host, "/gpfs/x", read_mounts(host)).kind == "gpfs"

@@ -55,6 +55,6 @@ def test_a_run_that_shows_no_number_is_an_error(text: str, printed: str, tmp_pat
 
 
 @pytest.mark.parametrize("text", ["speed", "output:(", "command:", ""])
-def test_text_that_is_no_objective_is_refused_with_a_sentence(text: str) -> None:
+def test_an_invalid_objective_is_refused_with_a_sentence(text: str) -> None:
     with pytest.raises(MpiricError):
         parse_objective(text)

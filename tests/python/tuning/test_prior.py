@@ -19,7 +19,7 @@ def test_tunes_that_did_not_try_a_knob_say_nothing_of_it():
     assert likelihood("waiting", 0.3, tunes(50, "malloc")) == pytest.approx(0.3)
 
 
-def test_what_was_kept_whenever_it_was_tried_becomes_likely_and_what_never_was_unlikely():
+def test_success_and_failure_in_earlier_tunes_change_the_prior():
     assert likelihood("malloc", 0.3, tunes(30, "malloc")) > 0.9
     assert likelihood("binding", 0.9, tunes(30, "malloc")) < 0.1
 

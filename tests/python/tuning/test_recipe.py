@@ -94,7 +94,7 @@ def test_a_recipe_of_the_first_version_gets_the_interval_of_its_verdict() -> Non
     assert recipe.evidence.shares == ()
 
 
-def test_a_share_that_is_no_ratio_is_refused() -> None:
+def test_a_share_that_is_not_a_ratio_is_refused() -> None:
     text = (SPEC / "recipe.example.toml").read_text().replace("ratio = 1.17", "ratio = -1.0")
     with pytest.raises(MpiricError, match=r"shares\[1\].ratio"):
         parse_recipe(text.encode(), "x.toml", lambda *_: "")
@@ -179,7 +179,7 @@ def test_a_huge_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "directory", "fifo", "device"])
-def test_a_recipe_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+def test_a_recipe_that_is_not_a_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x.recipe.toml"
     if kind == "directory":
         path.mkdir()
@@ -244,7 +244,7 @@ def test_a_recipe_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_the_best_fitting_recipe_comes_first_and_broken_ones_are_told(tmp_path: Path) -> None:
+def test_the_best_fitting_recipe_comes_first_and_broken_ones_are_reported(tmp_path: Path) -> None:
     write_recipe(tmp_path / "a" / "one.recipe.toml", _recipe(name="far"))
     write_recipe(tmp_path / "b" / "two.recipe.toml", _recipe(name="near"))
     write_recipe(tmp_path / "b" / "three.recipe.toml", _recipe(name="never"))

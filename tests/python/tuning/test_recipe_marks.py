@@ -39,7 +39,7 @@ def test_a_reason_with_quotes_and_line_ends_stays_one_line(path: Path) -> None:
     assert check_of_run.why == 'printed "nan"?at once'
 
 
-def test_a_recipe_that_is_not_there_cannot_be_changed(tmp_path: Path) -> None:
+def test_a_missing_recipe_cannot_be_changed(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         write_whole_check(tmp_path / "no.recipe.toml", DIFFERS)
 
@@ -59,6 +59,6 @@ def test_a_recipe_with_another_mark_than_two_calls_is_refused(path: Path, mark: 
         MarkKey("MPI_Bcast", "lib a@b.so+0x1"[4:], 2, 3),
     ],
 )
-def test_marks_come_back_as_the_runtime_is_told_them(key: MarkKey) -> None:
+def test_marks_are_read_in_the_form_for_the_runtime(key: MarkKey) -> None:
     pair = MarkPair(key, 3, 77, on_rank_0_alone=True)
     assert read_mark_option(pair.option, on_rank_0_alone=True) == (None if "@" in key.place else pair)

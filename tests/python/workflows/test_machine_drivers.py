@@ -21,7 +21,7 @@ def test_ignored_hints_are_a_finding_that_names_who_obeys_them():
     assert "intelmpi-2021" in finding.fix
 
 
-def test_nothing_is_said_where_every_library_has_the_driver_or_there_is_none_to_have():
+def test_nothing_is_reported_if_no_driver_is_missing():
     assert _without_driver(systems("lustre", WITH)) == ()
     assert _without_driver(systems("nfs", WITHOUT)) == ()
     assert _without_driver(systems("ext4", WITHOUT)) == ()

@@ -12,7 +12,7 @@ def lines(label: str, family: AbiFamily, place: Path) -> list[str]:
     return mpi._module(place, str(place / "libmpi.so"), family, BY_LABEL[label]).splitlines()
 
 
-def test_open_mpi_is_told_which_variables_other_hosts_need(tmp_path: Path) -> None:
+def test_open_mpi_gets_the_variables_for_other_hosts(tmp_path: Path) -> None:
     module_lines = lines("openmpi-5.0.11", AbiFamily.MPICH, tmp_path)
     listed = [line.split()[-1] for line in module_lines if "OMPI_MCA_mca_base_env_list" in line]
     assert {"LD_PRELOAD", "LD_LIBRARY_PATH"} <= set(listed)

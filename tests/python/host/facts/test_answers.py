@@ -33,13 +33,13 @@ def test_the_second_answer_is_the_first(place):
     assert [ask(place), ask(place)] == ["1", "1"]
 
 
-def test_a_changed_file_is_asked_again(place):
+def test_the_answer_for_a_changed_file_is_refreshed(place):
     ask(place)
     (place / "library").write_text("other")
     assert ask(place) == "2"
 
 
-def test_a_file_of_the_same_size_and_another_time_is_asked_again(place):
+def test_the_answer_for_a_file_with_another_time_is_refreshed(place):
     ask(place)
     os.utime(place / "library", (1, 1))
     assert ask(place) == "2"
@@ -55,7 +55,7 @@ def test_another_library_path_is_another_question(place, monkeypatch):
     assert ask(place) == "2"
 
 
-def test_a_missing_file_is_asked_every_time(place):
+def test_the_answer_for_a_missing_file_is_not_cached(place):
     (place / "library").unlink()
     assert [ask(place), ask(place)] == ["1", "2"]
 
@@ -67,7 +67,7 @@ def test_failures_are_not_kept(place):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"key": 1}', "null"])
-def test_a_damaged_answer_is_asked_again_and_replaced(place, text):
+def test_a_damaged_answer_is_refreshed_and_replaced(place, text):
     ask(place)
     kept(place)[0].write_text(text)
     assert [ask(place), ask(place)] == ["2", "2"]

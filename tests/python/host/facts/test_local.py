@@ -38,12 +38,12 @@ def test_variables_are_added_to_the_environment(monkeypatch: pytest.MonkeyPatch)
     assert answer.stdout == "ab\n"
 
 
-def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path):
+def test_bytes_that_are_not_text_are_accepted(tmp_path: Path):
     (tmp_path / "f").write_bytes(b"a\xff\x00b")
     assert "a" in (LocalHost().read_text(str(tmp_path / "f")) or "")
 
 
-def test_a_directory_is_no_text_file(tmp_path: Path):
+def test_a_directory_is_not_a_text_file(tmp_path: Path):
     assert LocalHost().read_text(str(tmp_path)) is None
 
 
@@ -63,7 +63,7 @@ def test_a_truncated_executable_has_no_dynamic_section(tmp_path: Path):
     assert LocalHost().elf(str(tmp_path / "cut")) is None
 
 
-def test_an_executable_tells_what_it_needs():
+def test_the_requirements_of_an_executable_are_read():
     elf = LocalHost().elf("/bin/ls")
     assert elf is not None
     assert "libc.so.6" in elf.needed

@@ -43,7 +43,7 @@ def test_answers_come_back_as_they_were_given(tree: Path):
     assert [question(replayed) for question in questions] == answers
 
 
-def test_what_was_absent_stays_absent(tree: Path):
+def test_absent_files_stay_absent(tree: Path):
     host = RecordingHost(LocalHost())
     missing = str(tree / "missing")
     assert host.read_text(missing) is None
@@ -54,7 +54,7 @@ def test_what_was_absent_stays_absent(tree: Path):
     assert replayed.run([missing]).status == 127
 
 
-def test_only_variables_that_were_asked_for_are_kept(tree: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_queried_variables_are_kept(tree: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SECRET", "nobody's business")
     monkeypatch.setenv("ASKED", "yes")
     host = RecordingHost(LocalHost())
@@ -62,7 +62,7 @@ def test_only_variables_that_were_asked_for_are_kept(tree: Path, monkeypatch: py
     assert "SECRET" not in (tree / "r").as_posix() + str(host.recording)
 
 
-def test_where_the_interpreter_stands_is_not_recorded(tree: Path):
+def test_the_path_of_the_interpreter_is_not_recorded(tree: Path):
     host = RecordingHost(LocalHost())
     host.run([host.python, "-c", "print(1)"])
     replayed = _replayed(host, tree / "recording.json")

@@ -17,7 +17,7 @@ def test_times_of_two_slices_from_8_bytes_to_64_kib_are_disturbed() -> None:
     assert list(disturbances(slices, TICK_S)) == SIZES
 
 
-def test_one_level_for_all_sizes_is_disturbed_though_it_is_no_multiple_of_a_slice() -> None:
+def test_one_level_for_all_sizes_is_disturbed_even_if_not_a_multiple_of_a_slice() -> None:
     disturbed = disturbances(series(*[5.3e-3] * len(SIZES)), TICK_S)
     assert list(disturbed) == SIZES
     assert "all sizes" in disturbed[8]
@@ -39,7 +39,7 @@ def test_a_noisy_time_near_a_multiple_is_not() -> None:
     assert disturbances({8: Timed(8.01e-3, spread_s=1e-5)}, TICK_S)
 
 
-def test_preempted_measurements_are_disturbed_whatever_they_took() -> None:
+def test_preempted_measurements_are_disturbed_at_any_time() -> None:
     assert list(disturbances({8: Timed(3e-6, preempted=True), 16: Timed(3e-6)}, TICK_S)) == [8]
 
 

@@ -55,7 +55,7 @@ def test_an_installation_leaves_only_the_prefix(home):
     assert not list(home.glob(".*.partial"))
 
 
-def test_scripts_are_told_their_prefix_and_programs_are_left_alone(home):
+def test_scripts_get_their_prefix_and_programs_are_unchanged(home):
     prefix = install_package(TINY, home)
     assert b"prefix=${0%/*}/.." in (prefix / "bin/mpiexec").read_bytes()
     assert (prefix / "bin/tool").read_bytes() == FILES["bin/tool"]
@@ -74,7 +74,7 @@ def test_a_failed_install_leaves_no_prefix(home, index):
     assert visible(home) == []
 
 
-def test_what_a_killed_install_left_is_cleared(home):
+def test_leftovers_of_a_killed_install_are_removed(home):
     (home / ".tiny-1.0.abc.partial/prefix/bin").mkdir(parents=True)
     install_package(TINY, home)
     assert not list(home.glob(".*.partial"))
@@ -106,7 +106,7 @@ prefixes.install_package(MpiPackage("tiny", (WheelPart("tiny-mpi", "1.0"),)), Pa
 """
 
 
-def test_an_install_killed_midway_is_no_prefix_and_no_hindrance(home, tmp_path):
+def test_a_killed_install_leaves_no_prefix_and_does_not_prevent_the_next(home, tmp_path):
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(home)], cwd=tmp_path)
     try:
         deadline = time.monotonic() + 60

@@ -44,7 +44,7 @@ def test_only_the_chosen_part_is_unpacked_and_moved(wheel, tmp_path):
     assert (tmp_path / "p/opt/libfabric.so.1").read_bytes() == b"fabric"
 
 
-def test_a_file_that_is_not_what_record_says_is_refused(tmp_path):
+def test_a_file_with_a_wrong_digest_is_refused(tmp_path):
     wheel = write_wheel(tmp_path, "tiny-mpi", "1.0", FILES, lie="libmpi.so.12")
     with pytest.raises(MpiricError, match=r"damaged: .*libmpi"):
         unpack_wheel(wheel, tmp_path / "p", ALL)
@@ -88,14 +88,14 @@ def test_a_wheel_cannot_write_outside_of_the_prefix(tmp_path):
         ("ERROR: something new", NotFoundError, "something new"),
     ],
 )
-def test_what_pip_says_is_told_with_a_way_out(output, kind, says):
+def test_errors_of_pip_are_reported_with_a_remedy(output, kind, says):
     error = _pip_error("mpich==5.0.2", output)
     assert isinstance(error, kind)
     assert says in error.message
     assert error.hint
 
 
-def test_a_full_disk_is_told_with_the_room_there_is(tmp_path):
+def test_a_full_disk_is_reported_with_the_free_space(tmp_path):
     error = no_room_or(OSError(errno.ENOSPC, "No space left"), tmp_path / "not/yet/there")
     assert isinstance(error, NoRoomError)
     assert "MB are free" in error.message

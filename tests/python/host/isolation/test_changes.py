@@ -41,7 +41,7 @@ def test_a_file_written_anew_counts_whatever_is_in_it(trial):
     assert list(written()) == ["in"]
 
 
-def test_links_removed_files_and_what_is_skipped_do_not_count(trial):
+def test_links_and_removed_and_skipped_files_do_not_count(trial):
     directory, written = trial
     (directory / "in").unlink()
     (directory / "latest").symlink_to("in")

@@ -85,7 +85,7 @@ def test_the_users_files_are_the_same_afterwards_and_the_next_trial_finds_them_s
 
 
 @pytest.mark.parametrize("script", [text for name, text in MEDDLING.items() if name != "absolute-path"])
-def test_a_copy_is_restored_to_what_it_was(attack_copies, script):
+def test_a_copy_is_restored_to_its_original_state(attack_copies, script):
     assert_nothing_stays(attack_copies, script)
 
 
@@ -105,7 +105,7 @@ def test_a_trial_finds_its_neighbours_and_is_where_its_name_says(attack):
     assert printed == "0 farfarrun\n"
 
 
-def test_what_was_written_is_what_was_made_or_changed(attack):
+def test_written_files_are_the_new_or_changed_ones(attack):
     script = "echo x >> in.dat; echo n > deep/new; cat log > /dev/null; : >> shared; rm sealed; mv results r"
     (written,) = attack(script)["written"]
     assert written == ["deep/new", "in.dat", "r/old"]
@@ -193,7 +193,7 @@ def test_one_runner_serves_one_area_after_the_other(work, tmp_path):
     assert (work / "in.dat").read_text() == "original"
 
 
-def test_a_command_of_the_users_sees_what_the_trial_left(overlaid, work):
+def test_a_command_of_the_user_sees_the_files_of_the_trial(overlaid, work):
     copies, run = overlaid
     assert run("pwd; echo x > new; rm in.dat").strip().endswith(str(work))
     directory = copies.fresh()  # mounts of the previous launch stay until the next one
@@ -246,7 +246,7 @@ runner.execute(launch, os.environ, directory.path, "/dev/null", "/dev/null", 60,
         assert not leftover.exists()
 
 
-def test_what_a_trial_costs_does_not_depend_on_the_number_of_files(overlaid, work, monkeypatch):
+def test_the_cost_of_a_trial_does_not_depend_on_the_number_of_files(overlaid, work, monkeypatch):
     copies, run = overlaid
     for directory in range(50):
         (work / f"d{directory}").mkdir()
@@ -262,7 +262,7 @@ def test_what_a_trial_costs_does_not_depend_on_the_number_of_files(overlaid, wor
 
 
 @pytest.mark.requires("root", "mount")
-def test_a_full_disk_is_said_and_the_users_files_are_whole(tmp_path):
+def test_a_full_disk_is_reported_and_the_users_files_are_intact(tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)], check=True)

@@ -34,7 +34,7 @@ def leftovers(*places: Path) -> list[Path]:
     return [area for place in places if place.exists() for area in place.glob(f"{PREFIX}*")]
 
 
-def test_what_a_trial_writes_does_not_reach_the_original(work, store):
+def test_files_written_by_a_trial_do_not_reach_the_original(work, store):
     with WorkingCopies(work, store) as copies:
         (copies.fresh().path / "in.dat").write_text("trial")
     assert (work / "in.dat").read_text() == "original"
@@ -46,7 +46,7 @@ def test_a_file_edited_meanwhile_does_not_change_later_trials(work, store):
         assert (copies.fresh().path / "in.dat").read_text() == "original"
 
 
-def test_a_trial_does_not_see_what_the_one_before_left(work, store):
+def test_a_trial_does_not_see_files_of_the_previous_one(work, store):
     with WorkingCopies(work, store) as copies:
         (copies.fresh().path / "restart").write_text("x")
         assert not (copies.fresh().path / "restart").exists()
@@ -72,7 +72,7 @@ def test_two_levels_up_is_found_too(work, store):
         assert (copies.fresh().path / ".." / ".." / "project" / "mesh" / "grid").read_text() == "grid"
 
 
-def test_working_copies_are_gone_at_the_end(work, store):
+def test_working_copies_are_removed_at_the_end(work, store):
     with WorkingCopies(work, store) as copies:
         copies.fresh()
         assert leftovers(store)
@@ -88,7 +88,7 @@ def test_a_read_only_directory_in_a_trial_is_removed_too(work, store):
     assert leftovers(store) == []
 
 
-def test_what_a_killed_mpiric_left_is_removed_by_the_next(work, store):
+def test_leftovers_of_a_killed_mpiric_are_removed_by_the_next_one(work, store):
     script = """
         import os, sys
         from pathlib import Path
@@ -173,7 +173,7 @@ def linked(work, store):
         yield copies
 
 
-def test_a_large_file_is_no_link_to_the_users_own(work, linked):
+def test_a_large_file_is_not_a_link_to_the_users_own(work, linked):
     with (linked.fresh().path / "large.bin").open("r+b") as file:
         file.write(b"b")
     assert (work / "large.bin").read_bytes() == b"a" * 4096
@@ -185,7 +185,7 @@ def test_a_large_file_that_a_trial_changed_is_whole_again_in_the_next(linked):
     assert (linked.fresh().path / "large.bin").read_bytes() == b"a" * 4096
 
 
-def test_a_large_file_that_a_trial_changed_is_told(linked):
+def test_a_large_file_changed_by_a_trial_is_reported(linked):
     with (linked.fresh().path / "large.bin").open("r+b") as file:
         file.write(b"b")
     linked.fresh()
@@ -213,7 +213,7 @@ def test_a_large_file_that_a_trial_and_the_user_changed_ends_the_comparison(work
 
 
 @pytest.mark.requires("root", "mount")
-def test_a_full_disk_is_said_and_nothing_is_left(tmp_path, work):
+def test_a_full_disk_is_reported_and_leaves_no_files(tmp_path, work):
     small = tmp_path / "small"
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], check=True)
@@ -229,7 +229,7 @@ def test_a_full_disk_is_said_and_nothing_is_left(tmp_path, work):
         subprocess.run(["umount", str(small)], check=True)
 
 
-def test_an_ordinary_user_without_any_writable_place_is_told(as_nobody):
+def test_an_ordinary_user_without_a_writable_directory_gets_an_error(as_nobody):
     script = """
         from pathlib import Path
         from mpiric.host.isolation.working_copies import WorkingCopies
@@ -259,7 +259,7 @@ def test_a_read_only_working_directory_is_copied_into_the_store(as_nobody):
     assert done.stdout.split() == ["written"], done.stderr
 
 
-def test_an_ordinary_user_can_remove_what_a_trial_locked(as_nobody):
+def test_an_ordinary_user_can_remove_files_that_a_trial_locked(as_nobody):
     script = """
         import tempfile
         from pathlib import Path

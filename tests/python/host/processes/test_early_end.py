@@ -22,7 +22,7 @@ def test_a_launch_is_ended_once_all_is_known(bench, marked):
     assert not bench.alive()
 
 
-def test_a_launch_that_ends_itself_at_its_mark_is_ok_whatever_its_status(bench, marked):
+def test_a_launch_that_ends_at_its_mark_is_ok_with_any_status(bench, marked):
     marked.patience_s, marked.ends_itself = 60, True
     execution = bench.run("sh", "-c", "touch mark; exit 7", early_end=marked)
     assert (execution.outcome, execution.exit_status, execution.came_early) == (Outcome.OK, 7, True)

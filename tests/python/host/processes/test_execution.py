@@ -82,14 +82,14 @@ def test_pwd_follows_the_directory(bench):
     assert bench.stdout.strip() == str(bench.path)
 
 
-def test_a_variable_that_the_launch_unsets_is_gone(bench):
+def test_a_variable_that_the_launch_unsets_is_absent(bench):
     bench.environment["TO_GO"] = "1"
     launch = Launch(("sh", "-c", "echo ${TO_GO-gone}"), "", unset=("TO_GO",))
     bench.runner.execute(launch, bench.environment, bench.path, bench.path / "stdout", os.devnull, 30)
     assert bench.stdout == "gone\n"
 
 
-def test_bytes_that_are_no_text_pass_through_the_environment(bench):
+def test_bytes_that_are_not_text_pass_through_the_environment(bench):
     bench.environment["ODD"] = os.fsdecode(b"\xff\xfe")
     bench.run("sh", "-c", 'printf %s "$ODD"')
     assert (bench.path / "stdout").read_bytes() == b"\xff\xfe"
@@ -115,7 +115,7 @@ def test_no_descriptor_of_the_keeper_reaches_the_program(bench):
     assert "pipe:" not in bench.stdout
 
 
-def test_a_program_that_is_not_there_is_refused(bench):
+def test_a_missing_program_is_refused(bench):
     execution = bench.run("no-such-program-anywhere")
     assert (execution.outcome, execution.reason) == (
         Outcome.REFUSED,
@@ -133,7 +133,7 @@ def test_the_keeper_serves_on_after_a_refusal(bench):
     assert bench.run("true").outcome is Outcome.OK
 
 
-def test_a_working_directory_that_is_gone_is_an_error(bench):
+def test_a_missing_working_directory_is_an_error(bench):
     with pytest.raises(MpiricError, match="working directory is gone"):
         bench.run("true", directory=bench.path / "gone")
 
@@ -154,7 +154,7 @@ def test_resources_of_the_whole_tree_are_added_up(bench):
     assert execution.usage.user_s + execution.usage.system_s >= 0.4
 
 
-def test_what_an_orphan_used_is_counted_too(bench):
+def test_resources_of_an_orphan_are_counted(bench):
     execution = bench.python(
         "import os, pathlib, time\n"
         "done = pathlib.Path('done')\n"

@@ -128,12 +128,12 @@ time.sleep(600)
 CLEANS_UP = "trap 'echo cleaned; exit 3' TERM; touch ready; while :; do sleep 0.05; done"
 
 
-def test_a_launcher_is_asked_before_it_is_killed(bench, interrupted):
+def test_a_launcher_gets_sigterm_before_it_is_killed(bench, interrupted):
     assert interrupted("sh", "-c", CLEANS_UP).outcome is Outcome.INTERRUPTED
     assert bench.stdout == "cleaned\n"
 
 
-def test_a_launcher_inside_a_script_is_asked_too(bench, interrupted):
+def test_a_launcher_inside_a_script_gets_sigterm_too(bench, interrupted):
     (bench.path / "inner.sh").write_text(CLEANS_UP)
     interrupted("sh", "-c", "sh inner.sh; echo never")
     assert bench.stdout == "cleaned\n"
@@ -177,7 +177,7 @@ def test_killing_mpiric_and_keeper_together_ends_the_launch(bench, driver, event
     assert eventually(lambda: not bench.alive())
 
 
-def test_what_both_left_that_ignores_sigterm_is_ended_by_the_next_mpiric(bench, driver, eventually):
+def test_processes_that_ignore_sigterm_are_ended_by_the_next_mpiric(bench, driver, eventually):
     process = driver("sh", "-c", STUBBORN)
     assert eventually(lambda: len(of_the_launch(bench, process)) >= 2)
     (keeper,) = [int(pid) for pid in _children(process.pid)]
@@ -213,7 +213,7 @@ def test_ctrl_c_twice_does_not_wait_for_the_grace(bench, driver, eventually):
     assert bench.alive() == []
 
 
-def test_processes_are_found_by_what_they_carry():
+def test_processes_are_found_by_their_environment():
     process = subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], "A_TAG": "x y"})
     try:
         assert carrying("A_TAG", "x y") == [process.pid]

@@ -48,6 +48,6 @@ def test_a_signal_is_passed_on_to_the_program(tmp_path):
     assert run(tmp_path, sys.executable, "-c", script).status == 9
 
 
-def test_a_launcher_that_is_not_there_is_named(tmp_path):
+def test_a_missing_launcher_is_named(tmp_path):
     with pytest.raises(NotFoundError, match="no-such-launcher"):
         run(tmp_path, "no-such-launcher")

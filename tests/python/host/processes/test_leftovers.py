@@ -117,7 +117,7 @@ def test_new_segments_are_noticed(segment):
     arrivals.close()
 
 
-def test_a_segment_that_was_there_before_stays(segment):
+def test_an_older_segment_stays(segment):
     path = segment()
     path.write_bytes(b"x")
     Leftovers({}).remove(set())
@@ -148,7 +148,7 @@ def test_the_session_directory_of_a_dead_process_is_removed(base, dead, name):
     assert clean(dead) == []
 
 
-def test_open_mpi_4_keeps_what_other_launches_share(base, dead):
+def test_open_mpi_4_keeps_files_that_other_launches_share(base, dead):
     path, clean = base
     session = path / f"ompi.host.{os.getuid()}"
     (session / f"pid.{dead}").mkdir(parents=True)
@@ -162,7 +162,7 @@ def test_the_session_directory_of_a_living_process_stays(base):
     assert clean(os.getpid()) == [f"prtrn.{os.getpid()}"]
 
 
-def test_what_is_no_session_directory_stays_whatever_its_number(base, dead):
+def test_directories_that_are_not_session_directories_stay(base, dead):
     path, clean = base
     (path / f"results.{dead}").mkdir()
     assert clean(dead) == [f"results.{dead}"]
@@ -177,7 +177,7 @@ def test_a_link_in_place_of_a_session_directory_is_not_followed(base, dead, tmp_
     assert (elsewhere / "precious").exists()
 
 
-def test_only_what_is_younger_than_the_launches_is_removed(segment, monkeypatch, tmp_path):
+def test_only_files_younger_than_the_launches_are_removed(segment, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     old, young = segment(), segment()
     for path in (old, young):
@@ -191,7 +191,7 @@ def test_only_what_is_younger_than_the_launches_is_removed(segment, monkeypatch,
     assert not young.exists()
 
 
-def test_what_a_living_process_uses_stays_however_young(segment):
+def test_files_of_a_living_process_stay_at_any_age(segment):
     path = segment()
     path.write_bytes(b"x" * mmap.PAGESIZE)
     with path.open("r+b"):

@@ -29,14 +29,14 @@ def run(program: str, **options):
     )
 
 
-def test_what_goes_into_a_pipe_is_heard_and_passed_on() -> None:
+def test_output_into_a_pipe_is_read_and_forwarded() -> None:
     done = run("seq 1 50000; exit 7", stdout=subprocess.PIPE)
     assert done.returncode == 7
     assert done.stdout == done.stderr == "".join(f"{n}\n" for n in range(1, 50001)).encode()
 
 
 @pytest.mark.parametrize("mode", ["wb", "ab"])
-def test_what_goes_into_a_file_is_read_behind_the_program(tmp_path: Path, mode: str) -> None:
+def test_output_to_a_file_is_copied_and_stays_in_the_file(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"before\n")
     with path.open(mode) as file:

@@ -18,13 +18,13 @@ def test_commands_run_in_order_in_the_directory(tmp_path):
     assert (tmp_path / "out/x").exists()
 
 
-def test_the_first_command_that_fails_is_named_with_what_it_says_before_its_usage(tmp_path):
+def test_the_first_failing_command_is_reported_with_its_error(tmp_path):
     failing = launch(("sh", "-c", "echo no right >&2; echo usage: lfs >&2; exit 3"), ("touch", "x"))
     assert make_ready(failing, ENVIRONMENT, tmp_path).endswith("cannot be carried out: no right")
     assert not (tmp_path / "x").exists()
 
 
-def test_a_command_that_is_not_there_is_named(tmp_path):
+def test_a_missing_command_is_named(tmp_path):
     assert make_ready(launch(("no-such-lfs", "x")), ENVIRONMENT, tmp_path) == (
         "`no-such-lfs x` cannot be carried out: no-such-lfs is not there"
     )
@@ -54,6 +54,6 @@ def test_a_directory_that_leads_out_by_a_link_is_named(tmp_path):
     assert target_outside(launch(("lfs", "setstripe", "."), ("mkdir", "-p", "new/one")), work) == ""
 
 
-def test_the_shell_line_has_what_comes_before():
+def test_the_shell_line_contains_the_preceding_commands():
     ready = Launch(("mpiexec", "app"), "", {"A": "1"}, prepare=(("lfs", "setstripe", "-c", "4", "out"),))
     assert ready.shell_line() == "lfs setstripe -c 4 out && A=1 mpiexec app"

@@ -73,13 +73,13 @@ def test_a_process_that_waits_to_be_reaped_is_not_alive():
     process.communicate()
 
 
-def test_what_is_gone_reads_as_nothing():
+def test_an_ended_process_reads_as_nothing():
     process = subprocess.Popen(["true"])
     process.wait()
     assert (read_stat(process.pid), program_of(process.pid), environment_of(process.pid)) == (None, "", {})
 
 
-def test_a_signal_to_a_process_that_is_gone_is_no_error():
+def test_a_signal_to_an_ended_process_is_not_an_error():
     process = subprocess.Popen(["true"])
     process.wait()
     signal_one(process.pid, 15)

@@ -34,7 +34,7 @@ def test_a_program_without_launcher_is_seen_as_one_rank_without_number(sampled):
     assert [rank.rank for rank in sampled("wait()\n").ranks] == [None]
 
 
-def test_ranks_are_sampled_only_when_asked(bench):
+def test_ranks_are_sampled_only_on_request(bench):
     assert bench.python("import time\n" + BUSY.format(0.2)).ranks == ()
 
 
@@ -77,7 +77,7 @@ def test_a_library_opened_later_is_seen(sampled, bench):
     assert (bench.path / "seen").exists()
 
 
-def test_a_caller_is_told_while_the_program_runs(sampled):
+def test_a_caller_is_notified_while_the_program_runs(sampled):
     samples = []
     sampled("wait()\n", lambda ranks: samples.append(ranks) or (ranks and ranks[0].program))
     assert any(ranks and ranks[0].program for ranks in samples)
@@ -103,7 +103,7 @@ def test_after_an_error_of_the_callback_the_runner_is_good_for_the_next_launch(b
     assert bench.run("true").outcome is Outcome.OK
 
 
-def test_a_process_whose_memory_is_gone_as_it_exits_keeps_its_rank(monkeypatch):
+def test_an_exiting_process_without_memory_keeps_its_rank(monkeypatch):
     sampler, watched = Sampler(os.getpid(), {}, ("", "")), Watched(os.getpid())
     monkeypatch.setattr(sampling, "environment_of", lambda _: {b"PMI_RANK": b"3"})
     sampler._identify(watched, {}, 0.1)
@@ -114,7 +114,7 @@ def test_a_process_whose_memory_is_gone_as_it_exits_keeps_its_rank(monkeypatch):
     assert (watched.rank, watched.program) == (3, program)
 
 
-def test_a_process_that_is_looked_at_before_its_exec_has_put_an_environment_there_gets_its_rank_later(
+def test_a_process_sampled_during_exec_gets_its_rank_later(
     monkeypatch,
 ):
     sampler, watched = Sampler(os.getpid(), {}, ("", "")), Watched(os.getpid())

@@ -43,12 +43,12 @@ def _both(place: Path, first: bytes, second: bytes) -> bool:
 
 
 @pytest.mark.parametrize("form", [_netcdf, _hdf5])
-def test_a_time_of_creation_is_no_difference(tmp_path: Path, form) -> None:
+def test_a_time_of_creation_is_not_a_difference(tmp_path: Path, form) -> None:
     assert _both(tmp_path, form(NOW), form(LATER))
 
 
 @pytest.mark.parametrize("form", [_netcdf, _hdf5])
-def test_a_value_beside_it_is_one(tmp_path: Path, form) -> None:
+def test_a_change_of_another_value_is_a_difference(tmp_path: Path, form) -> None:
     assert not _both(tmp_path, form(NOW), form(LATER, 0.26))
     assert not _both(tmp_path, form(NOW), form(NOW, 0.26))
 

@@ -103,7 +103,7 @@ def test_a_wrong_output_is_caught_and_named(old: str, new: str, difference: str)
         ("=====---", "=======---"),
     ],
 )
-def test_a_time_that_was_equal_by_chance_is_no_disagreement(
+def test_a_time_that_was_equal_by_chance_is_not_a_disagreement(
     original: str, candidate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time_forms, "now_s", datetime(2026, 11, 21, 12).timestamp)
@@ -136,7 +136,7 @@ def test_nan_where_numbers_vary_by_themselves_is_caught() -> None:
     assert disagreement is not None
 
 
-def test_a_timing_table_is_known_by_what_varies_in_it() -> None:
+def test_a_timing_table_is_recognised_by_its_varying_numbers() -> None:
     runs = [f"Pair | {t} | {t + 0.013} | {t + 0.021} | 1.6 |" for t in (1.513, 1.524, 1.587)]
     assert learn(runs).compare("Pair | 1.622 | 1.645 | 1.699 | 2.0 |") is None
 
@@ -185,7 +185,7 @@ def test_rounding_must_be_allowed() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["norm 1.2345680", "norm 1.3", "norm -1.2345678", "norm nan"])
-def test_allowed_rounding_is_no_free_pass(wrong: str) -> None:
+def test_allowed_rounding_does_not_accept_large_differences(wrong: str) -> None:
     assert learn(["norm 1.2345678"] * 2).compare(wrong, rounding=True) is not None
 
 
@@ -235,7 +235,7 @@ def test_huge_outputs_need_little_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["\x00\xff" * 50, "\ud800", "9" * 100_000, "1e999999 -1e-999999", "\r" * 1000]
 )
-def test_strange_output_is_no_crash(text: str) -> None:
+def test_strange_output_does_not_crash_the_comparison(text: str) -> None:
     assert learn([text, text]).compare(text) is None
     learn([text, text]).compare("other")
 

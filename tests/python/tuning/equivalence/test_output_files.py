@@ -58,7 +58,7 @@ def test_a_file_with_a_newline_in_its_name_is_compared_and_named_on_one_line(tmp
     assert "'new?line' differs" in disagreement.sentence
 
 
-def test_a_time_in_a_text_file_that_was_equal_by_chance_is_no_disagreement(tmp_path: Path) -> None:
+def test_a_time_in_a_text_file_that_was_equal_by_chance_is_not_a_disagreement(tmp_path: Path) -> None:
     runs = [_run(tmp_path, f"r{run}", {"log": b"sum 3\ntook 0.1 s\n"}) for run in range(2)]
     assert learn_files(runs).compare(_run(tmp_path, "new", {"log": b"sum 3\ntook 0.2 s\n"})) is None
     assert learn_files(runs).compare(_run(tmp_path, "bad", {"log": b"sum 4\ntook 0.1 s\n"})) is not None

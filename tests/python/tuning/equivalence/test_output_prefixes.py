@@ -49,7 +49,7 @@ def test_a_run_that_printed_less_is_found(run):
     assert wrong([run(steps(10)), run(steps(10))], run(steps(7))).startswith("7 lines before the mark")
 
 
-def test_what_comes_after_the_shortest_original_is_not_looked_at(run):
+def test_output_after_the_end_of_the_shortest_original_is_not_compared(run):
     assert wrong([run(steps(10)), run(steps(12))], run(steps(10) + "Segmentation fault\n")) == ""
 
 

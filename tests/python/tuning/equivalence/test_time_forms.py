@@ -148,7 +148,7 @@ def _disagreements(clock: Callable[[datetime], str], learned: datetime, moments:
     return [f"{moment}: {wrong}" for moment, wrong in comparisons if wrong is not None]
 
 
-def test_there_are_at_least_sixty_forms() -> None:
+def test_at_least_sixty_forms_are_tested() -> None:
     assert len(MOMENTS) + len(DURATIONS) >= 60
     assert len({form(datetime(2026, 11, 6, 8, 2, 3)) for form in MOMENTS}) == len(MOMENTS)
 
@@ -240,7 +240,7 @@ def test_a_duration_of_any_length_agrees(form: int) -> None:
         ("march 99 x", "march 98 x"),
     ],
 )
-def test_what_only_looks_similar_is_compared(original: str, candidate: str) -> None:
+def test_similar_text_is_compared(original: str, candidate: str) -> None:
     assert learn([original] * 3).compare(original) is None
     assert learn([original] * 3).compare(candidate) is not None
 

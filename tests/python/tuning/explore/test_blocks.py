@@ -18,7 +18,7 @@ def test_the_third_begins_a_block_even_while_both_run():
     assert assign(jobs, "same", Side.RECIPE).block == 2
 
 
-def test_other_inputs_begin_a_block_of_their_own_and_that_is_said():
+def test_other_inputs_begin_a_separate_block_which_is_reported():
     waiting = [job(1, Side.RECIPE, end(), "same")]
     other = assign(waiting, "changed", Side.ORIGINAL)
     assert (other.block, other.side) == (2, Side.ORIGINAL)

@@ -86,7 +86,7 @@ def test_a_nan_that_the_original_does_not_print_ends_exploring():
     ],
     ids=["both", "signal", "asked to end", "unseen", "did not start", "original still runs"],
 )
-def test_what_may_not_be_the_recipe_s_fault_ends_nothing(original, recipe):
+def test_failures_not_caused_by_the_recipe_do_not_end_exploring(original, recipe):
     assert failure(block(1, original, recipe)) == ""
 
 
@@ -95,6 +95,6 @@ def test_a_recipe_that_does_not_start_twice_is_failing():
     assert failure([*block(1, ORIGINAL, dead), *block(2, ORIGINAL, dead)]) != ""
 
 
-def test_what_has_ended_stays_ended():
+def test_an_ended_series_stays_ended():
     result = explored(blocks(2), PAIR, over=Over("faster", "decided after 9 pairs"))
     assert (result.verdict, result.ended_because) == (Verdict.FASTER, "decided after 9 pairs")

@@ -54,7 +54,7 @@ def test_a_ledger_of_a_later_version_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("field", ["job", "block", "side", "process", "scheduler"])
-def test_an_event_without_what_it_needs_is_left_out(tmp_path, field):
+def test_an_event_without_its_required_fields_is_left_out(tmp_path, field):
     path = written(tmp_path / "a", job(1, Side.RECIPE, end()))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     del lines[1][field]

@@ -25,7 +25,7 @@ def test_steps_of_a_little_varying_length_are_even(count, each_s, seed):
 
 
 @given(st.floats(0.3, 0.39))
-def test_calls_that_stop_before_the_end_of_what_was_seen_are_not_even(part):
+def test_calls_that_stop_before_the_end_of_the_observation_are_not_even(part):
     times = steps(1000, part / 1000, start_s=0.5)
     pace = key_pace(STEP, times)
     assert not is_even(pace.times_s, pace.stride, 1.0)
@@ -66,7 +66,7 @@ def test_without_an_even_collective_the_rarest_even_send_is_chosen():
     assert (choice.key, choice.on_rank_0_alone) == (SEND, False)
 
 
-def test_a_collective_that_only_rank_0_calls_from_this_place_is_no_mark():
+def test_a_collective_that_only_rank_0_calls_from_this_place_is_not_a_mark():
     pace = run_pace({STEP: steps(100, 1.0), INNER: steps(1000, 0.1)}, 100.0)
     first, *other_ranks = pace.ranks
     without = tuple(replace(rank, keys=rank.keys[1:]) for rank in other_ranks)

@@ -13,19 +13,19 @@ def pace(*at_s: float):
     return key_pace(PAIR.key, list(at_s))
 
 
-def test_steps_that_keep_their_pace_take_what_was_forecast() -> None:
+def test_steps_with_constant_pace_match_the_forecast() -> None:
     sentence = against_forecast(key_pace(PAIR.key, steps(1000, 0.05, 0.05)), PAIR, 0.05)
     assert "took what was forecast (0.05 s each)" in sentence
 
 
-def test_steps_that_grow_are_told_with_how_much() -> None:
+def test_growing_steps_are_reported_with_their_growth() -> None:
     grown = [0.05 * n for n in range(1, 201)] + [10 + 0.1 * n for n in range(1, 801)]
     sentence = against_forecast(key_pace(PAIR.key, grown), PAIR, 0.05)
     assert "took 2.0" in sentence
     assert "instead of 0.05 s" in sentence
 
 
-def test_nothing_is_said_where_a_run_ended_with_its_proved_steps() -> None:
+def test_no_message_if_a_run_ended_with_its_proved_steps() -> None:
     assert against_forecast(key_pace(PAIR.key, steps(205, 0.05, 0.05)), PAIR, 0.05) == ""
     assert against_forecast(None, PAIR, 0.05) == ""
 

@@ -41,7 +41,7 @@ def test_a_mark_may_name_the_two_calls():
         ("stdout:(", "'('"),
     ],
 )
-def test_what_is_no_mark_is_told_in_a_sentence(text, wrong):
+def test_an_invalid_mark_is_reported_in_a_sentence(text, wrong):
     with pytest.raises(MpiricError) as raised:
         parse_mark(text)
     assert raised.value.message.startswith(f"--mark: {wrong}")
@@ -60,7 +60,7 @@ def test_the_place_and_the_communicator_tell_calls_apart():
     assert choose_named(pace, parse_mark("allreduce@app+0x20@2.0"))[1].key is None
 
 
-def test_a_mark_that_never_comes_is_told_with_calls_that_do():
+def test_a_mark_that_never_comes_is_reported_with_calls_that_do():
     pace = run_pace({STEP: steps(50, 1.0)}, 50.0)
     assert choose_named(pace, parse_mark("bcast"))[1].why == (
         "the mark bcast never came in 50 s; rank 0 made allreduce@app+0x10@4.0 50 times"
@@ -72,7 +72,7 @@ def of_some_ranks(function, *ranks):
     return RunPace(4, tuple(RankPace(rank, 50.0, (pace,) if rank in ranks else ()) for rank in range(4)))
 
 
-def test_a_collective_on_some_ranks_only_is_no_mark():
+def test_a_collective_on_some_ranks_only_is_not_a_mark():
     _, choice = choose_named(of_some_ranks("MPI_Bcast", 0, 1), parse_mark("bcast"))
     assert choice.why.startswith("the mark bcast came on ranks 0, 1 only")
     assert choice.key is None
@@ -90,6 +90,6 @@ def test_a_recipe_can_name_any_mark(text):
     assert read_mark_option(pair.option) == pair
 
 
-def test_what_names_no_two_calls_is_none_of_a_recipe():
+def test_marks_without_two_calls_are_not_in_a_recipe():
     for text in ("MPI_Bcast@app@4.0:1,2", "stdout@x@4:1,2", "MPI_Bcast@*@*:2,2", "main", "MPI_Bcast"):
         assert read_mark_option(text) is None

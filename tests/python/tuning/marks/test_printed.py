@@ -39,7 +39,7 @@ def test_without_lines_that_come_evenly_bytes_do():
     assert pace.time_of(51) == pytest.approx(50.0)
 
 
-def test_what_is_printed_at_the_beginning_alone_counts_nothing():
+def test_lines_printed_only_at_the_beginning_do_not_count_steps():
     assert choose_printed(printed_pace(printed(every(0.01, b"set-up %d", 100), 100.0))).key is None
     assert choose_printed(printed_pace(Printed(10.0, [], []))).key is None
 

@@ -9,7 +9,7 @@ def test_the_options_of_gromacs_are_named(program: str) -> None:
 
 
 @pytest.mark.parametrize("program", ["", "app", "gmxlike", "lmp"])
-def test_of_other_programs_nothing_is_said(program: str) -> None:
+def test_of_other_programs_nothing_is_reported(program: str) -> None:
     assert repeatable_hint(program) == ""
 
 

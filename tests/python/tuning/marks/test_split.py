@@ -47,7 +47,7 @@ def test_clocks_of_other_hosts_cannot_make_a_part_negative(tmp_path):
         assert split.start_s + split.main_s + split.end_s == near(4.0)
 
 
-def test_without_rank_0_there_is_no_split(tmp_path):
+def test_without_rank_0_the_parts_are_unknown(tmp_path):
     marks_file(tmp_path, 1)
     assert split_of(read_marks(tmp_path), None, BEGUN_S, 4.0) is None
 
@@ -66,7 +66,7 @@ def test_the_first_rank_is_read_alone_while_others_are_torn(tmp_path):
     assert read_first_rank(tmp_path).rank == 0
 
 
-def test_a_gain_of_start_up_is_told_apart_from_one_of_the_steps():
+def test_gains_of_start_up_and_of_steps_are_distinguished():
     pairs = [(Split(0.34 * f, 0.5, 0.01), Split(0.12, 0.5 * f, 0.01)) for f in (1, 1.02, 0.98, 1.01) * 4]
     gain = split_gain(pairs)
     assert gain.start.low > 2.5

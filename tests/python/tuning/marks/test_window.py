@@ -41,7 +41,7 @@ def test_a_transient_that_all_runs_have_is_left_out():
     assert 400 <= window.first <= 600
 
 
-def test_what_slows_a_single_run_is_no_transient():
+def test_a_delay_in_a_single_run_is_not_a_transient():
     runs = [
         run(seed, lambda part: 0.02 if part < 0.2 else 0.01) if seed == 0 else run(seed, steady)
         for seed in range(3)
@@ -66,13 +66,13 @@ def test_runs_that_differ_as_such_make_the_window_shorter():
     assert choose_window(apart, BUDGET_S).last - longest.first < longest.last - longest.first
 
 
-def test_steps_that_grow_are_told_and_are_no_transient():
+def test_growing_steps_are_reported_and_are_not_a_transient():
     window = choose_window([run(seed, lambda part: 0.01 * exp(0.1 * part)) for seed in range(3)], BUDGET_S)
     assert window.growth == pytest.approx(0.1, abs=0.02)
     assert window.first <= 100
 
 
-def test_after_moves_the_window_and_is_refused_beyond_what_was_seen():
+def test_after_moves_the_window_and_is_refused_beyond_the_observed_run():
     runs = [run(seed, steady) for seed in range(2)]
     assert choose_window(runs, BUDGET_S, after_s=10.0).first_s >= 10.0
     assert choose_window(runs, BUDGET_S, after_s=1000.0) is None
@@ -84,7 +84,7 @@ def test_two_marks_are_too_few():
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(3, 3000), st.integers(3, 3000), st.floats(1e-5, 10.0), st.floats(1.0, 1e5))
-def test_the_window_lies_within_what_all_runs_show(count, other, each_s, budget_s):
+def test_the_window_is_within_the_observation_of_all_runs(count, other, each_s, budget_s):
     runs = [run(1, lambda _: each_s, count=count), run(2, lambda _: each_s, count=other)]
     window = choose_window(runs, budget_s)
     last_known = min(pace.last_timed for pace in runs)

@@ -40,7 +40,7 @@ def test_a_candidate_with_disturbed_times_is_not_chosen() -> None:
     assert {key.candidate for key in keys} == {LIBRARY}
 
 
-def test_what_was_preempted_in_most_batches_is_not_ranked() -> None:
+def test_candidates_preempted_in_most_batches_are_not_ranked() -> None:
     assert len(disturbed_points(measured(90e-6, 30e-6, preempted=0.6), TICK_S)) == 6
     assert disturbed_points(measured(90e-6, 30e-6, preempted=0.4), TICK_S) == {}
 

@@ -108,7 +108,7 @@ def sentence(parse: Callable[[bytes, str], object], data: bytes) -> str:
     return ""
 
 
-def test_whatever_a_file_holds_the_answer_is_a_policy_or_one_sentence() -> None:
+def test_any_content_is_read_as_a_policy_or_refused_in_one_sentence() -> None:
     chance = random.Random(4)
     flat = (SPEC / "policy.example.txt").read_bytes()
     evidence = (SPEC / "policy.example.json").read_bytes()
@@ -286,5 +286,5 @@ def test_a_learned_policy_is_written_whole(tmp_path: Path) -> None:
         ((0, 0, 1), "block"),
     ],
 )
-def test_orders_are_told_apart_as_the_format_says(nodes: tuple[int, ...], order: str) -> None:
+def test_orders_are_distinguished_as_the_format_says(nodes: tuple[int, ...], order: str) -> None:
     assert order_of(nodes) == order

@@ -171,7 +171,7 @@ def test_a_choice_for_all_sizes_is_slower_at_none() -> None:
     assert condense(LearnedPolicy("mpich", "5", EIGHT, (key,))).choose("alltoallv", EIGHT, 0) == key.candidate
 
 
-def test_without_all_sizes_of_the_library_nothing_is_said_of_calls_of_any_size() -> None:
+def test_without_all_sizes_of_the_library_no_choice_for_any_size_is_made() -> None:
     times = uneven(library=(10, 20, 900), scattered=(5, 10, 450))
     del times[SweepPoint(ALLTOALLV, 1024, LIBRARY)]
     assert learned_keys(times, {ALLTOALLV: BLOCKS}) == ()

@@ -41,7 +41,7 @@ def test_too_few_ratios_say_nothing() -> None:
     assert median_interval([1.2] * 6, 0.05) == (0.0, inf)
 
 
-def test_the_interval_lies_between_ratios_that_were_seen() -> None:
+def test_the_interval_is_between_observed_ratios() -> None:
     ratios = [1.0 + index / 100 for index in range(40)]
     low, high = median_interval(ratios, 0.05)
     assert low in ratios

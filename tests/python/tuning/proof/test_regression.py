@@ -20,7 +20,7 @@ def test_a_program_that_takes_a_fifth_less_has_become_faster() -> None:
     assert compare_days(*days(0.8, seed=2)).verdict is Verdict.FASTER
 
 
-def test_equal_days_are_told_apart_in_less_than_one_case_in_a_hundred() -> None:
+def test_equal_days_are_called_different_in_less_than_one_percent() -> None:
     verdicts = [compare_days(*days(1.0, seed)).verdict for seed in range(600)]
     assert sum(verdict is not Verdict.NO_DIFFERENCE for verdict in verdicts) <= 6
 

@@ -22,14 +22,14 @@ def hoped(runs: list[tuple[Point, float]], points: list[Point], best: Point) -> 
     return [float(gain) for gain in expected_improvement(effects(runs), points, best)]
 
 
-def test_what_was_never_run_promises_more_than_what_is_known_to_be_as_fast() -> None:
+def test_untried_configurations_promise_more_than_equally_fast_ones() -> None:
     runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), (A, 1.0), (A, 1.0)]
     never, measured = hoped(runs, [B, A], AS_IT_IS)
     assert never > 0.05
     assert measured < 0.01
 
 
-def test_what_is_known_to_be_slow_promises_next_to_nothing() -> None:
+def test_configurations_known_to_be_slow_promise_almost_nothing() -> None:
     runs = [(AS_IT_IS, 1.0), (AS_IT_IS, 1.0), *[(A, 1.5)] * 3]
     assert hoped(runs, [A], AS_IT_IS)[0] < 1e-4
 

@@ -13,7 +13,7 @@ def test_points_and_configurations_belong_together() -> None:
     assert space.size == 6
 
 
-def test_a_configuration_outside_the_space_is_no_point_of_it() -> None:
+def test_a_configuration_outside_the_space_is_not_a_point_of_it() -> None:
     assert SearchSpace((EAGER,)).point(Configuration.of({"eager": "3KiB"})) is None
     assert SearchSpace((EAGER,)).point(Configuration.of({"binding": "core"})) is None
 

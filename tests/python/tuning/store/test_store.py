@@ -44,7 +44,7 @@ def test_the_split_of_a_trial_comes_back(tmp_path: Path, split: Split) -> None:
         assert tune.read().trials == (trial,)
 
 
-def test_meta_comes_back_with_what_the_workflow_added(tmp_path: Path) -> None:
+def test_meta_contains_the_additions_of_the_workflow(tmp_path: Path) -> None:
     with Store(tmp_path).create("lmp", "job-a", COMMAND, budget_s=600) as tune:
         meta = tune.read().meta
     assert (meta["job"], meta["command"], meta["budget_s"]) == ("job-a", list(COMMAND), 600)
@@ -238,7 +238,9 @@ def test_a_lock_of_another_host_is_respected(tmp_path: Path) -> None:
     ("mpiric-app-1-10.", False),
     ("", False),
 ])  # fmt: skip
-def test_a_job_takes_over_what_only_a_dead_one_can_hold(monkeypatch, tmp_path: Path, mine, free) -> None:
+def test_a_job_takes_over_a_lock_that_only_a_dead_job_can_hold(
+    monkeypatch, tmp_path: Path, mine, free
+) -> None:
     monkeypatch.setenv("MPIRIC_SUBMISSION", mine)
     held = '{"host": "elsewhere", "pid": 1, "started": 1.0, "submission": "mpiric-app-1-1."}'
     (tmp_path / "lock").write_text(held)

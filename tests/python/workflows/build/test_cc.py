@@ -11,9 +11,7 @@ from mpiric.workflows.build.cc import build
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is on PATH")
 
 
-def test_what_the_compiler_prints_of_each_source_is_kept_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiler_output_of_each_source_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("main.c").write_text("#warning of main\nint f(void); int main(void) { return f(); }\n")
     Path("part.c").write_text("int f(void) { return 0; }\n")

@@ -43,7 +43,7 @@ class Answers(Toolchain):
         ((NO_END, NO_END), "WRONG, it printed nothing"),
     ],
 )
-def test_a_run_that_came_to_no_end_is_tried_once_more_and_said(
+def test_a_run_without_an_end_is_repeated_once_and_reported(
     answers: tuple[Finished, ...], verdict: str
 ) -> None:
     request = VerifyRequest(Path("/bin/true"), (), 2, None, (), rounding=False)

@@ -28,7 +28,7 @@ def test_files_go_back_and_the_subdirectories_are_removed(out):
     assert not (out / "mpiric-spread").exists()
 
 
-def test_a_file_that_is_there_stays_and_is_named(out):
+def test_an_existing_file_stays_and_is_named(out):
     (out / "a.2").write_text("newer")
     gathered = gather(out)
     assert gathered.remaining == ((str(out / "mpiric-spread/03/a.2"), "a file of this name exists already"),)

@@ -29,11 +29,11 @@ def baseline(store: Path) -> Configuration:
     return baseline_of(AgainstRequest(("./app",), ".", {}, today, store=store), "job").configuration
 
 
-def test_what_a_tune_has_proved_is_what_its_result_names(tmp_path: Path) -> None:
+def test_the_result_of_a_tune_names_the_proved_settings(tmp_path: Path) -> None:
     tuned(tmp_path, {"configuration": ANSWER.as_dict()})
     assert baseline(tmp_path) == ANSWER
 
 
-def test_of_an_older_tune_it_is_what_its_last_round_was_made_of(tmp_path: Path) -> None:
+def test_an_older_tune_is_described_by_its_last_round(tmp_path: Path) -> None:
     tuned(tmp_path, {})
     assert baseline(tmp_path) == WITHOUT

@@ -40,7 +40,7 @@ def test_where_srun_waits_on_one_day_alone_the_days_are_not_compared(then, now, 
         (MPIEXEC, "slurm job", "no job"),
     ],
 )
-def test_what_starts_alike_is_compared(argv, then, now, monkeypatch) -> None:
+def test_runs_with_equal_starts_are_compared(argv, then, now, monkeypatch) -> None:
     check(argv, then, now, monkeypatch)
 
 

@@ -57,7 +57,7 @@ def test_ranks_without_their_launchers_variables_are_singletons():
     assert set(found(replace(WELL, ranks=({**RANK, "variables": ""},) * 2))) == {"container-singletons"}
 
 
-def test_ranks_whose_variables_were_lost_on_the_way_are_no_singletons():
+def test_ranks_with_lost_variables_are_not_singletons():
     lost = {key: value for key, value in RANK.items() if key != "variables"}
     assert found(replace(WELL, ranks=(lost, lost))) == {}
 
@@ -68,7 +68,7 @@ def test_a_program_of_another_abi_than_the_launchers_is_noticed():
 
 
 @pytest.mark.parametrize("name", ["libmpi.so.1", "libmpich.so.10"])
-def test_a_program_of_an_older_abi_than_any_launcher_here_has_is_noticed(name):
+def test_a_program_with_an_older_abi_than_all_launchers_is_reported(name):
     fix = found(replace(WELL, linker=(f"{name} => /usr/lib/{name} (0x7f)",)))["container-abi"]
     assert "of the image" in fix
 
@@ -99,7 +99,7 @@ def test_a_network_that_is_not_reached_from_inside_is_noticed():
     assert found(replace(WELL, ranks=(reached, reached)), machine()) == {}
 
 
-def test_fixes_are_those_of_engines_there_are():
+def test_fixes_belong_to_existing_engines():
     for texts in packaged_table("workflows/launch/containers").values():
         assert set(texts["fix"]) <= {"any", *engines()}
         assert "any" in texts["fix"]

@@ -26,10 +26,10 @@ class Files:
         (None, ["hint-file-missing"]),
     ],
 )
-def test_what_is_not_taken_is_found(text, expected):
+def test_ignored_hints_are_reported(text, expected):
     case = situation(inherited={"ROMIO_HINTS": "/home/u/hints"})
     assert [finding.id for finding in hint_file_findings(case, Files(text))] == expected
 
 
-def test_without_a_file_there_is_nothing_to_find():
+def test_without_a_hint_file_nothing_is_reported():
     assert not list(hint_file_findings(situation(), Files(None)))

@@ -75,7 +75,7 @@ def test_a_form_that_not_every_host_has_is_none():
 
 
 @pytest.mark.parametrize("line", ["mpiexec -n 4 ./app", "mpiexec -hosts kp009 -n 4 ./app"])
-def test_without_names_or_addresses_there_is_nothing_to_choose(line):
+def test_without_names_or_addresses_no_host_name_is_chosen(line):
     host = site("{host}.ipoib")
     assert host_names(hydra(line, host), NICS, host).names_by_interface == {}
 

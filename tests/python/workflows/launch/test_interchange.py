@@ -85,5 +85,5 @@ def test_a_library_that_the_linker_finds_gets_a_link_before_the_programs_runpath
     assert links(served(DEBIAN, DEBIAN, "libmpich.so.12")) == {"libmpich.so.12": DEBIAN.library}
 
 
-def test_for_a_script_it_is_what_the_library_in_force_is_called(served):
+def test_for_a_script_it_is_the_name_of_the_current_library(served):
     assert links(served(DEBIAN, WHEEL)) == {"libmpi.so.12": DEBIAN.library}

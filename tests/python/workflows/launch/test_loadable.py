@@ -55,7 +55,7 @@ def test_another_kind_of_program_is_named(elf, word):
     assert word in reason("mpirun -n 2 ./app", {"/home/u/./app": elf})
 
 
-def test_the_interpreter_of_a_script_is_what_counts():
+def test_the_interpreter_of_a_script_counts():
     files = {"/home/u/./run.sh": "#!/opt/bin/sh -e\n./app\n"}
     elfs = {"/opt/bin/sh": program("/lib/ld-musl-x86_64.so.1")}
     assert "/opt/bin/sh uses the C library musl" in reason("mpirun -n 2 ./run.sh", elfs, files=files)
@@ -91,14 +91,14 @@ def test_an_image_of_musl_of_another_processor_or_without_a_c_library_is_named()
     assert "no C library" in reason(UNPACKED, {}, files={"/img/app": ""})
 
 
-def test_an_image_that_nothing_can_be_bound_into_is_named_with_what_mends_it():
+def test_an_image_without_mount_points_is_reported_with_a_fix():
     libraries = {"/img/usr/lib/x86_64-linux-gnu/libc.so.6": libc(2, 31)}
     files = {path: "" for path in MOUNT_POINTS if "/9/" not in path}
     assert reason(UNPACKED, libraries, files=files).endswith("lacks directories for it: mkdir -p /img/mnt/9")
 
 
 @pytest.mark.parametrize("missing", [(), ("/mnt/9",), ("/mnt/9", "/mnt/0")])
-def test_an_image_that_only_its_engine_reads_is_asked_for_mount_points(missing):
+def test_mount_points_of_an_image_are_queried_through_its_engine(missing):
     points = engines()["charliecloud"].mount_points
     inside = "ch-run ./app.sqfs --".split()
     listed = "\n".join(["/", *(path for path in points if path not in missing)])

@@ -52,12 +52,12 @@ def test_the_launcher_of_the_programs_family_is_named_with_the_line_to_type(host
     assert argv[1:] == ["-n", "2", f"/u/{program}", "two words"]
 
 
-def test_what_stands_before_the_launcher_stays_there(host):
+def test_words_before_the_launcher_stay(host):
     hint = refusal(host, "env A=1 mpirun -n 2 /u/of-mpich").hint
     assert ": -- env A=1 /" in hint
 
 
-def test_a_path_to_nothing_is_not_said_to_be_missing_on_path(host):
+def test_a_missing_path_is_not_reported_as_missing_on_path(host):
     assert (
         refusal(host, "/gone/mpirun -n 2 /u/of-mpich").message == "the launcher '/gone/mpirun' is not there"
     )

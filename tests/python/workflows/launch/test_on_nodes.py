@@ -39,7 +39,7 @@ def left(values, host, *, launches=True, nodes=2, **changes):
     return usable.as_dict(), sentences
 
 
-def test_what_this_machine_has_is_kept_and_what_it_lacks_is_left_out():
+def test_settings_for_missing_hardware_are_left_out():
     assert left(LO, Nodes(), launches=False) == (LO, [])
     usable, (sentence,) = left(FAST0, Nodes(), launches=False)
     assert usable == {"binding": "core"}
@@ -76,7 +76,7 @@ def test_a_transport_that_the_library_was_built_without():
 
 
 @pytest.mark.parametrize("name", ["network-interface", "host-names", "ofi-provider", "ucx-transports"])
-def test_every_knob_of_a_network_says_what_it_needs(name):
+def test_every_knob_of_a_network_names_its_requirements(name):
     knob = knobs.all_knobs()[name]
     assert knob.needs is not None
     values = {"ofi-provider": "cxi", "ucx-transports": "rc"}

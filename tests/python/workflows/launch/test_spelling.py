@@ -30,7 +30,7 @@ def test_binding_is_the_launchers_word_and_malloc_the_systems() -> None:
     assert launch.environment["MALLOC_MMAP_MAX_"] == "0"
 
 
-def test_a_value_brings_what_it_needs() -> None:
+def test_a_value_brings_its_required_settings() -> None:
     case = situation(BY_LABEL["openmpi-5.0.11"], ranks=4)
     assert completed(chosen(waiting="yield"), case).as_dict()["binding"] == "none"
 
@@ -40,14 +40,14 @@ def test_a_chosen_knob_is_not_brought_otherwise() -> None:
     assert completed(chosen(waiting="yield", binding="core"), case).as_dict()["binding"] == "core"
 
 
-def test_under_another_library_the_other_knobs_are_said_in_its_words() -> None:
+def test_under_another_library_other_knobs_use_its_settings() -> None:
     case = situation(BY_LABEL["mpich-5.0.2"], ranks=4, others=(BY_LABEL["intelmpi-2021.19"],))
     launch = render(chosen(mpi="intelmpi-2021.19", waiting="yield"), case)
     assert launch.argv[0] == "/opt/intelmpi-2021.19/bin/mpiexec"
     assert not [name for name in launch.environment if name.startswith("MPIR_CVAR")]
 
 
-def test_a_value_nobody_can_write_here_is_refused_by_name() -> None:
+def test_a_value_without_a_setting_here_is_refused_by_name() -> None:
     with pytest.raises(MismatchError, match="single-copy=knem"):
         render(chosen(single_copy="knem"), situation(BY_LABEL["mpich-5.0.2"]))
 
@@ -58,7 +58,7 @@ def test_defaults_of_a_site_are_variables_only() -> None:
     assert all(name.startswith(("PRTE_MCA_", "OMPI_MCA_")) for name in variables)
 
 
-def test_a_sanitizer_of_the_program_stays_in_front_of_what_is_preloaded() -> None:
+def test_a_sanitizer_of_the_program_stays_before_preloaded_libraries() -> None:
     case = situation(BY_LABEL["mpich-5.0.2"], libraries=("/usr/lib/libc.so.6", "/usr/lib/libasan.so.8"))
     launch = render(chosen(allocator="jemalloc"), case)
     assert "/usr/lib/libasan.so.8:/usr/lib/libjemalloc.so.2" in launch.argv
@@ -84,7 +84,7 @@ def test_a_binding_of_the_launch_line_is_translated_instead() -> None:
     assert knobs.is_binding_kept(MPICH.label, case)
 
 
-def test_a_default_that_is_not_known_is_said_to_be() -> None:
+def test_unknown_defaults_are_reported() -> None:
     intel = BY_LABEL["intelmpi-2021.19"]
     assert not knobs.is_binding_kept(MPICH.label, situation(intel, others=(MPICH,)))
     assert knobs.is_binding_kept(MPICH.label, situation(MPICH, others=(intel,)))
@@ -108,7 +108,7 @@ def test_by_another_route_the_other_knobs_are_options_of_its_launcher() -> None:
 
 @pytest.mark.parametrize("label", ["mpich-5.0.2", "openmpi-5.0.11", "intelmpi-2021.19"])
 @pytest.mark.parametrize("dialect", ["srun", ""])
-def test_what_can_be_written_is_rendered(label: str, dialect: str) -> None:
+def test_valid_values_are_rendered(label: str, dialect: str) -> None:
     case = situation(BY_LABEL[label], ranks=4, nodes=2)
     if dialect:
         case = replace(case, job=replace(case.job, dialect=dialect, launcher_words=(dialect,)))

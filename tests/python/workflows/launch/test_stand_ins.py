@@ -66,7 +66,7 @@ def test_the_stand_in_has_the_name_that_the_program_wants(serve):
     assert Path(served.stand_in).name == "libmpi.so.12"
 
 
-def test_its_directory_answers_to_every_name_of_the_family_and_says_what_it_leads_to(serve):
+def test_its_directory_has_every_name_of_the_family_and_names_its_library(serve):
     directory = Path(serve("libmpi.so.12").library_path[0])
     assert {path.name for path in directory.iterdir()} == {
         "libmpi.so",
@@ -114,16 +114,16 @@ def test_compiled_modules_cannot_be_replaced_and_the_file_is_named(serve):
     ("part", "why"),
     [("libmpicxx.so.12", "the C++ bindings of MPI-2"), ("libmpi_ilp64.so.4", "INTEGERs of 64 bits")],
 )
-def test_what_is_another_abi_again_is_refused_by_name(serve, part, why):
+def test_other_abis_are_refused_by_name(serve, part, why):
     served = serve("libmpi.so.12", part)
     assert (served.stand_in, served.refused) == ("", f"{part} is not translated: {why}")
 
 
-def test_what_a_script_starts_is_taken_for_a_program_of_the_launchers_family(serve):
+def test_a_program_started_by_a_script_is_assumed_to_be_of_the_launchers_family(serve):
     assert Path(serve().stand_in).name == "libmpi.so.12"
 
 
-def test_what_the_program_calls_and_nobody_answers_is_named(serve):
+def test_functions_that_neither_library_has_are_named(serve):
     calls = ("mpi_send", "mpi_comm_c2f", "mpi_isendrecv", "mpi_comm_spawn", "mpi_unweighted")
     assert serve("libmpi.so.12", calls=calls).lacks == ("mpi_comm_spawn", "mpi_isendrecv")
 

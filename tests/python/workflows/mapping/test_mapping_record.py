@@ -27,7 +27,7 @@ def test_slots_are_counted_node_by_node_whatever_the_ranks_are_called():
     assert traffic.slots_before.tolist() == [0, 2, 1, 3]
 
 
-def test_what_crosses_nodes_costs_their_distance():
+def test_messages_between_nodes_cost_their_distance():
     traffic = traffic_of(record(on("a", 0, sent(1, 2, 8), sent(2, 1, 100)), on("a", 1), on("b", 2)), "r")
     spec = MachineSpec(distances={"node": 1, "network": 10})
     placed = record_on_machine(traffic, spec)
@@ -36,7 +36,7 @@ def test_what_crosses_nodes_costs_their_distance():
     assert off_node_weight(traffic.graph, tree, placed.slots_before) == 100
 
 
-def test_nodes_of_one_switch_stand_together_and_the_launcher_counts_as_before():
+def test_nodes_of_one_switch_are_adjacent_and_the_launchers_numbering_is_kept():
     network = parse_slurm_topology(
         "SwitchName=s1 Nodes=a,c\nSwitchName=s2 Nodes=b\nSwitchName=t Switches=s[1-2]", "t"
     )
@@ -55,7 +55,7 @@ def test_a_node_that_the_switches_do_not_have_is_named():
         record_on_machine(traffic, MachineSpec(network=network))
 
 
-def test_nodes_of_the_next_job_stand_in_the_places_of_the_recorded_ones():
+def test_nodes_of_the_next_job_take_the_places_of_the_recorded_ones():
     traffic = traffic_of(record(on("a", 0, sent(1, 1, 8)), on("b", 1), on("a", 2)), "r")
     placed = record_on_machine(traffic, MachineSpec(), MachineRequest(hosts=("x", "y"), slots=(2, 1)))
     assert placed.machine.launch_hosts == ("x", "x", "y")

@@ -75,7 +75,7 @@ def test_nodes_of_unequal_size_exchange_one_rank():
     assert order.tolist() == [0, 2, 1]
 
 
-def test_an_order_of_a_recipe_becomes_a_file_named_by_what_is_in_it(tmp_path):
+def test_an_order_of_a_recipe_becomes_a_file_named_by_its_content(tmp_path):
     case = replace(situation(ranks=4, nodes=2))
     once = with_order(case, (1, 0, 3, 2), "mapped", tmp_path, LocalHost()).rank_orders
     again = with_order(case, (1, 0, 3, 2), "mapped", tmp_path, LocalHost()).rank_orders
@@ -91,12 +91,12 @@ def test_an_order_of_a_recipe_becomes_a_file_named_by_what_is_in_it(tmp_path):
         ((1, 0), "is of 2 ranks, and the job has 3"),
     ],
 )
-def test_what_is_no_order_of_the_job_is_refused(slots, problem):
+def test_an_invalid_order_is_refused(slots, problem):
     with pytest.raises(MpiricError, match=problem):
         check_order(slots, 3, "order.txt")
 
 
-def test_a_file_that_is_no_order_is_named_with_its_line(tmp_path):
+def test_an_invalid_order_file_is_reported_with_its_line(tmp_path):
     path = tmp_path / "order.txt"
     path.write_text("# mine\n1\nx\n")
     with pytest.raises(MpiricError, match="line 3: 'x'"):

@@ -69,6 +69,6 @@ def test_a_script_of_python_brings_its_interpreter(entry, script, options):
         (f"mpiexec -n 2 apptainer exec a.sif {SHELL}", "out of an image already"),
     ],
 )
-def test_what_cannot_be_packed_is_named(entry, line, says):
+def test_programs_that_cannot_be_packed_are_refused(entry, line, says):
     with pytest.raises(MpiricError, match=says):
         entry(line)

@@ -21,7 +21,7 @@ def packed(values: dict[str, str], **more):
     return packed_recipe(AppliedRecipe(recipe, Path("/r.toml"), two_nodes, fingerprint))
 
 
-def test_settings_of_a_network_say_what_a_node_needs_for_them():
+def test_settings_of_a_network_name_their_requirements():
     runtime = packed({"network-interface": "eth0", "malloc": "keep-memory"})
     (need,) = runtime.needs
     assert need.paths[0] == "/sys/class/net/eth0"

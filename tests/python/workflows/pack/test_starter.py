@@ -51,7 +51,7 @@ def test_a_symbol_that_is_too_new_is_named_before_the_start(check):
     assert "lib/libfoo.so.1 needs glibc 2.99 for frobnicate, and this system has 2." in output
 
 
-def test_it_is_said_once_a_node(check):
+def test_it_is_reported_once_per_node(check):
     assert check(PACK, MPI_LOCALRANKID="1") == (ExitCode.MISMATCH, "")
 
 
@@ -80,7 +80,7 @@ def test_a_node_without_room_is_named(check, tmp_path):
     assert "no directory of this node can hold it: there are less than" in output
 
 
-def test_an_mpi_that_is_not_here_is_named(check):
+def test_a_missing_mpi_is_named(check):
     start = replace(PACK.start, mpi_names=("libmpi.so.99",))
     status, output = check(replace(PACK, needs=(), start=start))
     assert (status, "needs libmpi.so.99 of the site" in output) == (ExitCode.MISMATCH, True)
@@ -143,7 +143,7 @@ def test_a_launcher_of_the_library_starts_it(start, tmp_path, library, launcher)
     assert start(pack, LD_LIBRARY_PATH=str(tmp_path), **launcher) == (0, "started\n")
 
 
-def test_a_directory_that_somebody_else_has_made_is_named(start, tmp_path):
+def test_a_directory_of_another_user_is_named(start, tmp_path):
     directory = tmp_path / f"mpiric-pack-{os.getuid()}"
     (tmp_path / "elsewhere").mkdir()
     directory.symlink_to(tmp_path / "elsewhere")
@@ -167,19 +167,19 @@ def with_need(need: SettingsNeed) -> Pack:
     return replace(PACK, needs=(), start=replace(PACK.start, settings=settings, needs=(need,)))
 
 
-def test_settings_for_a_network_that_is_not_here_are_named(check):
+def test_settings_for_a_missing_network_are_reported(check):
     status, output = check(with_need(NETWORK))
     assert status == 0
     assert "FI_TCP_IFACE, UCX_NET_DEVICES of the recipe: left out" in output
     assert "no network interface nosuch0" in output
 
 
-def test_settings_for_a_network_that_is_here_are_not(check):
+def test_settings_for_an_existing_network_are_not_reported(check):
     present = replace(NETWORK, paths=("/sys/class/net/nosuch0", "/sys/class/net/l*"))
     assert check(with_need(present)) == (0, "")
 
 
-def test_a_check_says_that_the_pack_starts_here(tmp_path):
+def test_a_check_reports_that_the_pack_can_start(tmp_path):
     file = tmp_path / "app.pack"
     file.write_bytes(render_starter(replace(PACK, needs=()), "tar", "0123", 4096))
     environment = {"PATH": os.environ["PATH"], "MPIRIC_PACK": "check"}

@@ -76,7 +76,7 @@ def test_a_probe_that_fails_is_an_error_and_no_number():
     assert "may not be used" in refused.value.message
 
 
-def test_arrays_are_four_times_the_caches_of_what_is_measured():
+def test_arrays_are_four_times_the_measured_caches():
     probe = Probe(saturating_at_4_apart)
     measure_bandwidth(probe, machine(numa_nodes=2), lambda _: None)
     assert set(probe.array_mib[:-2]) == {4 * 96}
@@ -84,7 +84,7 @@ def test_arrays_are_four_times_the_caches_of_what_is_measured():
 
 
 @pytest.mark.parametrize(("memory", "expected_mib"), [({"memory_gib": 4}, 256), ({"limit_gib": 2}, 128)])
-def test_three_arrays_fit_the_memory_there_is(memory: dict[str, int], expected_mib: int):
+def test_three_arrays_fit_the_available_memory(memory: dict[str, int], expected_mib: int):
     probe = Probe(saturating_at_4_apart)
     measure_bandwidth(probe, machine(numa_nodes=1, **memory), lambda _: None)
     assert set(probe.array_mib) == {expected_mib}

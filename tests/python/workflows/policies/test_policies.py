@@ -80,7 +80,7 @@ def test_the_knob_gives_the_ranks_runtime_and_policy() -> None:
 
 @pytest.mark.parametrize("value", ["policy", "online"])
 @pytest.mark.parametrize(("label", "is_set"), [("openmpi-4.1.4", True), ("openmpi-5.0.11", False)])
-def test_open_mpi_4_is_told_before_it_starts_that_the_runtime_will_choose(
+def test_open_mpi_4_gets_the_switch_for_dynamic_rules_before_its_start(
     label: str, is_set: bool, value: str
 ) -> None:
     openmpi = situation(next(library for library in MPIS if library.label == label))
@@ -89,7 +89,7 @@ def test_open_mpi_4_is_told_before_it_starts_that_the_runtime_will_choose(
     assert ("coll_tuned_use_dynamic_rules" in line) is is_set
 
 
-def test_intel_mpi_is_told_before_it_starts_what_a_policy_chooses_for_so_many_ranks(tmp_path: Path) -> None:
+def test_intel_mpi_gets_the_choices_of_a_policy_before_its_start(tmp_path: Path) -> None:
     intel = situation(next(library for library in MPIS if library.implementation == "intelmpi"))
     ranks = intel.job.ranks
     assert ranks
@@ -187,7 +187,7 @@ def test_the_example_of_the_learned_form_is_json() -> None:
 
 
 @pytest.mark.parametrize("name", ["none/learned.json", "file/learned.json", "directory"])
-def test_a_place_for_what_is_learnt_is_looked_at_before_the_run(name: str, tmp_path: Path) -> None:
+def test_the_path_of_the_learned_policy_is_checked_before_the_run(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "directory").mkdir()
     with pytest.raises(NoRoomError, match="cannot write"):

@@ -31,13 +31,13 @@ def diagnosis(*of_run, of_placement=(), of_machine=()):
     return Diagnosis(None, of_run, of_placement, (), of_machine)  # type: ignore[arg-type]
 
 
-def test_a_cause_that_the_placement_shows_comes_before_what_the_run_shows_of_it():
+def test_a_cause_in_the_placement_comes_before_its_effects_in_the_run():
     findings = diagnosis(COLLECTIVES, of_placement=(CROWDED,), of_machine=(OF_MACHINE,)).findings
     assert list(findings) == ["oversubscribed", "collectives-move-data", "slow-governor"]
     sentences = effects_in_words(findings.values())
     assert sentences == {"collectives-move-data": "an effect of this: 4 ranks share 2 CPUs"}
 
 
-def test_what_the_record_shows_as_well_is_told_once():
+def test_what_the_record_shows_as_well_is_reported_once():
     findings = diagnosis(BY_RECORD, COLLECTIVES, of_placement=(CROWDED,)).findings
     assert list(findings) == ["more-ranks-than-cpus", "collectives-move-data"]

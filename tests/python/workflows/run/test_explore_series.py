@@ -54,7 +54,7 @@ def test_a_ledger_that_stays_locked_is_an_error(tmp_path, monkeypatch):
         pass
 
 
-def test_a_job_whose_process_is_gone_is_settled_and_one_that_runs_is_not(tmp_path):
+def test_jobs_without_a_process_are_settled_and_running_ones_are_not(tmp_path):
     alive, ended = begun(tmp_path / "a"), begun(tmp_path / "a")
     ended = type(ended)(**{**vars(ended), "process": (os.getpid(), 1.0)})  # the number was given away again
     with open_ledger(tmp_path / "a") as log:
@@ -66,7 +66,7 @@ def test_a_job_whose_process_is_gone_is_settled_and_one_that_runs_is_not(tmp_pat
     assert (ends[ended.job].status, ends[ended.job].asked, ends[ended.job].pace) == (None, True, None)
 
 
-def test_inputs_are_known_by_what_is_in_them(tmp_path):
+def test_inputs_are_identified_by_their_content(tmp_path):
     job = SimpleNamespace(working_directory=str(tmp_path), argv=("srun", "app", "in.lj"), stdin="")
     (tmp_path / "in.lj").write_text("run 100\n")
     before = digest_of_inputs(job)

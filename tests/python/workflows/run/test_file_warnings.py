@@ -56,7 +56,7 @@ def test_a_file_of_hints_of_which_the_library_drops_some(text, says):
 
 
 @pytest.mark.parametrize("values", [{}, {"binding": "core"}])
-def test_where_no_setting_acts_on_files_nothing_is_said(values):
+def test_without_settings_on_files_nothing_is_reported(values):
     assert warnings(values, "cb_nodes 4 5\n", quota_free_bytes=0, locks="none") == []
 
 

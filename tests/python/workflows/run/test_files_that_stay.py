@@ -23,7 +23,7 @@ def place(tmp_path):
         ("own.*:4x1MiB;out/:1x1MiB", "dump.1 and 2 more are"),
     ],
 )
-def test_a_file_that_is_there_keeps_its_layout(value, which, place):
+def test_an_existing_file_keeps_its_layout(value, which, place):
     (kept_sentence,) = files_that_stay(value, place)
     sentence, hint = kept_sentence.split("\nhint: ")
     assert sentence == f"{which} there already: a file keeps the layout that it was made with"
@@ -44,5 +44,5 @@ def test_a_link_counts_where_it_leads_to_a_file(place):
 
 
 @pytest.mark.parametrize("value", ["4x1MiB", "none/:4x1MiB", "dump.*:4x1MiB"])
-def test_where_none_is_there_nothing_is_said(value, place):
+def test_without_existing_files_nothing_is_reported(value, place):
     assert files_that_stay(value, place) == []

@@ -23,7 +23,7 @@ def test_the_first_job_under_a_limit_tells_how_long_a_run_takes(monkeypatch):
     assert "not known yet" in near(monkeypatch, 1000.0)
 
 
-def test_a_limit_that_nobody_tells_is_no_limit_to_go_near(monkeypatch):
+def test_an_unknown_time_limit_is_reported(monkeypatch):
     assert "does not tell" in near(monkeypatch, None, job(1, Side.ORIGINAL, end()))
 
 

@@ -141,7 +141,9 @@ def test_the_job_after_is_dropped_once_an_element_has_done_its_work(tmp_path):
     (("CANCELLED", "CANCELLED"), (0, 1), False),  # too late: both had done their work
     (("TIMEOUT", "NODE_FAIL"), (), False),
 ])  # fmt: skip
-def test_an_array_that_somebody_cancelled_is_told_from_one_that_failed(tmp_path, argv, finished, cancelled):
+def test_an_array_that_somebody_cancelled_is_distinguished_from_one_that_failed(
+    tmp_path, argv, finished, cancelled
+):
     host = Slurm()
     array_round = planned(tmp_path, 2)
     submit_round(array_round, Spread(2), host, str)

@@ -84,7 +84,7 @@ def test_the_gain_is_that_of_the_exported_choices(check) -> None:
     assert result.withdrawn == ()
 
 
-def test_what_is_slower_when_exported_is_left_to_the_library(check) -> None:
+def test_exports_that_are_slower_are_left_to_the_library(check) -> None:
     def times(name: str, _size: int, exported: bool) -> float:
         return 4e-6 if not exported else 8e-6 if name == "reduce" else 2e-6
 

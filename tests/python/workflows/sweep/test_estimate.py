@@ -65,7 +65,7 @@ def test_times_are_known_when_both_ends_are() -> None:
     assert Costs(prepared(), dict([own(1.0, 8), own(2.0, SIZES[-1])])).are_known
 
 
-def test_patience_grows_with_what_a_launch_takes() -> None:
+def test_patience_grows_with_the_time_of_a_launch() -> None:
     point = SweepPoint(BCAST, 8, "library:ring")
     short, long = (Costs(prepared(), dict([own(call_s, 8)])) for call_s in (1e-5, 5.0))
     assert short.patience_s([point]) < 130

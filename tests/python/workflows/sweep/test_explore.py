@@ -113,7 +113,7 @@ def test_of_the_candidates_in_a_launch_that_hangs_only_the_one_that_was_at_work_
     assert not [p for p in log.measured if p.candidate == "library:ring"], "it hangs at other sizes"
 
 
-def test_a_sweep_that_goes_on_does_not_try_again_what_was_excluded(stands: Launches, tmp_path: Path) -> None:
+def test_a_resumed_sweep_does_not_retry_excluded_candidates(stands: Launches, tmp_path: Path) -> None:
     stands.bad = ("bcast library:ring",)
     first = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert list(first.failed) == ["bcast library:ring"]
@@ -154,7 +154,7 @@ def test_wrong_results_are_excluded(stands: Launches, tmp_path: Path) -> None:
     assert log.excluded == {"reduce library:tree": "the result was wrong on 2 ranks"}
 
 
-def test_nobody_is_excluded_when_nothing_runs_any_more(stands: Launches, tmp_path: Path) -> None:
+def test_no_candidate_is_excluded_when_all_launches_fail(stands: Launches, tmp_path: Path) -> None:
     stands.bad, stands.works = ("bcast library:ring",), False
     log = log_of(tmp_path)
     with pytest.raises(MpiricError, match="does not work any more"):
@@ -168,7 +168,7 @@ def test_the_library_that_fails_by_itself_ends_the_sweep(stands: Launches, tmp_p
         explored(prepared(tmp_path), log_of(tmp_path))
 
 
-def test_a_full_disk_is_no_fault_of_a_candidate(
+def test_a_full_disk_does_not_exclude_a_candidate(
     stands: Launches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = log_of(tmp_path)
@@ -214,7 +214,9 @@ def test_a_launch_that_would_take_long_is_cut() -> None:
     assert len(list(launches(points, Costs(prepared(Path("/")), {})))) == 2
 
 
-def test_a_launch_says_what_came_before_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_launch_returns_the_rows_before_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     row = {"collective": "bcast", "ranks": 4, "per_node": 2, "bytes": 8, "calls": 9}
     times = {"median_s": 2e-6, "low_s": 1e-6, "high_s": 3e-6}
 

@@ -54,7 +54,7 @@ def test_measurements_of_another_job_are_refused(tmp_path: Path) -> None:
         Log(path, prepared(tmp_path, ranks=2), resume=True)
 
 
-def test_a_full_disk_is_named_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "sweep.jsonl"
     log = Log(path, prepared(tmp_path), resume=False)
     full = os.open("/dev/full", os.O_WRONLY)

@@ -142,7 +142,7 @@ def test_blocks_of_all_ranks_together_fit_into_memory(collective: str, sizes: tu
     assert grid.grid_sizes(subject, ()) == ()
 
 
-def test_sizes_that_one_choice_stands_for_are_few_and_never_unknown() -> None:
+def test_sizes_covered_by_one_choice_are_few_and_known() -> None:
     subject = Subject("ialltoallv", FOUR)
     sizes = tuple(2**power for power in range(2, 23))
     assert grid.grid_sizes(subject, sizes) == (4, 128, 4096, 131072, 1 << 22)

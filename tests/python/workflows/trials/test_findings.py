@@ -23,7 +23,7 @@ def test_nothing_is_suggested_that_the_space_has_not() -> None:
     assert "try-binding" not in suggested(malloc=("keep-memory",))
 
 
-def test_only_what_ran_was_tried() -> None:
+def test_only_configurations_that_ran_were_tried() -> None:
     findings = findings_of(CASE)
     ran = Trial(Configuration.of({"binding": "core"}), Phase.SEARCH, Outcome.OK, 1.0, 1.0)
     other = Trial(Configuration.of({"malloc": "keep-memory"}), Phase.SEARCH, Outcome.OK, 1.0, 1.0)

@@ -95,7 +95,7 @@ def test_a_setuid_or_static_program_is_not_recorded(tune):
     assert any("no C library" in note for note in tune(max_runs=12).notes)
 
 
-def test_what_a_static_program_opens_by_itself_lets_nothing_be_preloaded(tune, monkeypatch):
+def test_a_static_program_that_opens_libraries_cannot_be_preloaded(tune, monkeypatch):
     monkeypatch.setattr(ReplayHost, "elf", lambda _, path: Elf("", (), (), "") if path == PROGRAM else None)
     assert any("no C library" in note for note in tune(max_runs=12).notes)
 

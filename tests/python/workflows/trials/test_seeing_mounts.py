@@ -110,7 +110,7 @@ def test_once_a_run_has_worked_in_a_mount_a_failure_is_the_configurations(tmp_pa
     assert not directories.copies
 
 
-def test_the_commands_own_failure_is_told_where_nothing_can_be_copied(tmp_path):
+def test_the_commands_own_failure_is_reported_where_nothing_can_be_copied(tmp_path):
     runner = ScriptedRunner(original=replace(FAILS, stdout="no"), settings={"none": Behaviour()})
     trial = trials_of(runner, Mounting(tmp_path, too_large=True)).measure(Run(Configuration(), Phase.OBSERVE))
     assert trial.reason == FAILS.reason

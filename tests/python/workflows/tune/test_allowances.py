@@ -22,12 +22,12 @@ def test_a_fast_candidate_leaves_more_time_to_the_search():
     assert _search_s(150.0, 2.0, 0.25) > _search_s(150.0, 2.0, 2.0)
 
 
-def test_a_proof_of_a_fast_candidate_fits_beside_the_search():
+def test_a_proof_of_a_fast_candidate_fits_into_the_budget_with_the_search():
     left_for_proof = 50.0 - _search_s(50.0, 2.0, 0.25)
     assert left_for_proof >= StoppingRule().fewest_pairs() * (2.0 + 0.25)
 
 
-def test_of_a_short_budget_the_proof_gets_most_and_of_a_long_one_what_two_proofs_take():
+def test_the_proof_gets_most_of_a_short_budget_and_two_proofs_of_a_long_one():
     pairs = 1.5 * StoppingRule().fewest_pairs()
     assert _search_s(45.0, 1.0, 0.4) == pytest.approx(0.35 * 45.0)
     assert _search_s(200.0, 1.0, 0.4) == pytest.approx(200.0 - pairs * 1.4 * 3)
@@ -62,7 +62,7 @@ def test_a_benchmark_takes_a_part_of_the_job_it_is_made_in():
     )
 
 
-def test_a_proof_of_a_fast_candidate_is_not_said_to_take_as_long_as_one_of_the_original():
+def test_the_estimate_for_a_proof_of_a_fast_candidate_is_shorter():
     remaining = Budget(150.0, clock=lambda: 0.0)
     assert "18 runs of 14 s" in proof_shortfall(remaining, 14.0, StoppingRule())
     assert not proof_shortfall(remaining, 7.0, StoppingRule(), 2.0)

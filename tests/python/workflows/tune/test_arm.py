@@ -42,7 +42,7 @@ def test_both_sides_of_each_pair_carry_marks_and_nothing_else_does(tune):
     assert not list((tune.place / "store").glob("*/outputs/*.marks"))
 
 
-def test_a_gain_that_is_all_start_up_is_told_as_one(tune):
+def test_a_gain_of_start_up_alone_is_reported_as_such(tune):
     tune.runner.settings = START_UP
     split = tuned_json(tune())["split"]
     assert split["start_s"] == [pytest.approx(3.0, abs=0.01), pytest.approx(2.0, abs=0.01)]

@@ -69,7 +69,7 @@ def test_the_launch_line_keeps_all_but_its_program(dialect: str, line: str, expe
         ("direct", "./run.sh", "no launcher"),
     ],
 )
-def test_a_line_whose_program_nothing_can_stand_in_for_is_refused(dialect: str, line: str, why: str) -> None:
+def test_a_line_whose_program_cannot_be_replaced_is_refused(dialect: str, line: str, why: str) -> None:
     argv = shlex.split(line)
     job = launchers.parse_command(
         argv, "/", {}, dialect=None if dialect == "direct" else dialect, is_program=lambda _: True
@@ -87,7 +87,7 @@ def test_keys_are_taken_that_are_open_and_that_the_benchmark_can_call() -> None:
     assert undecided(learned(*open_keys, *reducing, *refused), rounding=True) == (*open_keys, *reducing)
 
 
-def test_calls_matter_by_what_they_take_together_on_all_parts_of_the_job() -> None:
+def test_calls_matter_by_their_total_time_on_all_parts_of_the_job() -> None:
     elsewhere = replace(WORLD, placement="f" * 16)
     halves = (key("bcast", 64, 600), key("bcast", 64, 600, elsewhere))
     rare, slow, unknown = key("bcast", 8, 10), key("barrier", 0, 20), key("gather", 8, 10**6)
@@ -174,7 +174,7 @@ def event(record: TuneLog) -> dict[str, Any]:
     return next(dict(event) for event in record.read().events if event["event"] == "benchmark")
 
 
-def test_only_calls_that_matter_are_measured_and_what_wins_again_is_chosen(
+def test_only_important_calls_are_measured_and_confirmed_winners_are_chosen(
     probe: Probe, record: TuneLog
 ) -> None:
     mine = replace(key("bcast", 64), decided=True, candidate="library:binomial")
@@ -269,7 +269,7 @@ def test_a_benchmark_that_was_interrupted_goes_on_and_one_that_is_done_stays(
     assert probe.calls == calls
 
 
-def test_a_candidate_that_hangs_is_excluded_and_said(probe: Probe, record: TuneLog) -> None:
+def test_a_candidate_that_hangs_is_excluded_and_reported(probe: Probe, record: TuneLog) -> None:
     write_learned(learned_file(record.path), learned(key("bcast", 4096)))
     probe.fails = lambda algorithm: algorithm == "binomial"
     assert settle(record) == ""

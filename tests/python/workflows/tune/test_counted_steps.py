@@ -32,7 +32,7 @@ def test_calls_that_come_more_often_count_the_steps_where_the_rarest_grow():
     assert result.window is not None
 
 
-def test_the_first_reason_is_told_where_no_calls_count_the_steps():
+def test_the_first_reason_is_reported_where_no_calls_count_the_steps():
     times = list(accumulate(LENGTHS))
     result = counted({GROWING: times}, times[-1])
     assert result.window is None

@@ -25,7 +25,7 @@ def test_anything_else_is_refused_with_an_example(text):
 @pytest.mark.parametrize(
     ("quota_free_bytes", "allowed"), [(None, 5 << 20), (20 << 20, 1 << 20), (0, 0), (200 << 20, 5 << 20)]
 )
-def test_by_default_a_share_of_what_quota_and_disk_leave_is_written(quota_free_bytes, allowed):
+def test_the_default_limit_of_written_bytes_is_a_share_of_quota_and_disk(quota_free_bytes, allowed):
     system = replace(lustre(), free_bytes=100 << 20, quota_free_bytes=quota_free_bytes)
     case = writing(situation(MPIS[0], ranks=8, nodes=4), system=system)
     assert allowed_bytes("", case) == allowed

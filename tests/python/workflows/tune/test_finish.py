@@ -19,7 +19,7 @@ def whole_runs(recorded):
     return [trial for trial in recorded.tune.trials if trial.phase is Phase.FINISH]
 
 
-def test_a_whole_run_that_agrees_is_said_in_recipe_and_result(tune):  # noqa: F811
+def test_an_agreeing_whole_run_is_noted_in_recipe_and_result(tune):  # noqa: F811
     tuned = tune(finish=True)
     assert tuned_json(tuned)["whole_check"] == "agrees"
     assert looked_at(tuned).endswith("a complete run agrees with the original.")
@@ -54,7 +54,7 @@ def test_an_answer_that_fails_behind_its_mark_differs(tune):  # noqa: F811
     assert (tuned.whole.verdict, tuned.whole.why) == (WholeVerdict.DIFFERS, "ended by signal 11")
 
 
-def test_what_the_user_kept_of_a_whole_run_saves_running_it(tune, tmp_path):  # noqa: F811
+def test_a_saved_whole_run_of_the_user_is_reused(tune, tmp_path):  # noqa: F811
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept/stdout").write_text("energy -42.0625\n")
     tuned = tune(finish=True, reference=tmp_path / "kept")
@@ -69,7 +69,7 @@ def test_a_reference_that_disagrees_is_doubted_by_a_whole_original(tune, tmp_pat
     assert len(whole_runs(tune)) == 2
 
 
-def test_where_every_run_was_whole_there_is_nothing_to_finish(tune):  # noqa: F811
+def test_whole_runs_need_no_finish(tune):  # noqa: F811
     tuned = tune(finish=True, to_the_end=True, budget_s=400000.0)
     assert tuned.whole is None
     assert "--finish: every run went to its end already" in tuned.notes

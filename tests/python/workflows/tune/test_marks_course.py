@@ -58,7 +58,7 @@ def test_a_program_that_was_seen_whole_is_compared_with_its_start_up(tune):
     assert tuned.evidence.ratio == pytest.approx(whole_s[0] / whole_s[1], rel=0.05)
 
 
-def test_scripts_read_what_was_compared(tune):
+def test_json_contains_the_compared_parts(tune):
     result = tuned_json(tune())
     assert result["marks"]["function"] == "MPI_Allreduce"
     assert result["marks"]["place"] == "lmp+0x48f2"
@@ -84,7 +84,7 @@ def rejected(tuned):
     ],
     ids=["fewer calls", "another result", "never there"],
 )
-def test_what_does_other_work_before_the_mark_is_rejected(tune, odd, reason):
+def test_runs_with_other_work_before_the_mark_are_rejected(tune, odd, reason):
     tune.tune.runner.odd = {"binding": odd}
     tuned = tune()
     assert not tuned.changes
@@ -106,13 +106,13 @@ def test_originals_that_do_other_work_each_time_have_no_marks(tune):
     assert len(complete_runs) >= 2
 
 
-def test_what_could_not_be_compared_at_the_mark_is_told(tune):
+def test_parts_not_compared_at_the_mark_are_reported(tune):
     tune.tune.runner.flags = 64  # a flush that failed
     (note,) = [note for note in tune(max_runs=8).notes if "buffered" in note]
     assert note.startswith("at the mark not all that ranks had buffered could be written (a full disk")
 
 
-def test_why_the_run_with_the_marks_left_no_record_is_told(tune, monkeypatch):
+def test_why_the_run_with_the_marks_left_no_record_is_reported(tune, monkeypatch):
     learn, lacking = find_marks.learn_marks, {"recorded": None, "why_unrecorded": "6 of 8 ranks left no data"}
 
     def learn_less(*arguments):
@@ -123,7 +123,7 @@ def test_why_the_run_with_the_marks_left_no_record_is_told(tune, monkeypatch):
     assert note.endswith(": 6 of 8 ranks left no data")
 
 
-def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
+def test_a_program_without_even_calls_runs_whole_and_the_reason_is_reported(tune):
     tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
     tuned = tune(budget_s=300.0)
     assert tuned.marks_why == "no collective of all ranks and no send comes evenly"
@@ -131,7 +131,7 @@ def test_a_program_without_even_calls_runs_whole_and_the_reason_is_told(tune):
     assert tune.tune.runner.now_s < 1.1 * 300
 
 
-def test_an_option_that_keeps_long_runs_whole_is_told(tune):
+def test_an_option_that_keeps_long_runs_whole_is_reported(tune):
     tune.tune.runner.wall_s = 25.0
     notes = tune(budget_s=300.0, to_the_end=True).notes
     assert any(
@@ -186,7 +186,7 @@ def test_no_run_goes_on_when_the_budget_is_spent(tune, options, why):
         ({"objective": parse_objective("command:echo 1")}, "--objective command"),
     ],
 )
-def test_runs_are_whole_where_that_is_asked_for(tune, options, reason):
+def test_runs_are_whole_on_request(tune, options, reason):
     tune.tune.runner.wall_s = 18.0
     tuned = tune(budget_s=60.0, **options)
     assert reason in tuned.marks_why
@@ -211,7 +211,7 @@ def test_a_mark_that_is_named_and_never_comes_is_an_error(tune):
         tune(mark=parse_mark("bcast"))
 
 
-def test_a_mark_and_what_needs_whole_runs_contradict_each_other(tune):
+def test_a_mark_contradicts_options_that_need_whole_runs(tune):
     with pytest.raises(MpiricError, match="and --check needs whole runs"):
         tune(mark=parse_mark("bcast"), check_command="true")
 

@@ -53,7 +53,7 @@ def test_in_an_empty_store_the_promises_stay(request_of):
     assert scores(request_of()) == promises(request_of())
 
 
-def test_what_helped_such_programs_before_comes_before_what_did_not(request_of):
+def test_knobs_that_helped_similar_programs_come_first(request_of):
     for _ in range(10):
         tuned(request_of(), ALLOCATES, "allocator")
     after, before = scores(request_of()), promises(request_of())
@@ -62,29 +62,29 @@ def test_what_helped_such_programs_before_comes_before_what_did_not(request_of):
     assert after["huge-pages"] == before["huge-pages"]  # never tried there
 
 
-def test_what_helped_programs_of_another_class_says_nothing(request_of):
+def test_successes_in_programs_of_another_class_do_not_count(request_of):
     tuned(request_of(), doing(situation(), COMPUTES), "allocator")
     assert scores(request_of()) == promises(request_of())
 
 
-def test_an_answer_that_was_not_proved_helped_nobody(request_of):
+def test_an_unproved_answer_does_not_count_as_help(request_of):
     tuned(request_of(), ALLOCATES, "allocator", verdict="no difference shown")
     assert scores(request_of())["allocator"] < promises(request_of())["allocator"]
 
 
-def test_what_advice_names_stays_first(request_of):
+def test_knobs_named_by_advice_stay_first(request_of):
     tuned(request_of(), ALLOCATES, "malloc")
     assert scores(request_of(advised=("binding",)))["binding"] == 0.9
 
 
-def test_what_can_touch_little_comes_later(request_of):
+def test_knobs_with_a_small_bound_come_later(request_of):
     little = doing(situation(), behaviour(fault_bound=0.05, allocator_bound=0.0, own_bound=1.0))
     assert scores(request_of(), little)["malloc"] == pytest.approx(
         promises(request_of(), little)["malloc"] / 2
     )
 
 
-def test_without_a_record_there_is_no_class_and_no_past(request_of):
+def test_without_a_record_a_program_has_no_class_and_no_history(request_of):
     unknown = replace(ALLOCATES, observation=replace(ALLOCATES.observation, behaviour=None))
     tuned(request_of(), unknown, "allocator")
     assert scores(request_of(), unknown) == promises(request_of(), unknown)

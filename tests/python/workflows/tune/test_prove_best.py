@@ -49,7 +49,7 @@ def test_a_setting_is_one_unit_with_those_that_its_value_needs(label, settings, 
     assert units_of(Configuration.of(settings), situation(BY_LABEL[label])) == units
 
 
-def test_what_only_another_launcher_can_express_goes_with_it():
+def test_settings_of_another_launcher_go_with_it():
     case = situation(BY_LABEL["mpich-5.0.2"], ranks=8, nodes=4, on=machine(2, 8))
     srun = replace(case.job, dialect="srun", launcher=dialects()["srun"].traits, launcher_words=("srun",))
     case = replace(case, job=srun)
@@ -59,7 +59,7 @@ def test_what_only_another_launcher_can_express_goes_with_it():
     assert units_of(Configuration.of(by_both), case) == (("launch-route",), ("mapping",))
 
 
-def test_each_setting_of_the_result_says_what_it_is_worth(tune):
+def test_each_setting_of_the_result_has_its_share(tune):
     tune.runner.settings = BOTH
     tuned = tune(max_runs=120, effort=THOROUGH)
     shares = {change.knob: change.share for change in tuned.changes}
@@ -143,7 +143,7 @@ def lucky(tune, monkeypatch):
     return tune
 
 
-def test_what_is_not_shown_to_contribute_leaves_the_answer_and_is_said(lucky):
+def test_settings_without_a_shown_contribution_are_dropped_and_reported(lucky):
     tuned = lucky(max_runs=120, effort=THOROUGH)
     assert [change.knob for change in tuned.changes] == ["binding"]
     assert "not shown to contribute, and left out: malloc" in tuned.notes

@@ -38,7 +38,7 @@ def test_every_knob_that_applies_is_tried_or_cannot_matter():
     assert not tried & set(needless)
 
 
-def test_the_heat_solver_is_left_with_what_touches_its_time():
+def test_the_heat_solver_keeps_the_knobs_that_affect_its_time():
     tried, needless = spaces(HEAT)
     assert {"binding", "malloc", "huge-pages"} <= tried
     assert {"eager-node", "alltoall-algorithm", "collectives"} <= set(needless)
@@ -52,7 +52,7 @@ def test_a_large_allreduce_on_too_few_cores_is_left_with_waiting_and_its_algorit
     assert {"eager-node", "single-copy", "malloc", "allocator", "alltoall-algorithm"} <= set(needless)
 
 
-def test_of_a_number_that_the_program_prints_only_what_touches_nothing_is_known():
+def test_with_a_printed_objective_only_knobs_without_affected_work_are_skipped():
     assert least_share(request()) == pytest.approx(0.0099, abs=1e-4)
     assert least_share(request(objective=parse_objective("output:GFLOPS (.*)"))) == 0.0
     assert least_share(request(try_all=True)) is None
@@ -74,7 +74,7 @@ def tune(tmp_path, monkeypatch):
     return recorded_tune
 
 
-def test_what_cannot_matter_is_in_the_result_and_in_no_run(tune):
+def test_knobs_that_cannot_matter_are_in_the_result_and_in_no_run(tune):
     tuned = tune(max_runs=40, try_all=False)
     result = tuned_json(tuned)
     assert [entry["knob"] for entry in result["cannot_matter"]] == ["malloc"]
@@ -84,7 +84,7 @@ def test_what_cannot_matter_is_in_the_result_and_in_no_run(tune):
     assert not any("malloc" in trial.configuration.as_dict() for trial in tune.trials)
 
 
-def test_what_was_tried_is_what_a_run_has_set(tune):
+def test_tried_knobs_are_the_ones_set_by_a_run(tune):
     assert tuned_json(tune(max_runs=4))["tried"] == []
 
 

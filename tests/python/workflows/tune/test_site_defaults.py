@@ -43,7 +43,7 @@ def test_settings_not_shown_to_contribute_are_in_no_file(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("label", ["openmpi-5.0.11", "mpich-5.0.2"])
-def test_what_several_libraries_read_is_in_the_module_of_one(tmp_path: Path, label: str) -> None:
+def test_settings_read_by_several_libraries_are_in_the_module_of_one(tmp_path: Path, label: str) -> None:
     _, files = site(tmp_path, label, Configuration.of({"ofi-provider": "tcp"}), **{"ofi-provider": True})
     assert list(files) == ["mpiric-site.tcl"]
     assert "FI_PROVIDER" in files["mpiric-site.tcl"]

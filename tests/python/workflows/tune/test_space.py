@@ -18,7 +18,7 @@ def _offered(nodes: int, *, site: bool) -> dict[str, tuple[str, ...]]:
     return {dimension.knob: dimension.values for dimension in space.dimensions}
 
 
-def test_a_default_of_a_site_leaves_out_what_depends_on_the_program():
+def test_site_defaults_contain_no_settings_that_depend_on_the_program():
     assert "malloc" in _offered(1, site=False)
     assert "malloc" not in _offered(1, site=True)
 
@@ -30,7 +30,7 @@ def test_a_single_node_says_nothing_of_networks_to_a_whole_site():
     assert "network-library" in _offered(2, site=True)
 
 
-def test_what_is_set_already_is_not_tried():
+def test_current_settings_are_not_tried():
     parameters = {"pml": "ob1", "btl": "self,sm"}
     set_so = tuple(
         LaunchOption(("--mca", *parameter), Meaning.MPI_PARAMETER, parameter)
@@ -42,7 +42,7 @@ def test_what_is_set_already_is_not_tried():
 
 
 @pytest.mark.parametrize("knob", [{"malloc": "keep-memory"}, {"huge-pages": "transparent"}])
-def test_settings_of_glibcs_allocator_are_not_tried_beside_another_one(knob: dict[str, str]):
+def test_settings_of_glibcs_allocator_are_not_tried_with_another_one(knob: dict[str, str]):
     assert is_worth_a_run(Configuration.of(knob), situation(OPENMPI))
     assert not is_worth_a_run(Configuration.of({**knob, "allocator": "jemalloc"}), situation(OPENMPI))
 
@@ -58,7 +58,7 @@ def test_settings_of_glibcs_allocator_are_not_tried_beside_another_one(knob: dic
         ({"network-library": "ucx", "ucx-transports": "all"}, 1, True),
     ],
 )
-def test_what_ucx_would_do_is_not_tried_beside_what_leaves_it_nothing(
+def test_ucx_settings_are_not_tried_with_a_transport_without_ucx(
     values: dict[str, str], nodes: int, worth: bool
 ):
     libraries = ("/usr/lib/libucp.so.0",)
@@ -77,16 +77,14 @@ def test_what_ucx_would_do_is_not_tried_beside_what_leaves_it_nothing(
         ({"collectives": "online", "bcast-algorithm": "pipeline"}, True),
     ],
 )
-def test_an_algorithm_for_a_collective_is_not_tried_beside_a_policy_for_it(
-    values: dict[str, str], worth: bool
-):
+def test_an_algorithm_for_a_collective_is_not_tried_with_a_policy_for_it(values: dict[str, str], worth: bool):
     tuner = Tuner("/l.so", "/p", (("A", "b"),), "/e", covered=frozenset({"bcast"}))
     case = replace(situation(OPENMPI), tuner=tuner)
     assert is_worth_a_run(Configuration.of(values), case) is worth
 
 
 @pytest.mark.parametrize(("threads", "worth"), [("1", False), ("4", True)])
-def test_one_thread_is_not_placed_beside_others(threads: str, worth: bool):
+def test_waiting_of_threads_is_not_tried_with_a_single_thread(threads: str, worth: bool):
     case = situation(
         on=machine(1, 8), libraries=("/usr/lib/libgomp.so.1",), inherited={"OMP_NUM_THREADS": "8"}
     )

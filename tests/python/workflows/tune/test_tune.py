@@ -56,7 +56,7 @@ def test_a_faster_configuration_wins_and_is_proved_by_fresh_pairs(tune):
     assert len(proof) == 2 * len(tuned.evidence.pairs) == 18
 
 
-def test_the_recipe_says_what_was_proved(tune):
+def test_the_recipe_contains_the_proved_result(tune):
     tune.runner.settings = {"binding": Behaviour(0.8)}
     tuned = tune(max_runs=60)
     recipe = read_recipe(Path(tuned.recipe), lambda *_: "")
@@ -108,7 +108,7 @@ def test_other_files_than_the_originals_are_rejected(tune):
     assert "result.dat" in rejections(tune(max_runs=60))[str(BOUND)]
 
 
-def test_output_is_not_compared_when_nobody_wants_it(tune):
+def test_output_is_not_compared_with_no_check(tune):
     tune.runner.settings = {"binding": OTHER_OUTPUT}
     tuned = tune(max_runs=60, compare_output=False)
     assert tuned.verdict is Verdict.FASTER
@@ -143,7 +143,7 @@ def test_when_a_candidate_fails_in_its_proof_the_next_one_is_proved(tune, undist
     assert set(BOUND.items) < set(tuned.evidence.configuration.items)
 
 
-def test_a_command_that_does_not_work_is_told_with_its_last_words(tune):
+def test_a_failing_command_is_reported_with_its_last_output(tune):
     tune.runner.original = Behaviour(
         outcome=Outcome.FAILED, reason="ended with status 1", stderr="no input\n"
     )
@@ -159,7 +159,7 @@ def test_no_more_runs_are_made_than_allowed(tune, limit):
     assert len(tune.runner.launches) <= limit
 
 
-def test_too_few_runs_for_a_proof_are_told(tune):
+def test_too_few_runs_for_a_proof_are_reported(tune):
     assert any("a proof takes at least 18 runs" in note for note in tune(max_runs=12).notes)
 
 
@@ -208,6 +208,6 @@ def test_a_second_tune_starts_from_the_answer_of_the_first(tune):
     assert searched[0].configuration == first.evidence.configuration
 
 
-def test_the_price_is_said(tune):
+def test_the_cost_is_reported(tune):
     tuned = tune(max_runs=80)
     assert tuned.core_hours == pytest.approx(2 * sum(trial.wall_s for trial in tune.trials) / 3600)

@@ -39,7 +39,7 @@ def test_a_gain_that_is_pairs_short_of_a_proof_is_likely_and_is_proved_when_the_
     assert second.best_so_far is None
 
 
-def test_what_is_left_of_the_budget_goes_to_what_was_not_tried_where_there_is_nothing_to_prove(tune):
+def test_without_a_candidate_the_remaining_budget_tries_further_knobs(tune):
     tune.runner.settings = {}
     tuned = tune(budget_s=120.0)
     assert tuned.verdict is Verdict.NO_CANDIDATE
@@ -63,7 +63,7 @@ def test_a_tune_that_has_no_time_for_any_candidate_says_that_it_tried_nothing(tu
     assert tuned.verdict is Verdict.NO_CANDIDATE
 
 
-def test_what_every_run_of_the_original_writes_alike_is_kept_once(tune):
+def test_identical_files_of_all_originals_are_stored_once(tune):
     tune.runner.original = Behaviour(stdout="done\n", files={"checkpoint": "1.25 2.5\n" * 100})
     tune(budget_s=60.0)
     copies = list((tune.place / "store").glob("*/outputs/*.files/checkpoint"))

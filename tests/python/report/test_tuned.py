@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -18,7 +17,7 @@ from mpiric.model.pace import MarkKey
 from mpiric.model.split_gain import PartRatio, SplitGain
 from mpiric.model.symptom import RunTimes, SymptomChange
 from mpiric.model.trial import Outcome, Phase, Split, Trial
-from mpiric.model.tuned import BestSoFar, CannotMatter, KnobChange, Rejected, Timing, Tuned, TunedMarks
+from mpiric.model.tuned import BestSoFar, KnobChange, Rejected, Timing, Tuned, TunedMarks
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
@@ -399,18 +398,3 @@ def test_a_candidate_of_which_nothing_is_shown_is_no_headline() -> None:
     assert "no faster configuration was found" in headline
     assert "0.57" not in headline
     assert "0.57" not in tuned_html(result, (), "1")
-
-
-def test_a_result_starts_with_speedup_interval_and_command_and_ends_with_what_was_not_tried() -> None:
-    notes = ("not tried without --allow-rounding: reduce-algorithm", "a note")
-    needless = (CannotMatter("bcast-algorithm", "the collective is not called"),)
-    tuned = replace(FASTER, notes=notes, not_reached=("mpi",), cannot_matter=needless)
-    lines = [line for line in text(tuned).splitlines() if line]
-    assert lines[0].startswith("1.50× [1.40, 1.60]")
-    assert lines[1:3] == ["The same without mpiric", "  A='1 2' mpiexec -bind-to core ./app"]
-    assert lines[-3] == "Not tried"
-    page = tuned_html(tuned, (), "1")
-    sections = re.findall(r'<section id="([a-z-]+)">', page)
-    assert sections[:2] == ["result", "command"]
-    assert sections[-2:] == ["needless", "not-tried"]
-    assert page.count("reduce-algorithm") == 1

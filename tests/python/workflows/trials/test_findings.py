@@ -38,8 +38,10 @@ def test_only_what_ran_was_tried() -> None:
 
 
 def test_knobs_with_one_reason_share_a_finding() -> None:
-    busy = replace(CASE.observation, minor_faults_per_s=351_714.0, kernel_share=0.62)
-    faulting = replace(CASE, observation=busy)
+    observation = CASE.observation
+    faults = round(351_714 * (observation.ranks_s or observation.wall_s))
+    ranks = tuple(replace(rank, minor_faults=faults, system_s=0.5) for rank in observation.ranks)
+    faulting = replace(CASE, observation=replace(observation, ranks=ranks))
     values = {"malloc": ("keep-memory",), "huge-pages": ("transparent",)}
     space = SearchSpace(tuple(Dimension(knob, tried, 0.9, ()) for knob, tried in values.items()))
     findings = [finding for finding in findings_of(faulting, space) if "351,714" in finding.says]

@@ -62,6 +62,9 @@ def render() -> str:
     sentence = (mpiric.help or "").partition(": ")[2].rstrip(".")
     lines = [_HEAD.format(version=__version__, sentence=escaped(sentence)), escaped(mpiric.help or "")]
     lines.append(".PP\n.nf\n" + escaped(inspect.cleandoc(mpiric.epilog or "")) + "\n.fi")
+    lines.append(".SH OPTIONS")
+    for _, records in option_groups(mpiric, root):
+        lines.extend(f".TP\n.B {escaped(option)}\n{escaped(meaning)}" for option, meaning in records)
     lines.append(".SH VERBS")
     for name in mpiric.list_commands(root):
         if (command := mpiric.get_command(root, name)) is not None:

@@ -11,7 +11,8 @@ from rich.text import Text
 from mpiric.cli._logging import SHOWN
 from mpiric.cli._terminal import stderr_console
 from mpiric.model.finding import Finding
-from mpiric.model.trial import Outcome, Trial
+from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.plans.prove import STOP_AT
 
 LOG = logging.getLogger(__package__)
 
@@ -81,4 +82,7 @@ class Progress:
 def _summary(trial: Trial) -> str:
     if trial.outcome is Outcome.OK and trial.objective is not None:
         return f"{trial.objective:.4g}  {trial.configuration}"
+    if trial.phase is Phase.PROOF and trial.at_least is not None:
+        other = "tuned" if not trial.configuration else "original"
+        return f"> {trial.at_least:.3g} s (stopped at {STOP_AT:g}x the {other} run)  {trial.configuration}"
     return f"{trial.outcome.value}  {trial.configuration}  {trial.reason}"

@@ -134,6 +134,8 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
     A recipe fits the program, the machine and the MPI library. Where none fits, CMD runs as it is, and the
     reason is printed. The exit status is that of the program.
     """
+    values = _values(given["settings"], given["mpi_label"])
+    values |= {"honour-reorder": "yes"} if given["honour_reorder"] else {}
     request = RunRequest(
         argv=command_line,
         working_directory=str(Path.cwd()),
@@ -142,10 +144,8 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         store=given["store"],
         use_recipe=not given["no_recipe"],
         allow_rounding=given["allow_rounding"],
-        values={
-            **_values(given["settings"], given["mpi_label"]),
-            **({"honour-reorder": "yes"} if given["honour_reorder"] else {}),
-        },
+        values=values,
+        without_recipe="no recipe is applied" if values else RunRequest.without_recipe,
         policy=given["policy"],
         rank_order=given["rank_order"],
         policy_out=given["policy_out"],

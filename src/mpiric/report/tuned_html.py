@@ -12,10 +12,12 @@ from mpiric.report._pages import template
 from mpiric.report.tuned_shares import chain, share_words, times_bars, times_rows, together_words
 from mpiric.report.tuned_split import gain_split, longer_sentence, scope_sentence, split_rows
 from mpiric.report.tuned_text import (
+    NOT_TRIED,
     amount,
     interval,
     left_undecided,
     missing_words,
+    not_tried,
     shows_candidate,
     without_proof,
 )
@@ -51,6 +53,8 @@ def tuned_html(tuned: Tuned, trials: tuple[Trial, ...], version: str) -> str:
     split = gain_split(tuned)
     return template("tuned.html").render(
         tuned=tuned,
+        notes=[note for note in tuned.notes if not note.startswith(NOT_TRIED)],
+        not_tried=[line.plain for _, line in not_tried(tuned)],
         line=masked_launch(tuned.launch).shell_line() if tuned.launch else "",
         evidence=tuned.evidence,
         pairs=_pairs_chart(tuned),

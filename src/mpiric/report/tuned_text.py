@@ -22,6 +22,7 @@ _HEADLINE = {
 }
 _UNITS = {"wall": " s", "main": " s", "io": " s", "core-hours": " core-hours"}
 _MOST_REJECTED = 6
+NOT_TRIED = "not tried "  # beginning of a note of knobs that were not allowed
 
 
 def amount(value: float, objective: str) -> str:
@@ -53,7 +54,9 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
 
 
 def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
+    """Yield titles and lines: the command first, what was not tried last."""
     if tuned.changes:
+        yield "The same without mpiric", list(_without_mpiric(tuned))
         yield "What was changed, and why", list(_changes(tuned))
     if split := gain_split(tuned):
         yield "Where the gain is", list(_split(split))
@@ -82,13 +85,14 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
         )
     if tuned.rejected:
         yield f"Rejected ({len(tuned.rejected)})", list(_rejected(tuned))
-    if tuned.cannot_matter:
-        yield f"Cannot matter here ({len(tuned.cannot_matter)})", list(_needless(tuned))
-    if tuned.changes:
-        yield "The same without mpiric", list(_without_mpiric(tuned))
-    yield "Effort", [(2, Text(_effort(tuned))), *((2, Text(note, style="yellow")) for note in tuned.notes)]
+    notes = [(2, Text(note, style="yellow")) for note in tuned.notes if not note.startswith(NOT_TRIED)]
+    yield "Effort", [(2, Text(_effort(tuned))), *notes]
     if following := list(_next(tuned)):
         yield "Next", following
+    if tuned.cannot_matter:
+        yield f"Cannot matter here ({len(tuned.cannot_matter)})", list(_needless(tuned))
+    if lines := list(not_tried(tuned)):
+        yield "Not tried", lines
 
 
 def _headline(tuned: Tuned) -> Text:
@@ -100,12 +104,13 @@ def _headline(tuned: Tuned) -> Text:
         return text.append(f"  ({left_undecided(tuned)})", style="dim") if evidence else text
     style, label = _HEADLINE[evidence.verdict]
     per_step = " per step" if tuned.scope == STEPS and tuned.objective in _UNITS else ""
-    text = Text(original, style="bold")
-    if tuned.tuned is not None:
-        text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}")
-    text.append(f"   {evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, label)}", style=style)
+    ratio = f"{evidence.ratio:.2f}×{per_step} {interval(evidence)}{_claim(tuned, label)}"
+    text = Text(ratio, style=style)
     if evidence.verdict is not Verdict.FASTER:
         text.append(f" for {evidence.configuration}", style="cyan")
+    text.append(f"   {original}", style="bold")
+    if tuned.tuned is not None:
+        text.append(f" → {amount(tuned.tuned.median_s, tuned.objective)}", style="bold")
     return text.append(f"  ({_pairs(evidence)}, at {evidence.confidence:.0%})", style="dim")
 
 
@@ -199,11 +204,18 @@ def _needless(tuned: Tuned) -> Iterator[tuple[int, Text]]:
 
 def _effort(tuned: Tuned) -> str:
     tried = f"; tried: {', '.join(tuned.tried)}" if tuned.tried else ""
-    if tuned.not_reached:
-        tried += f"; not reached: {', '.join(tuned.not_reached)}"
     around = f", including {show_duration(tuned.around_runs_s)} between runs" if tuned.around_runs_s else ""
     spent = f"{tuned.runs} runs, {tuned.core_hours:.2g} core-hours"
     return f"{spent}, in {show_duration(tuned.elapsed_s)}{around}{tried}"
+
+
+def not_tried(tuned: Tuned) -> Iterator[tuple[int, Text]]:
+    """Yield what the tune has not tried, and the option that allows it."""
+    if tuned.not_reached:
+        yield 2, Text(f"not reached: {', '.join(tuned.not_reached)}")
+    for note in tuned.notes:
+        if note.startswith(NOT_TRIED):
+            yield 2, Text(note.removeprefix(NOT_TRIED).strip())
 
 
 def _without_mpiric(tuned: Tuned) -> Iterator[tuple[int, Text]]:

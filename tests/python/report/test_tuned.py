@@ -338,7 +338,7 @@ def test_the_page_has_its_sections_and_asks_nothing_of_the_network() -> None:
     page = _Page()
     html = tuned_html(FASTER, trials, "0.1")
     page.feed(html)
-    assert page.sections == ["result", "changes", "command", "proof", "search", "rejected"]
+    assert page.sections == ["result", "command", "changes", "proof", "search", "rejected"]
     assert page.outside == []
     assert "SIGSEGV &lt;&amp;&gt;" in html
 

@@ -124,6 +124,7 @@ def _with_settings(
         raise MpiricError(problems[0], hint="see docs/reference/knobs.md, or `mpiric tune --dry-run -- CMD`")
     configuration, left_out = settable(configuration, situation)
     sentences += [*left_out, *file_warnings(configuration, situation, host)]
+    sentences += [f"applied: {configuration}"] if recipe is None and configuration else []
     sentences += _ways_back(configuration, situation)
     sentences += _placement_words(configuration, situation)
     launch = render(configuration, situation)

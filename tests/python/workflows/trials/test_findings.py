@@ -1,5 +1,7 @@
 """A suggested setting counts as tried only if a run has tried it."""
 
+from dataclasses import replace
+
 from tests.support.situations import BY_LABEL, situation
 
 from mpiric.model.configuration import Configuration
@@ -33,3 +35,18 @@ def test_only_configurations_that_ran_were_tried() -> None:
 
     assert fix(ran) == "tried: binding = core"
     assert fix(other) == "not tried: binding"
+
+
+def test_knobs_with_one_reason_share_a_finding() -> None:
+    observation = CASE.observation
+    faults = round(351_714 * (observation.ranks_s or observation.wall_s))
+    ranks = tuple(replace(rank, minor_faults=faults, system_s=0.5) for rank in observation.ranks)
+    faulting = replace(CASE, observation=replace(observation, ranks=ranks))
+    values = {"malloc": ("keep-memory",), "huge-pages": ("transparent",)}
+    space = SearchSpace(tuple(Dimension(knob, tried, 0.9, ()) for knob, tried in values.items()))
+    findings = [finding for finding in findings_of(faulting, space) if "351,714" in finding.says]
+    assert [finding.id for finding in findings] == ["try-malloc,huge-pages"]
+    assert "malloc = keep-memory, or huge-pages = transparent" in findings[0].fix
+    ran = Trial(Configuration.of({"malloc": "keep-memory"}), Phase.SEARCH, Outcome.OK, 1.0, 1.0)
+    (after,) = after_runs(findings, [ran])
+    assert after.fix == "tried: malloc = keep-memory; not tried: huge-pages"

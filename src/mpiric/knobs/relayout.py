@@ -1,54 +1,17 @@
-"""Bytes of files elsewhere than the program puts them, or arranged otherwise.
+"""HDF5 files whose objects are arranged otherwise.
 
 Tried with ``--allow-relayout`` only. mpiric's runtime does it (`src/runtime`); each note says what
 undoes it.
 """
 
-from collections import Counter
-from math import ceil, sqrt
-
 from mpiric.knobs._by_runtime import by_the_runtime, no_runtime
-from mpiric.knobs._outputs import directory_of, output_system, outputs, patterns_of
+from mpiric.knobs._outputs import output_system, outputs
 from mpiric.model.file_rules import binary_size, parse_hdf5
 from mpiric.model.knob import FilesEffect, Knob, Skip, Try, Written
-from mpiric.model.profile import FileTotal
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
-from mpiric.model.spread import SpreadRule, parse_spread, write_spread
 
 _LEAST_ALIGNMENT = 1 << 20
-_MANY_FILES = 32  # of one directory: entries of fewer are made in no time
-
-
-def _crowd(situation: Situation) -> tuple[FileTotal, ...]:
-    """Files of one rank each in the directory that has most of them; empty where none has many."""
-    alone = [file for file in outputs(situation) if file.ranks == 1]
-    counts = Counter(map(directory_of, alone))
-    if not counts or max(counts.values()) < _MANY_FILES:
-        return ()
-    fullest = max(counts, key=lambda path: counts[path])
-    return tuple(file for file in alone if directory_of(file) == fullest)
-
-
-def _consider_spread(situation: Situation) -> Skip | Try:
-    crowd = _crowd(situation)
-    if not crowd:
-        return Skip(f"no directory is seen to get {_MANY_FILES} files of a rank each")
-    if reason := no_runtime(situation):
-        return Skip(reason)
-    patterns = patterns_of(crowd, [file for file in outputs(situation) if file not in crowd])
-    count = ceil(sqrt(len(crowd)))
-    values = (write_spread(tuple(SpreadRule(each, count) for each in patterns)),) if patterns else ()
-    system, because = output_system(situation), "many files are made in one directory"
-    if system is not None and system.is_network:
-        return Try(values, 0.3, f"{because}, whose server makes one after the other")
-    return Try(values, 0.1, because)
-
-
-def _set_spread(value: str, situation: Situation) -> Spelling | None:
-    rules = ";".join(f"{rule.pattern} {rule.subdirectories}" for rule in parse_spread(value))
-    note = "files lie in mpiric-spread/NN below their directory: `mpiric gather DIRECTORY` puts them back"
-    return by_the_runtime(situation, {"MPIRIC_SUBDIRECTORIES": rules}, note)
 
 
 def _consider_hdf5(situation: Situation) -> Skip | Try:
@@ -75,22 +38,6 @@ def _set_hdf5(value: str, situation: Situation) -> Spelling | None:
 
 
 KNOBS = (
-    Knob(
-        name="subdirectories",
-        sentence="Over how many subdirectories files are spread that ranks make in one directory",
-        why="Entries of one directory are made one after the other, under its lock on one metadata server",
-        source="NASA HECC, Lustre Best Practices: many files in a single directory",
-        evidence=(
-            "http://lists.lustre.org/pipermail/lustre-discuss-lustre.org/2010-September/008507.html: 2,500 "
-            "files a second in a directory of 20,000, 100 in one of 30,000"
-        ),
-        domain=Written("subdirectories by pattern of names: `restart.*:16;dump.*:4`", parse_spread),
-        consider=_consider_spread,
-        files=FilesEffect.RELAYOUT,
-        settings=_set_spread,
-        touches=("io_bound", "unsafe_bound"),
-        symptoms=("io_share", "file_share"),
-    ),
     Knob(
         name="hdf5",
         sentence="Where objects begin in parallel HDF5 files, and whether ranks write metadata together",

@@ -23,7 +23,6 @@ from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
 from mpiric.model.quoting import sh_word
 from mpiric.model.situation import RankSeen, Situation
-from mpiric.model.spread import in_own_places
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
@@ -119,7 +118,7 @@ class Judge:
         if complaint := self._complaint(trial, directory, situation, set_by(launch)):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
-                files = in_own_places(directory.written())
+                files = directory.written()
                 self.disputes.add(
                     RejectedRun(
                         self._valued(trial, launch, situation, directory),
@@ -244,7 +243,7 @@ class Judge:
         different = at_mark.complaint(
             marks,
             Path(trial.stdout),
-            in_own_places(directory.written()),
+            directory.written(),
             rounding=self.rounding,
             settings=settings,
         )
@@ -259,7 +258,7 @@ class Judge:
         self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
     ) -> Disagreement | None:
         """What differs from the original's output; a run of the original itself only teaches."""
-        stdout, files = Path(trial.stdout), in_own_places(directory.written())
+        stdout, files = Path(trial.stdout), directory.written()
         found = self._disagreement(RejectedRun(trial, "", stdout, files, settings))
         if found is None or trial.configuration:
             return found

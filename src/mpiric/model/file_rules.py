@@ -140,24 +140,6 @@ def is_plain_pattern(pattern: str) -> bool:
     return _PATTERN.fullmatch(pattern) is not None
 
 
-def parse_patterns(text: str) -> tuple[str, ...]:
-    """The patterns of `dump.*;restart.*`. Raises ValueError for anything else."""
-    patterns = tuple(text.split(";"))
-    for pattern in patterns:
-        if not is_plain_pattern(pattern):
-            raise ValueError(f"no pattern: {pattern!r}")
-    return patterns
-
-
-def parse_paths(text: str) -> tuple[str, ...]:
-    """The paths of `in.data;tables/eos.bin`. Raises ValueError for anything else."""
-    paths = tuple(text.split(";"))
-    for path in paths:
-        if path == HERE or not is_plain_directory(path):
-            raise ValueError(f"no path below the working directory: {path!r}")
-    return paths
-
-
 def parse_hints(text: str) -> tuple[HintRule, ...]:
     """The rules of a value of the knob `mpi-io`. Raises ValueError for anything else."""
     rules = []

@@ -9,6 +9,11 @@ from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 
 FILES = "io"  # family of knobs of files, and name of the group of all that act on them
+# Knobs of earlier versions, removed because they made no program faster. Recipes may still name them.
+REMOVED = frozenset(
+    "access-times blis-arch bootstrap broadcast-inputs collective-io fortran-buffers matching node-local "
+    "read-only-opens subdirectories zero-copy".split()
+)
 _LONGEST_WRITTEN = 2000  # characters: it goes into variables and onto lines
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -102,7 +107,7 @@ class FilesEffect(str, Enum):
 
     SAME = "same-moment"  # the same bytes, there at the same moment
     LATE = "late"  # the same bytes, visible later, or other metadata; the user must allow it
-    RELAYOUT = "relayout"  # bytes elsewhere or otherwise arranged; the user must allow it
+    RELAYOUT = "relayout"  # bytes otherwise arranged; the user must allow it
 
 
 def worst_effect(effects: Iterable[FilesEffect]) -> FilesEffect:

@@ -38,4 +38,5 @@ class Recipe:
     policy: tuple[str, ...] = ()  # lines of the flat policy that goes with `collectives = "policy"`
     measured_in: str = ""  # "slurm job", "no job"; "" where the recipe does not say
     rank_order: tuple[int, ...] = ()  # slot of each rank, which goes with the knob `rank-order`
+    removed: tuple[str, ...] = ()  # knobs that the file sets and that this mpiric no longer has
     format: int = FORMAT

@@ -124,7 +124,7 @@ class Allowed:
     vary_nodes: bool = False
     rounding: bool = False
     late: bool = False  # bytes of files may be there later
-    relayout: bool = False  # bytes of files may lie elsewhere, or otherwise arranged
+    relayout: bool = False  # bytes of files may be otherwise arranged
 
 
 EVERYTHING = Allowed(vary_ranks=True, vary_nodes=True, rounding=True, late=True, relayout=True)

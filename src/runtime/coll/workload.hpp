@@ -7,6 +7,6 @@ namespace mpiric::coll {
 
 /// Pure but for questions about the datatype and the operation. Every rank of a correct program gets the
 /// same.
-Shape shape_of(Collective collective, const Call& call) noexcept;
+Workload workload_of(Collective collective, const Arguments& call) noexcept;
 
 }  // namespace mpiric::coll

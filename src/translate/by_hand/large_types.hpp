@@ -1,6 +1,8 @@
 // Types whose counts do not fit into an int, made of types with counts that do. Included behind the
 // translated functions, of which they are calls.
 // clang-format off
+#pragma once
+
 #include "arguments.hpp"
 
 #include <climits>
@@ -145,17 +147,22 @@ static int l_MPI_Type_create_hvector_c(long long count, long long length, long l
     return make_strided(count, length, long(stride), type, made);
 }
 
-#define INDEXED(name, Length, length, unit)                                                                   \
-    static int l_##name(long long count, Length lengths, const long long displacements[], PDatatype type, PDatatype* made) { \
-        if (!fits_int(count))                                                                                 \
-            return refuse(F_##name, too_many_blocks);                                                         \
-        return make_indexed(blocks_of(count, [&]([[maybe_unused]] long long at) { return length; }, displacements, unit, type), type, made); \
-    }
-INDEXED(MPI_Type_indexed_c, const long long*, lengths[at], extent_of(type))
-INDEXED(MPI_Type_create_hindexed_c, const long long*, lengths[at], 1)
-INDEXED(MPI_Type_create_indexed_block_c, long long, lengths, extent_of(type))
-INDEXED(MPI_Type_create_hindexed_block_c, long long, lengths, 1)
-#undef INDEXED
+template <Function function, bool in_bytes, class Length>
+static int make_indexed_type(long long count, Length lengths, const long long displacements[], PDatatype type, PDatatype* made) {
+    if (!fits_int(count))
+        return refuse(function, too_many_blocks);
+    const auto length = [&]([[maybe_unused]] long long at) {
+        if constexpr (std::is_pointer_v<Length>)
+            return lengths[at];
+        else
+            return lengths;
+    };
+    return make_indexed(blocks_of(count, length, displacements, in_bytes ? 1 : extent_of(type), type), type, made);
+}
+constexpr auto l_MPI_Type_indexed_c = &make_indexed_type<F_MPI_Type_indexed_c, false, const long long*>;
+constexpr auto l_MPI_Type_create_hindexed_c = &make_indexed_type<F_MPI_Type_create_hindexed_c, true, const long long*>;
+constexpr auto l_MPI_Type_create_indexed_block_c = &make_indexed_type<F_MPI_Type_create_indexed_block_c, false, long long>;
+constexpr auto l_MPI_Type_create_hindexed_block_c = &make_indexed_type<F_MPI_Type_create_hindexed_block_c, true, long long>;
 
 static int l_MPI_Type_create_struct_c(long long count, const long long lengths[], const long long displacements[],
                                       const PDatatype types[], PDatatype* made) {

@@ -1,6 +1,8 @@
 // What a Fortran library asks of the C library under it: MPICH's own by its names for programs of MPICH's
 // family, ours by names of our own, so that no library underneath calls them by mistake.
 // clang-format off
+#pragma once
+
 #include "arguments.hpp"
 #include "attribute_types.hpp"
 #include "fortran/common_blocks.hpp"
@@ -83,7 +85,7 @@ void* other_definition(const char* name) {
             if (other)                                                                                        \
                 return reinterpret_cast<int (*)(PHandle<T>, int, void*, int*, int)>(other)(from, keyval, value, flag, kind); \
         }                                                                                                     \
-        return get_for_fortran<&t_##get>(from, keyval, value, flag, kind);                                    \
+        return get_for_fortran<+t_##get>(from, keyval, value, flag, kind);                                    \
     }                                                                                                         \
     extern "C" [[gnu::visibility("default")]] int FOR_FORTRAN(type##_set_attr)(PHandle<T> to, int keyval, void* value, int kind) { \
         if (mpiric_depth > 0) {                                                                               \

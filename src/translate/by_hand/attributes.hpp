@@ -1,5 +1,7 @@
 // Attributes: callbacks that copy and delete them, and predefined ones whose values are integers of the
 // interface.
+#pragma once
+
 #include "arguments.hpp"
 #include "attribute_types.hpp"
 
@@ -64,7 +66,7 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
         *flag = number(given.copy) == 1;
     } else {
         const PHandle<T> translated = out<T>(from);
-        const int own_keyval = TO_PROGRAM(keyval, keyval);
+        const int own_keyval = to_program_keyval(keyval);
         const Outside outside;
         if (given.copy_proxy) {
             void* integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
@@ -74,7 +76,7 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
                 *static_cast<void**>(result) = new_value(type, reinterpret_cast<long>(integer));
                 given.users.fetch_add(1, std::memory_order_relaxed);
             }
-            return TO_LIBRARY(error, rc);
+            return to_library_error(rc);
         }
         rc = given.copy(translated, own_keyval, given.extra, copied, static_cast<void*>(&copied), flag);
     }
@@ -83,7 +85,7 @@ template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* valu
         *static_cast<void**>(result) = is_same ? new_value(type, fortran->value) : copied;
         given.users.fetch_add(1, std::memory_order_relaxed);
     }
-    return TO_LIBRARY(error, rc);
+    return to_library_error(rc);
 }
 template <class T> int remove(LHandle<T> from, int keyval, void* value, void* extra) {
     auto& given = *static_cast<Callbacks<T>*>(extra);
@@ -91,7 +93,7 @@ template <class T> int remove(LHandle<T> from, int keyval, void* value, void* ex
     int rc = 0;
     if (number(given.remove) > 1) {
         const PHandle<T> translated = out<T>(from);
-        const int own_keyval = TO_PROGRAM(keyval, keyval);
+        const int own_keyval = to_program_keyval(keyval);
         const Outside outside;
         void* const integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
         rc = given.remove_proxy
@@ -103,7 +105,7 @@ template <class T> int remove(LHandle<T> from, int keyval, void* value, void* ex
         delete_value(fortran);
         leave(&given);
     }
-    return TO_LIBRARY(error, rc);
+    return to_library_error(rc);
 }
 
 /// Where the program's value of a constant is, which the program may read at any time; null for no constant.
@@ -145,77 +147,70 @@ void translate_value(int code, int keyval, void* value, const int* flag) {
         given = reinterpret_cast<int*>(&fortran->value);
 }
 
-}  // namespace
+template <Function function, class T>
+int get_attribute(PHandle<T> handle, int keyval, void* value, int* flag) {
+    const Inside inside;
+    const int rc = original<function, int(LHandle<T>, int, void*, int*)>()(
+        in<T>(handle), to_library_keyval(keyval), value, flag);
+    translate_value(rc, keyval, value, flag);
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_get_attr = &get_attribute<F_MPI_Comm_get_attr, Comm>;
+constexpr auto t_MPI_Attr_get = &get_attribute<F_MPI_Attr_get, Comm>;
+constexpr auto t_MPI_Type_get_attr = &get_attribute<F_MPI_Type_get_attr, Datatype>;
+constexpr auto t_MPI_Win_get_attr = &get_attribute<F_MPI_Win_get_attr, Win>;
 
-#define GET(name, type)                                                                                      \
-    static int t_##name(PHandle<type> handle, int keyval, void* value, int* flag) {                          \
-        const Inside inside;                                                                                 \
-        const int rc = CALL(name, int, LHandle<type>, int, void*,                                            \
-                            int*)(in<type>(handle), TO_LIBRARY(keyval, keyval), value, flag);                \
-        translate_value(rc, keyval, value, flag);                                                            \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-GET(MPI_Comm_get_attr, Comm)
-GET(MPI_Attr_get, Comm)
-GET(MPI_Type_get_attr, Datatype)
-GET(MPI_Win_get_attr, Win)
-#undef GET
-
-#define CREATE(name, type)                                                                                   \
-    static int t_##name(Copy<type>* copy_, Delete<type>* remove_, int* keyval, void* extra) {                \
-        const Inside inside;                                                                                 \
-        auto* const made = new Callbacks<type>{copy_, remove_, extra};                                       \
-        const int rc = CALL(name, int, void*, void*, int*, void*)(                                           \
-            reinterpret_cast<void*>(&copy<type>), reinterpret_cast<void*>(&remove<type>), keyval, made);     \
-        each(rc, keyval, 1, [](int& value) { value = TO_PROGRAM(keyval, value); });                          \
-        if (rc == 0)                                                                                         \
-            enter<type>(made, *keyval);                                                                      \
-        else                                                                                                 \
-            leave(made);                                                                                     \
-        last_callbacks = rc == 0 ? made : nullptr;                                                           \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-CREATE(MPI_Comm_create_keyval, Comm)
-CREATE(MPI_Keyval_create, Comm)
-CREATE(MPI_Type_create_keyval, Datatype)
-CREATE(MPI_Win_create_keyval, Win)
-#undef CREATE
+template <Function function, class T>
+int create_keyval(Copy<T>* copy_, Delete<T>* remove_, int* keyval, void* extra) {
+    const Inside inside;
+    auto* const made = new Callbacks<T>{copy_, remove_, extra};
+    const int rc = original<function, int(void*, void*, int*, void*)>()(
+        reinterpret_cast<void*>(&copy<T>), reinterpret_cast<void*>(&remove<T>), keyval, made);
+    each(rc, keyval, 1, [](int& value) { value = to_program_keyval(value); });
+    if (rc == 0)
+        enter<T>(made, *keyval);
+    else
+        leave(made);
+    last_callbacks = rc == 0 ? made : nullptr;
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_create_keyval = &create_keyval<F_MPI_Comm_create_keyval, Comm>;
+constexpr auto t_MPI_Keyval_create = &create_keyval<F_MPI_Keyval_create, Comm>;
+constexpr auto t_MPI_Type_create_keyval = &create_keyval<F_MPI_Type_create_keyval, Datatype>;
+constexpr auto t_MPI_Win_create_keyval = &create_keyval<F_MPI_Win_create_keyval, Win>;
 
 // Another thread may be given the same number before the call returns: what belongs to it is found before.
-#define FREE(name, type)                                                                                     \
-    static int t_##name(int* keyval) {                                                                       \
-        const Inside inside;                                                                                 \
-        Callbacks<type>* const given = keyval ? used<type>(*keyval) : nullptr;                               \
-        int changed = keyval ? TO_LIBRARY(keyval, *keyval) : 0;                                              \
-        const int rc = CALL(name, int, int*)(keyval ? &changed : nullptr);                                   \
-        if (keyval)                                                                                          \
-            *keyval = TO_PROGRAM(keyval, changed);                                                           \
-        if (rc == 0)                                                                                         \
-            leave_keyval(given);                                                                             \
-        leave(given);                                                                                        \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-FREE(MPI_Comm_free_keyval, Comm)
-FREE(MPI_Keyval_free, Comm)
-FREE(MPI_Type_free_keyval, Datatype)
-FREE(MPI_Win_free_keyval, Win)
-#undef FREE
+template <Function function, class T> int free_keyval(int* keyval) {
+    const Inside inside;
+    Callbacks<T>* const given = keyval ? used<T>(*keyval) : nullptr;
+    int changed = keyval ? to_library_keyval(*keyval) : 0;
+    const int rc = original<function, int(int*)>()(keyval ? &changed : nullptr);
+    if (keyval)
+        *keyval = to_program_keyval(changed);
+    if (rc == 0)
+        leave_keyval(given);
+    leave(given);
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_free_keyval = &free_keyval<F_MPI_Comm_free_keyval, Comm>;
+constexpr auto t_MPI_Keyval_free = &free_keyval<F_MPI_Keyval_free, Comm>;
+constexpr auto t_MPI_Type_free_keyval = &free_keyval<F_MPI_Type_free_keyval, Datatype>;
+constexpr auto t_MPI_Win_free_keyval = &free_keyval<F_MPI_Win_free_keyval, Win>;
 
 // The attribute may be gone again, by another thread, before the call returns: it is counted before.
-#define SET(name, type)                                                                                      \
-    static int t_##name(PHandle<type> handle, int keyval, void* value) {                                     \
-        const Inside inside;                                                                                 \
-        Callbacks<type>* const given = used<type>(keyval);                                                   \
-        const int rc =                                                                                       \
-            CALL(name, int, LHandle<type>, int, void*)(in<type>(handle), TO_LIBRARY(keyval, keyval), value); \
-        if (rc != 0)                                                                                         \
-            leave(given);                                                                                    \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-SET(MPI_Comm_set_attr, Comm)
-SET(MPI_Attr_put, Comm)
-SET(MPI_Type_set_attr, Datatype)
-SET(MPI_Win_set_attr, Win)
-#undef SET
+template <Function function, class T> int set_attribute(PHandle<T> handle, int keyval, void* value) {
+    const Inside inside;
+    Callbacks<T>* const given = used<T>(keyval);
+    const int rc =
+        original<function, int(LHandle<T>, int, void*)>()(in<T>(handle), to_library_keyval(keyval), value);
+    if (rc != 0)
+        leave(given);
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_set_attr = &set_attribute<F_MPI_Comm_set_attr, Comm>;
+constexpr auto t_MPI_Attr_put = &set_attribute<F_MPI_Attr_put, Comm>;
+constexpr auto t_MPI_Type_set_attr = &set_attribute<F_MPI_Type_set_attr, Datatype>;
+constexpr auto t_MPI_Win_set_attr = &set_attribute<F_MPI_Win_set_attr, Win>;
 
+}  // namespace
 }  // namespace mpiric::translate

@@ -1,4 +1,6 @@
 // What the program has given with its keyvals, each kept while the keyval or an attribute of it exists.
+#pragma once
+
 #include "attribute_types.hpp"
 #include "pair.hpp"
 

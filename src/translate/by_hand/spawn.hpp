@@ -1,5 +1,7 @@
 // Spawning: the children are started by the library's launcher, which knows nothing of translation. They get
 // it from `env` before their command, as this process has it.
+#pragma once
+
 #include "arguments.hpp"
 
 #include <deque>
@@ -25,7 +27,7 @@ class InfoForCall {
     explicit InfoForCall(LInfo given) : info_(given) {}
     ~InfoForCall() {
         if (is_own_)
-            CALL(MPI_Info_free, int, LInfo*)(&info_);
+            original<F_MPI_Info_free, int(LInfo*)>()(&info_);
     }
     InfoForCall(const InfoForCall&) = delete;
     InfoForCall& operator=(const InfoForCall&) = delete;
@@ -35,8 +37,8 @@ class InfoForCall {
     /// Becomes a copy, which may be changed; false where the library makes none.
     bool copy() {
         LInfo made{};
-        is_own_ = (info_ == null_info ? CALL(MPI_Info_create, int, LInfo*)(&made)
-                                      : CALL(MPI_Info_dup, int, LInfo, LInfo*)(info_, &made)) == 0;
+        is_own_ = (info_ == null_info ? original<F_MPI_Info_create, int(LInfo*)>()(&made)
+                                      : original<F_MPI_Info_dup, int(LInfo, LInfo*)>()(info_, &made)) == 0;
         if (is_own_)
             info_ = made;
         return is_own_;
@@ -54,12 +56,12 @@ class ChildInfo : public InfoForCall {
         char text[8193] = "";
         int is_set = 0;
         if (given != null_info)
-            CALL(MPI_Info_get, int, LInfo, const char*, int, char*, int*)(given, "path", sizeof text - 1,
-                                                                          text, &is_set);
+            original<F_MPI_Info_get, int(LInfo, const char*, int, char*, int*)>()(
+                given, "path", sizeof text - 1, text, &is_set);
         if (!is_set || !copy())
             return;
         path_ = text;
-        CALL(MPI_Info_delete, int, LInfo, const char*)(info(), "path");
+        original<F_MPI_Info_delete, int(LInfo, const char*)>()(info(), "path");
     }
     /// The command where the path has it; in its first directory when it is in none that is seen from here.
     std::string command(const char* given) const {
@@ -91,8 +93,8 @@ class PortInfo : public InfoForCall {
         if constexpr (program::MAX_PORT_NAME > library::MAX_PORT_NAME) {
             const std::string room = std::to_string(program::MAX_PORT_NAME);
             if (copy())
-                CALL(MPI_Info_set, int, LInfo, const char*, const char*)(info(), "port_name_size",
-                                                                         room.c_str());
+                original<F_MPI_Info_set, int(LInfo, const char*, const char*)>()(info(), "port_name_size",
+                                                                                 room.c_str());
         }
     }
 };
@@ -118,7 +120,7 @@ class ChildArguments {
 /// Only the root's arguments mean anything: those of others may be anything at all.
 bool is_root(LComm comm, int root) {
     int rank = -1;
-    CALL(MPI_Comm_rank, int, LComm, int*)(comm, &rank);
+    original<F_MPI_Comm_rank, int(LComm, int*)>()(comm, &rank);
     return rank == root;
 }
 
@@ -126,7 +128,7 @@ char env_command[] = "/usr/bin/env";
 
 void translate_codes(int rc, int* codes, long count) {
     if (codes)
-        each(rc, codes, count, [](int& value) { value = TO_PROGRAM(error, value); });
+        each(rc, codes, count, [](int& value) { value = to_program_error(value); });
 }
 
 }  // namespace
@@ -139,12 +141,13 @@ static int t_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, PIn
     const bool is_here = is_root(parents, root);
     const ChildInfo child(is_here ? in<Info>(info) : null_info);
     ChildArguments arguments(child.command(is_here ? command : nullptr), is_here ? argv : nullptr);
-    const int rc = CALL(MPI_Comm_spawn, int, const char*, char**, int, LInfo, int, LComm, LComm*,
-                        int*)(env_command, arguments.pointer(), is_here ? maxprocs : 0, child.info(), root,
-                              parents, intercomm_.pointer(), array_of_errcodes);
+    const int rc =
+        original<F_MPI_Comm_spawn, int(const char*, char**, int, LInfo, int, LComm, LComm*, int*)>()(
+            env_command, arguments.pointer(), is_here ? maxprocs : 0, child.info(), root, parents,
+            intercomm_.pointer(), array_of_errcodes);
     intercomm_.done();
     translate_codes(rc, array_of_errcodes, is_here ? maxprocs : 0);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
 static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[], const int maxprocs[],
@@ -167,31 +170,32 @@ static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[]
         pointers.push_back(arguments.back().pointer());
         processes += maxprocs[at];
     }
-    const int rc = CALL(MPI_Comm_spawn_multiple, int, int, char**, char***, const int*, const LInfo*, int,
-                        LComm, LComm*, int*)(count, names.data(), pointers.data(), maxprocs, infos_.data(),
-                                             root, parents, intercomm_.pointer(), array_of_errcodes);
+    const int rc = original<F_MPI_Comm_spawn_multiple,
+                            int(int, char**, char***, const int*, const LInfo*, int, LComm, LComm*, int*)>()(
+        count, names.data(), pointers.data(), maxprocs, infos_.data(), root, parents, intercomm_.pointer(),
+        array_of_errcodes);
     intercomm_.done();
     translate_codes(rc, array_of_errcodes, processes);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
 static int t_MPI_Open_port(PInfo info, char* port_name) {
     const Inside inside;
     const PortInfo with_room(in<Info>(info));
     Text<program::MAX_PORT_NAME, false> text(port_name);
-    int rc = CALL(MPI_Open_port, int, LInfo, char*)(with_room.info(), text.pointer());
+    int rc = original<F_MPI_Open_port, int(LInfo, char*)>()(with_room.info(), text.pointer());
     text.done(rc, nullptr);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
 static int t_MPI_Lookup_name(const char* service_name, PInfo info, char* port_name) {
     const Inside inside;
     const PortInfo with_room(in<Info>(info));
     Text<program::MAX_PORT_NAME, false> text(port_name);
-    int rc =
-        CALL(MPI_Lookup_name, int, const char*, LInfo, char*)(service_name, with_room.info(), text.pointer());
+    int rc = original<F_MPI_Lookup_name, int(const char*, LInfo, char*)>()(service_name, with_room.info(),
+                                                                           text.pointer());
     text.done(rc, nullptr);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
 }  // namespace mpiric::translate

@@ -1,4 +1,6 @@
 // The tools interface: variables and events that are bound to objects, and functions that events call.
+#pragma once
+
 #include "arguments.hpp"
 #include "closures.hpp"
 
@@ -48,23 +50,23 @@ class BoundObject {
 static int t_MPI_T_cvar_handle_alloc(int index, void* object, void** handle, int* count) {
     const Inside inside;
     int bind = library::bind_values[0];
-    const int rc =
-        CALL(MPI_T_cvar_get_info, int, int, char*, int*, int*, LDatatype*, void**, char*, int*, int*,
-             int*)(index, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &bind, nullptr);
+    const int rc = original<F_MPI_T_cvar_get_info,
+                            int(int, char*, int*, int*, LDatatype*, void**, char*, int*, int*, int*)>()(
+        index, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &bind, nullptr);
     BoundObject bound(rc == 0 ? bind : library::bind_values[0], object);
-    return TO_PROGRAM(error, CALL(MPI_T_cvar_handle_alloc, int, int, void*, void**,
-                                  int*)(index, bound.pointer(), handle, count));
+    return to_program_error(original<F_MPI_T_cvar_handle_alloc, int(int, void*, void**, int*)>()(
+        index, bound.pointer(), handle, count));
 }
 static int t_MPI_T_pvar_handle_alloc(void* session, int index, void* object, void** handle, int* count) {
     const Inside inside;
     int bind = library::bind_values[0];
-    const int rc =
-        CALL(MPI_T_pvar_get_info, int, int, char*, int*, int*, int*, LDatatype*, void**, char*, int*, int*,
-             int*, int*, int*)(index, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                               &bind, nullptr, nullptr, nullptr);
+    const int rc = original<F_MPI_T_pvar_get_info, int(int, char*, int*, int*, int*, LDatatype*, void**,
+                                                       char*, int*, int*, int*, int*, int*)>()(
+        index, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &bind, nullptr,
+        nullptr, nullptr);
     BoundObject bound(rc == 0 ? bind : library::bind_values[0], object);
-    return TO_PROGRAM(error, CALL(MPI_T_pvar_handle_alloc, int, void*, int, void*, void**,
-                                  int*)(session, index, bound.pointer(), handle, count));
+    return to_program_error(original<F_MPI_T_pvar_handle_alloc, int(void*, int, void*, void**, int*)>()(
+        session, index, bound.pointer(), handle, count));
 }
 
 static int t_MPI_T_event_get_info(int index, char* name, int* name_length, int* verbosity, PDatatype* types,
@@ -74,27 +76,28 @@ static int t_MPI_T_event_get_info(int index, char* name, int* name_length, int* 
     const long room = types && count ? *count : 0;
     Room<LDatatype> types_(room);
     NewHandle<Info> info_(info);
-    const int rc = CALL(MPI_T_event_get_info, int, int, char*, int*, int*, LDatatype*, long*, int*, void**,
-                        LInfo*, char*, int*, int*)(
+    const int rc = original<F_MPI_T_event_get_info, int(int, char*, int*, int*, LDatatype*, long*, int*,
+                                                        void**, LInfo*, char*, int*, int*)>()(
         index, name, name_length, verbosity, types ? types_.data() : nullptr, displacements, count,
         enumeration, info_.pointer(), description, description_length, bind);
     for (long at = 0; rc == 0 && at < room && at < *count; ++at)
         types[at] = out<Datatype>(types_[at]);
-    each(rc, verbosity, 1, [](int& value) { value = TO_PROGRAM(verbosity, value); });
-    each(rc, bind, 1, [](int& value) { value = TO_PROGRAM(bind, value); });
+    each(rc, verbosity, 1, [](int& value) { value = to_program_verbosity(value); });
+    each(rc, bind, 1, [](int& value) { value = to_program_bind(value); });
     if (rc == 0)
         info_.done();
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 static int t_MPI_T_event_handle_alloc(int index, void* object, PInfo info, void** registration) {
     const Inside inside;
     int bind = library::bind_values[0];
-    const int rc = CALL(MPI_T_event_get_info, int, int, char*, int*, int*, LDatatype*, long*, int*, void**,
-                        LInfo*, char*, int*, int*)(index, nullptr, nullptr, nullptr, nullptr, nullptr,
-                                                   nullptr, nullptr, nullptr, nullptr, nullptr, &bind);
+    const int rc = original<F_MPI_T_event_get_info, int(int, char*, int*, int*, LDatatype*, long*, int*,
+                                                        void**, LInfo*, char*, int*, int*)>()(
+        index, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+        &bind);
     BoundObject bound(rc == 0 ? bind : library::bind_values[0], object);
-    return TO_PROGRAM(error, CALL(MPI_T_event_handle_alloc, int, int, void*, LInfo,
-                                  void**)(index, bound.pointer(), in<Info>(info), registration));
+    return to_program_error(original<F_MPI_T_event_handle_alloc, int(int, void*, LInfo, void**)>()(
+        index, bound.pointer(), in<Info>(info), registration));
 }
 
 namespace {
@@ -107,7 +110,7 @@ using DroppedFunction = void(long long count, void* registration, int source, in
                                   EventFunction* function) asm("mpiric_event_happened");
 void event_happened(void* event, void* registration, int safety, void* state, EventFunction* function) {
     const Outside outside;
-    function(event, registration, TO_PROGRAM(cb_safety, safety), state);
+    function(event, registration, to_program_cb_safety(safety), state);
 }
 [[gnu::naked]] void event_entrance() { asm("mov %r10, %r8\n jmp mpiric_event_happened"); }
 Closures events(&event_entrance);
@@ -116,7 +119,7 @@ Closures events(&event_entrance);
                                FreeFunction* function) asm("mpiric_event_freed");
 void event_freed(void* registration, int safety, void* state, FreeFunction* function) {
     const Outside outside;
-    function(registration, TO_PROGRAM(cb_safety, safety), state);
+    function(registration, to_program_cb_safety(safety), state);
 }
 [[gnu::naked]] void freed_entrance() { asm("mov %r10, %rcx\n jmp mpiric_event_freed"); }
 Closures freed(&freed_entrance);
@@ -126,7 +129,7 @@ Closures freed(&freed_entrance);
 void events_dropped(long long count, void* registration, int source, int safety, void* state,
                     DroppedFunction* function) {
     const Outside outside;
-    function(count, registration, source, TO_PROGRAM(cb_safety, safety), state);
+    function(count, registration, source, to_program_cb_safety(safety), state);
 }
 [[gnu::naked]] void dropped_entrance() { asm("mov %r10, %r9\n jmp mpiric_events_dropped"); }
 Closures dropped(&dropped_entrance);
@@ -137,21 +140,20 @@ static int t_MPI_T_event_register_callback(void* registration, int safety, PInfo
                                            EventFunction* function) {
     const Inside inside;
     void* entrance = events.entrance(reinterpret_cast<void*>(function));
-    return TO_PROGRAM(error,
-                      CALL(MPI_T_event_register_callback, int, void*, int, LInfo, void*, void*)(
-                          registration, TO_LIBRARY(cb_safety, safety), in<Info>(info), state, entrance));
+    return to_program_error(original<F_MPI_T_event_register_callback, int(void*, int, LInfo, void*, void*)>()(
+        registration, to_library_cb_safety(safety), in<Info>(info), state, entrance));
 }
 static int t_MPI_T_event_handle_free(void* registration, void* state, FreeFunction* function) {
     const Inside inside;
     void* entrance = freed.entrance(reinterpret_cast<void*>(function));
-    return TO_PROGRAM(error,
-                      CALL(MPI_T_event_handle_free, int, void*, void*, void*)(registration, state, entrance));
+    return to_program_error(
+        original<F_MPI_T_event_handle_free, int(void*, void*, void*)>()(registration, state, entrance));
 }
 static int t_MPI_T_event_set_dropped_handler(void* registration, DroppedFunction* function) {
     const Inside inside;
     void* entrance = dropped.entrance(reinterpret_cast<void*>(function));
-    return TO_PROGRAM(error,
-                      CALL(MPI_T_event_set_dropped_handler, int, void*, void*)(registration, entrance));
+    return to_program_error(
+        original<F_MPI_T_event_set_dropped_handler, int(void*, void*)>()(registration, entrance));
 }
 
 }  // namespace mpiric::translate

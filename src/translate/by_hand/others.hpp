@@ -1,5 +1,7 @@
 // Functions whose arguments are not what their types say: codes, buffers of the library, contents of types,
 // Fortran's handles.
+#pragma once
+
 #include "arguments.hpp"
 
 #include <mutex>
@@ -38,43 +40,44 @@ int last_code() {
 
 static int t_MPI_Abort(PComm comm, int code) {
     const Inside inside;
-    return TO_PROGRAM(error, CALL(MPI_Abort, int, LComm, int)(in<Comm>(comm), code));
+    return to_program_error(original<F_MPI_Abort, int(LComm, int)>()(in<Comm>(comm), code));
 }
 /// A class is its own class, also where the library lacks it; one that the program's family lacks is no
 /// number that it could make sense of.
 static int t_MPI_Error_class(int code, int* errorclass) {
     const Inside inside;
-    const int rc = CALL(MPI_Error_class, int, int, int*)(TO_LIBRARY(error, code), errorclass);
+    const int rc = original<F_MPI_Error_class, int(int, int*)>()(to_library_error(code), errorclass);
     each(rc, errorclass, 1, [code](int& value) {
         value = library_class(code) != invalid   ? code
                 : program_class(value) == absent ? program::ERR_OTHER
-                                                 : TO_PROGRAM(error, value);
+                                                 : to_program_error(value);
     });
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 static int t_MPI_Error_string(int code, char* string, int* length) {
     const Inside inside;
     Text<program::MAX_ERROR_STRING, true> text(string);
-    int rc = CALL(MPI_Error_string, int, int, char*, int*)(TO_LIBRARY(error, code), text.pointer(), length);
+    int rc =
+        original<F_MPI_Error_string, int(int, char*, int*)>()(to_library_error(code), text.pointer(), length);
     text.done(rc, length);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
 static int t_MPI_Pcontrol(int level, ...) {
     const Inside inside;
-    return TO_PROGRAM(error, CALL(MPI_Pcontrol, int, int, ...)(level));
+    return to_program_error(original<F_MPI_Pcontrol, int(int, ...)>()(level));
 }
 /// A program that believes in a version uses its constants: it hears of none newer than its ABI.
 static int t_MPI_Get_version(int* version, int* subversion) {
     const Inside inside;
-    const int rc = CALL(MPI_Get_version, int, int*, int*)(version, subversion);
+    const int rc = original<F_MPI_Get_version, int(int*, int*)>()(version, subversion);
     const bool is_known = rc == 0 && version && subversion;
     if (is_known && !is_below_another &&
         std::pair(*version, *subversion) > std::pair(program::VERSION, program::SUBVERSION)) {
         *version = program::VERSION;
         *subversion = program::SUBVERSION;
     }
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 static int t_MPI_Abi_get_version(int* major, int* minor) {
     const bool is_standard = program::buffer_automatic && !program::weights_are_data;
@@ -98,55 +101,47 @@ void detached(int code, void* address) {
         *static_cast<void**>(address) = program::buffer_automatic;
 }
 
-}  // namespace
-
-#define ATTACH(name, Size)                                                                                   \
-    static int t_##name(void* buffer, Size size) {                                                           \
-        const Inside inside;                                                                                 \
-        if (!is_attachable(buffer))                                                                          \
-            return refuse(F_##name, "the library has no MPI_BUFFER_AUTOMATIC");                              \
-        return TO_PROGRAM(error, CALL(name, int, void*, Size)(buffer, size));                                \
-    }
-ATTACH(MPI_Buffer_attach, int)
-ATTACH(MPI_Buffer_attach_c, long long)
-#undef ATTACH
-#define ATTACH_TO(name, type, Size)                                                                          \
-    static int t_##name(PHandle<type> handle, void* buffer, Size size) {                                     \
-        const Inside inside;                                                                                 \
-        if (!is_attachable(buffer))                                                                          \
-            return refuse(F_##name, "the library has no MPI_BUFFER_AUTOMATIC");                              \
-        return TO_PROGRAM(error,                                                                             \
-                          CALL(name, int, LHandle<type>, void*, Size)(in<type>(handle), buffer, size));      \
-    }
-ATTACH_TO(MPI_Comm_attach_buffer, Comm, int)
-ATTACH_TO(MPI_Comm_attach_buffer_c, Comm, long long)
-ATTACH_TO(MPI_Session_attach_buffer, Session, int)
-ATTACH_TO(MPI_Session_attach_buffer_c, Session, long long)
-#undef ATTACH_TO
-#define DETACH(name, Size)                                                                                   \
-    static int t_##name(void* address, Size* size) {                                                         \
-        const Inside inside;                                                                                 \
-        const int rc = CALL(name, int, void*, Size*)(address, size);                                         \
-        detached(rc, address);                                                                               \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-DETACH(MPI_Buffer_detach, int)
-DETACH(MPI_Buffer_detach_c, long long)
-#undef DETACH
-#define DETACH_FROM(name, type, Size)                                                                        \
-    static int t_##name(PHandle<type> handle, void* address, Size* size) {                                   \
-        const Inside inside;                                                                                 \
-        const int rc = CALL(name, int, LHandle<type>, void*, Size*)(in<type>(handle), address, size);        \
-        detached(rc, address);                                                                               \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-DETACH_FROM(MPI_Comm_detach_buffer, Comm, int)
-DETACH_FROM(MPI_Comm_detach_buffer_c, Comm, long long)
-DETACH_FROM(MPI_Session_detach_buffer, Session, int)
-DETACH_FROM(MPI_Session_detach_buffer_c, Session, long long)
-#undef DETACH_FROM
-
-namespace {
+template <Function function, class Size> int attach(void* buffer, Size size) {
+    const Inside inside;
+    if (!is_attachable(buffer))
+        return refuse(function, "the library has no MPI_BUFFER_AUTOMATIC");
+    return to_program_error(original<function, int(void*, Size)>()(buffer, size));
+}
+template <Function function, class Object, class Size>
+int attach_to(PHandle<Object> handle, void* buffer, Size size) {
+    const Inside inside;
+    if (!is_attachable(buffer))
+        return refuse(function, "the library has no MPI_BUFFER_AUTOMATIC");
+    return to_program_error(
+        original<function, int(LHandle<Object>, void*, Size)>()(in<Object>(handle), buffer, size));
+}
+template <Function function, class Size> int detach(void* address, Size* size) {
+    const Inside inside;
+    const int rc = original<function, int(void*, Size*)>()(address, size);
+    detached(rc, address);
+    return to_program_error(rc);
+}
+template <Function function, class Object, class Size>
+int detach_from(PHandle<Object> handle, void* address, Size* size) {
+    const Inside inside;
+    const int rc =
+        original<function, int(LHandle<Object>, void*, Size*)>()(in<Object>(handle), address, size);
+    detached(rc, address);
+    return to_program_error(rc);
+}
+using Large = long long;
+constexpr auto t_MPI_Buffer_attach = &attach<F_MPI_Buffer_attach, int>;
+constexpr auto t_MPI_Buffer_attach_c = &attach<F_MPI_Buffer_attach_c, Large>;
+constexpr auto t_MPI_Comm_attach_buffer = &attach_to<F_MPI_Comm_attach_buffer, Comm, int>;
+constexpr auto t_MPI_Comm_attach_buffer_c = &attach_to<F_MPI_Comm_attach_buffer_c, Comm, Large>;
+constexpr auto t_MPI_Session_attach_buffer = &attach_to<F_MPI_Session_attach_buffer, Session, int>;
+constexpr auto t_MPI_Session_attach_buffer_c = &attach_to<F_MPI_Session_attach_buffer_c, Session, Large>;
+constexpr auto t_MPI_Buffer_detach = &detach<F_MPI_Buffer_detach, int>;
+constexpr auto t_MPI_Buffer_detach_c = &detach<F_MPI_Buffer_detach_c, Large>;
+constexpr auto t_MPI_Comm_detach_buffer = &detach_from<F_MPI_Comm_detach_buffer, Comm, int>;
+constexpr auto t_MPI_Comm_detach_buffer_c = &detach_from<F_MPI_Comm_detach_buffer_c, Comm, Large>;
+constexpr auto t_MPI_Session_detach_buffer = &detach_from<F_MPI_Session_detach_buffer, Session, int>;
+constexpr auto t_MPI_Session_detach_buffer_c = &detach_from<F_MPI_Session_detach_buffer_c, Session, Large>;
 
 /// Makes the constants among the integers of a subarray or of a distributed array the program's. Of one with
 /// large counts the sizes are among these.
@@ -154,13 +149,13 @@ void translate_contents(int combiner, int* integers, long count, bool has_sizes)
     const int subarray = library::combiner_values[10], distributed = library::combiner_values[11];
     if ((combiner != subarray && combiner != distributed) || count < 1)
         return;
-    integers[count - 1] = TO_PROGRAM(order, integers[count - 1]);  // the last is the order of both
+    integers[count - 1] = to_program_order(integers[count - 1]);  // the last is the order of both
     const long dimensions = combiner == distributed && count > 2 ? integers[2] : 0;
     const long first = 3 + (has_sizes ? dimensions : 0), behind = first + dimensions;
     for (long at = first; at < behind && at < count; ++at)
-        integers[at] = TO_PROGRAM(distribution, integers[at]);
+        integers[at] = to_program_distribution(integers[at]);
     for (long at = behind; at < behind + dimensions && at < count; ++at)
-        integers[at] = TO_PROGRAM(distribution_argument, integers[at]);
+        integers[at] = to_program_distribution_argument(integers[at]);
 }
 
 }  // namespace
@@ -170,19 +165,19 @@ static int t_MPI_Type_get_contents(PDatatype datatype, int max_integers, int max
     const Inside inside;
     const LDatatype type = in<Datatype>(datatype);
     int has_integers = 0, has_addresses = 0, has_types = 0, combiner = 0;
-    int rc = CALL(MPI_Type_get_envelope, int, LDatatype, int*, int*, int*,
-                  int*)(type, &has_integers, &has_addresses, &has_types, &combiner);
+    int rc = original<F_MPI_Type_get_envelope, int(LDatatype, int*, int*, int*, int*)>()(
+        type, &has_integers, &has_addresses, &has_types, &combiner);
     if (rc != 0)
-        return TO_PROGRAM(error, rc);
+        return to_program_error(rc);
     const int types = std::min(max_datatypes, has_types);  // a library may go through all of the room
     Room<LDatatype> room(types);
-    rc = CALL(MPI_Type_get_contents, int, LDatatype, int, int, int, int*, long*,
-              LDatatype*)(type, max_integers, max_addresses, types, integers, addresses, room.data());
+    rc = original<F_MPI_Type_get_contents, int(LDatatype, int, int, int, int*, long*, LDatatype*)>()(
+        type, max_integers, max_addresses, types, integers, addresses, room.data());
     for (int at = 0; rc == 0 && at < types; ++at)
         datatypes[at] = out<Datatype>(room[at]);
     if (rc == 0 && integers)
         translate_contents(combiner, integers, std::min(max_integers, has_integers), true);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers, long long max_addresses,
                                      long long max_counts, long long max_datatypes, int* integers,
@@ -191,46 +186,47 @@ static int t_MPI_Type_get_contents_c(PDatatype datatype, long long max_integers,
     const LDatatype type = in<Datatype>(datatype);
     long long has_integers = 0, has_addresses = 0, has_counts = 0, has_types = 0;
     int combiner = 0;
-    int rc = CALL(MPI_Type_get_envelope_c, int, LDatatype, long long*, long long*, long long*, long long*,
-                  int*)(type, &has_integers, &has_addresses, &has_counts, &has_types, &combiner);
+    int rc = original<F_MPI_Type_get_envelope_c,
+                      int(LDatatype, long long*, long long*, long long*, long long*, int*)>()(
+        type, &has_integers, &has_addresses, &has_counts, &has_types, &combiner);
     if (rc != 0)
-        return TO_PROGRAM(error, rc);
+        return to_program_error(rc);
     const long long types = std::min(max_datatypes, has_types);
     Room<LDatatype> room(types);
-    rc = CALL(MPI_Type_get_contents_c, int, LDatatype, long long, long long, long long, long long, int*,
-              long*, long long*, LDatatype*)(type, max_integers, max_addresses, max_counts, types, integers,
-                                             addresses, counts, room.data());
+    rc = original<F_MPI_Type_get_contents_c, int(LDatatype, long long, long long, long long, long long, int*,
+                                                 long*, long long*, LDatatype*)>()(
+        type, max_integers, max_addresses, max_counts, types, integers, addresses, counts, room.data());
     for (long long at = 0; rc == 0 && at < types; ++at)
         datatypes[at] = out<Datatype>(room[at]);
     if (rc == 0 && integers)
         translate_contents(combiner, integers, std::min(max_integers, has_integers), has_counts == 0);
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
 static long t_MPI_Aint_add(long base, long displacement) { return base + displacement; }
 static long t_MPI_Aint_diff(long first, long second) { return first - second; }
 
-#define FIELD(get, set, field)                                                                               \
-    static int t_##get(const PStatus* status, int* value) { return *value = status->field, 0; }              \
-    static int t_##set(PStatus* status, int value) { return status->field = value, 0; }
-FIELD(MPI_Status_get_source, MPI_Status_set_source, MPI_SOURCE)
-FIELD(MPI_Status_get_tag, MPI_Status_set_tag, MPI_TAG)
-FIELD(MPI_Status_get_error, MPI_Status_set_error, MPI_ERROR)
-#undef FIELD
+template <int PStatus::* field> static int get_field(const PStatus* status, int* value) {
+    return *value = status->*field, 0;
+}
+template <int PStatus::* field> static int set_field(PStatus* status, int value) {
+    return status->*field = value, 0;
+}
+constexpr auto t_MPI_Status_get_source = &get_field<&PStatus::MPI_SOURCE>;
+constexpr auto t_MPI_Status_set_source = &set_field<&PStatus::MPI_SOURCE>;
+constexpr auto t_MPI_Status_get_tag = &get_field<&PStatus::MPI_TAG>;
+constexpr auto t_MPI_Status_set_tag = &set_field<&PStatus::MPI_TAG>;
+constexpr auto t_MPI_Status_get_error = &get_field<&PStatus::MPI_ERROR>;
+constexpr auto t_MPI_Status_set_error = &set_field<&PStatus::MPI_ERROR>;
 
 // Fortran's form of a status, of either kind, is the program's C status.
-#define SAME(name)                                                                                           \
-    static int t_##name(const void* from, void* to) {                                                        \
-        std::memcpy(to, from, sizeof(PStatus));                                                              \
-        return 0;                                                                                            \
-    }
-SAME(MPI_Status_c2f)
-SAME(MPI_Status_f2c)
-SAME(MPI_Status_c2f08)
-SAME(MPI_Status_f082c)
-SAME(MPI_Status_f2f08)
-SAME(MPI_Status_f082f)
-#undef SAME
+static int copy_status(const void* from, void* to) {
+    std::memcpy(to, from, sizeof(PStatus));
+    return 0;
+}
+constexpr auto t_MPI_Status_c2f = &copy_status, t_MPI_Status_f2c = &copy_status;
+constexpr auto t_MPI_Status_c2f08 = &copy_status, t_MPI_Status_f082c = &copy_status;
+constexpr auto t_MPI_Status_f2f08 = &copy_status, t_MPI_Status_f082f = &copy_status;
 
 namespace {
 

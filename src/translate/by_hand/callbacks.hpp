@@ -1,5 +1,7 @@
 // Functions of the program that the library calls: operations, error handlers, generalized requests, data
 // representations.
+#pragma once
+
 #include "arguments.hpp"
 #include "closures.hpp"
 
@@ -22,7 +24,7 @@ Closures operations(&operate_entrance);
 
 template <class T> void handle_error(LHandle<T>* where, int* code, UserHandler<T>* function) {
     PHandle<T> translated = out<T>(*where);
-    int translated_code = TO_PROGRAM(error, *code);
+    int translated_code = to_program_error(*code);
     const Outside outside;
     function(&translated, &translated_code);
 }
@@ -33,45 +35,39 @@ template <class T> void handle_error(LHandle<T>* where, int* code, UserHandler<T
         handle_error<type>(where, code, function);                                                           \
     }                                                                                                        \
     [[gnu::naked]] void handle_##type##_entrance() { asm("mov %r10, %rdx\n jmp mpiric_handle_" #type); }     \
-    Closures handlers_##type(&handle_##type##_entrance);
+    Closures handlers_##type(&handle_##type##_entrance);                                                     \
+    Closures& handlers_of(const type*) { return handlers_##type; }
 HANDLER(Comm)
 HANDLER(Win)
 HANDLER(File)
 HANDLER(Session)
 #undef HANDLER
 
-}  // namespace
+template <Function function> int create_operation(UserFunction* called, int commutes, POp* op) {
+    const Inside inside;
+    NewHandle<Op> op_(op);
+    void* entrance = operations.entrance(reinterpret_cast<void*>(called));
+    const int rc = original<function, int(void*, int, LOp*)>()(entrance, commutes, op_.pointer());
+    op_.done();
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Op_create = &create_operation<F_MPI_Op_create>;
+constexpr auto t_MPI_Op_create_c = &create_operation<F_MPI_Op_create_c>;
 
-#define CREATE_OPERATION(name)                                                                               \
-    static int t_##name(UserFunction* function, int commutes, POp* op) {                                     \
-        const Inside inside;                                                                                 \
-        NewHandle<Op> op_(op);                                                                               \
-        void* entrance = operations.entrance(reinterpret_cast<void*>(function));                             \
-        const int rc = CALL(name, int, void*, int, LOp*)(entrance, commutes, op_.pointer());                 \
-        op_.done();                                                                                          \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-CREATE_OPERATION(MPI_Op_create)
-CREATE_OPERATION(MPI_Op_create_c)
-#undef CREATE_OPERATION
-
-#define CREATE_HANDLER(name, type)                                                                           \
-    static int t_##name(UserHandler<type>* function, PErrhandler* handler) {                                 \
-        const Inside inside;                                                                                 \
-        NewHandle<Errhandler> handler_(handler);                                                             \
-        void* entrance = handlers_##type.entrance(reinterpret_cast<void*>(function));                        \
-        const int rc = CALL(name, int, void*, LErrhandler*)(entrance, handler_.pointer());                   \
-        handler_.done();                                                                                     \
-        return TO_PROGRAM(error, rc);                                                                        \
-    }
-CREATE_HANDLER(MPI_Comm_create_errhandler, Comm)
-CREATE_HANDLER(MPI_Errhandler_create, Comm)
-CREATE_HANDLER(MPI_Win_create_errhandler, Win)
-CREATE_HANDLER(MPI_File_create_errhandler, File)
-CREATE_HANDLER(MPI_Session_create_errhandler, Session)
-#undef CREATE_HANDLER
-
-namespace {
+template <Function function, class T> int create_handler(UserHandler<T>* called, PErrhandler* handler) {
+    const Inside inside;
+    NewHandle<Errhandler> handler_(handler);
+    Closures& handlers = handlers_of(static_cast<const T*>(nullptr));
+    void* entrance = handlers.entrance(reinterpret_cast<void*>(called));
+    const int rc = original<function, int(void*, LErrhandler*)>()(entrance, handler_.pointer());
+    handler_.done();
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_create_errhandler = &create_handler<F_MPI_Comm_create_errhandler, Comm>;
+constexpr auto t_MPI_Errhandler_create = &create_handler<F_MPI_Errhandler_create, Comm>;
+constexpr auto t_MPI_Win_create_errhandler = &create_handler<F_MPI_Win_create_errhandler, Win>;
+constexpr auto t_MPI_File_create_errhandler = &create_handler<F_MPI_File_create_errhandler, File>;
+constexpr auto t_MPI_Session_create_errhandler = &create_handler<F_MPI_Session_create_errhandler, Session>;
 
 struct Generalized {
     int (*query)(void*, PStatus*);
@@ -96,7 +92,7 @@ int query(void* extra, LStatus* status) {
     const int error = status->MPI_ERROR;
     copy_given(*status, translated);
     status->MPI_ERROR = error;
-    return TO_LIBRARY(error, rc);
+    return to_library_error(rc);
 }
 int free(void* extra) {
     auto* request = static_cast<Generalized*>(extra);
@@ -109,7 +105,7 @@ int free(void* extra) {
             rc = request->free(request->extra);
     }
     delete request;
-    return TO_LIBRARY(error, rc);
+    return to_library_error(rc);
 }
 int cancel(void* extra, int is_complete) {
     const auto& request = *static_cast<Generalized*>(extra);
@@ -119,7 +115,7 @@ int cancel(void* extra, int is_complete) {
         reinterpret_cast<void (*)(void*, int*, int*)>(request.cancel)(request.extra, &is_complete, &rc);
     else
         rc = request.cancel(request.extra, is_complete);
-    return TO_LIBRARY(error, rc);
+    return to_library_error(rc);
 }
 
 struct Representation {
@@ -135,14 +131,14 @@ int convert(void* buffer, LDatatype type, Count count, void* file, long long pos
     const auto& representation = *static_cast<Representation*>(extra);
     const PDatatype translated = out<Datatype>(type);
     const Outside outside;
-    return TO_LIBRARY(error,
-                      (representation.*way)(buffer, translated, count, file, position, representation.extra));
+    return to_library_error(
+        (representation.*way)(buffer, translated, count, file, position, representation.extra));
 }
 int extent(LDatatype type, long* bytes, void* extra) {
     const auto& representation = *static_cast<Representation*>(extra);
     const PDatatype translated = out<Datatype>(type);
     const Outside outside;
-    return TO_LIBRARY(error, representation.extent(translated, bytes, representation.extra));
+    return to_library_error(representation.extent(translated, bytes, representation.extra));
 }
 
 }  // namespace
@@ -152,31 +148,28 @@ static int t_MPI_Grequest_start(int (*query_)(void*, PStatus*), int (*free_)(voi
     const Inside inside;
     NewHandle<Request> request_(request);
     auto* generalized = new Generalized{query_, free_, cancel_, extra};
-    const int rc = CALL(MPI_Grequest_start, int, void*, void*, void*, void*,
-                        LRequest*)(reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free),
-                                   reinterpret_cast<void*>(&cancel), generalized, request_.pointer());
+    const int rc = original<F_MPI_Grequest_start, int(void*, void*, void*, void*, LRequest*)>()(
+        reinterpret_cast<void*>(&query), reinterpret_cast<void*>(&free), reinterpret_cast<void*>(&cancel),
+        generalized, request_.pointer());
     last_generalized = rc == 0 ? generalized : nullptr;
     if (rc != 0)
         delete generalized;
     request_.done();
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 
-#define REGISTER(name, Count)                                                                                \
-    static int t_##name(const char* datarep, decltype(Representation::read) read,                            \
-                        decltype(Representation::write) write, decltype(Representation::extent) extent_,     \
-                        void* extra) {                                                                       \
-        const Inside inside;                                                                                 \
-        auto* kept_for_good = new Representation{read, write, extent_, extra};                               \
-        return TO_PROGRAM(                                                                                   \
-            error,                                                                                           \
-            CALL(name, int, const char*, void*, void*, void*, void*)(                                        \
-                datarep, read ? reinterpret_cast<void*>(&convert<Count, &Representation::read>) : nullptr,   \
-                write ? reinterpret_cast<void*>(&convert<Count, &Representation::write>) : nullptr,          \
-                reinterpret_cast<void*>(&extent), kept_for_good));                                           \
-    }
-REGISTER(MPI_Register_datarep, int)
-REGISTER(MPI_Register_datarep_c, long long)
-#undef REGISTER
+template <Function function, class Count>
+static int register_representation(const char* datarep, decltype(Representation::read) read,
+                                   decltype(Representation::write) write,
+                                   decltype(Representation::extent) extent_, void* extra) {
+    const Inside inside;
+    auto* kept_for_good = new Representation{read, write, extent_, extra};
+    return to_program_error(original<function, int(const char*, void*, void*, void*, void*)>()(
+        datarep, read ? reinterpret_cast<void*>(&convert<Count, &Representation::read>) : nullptr,
+        write ? reinterpret_cast<void*>(&convert<Count, &Representation::write>) : nullptr,
+        reinterpret_cast<void*>(&extent), kept_for_good));
+}
+constexpr auto t_MPI_Register_datarep = &register_representation<F_MPI_Register_datarep, int>;
+constexpr auto t_MPI_Register_datarep_c = &register_representation<F_MPI_Register_datarep_c, long long>;
 
 }  // namespace mpiric::translate

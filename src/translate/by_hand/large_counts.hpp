@@ -1,5 +1,7 @@
 // Large counts over a library that has none (Open MPI up to 5): narrowed where they fit into an int, else a
 // larger type is moved or reduced instead. Included behind the translated functions, of which they are calls.
+#pragma once
+
 #include "arguments.hpp"
 
 #include <compare>
@@ -69,9 +71,9 @@ struct Reduction {
 void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Reduction* of) {
     const long long elements = *blocks * of->count;
     for (long long at = 0; at < elements; at += most)
-        CALL(MPI_Reduce_local, int, const void*, void*, int, LDatatype,
-             LOp)(from + at * of->extent, into + at * of->extent,
-                  int(std::min<long long>(most, elements - at)), of->type, of->op);
+        original<F_MPI_Reduce_local, int(const void*, void*, int, LDatatype, LOp)>()(
+            from + at * of->extent, into + at * of->extent, int(std::min<long long>(most, elements - at)),
+            of->type, of->op);
 }
 [[gnu::naked]] void reduce_in_parts_entrance() { asm("mov %r10, %r8\n jmp mpiric_reduce_in_parts"); }
 Closures reductions(&reduce_in_parts_entrance);
@@ -98,7 +100,7 @@ class LargeReduction {
         const Inside inside;
         void* entrance = reductions.entrance(lasting({in<Op>(op), in<Datatype>(type), count, extent}));
         LOp made;
-        if (CALL(MPI_Op_create, int, void*, int, LOp*)(entrance, commutes, &made) == 0) {
+        if (original<F_MPI_Op_create, int(void*, int, LOp*)>()(entrance, commutes, &made) == 0) {
             op_ = out<Op>(made);
             is_made_ = true;
         }
@@ -164,9 +166,9 @@ static int n_MPI_Op_create_c(UserFunction* function, int commutes, POp* op) {
     const Inside inside;
     NewHandle<Op> op_(op);
     void* entrance = large_operations.entrance(reinterpret_cast<void*>(function));
-    const int rc = CALL(MPI_Op_create, int, void*, int, LOp*)(entrance, commutes, op_.pointer());
+    const int rc = original<F_MPI_Op_create, int(void*, int, LOp*)>()(entrance, commutes, op_.pointer());
     op_.done();
-    return TO_PROGRAM(error, rc);
+    return to_program_error(rc);
 }
 static int n_MPI_Type_get_envelope_c(PDatatype type, long long* integers, long long* addresses,
                                      long long* counts, long long* types, int* combiner) {

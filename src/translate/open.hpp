@@ -1,4 +1,6 @@
 // Opens the library underneath with the first call of MPI, and what this takes.
+#pragma once
+
 #include "arguments.hpp"
 #include "dependencies.hpp"
 #include "exports.hpp"
@@ -40,9 +42,9 @@ struct Entry {
     How how;
     void* translation;
 };
-#define generated(name) reinterpret_cast<void*>(&t_##name)
-#define by_hand(name) reinterpret_cast<void*>(&t_##name)
-#define own(name) reinterpret_cast<void*>(&t_##name)
+#define generated(name) reinterpret_cast<void*>(+t_##name)
+#define by_hand(name) reinterpret_cast<void*>(+t_##name)
+#define own(name) reinterpret_cast<void*>(+t_##name)
 #define refused(name) nullptr
 #define FUNCTION(name, how) {#name, How::how, how(name)},
 const Entry entries[] = {
@@ -149,7 +151,7 @@ struct NarrowForm {
     void* form;
 };
 const NarrowForm narrow_forms[] = {
-#define NARROW(large, plain) {F_##large, F_##plain, reinterpret_cast<void*>(&n_##large)},
+#define NARROW(large, plain) {F_##large, F_##plain, reinterpret_cast<void*>(+n_##large)},
 #include "generated/narrow_names.inc"
 #undef NARROW
 };
@@ -225,10 +227,10 @@ int refuse(Function function, const char* why) {
     int is_running = 0, has_ended = 0;
     const int depth = mpiric_depth;
     mpiric_depth = 1;
-    CALL(MPI_Initialized, int, int*)(&is_running);
-    CALL(MPI_Finalized, int, int*)(&has_ended);
+    original<F_MPI_Initialized, int(int*)>()(&is_running);
+    original<F_MPI_Finalized, int(int*)>()(&has_ended);
     if (is_running && !has_ended && std::strncmp(entry.name, "MPI_T_", 6) != 0)
-        CALL(MPI_Comm_call_errhandler, int, LComm, int)(world, library::ERR_UNSUPPORTED_OPERATION);
+        original<F_MPI_Comm_call_errhandler, int(LComm, int)>()(world, library::ERR_UNSUPPORTED_OPERATION);
     mpiric_depth = depth;
     return program::ERR_UNSUPPORTED_OPERATION;
 }
@@ -236,11 +238,11 @@ int refuse(Function function, const char* why) {
 long peers(PComm comm) {
     const LComm given = in<Comm>(comm);
     int is_between = 0, count = 0;
-    CALL(MPI_Comm_test_inter, int, LComm, int*)(given, &is_between);
+    original<F_MPI_Comm_test_inter, int(LComm, int*)>()(given, &is_between);
     if (is_between)
-        CALL(MPI_Comm_remote_size, int, LComm, int*)(given, &count);
+        original<F_MPI_Comm_remote_size, int(LComm, int*)>()(given, &count);
     else
-        CALL(MPI_Comm_size, int, LComm, int*)(given, &count);
+        original<F_MPI_Comm_size, int(LComm, int*)>()(given, &count);
     return count;
 }
 
@@ -249,19 +251,19 @@ template <bool is_sending> long neighbours(PComm comm) {
     // In the order of the spec: UNDEFINED CART GRAPH DIST_GRAPH.
     const auto& topologies = library::topology_values;
     int topology = topologies[0], count = 0, other = 0, rank = 0;
-    CALL(MPI_Topo_test, int, LComm, int*)(given, &topology);
+    original<F_MPI_Topo_test, int(LComm, int*)>()(given, &topology);
     if (topology == topologies[1]) {
-        CALL(MPI_Cartdim_get, int, LComm, int*)(given, &count);
+        original<F_MPI_Cartdim_get, int(LComm, int*)>()(given, &count);
         count *= 2;
     } else if (topology == topologies[2]) {
-        CALL(MPI_Comm_rank, int, LComm, int*)(given, &rank);
-        CALL(MPI_Graph_neighbors_count, int, LComm, int, int*)(given, rank, &count);
+        original<F_MPI_Comm_rank, int(LComm, int*)>()(given, &rank);
+        original<F_MPI_Graph_neighbors_count, int(LComm, int, int*)>()(given, rank, &count);
     } else if (topology == topologies[3]) {
         int* const incoming = is_sending ? &other : &count;
         int* const outgoing = is_sending ? &count : &other;
         int is_weighted = 0;
-        CALL(MPI_Dist_graph_neighbors_count, int, LComm, int*, int*, int*)(given, incoming, outgoing,
-                                                                           &is_weighted);
+        original<F_MPI_Dist_graph_neighbors_count, int(LComm, int*, int*, int*)>()(given, incoming, outgoing,
+                                                                                   &is_weighted);
     }
     return count;
 }

@@ -12,7 +12,7 @@ export ARCHS JOBS PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup headers native-portable packages check lint format test test-fast test-all test-programs changes examples bench demo docs clean
+.PHONY: help setup headers native-portable packages check lint format test test-fast test-translate test-fat test-all test-programs changes examples bench demo docs clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,13 @@ format: setup     ## write Python and C++ as `make check` wants it
 
 test-fast: setup  ## unit tests of Python and C++ only
 	@$(PYTEST) -n $(JOBS) -m "not slow" tests/python tests/runtime tests/mapper --ignore tests/python/benchmarks
+
+test-translate: setup ## translation between MPI ABI families alone (src/translate/README.md)
+	@$(PYTEST) -n $(WORKERS) tests/translate tests/python/abi tests/python/launchers/test_translate.py \
+		tests/system/test_translated.py tests/system/test_translated_programs.py
+
+test-fat: setup   ## fat executables alone (src/front/README.md)
+	@$(PYTEST) -n $(WORKERS) tests/python/build tests/python/workflows/build tests/system/test_fat_*.py
 
 test: setup check ## setup, check, and every test but the long ones
 	@$(PYTEST) -n $(WORKERS)

@@ -27,9 +27,6 @@ _MOST_US = 20.0
 _OPENS = ("made", "read", "both", "others")
 _OPTIONS = {
     "recorded": {},
-    "subdirectories": {"MPIRIC_SUBDIRECTORIES": "named.* 16"},
-    "read-only-opens": {"MPIRIC_READ_ONLY": "named.*"},
-    "access-times": {"MPIRIC_NO_ATIME": "1"},
     "stdio-buffer": {"MPIRIC_STDIO_KIB": "1024"},
     "layout": {"MPIRIC_FILE_LAYOUTS": "named.* 1x1048576"},
 }

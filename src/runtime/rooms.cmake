@@ -19,9 +19,7 @@ mpiric_room(symbols USES base posix profile world)  # exported names, their targ
 # Layers, one folder each, which do not know each other.
 mpiric_room(order USES symbols)                     # ranks in another order
 mpiric_room(select USES symbols coll tune system select/decision) # tuning of collectives
-mpiric_room(layouts USES symbols spread)            # hints, layouts and HDF5 objects of files
-mpiric_room(inputs USES symbols marks)              # inputs that are broadcast
-mpiric_room(spread USES symbols inputs)             # files over subdirectories
+mpiric_room(layouts USES symbols)                   # hints, layouts and HDF5 objects of files
 mpiric_room(deferred USES symbols)                  # output that is held back
 mpiric_room(files USES world)                       # files of the program, for the record
 mpiric_room(record USES symbols files system tune)  # what a run did

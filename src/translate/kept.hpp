@@ -4,24 +4,61 @@
 #include "pair.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <deque>
 #include <initializer_list>
+#include <map>
+#include <mutex>
 #include <type_traits>
+#include <vector>
 
 namespace mpiric::translate {
 
-/// Requests that arrays are kept for.
-[[gnu::visibility("hidden")]] extern std::atomic<long> kept_requests;
+struct KeptArrays {
+    std::atomic<long> requests = 0;  ///< that arrays are kept for
+    std::mutex changing;
+    /// A library may give a request to one call while another thread has not yet returned from the one that
+    /// ended it, and one request to all operations that are over at once: what is kept for a request is a
+    /// queue.
+    std::map<LRequest, std::deque<std::vector<void*>>> of_requests;
+};
+inline KeptArrays kept_arrays;
 
 /// Takes over `arrays` for a request, or frees them where the call has failed. `joins`: the call has kept
 /// others for the same request.
-void keep(int code, LRequest request, std::initializer_list<void*> arrays, bool joins);
+inline void keep(int code, LRequest request, std::initializer_list<void*> arrays, bool joins) {
+    if (code != 0) {
+        for (void* array : arrays)
+            std::free(array);
+        return;
+    }
+    const std::lock_guard held(kept_arrays.changing);
+    auto& queue = kept_arrays.of_requests[request];
+    if (!joins || queue.empty()) {
+        queue.emplace_back();
+        kept_arrays.requests.fetch_add(1, std::memory_order_relaxed);
+    }
+    queue.back().insert(queue.back().end(), arrays);
+}
+
 /// Frees what has been kept longest for a request.
-void let_go(LRequest request);
+inline void let_go(LRequest request) {
+    const std::lock_guard held(kept_arrays.changing);
+    const auto found = kept_arrays.of_requests.find(request);
+    if (found == kept_arrays.of_requests.end())
+        return;
+    for (void* array : found->second.front())
+        std::free(array);
+    found->second.pop_front();
+    if (found->second.empty())
+        kept_arrays.of_requests.erase(found);
+    kept_arrays.requests.fetch_sub(1, std::memory_order_relaxed);
+}
 
 /// What holds the handle of an object has been given another value: a request has ended, or been freed.
 template <class T> [[gnu::always_inline]] inline void gone(LHandle<T> handle) {
     if constexpr (std::is_same_v<T, Request>)
-        if (kept_requests.load(std::memory_order_relaxed) > 0) [[unlikely]]
+        if (kept_arrays.requests.load(std::memory_order_relaxed) > 0) [[unlikely]]
             let_go(handle);
 }
 

@@ -12,14 +12,15 @@ extern "C" [[gnu::visibility("hidden")]] void* mpiric_originals[];
 extern "C"
     [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local int mpiric_depth;
 
-// A function of the library, as it is there.
-#define CALL(name, result, ...)                                                                              \
-    (reinterpret_cast<result (*)(__VA_ARGS__)>(::mpiric_originals[2UL * ::mpiric::translate::F_##name]))
-
 /// Opens the library, once.
 extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
 
 namespace mpiric::translate {
+
+/// A function of the library, as it is there.
+template <Function function, class Signature> [[gnu::always_inline]] inline Signature* original() {
+    return reinterpret_cast<Signature*>(mpiric_originals[2UL * function]);
+}
 
 /// Whether what calls this stand-in is one too: that one's program has another ABI.
 extern bool is_below_another;

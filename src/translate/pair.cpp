@@ -7,30 +7,28 @@
 
 constinit thread_local int mpiric_depth = 0;
 
-#include "kept.cpp"
+#include "by_hand/others.hpp"
+#include "by_hand/callbacks.hpp"
+#include "by_hand/keyvals.hpp"
 
-#include "by_hand/others.cpp"
-#include "by_hand/callbacks.cpp"
-#include "by_hand/keyvals.cpp"
-
-#include "by_hand/attributes.cpp"
-#include "by_hand/spawn.cpp"
-#include "by_hand/tools.cpp"
+#include "by_hand/attributes.hpp"
+#include "by_hand/spawn.hpp"
+#include "by_hand/tools.hpp"
 
 namespace mpiric::translate {
 #include "generated/functions.inc"
 }  // namespace mpiric::translate
 
-#include "by_hand/large_types.cpp"
+#include "by_hand/large_types.hpp"
 
-#include "by_hand/large_counts.cpp"
+#include "by_hand/large_counts.hpp"
 
 namespace mpiric::translate {
 #include "generated/narrow.inc"
 }  // namespace mpiric::translate
 
-#include "by_hand/fortran.cpp"
+#include "by_hand/fortran.hpp"
 
-#include "by_hand/extensions.cpp"
+#include "by_hand/extensions.hpp"
 
-#include "open.cpp"
+#include "open.hpp"

@@ -175,6 +175,3 @@ inline int to_program_keyval(int keyval) {
 }
 
 }  // namespace mpiric::translate
-
-#define TO_LIBRARY(role, value) ::mpiric::translate::to_library_##role(value)
-#define TO_PROGRAM(role, value) ::mpiric::translate::to_program_##role(value)

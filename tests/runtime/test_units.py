@@ -30,7 +30,7 @@ SOURCES = {
     "test_digest": [],
     "test_job": ["system/job.cpp", "system/text.cpp"],
     "test_layouts": [
-        *("layouts/layouts.cpp", "base/rules.cpp", "spread/place.cpp", "spread/found.cpp"),
+        *("layouts/layouts.cpp", "base/rules.cpp"),
         *("base/say.cpp", *(f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages"))),
     ],
     "test_marks": [f"marks/{name}.cpp" for name in ("mark", "marks", "marks_file")],
@@ -42,9 +42,6 @@ SOURCES = {
     "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
-    "test_spread": [
-        *("spread/place.cpp", "spread/found.cpp", "base/rules.cpp"),
-    ],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],
 }
 

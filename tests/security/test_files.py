@@ -1,6 +1,5 @@
 """Files that mpiric creates, opens and moves where other users may write."""
 
-import json
 import os
 import stat
 from types import SimpleNamespace
@@ -13,7 +12,6 @@ from mpiric.lab import judge
 pytestmark = pytest.mark.requires(*USERS)
 
 PRIVATE = "alias ls=ls\n"
-SPREAD = "mpiric-spread"
 
 STORE = """
 import sys
@@ -51,51 +49,6 @@ def private(people):
     yield path
     assert path.read_text() == PRIVATE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def spread(user, directory, *files):
-    """Files that a run of a user has spread in a directory; everybody may write there."""
-    names = " ".join(f"{SPREAD}/00/{name}" for name in ("", *files))
-    script = f"mkdir -p {SPREAD}/00; printf 'mpiric spread 1\\n' >{SPREAD}/manifest; touch {names}"
-    user.run("sh", "-c", f"{script}; chmod 777 {SPREAD} {SPREAD}/00", cwd=directory, check=True)
-    return directory / SPREAD
-
-
-def test_gather_moves_the_owners_files(people):
-    project = people.machine.project
-    spread(people.owner, project, "a.1")
-    done = people.owner.mpiric("gather", project)
-    assert (done.returncode, done.stdout) == (0, "files put back: 1\n"), done.stderr
-    assert [path.name for path in project.iterdir()] == ["a.1"]
-
-
-@pytest.mark.parametrize("planted", ["top", "subdirectory", "file"])
-def test_gather_leaves_links_that_another_user_planted(people, private, planted):
-    project = people.machine.project
-    if planted == "top":
-        spread(people.owner, people.owner.home, "secret")
-        people.other.run("ln", "-s", people.owner.home / SPREAD, project / SPREAD, check=True)
-    else:
-        top = spread(people.owner, project)
-        target = people.owner.home if planted == "subdirectory" else private
-        place = top / ("01" if planted == "subdirectory" else "00/profile")
-        people.other.run("ln", "-s", target, place, check=True)
-    done = people.owner.mpiric("gather", "--json", project)
-    assert done.returncode == 1, done.stderr
-    outcome = json.loads(done.stdout)
-    assert outcome["moved"] == []
-    assert len(outcome["left"]) == 1
-    assert private.exists()
-    assert {path.name for path in project.iterdir()} == {SPREAD}
-
-
-def test_gather_leaves_files_of_another_user(people):
-    project = people.machine.project
-    top = spread(people.owner, project)
-    people.other.run("touch", top / "00/a.1", check=True)
-    done = people.owner.mpiric("gather", project)
-    assert done.returncode == 1
-    assert (top / "00/a.1").exists()
 
 
 def test_an_output_replaces_a_link_of_another_user_and_follows_the_owners(people, private):

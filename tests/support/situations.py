@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tests.support.written_files import input_file, output, writing
+from tests.support.written_files import writing
 
 from mpiric.launchers import dialects
 from mpiric.model.job import Job, LaunchOption, Meaning, Segment
@@ -191,10 +191,6 @@ def all_situations() -> Iterator[Situation]:
         hdf5 = ("/x/libhdf5.so.310",)
         driven = replace(library, file_drivers=("ufs", "nfs", "lustre"))
         yield writing(situation(driven, ranks=8, nodes=4, allowed=EVERYTHING, libraries=hdf5))
-        own = (output(f"out/restart.{rank}", 1) for rank in range(64))
-        yield writing(situation(library, ranks=64, nodes=4, allowed=EVERYTHING), *own)
-        read = input_file("in.data", 8, opened=("read", "write"))
-        yield writing(situation(library, ranks=8, nodes=4, allowed=EVERYTHING), read)
         if library.dialect != "srun":
             listed = (LaunchOption(("-host", "n1,n2"), Meaning.HOSTS, ("n1,n2",)),)
             names = HostNames("eth0", {"ib0": {"n1": "n1.ipoib", "n2": "n2.ipoib"}})

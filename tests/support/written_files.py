@@ -25,12 +25,6 @@ def output(path: str, ranks: int, **more: Any) -> FileTotal:
     return FileTotal(path=path, ranks=ranks, **{**dict.fromkeys(zeros, 0), **given})
 
 
-def input_file(path: str, ranks: int, **more: Any) -> FileTotal:
-    """A file of 1 MiB that ranks have read."""
-    read = {"reads": ranks, "bytes_read": ranks << 20, "bytes_written": 0, "writes": 0, "opened": ("read",)}
-    return output(path, ranks, **{**read, **more})
-
-
 def lustre(**more: Any) -> FileSystem:
     """Lustre with 8 targets, a file on one of them by default, at the working directory of `situation`."""
     given = {

@@ -13,17 +13,12 @@ from tests.lab import fs
 from tests.support.oversubscription import yielding
 from tests.support.preloaded import NATIVE
 
-from mpiric.workflows.gather.gather import gather
-
 HERE = Path(__file__).parent
 EVERYTHING = {
     "MPIRIC_STDOUT_KIB": "64",
     "MPIRIC_STDIO_KIB": "256",
     "MPIRIC_WRITE_BEHIND_KIB": "64",
-    "MPIRIC_NO_ATIME": "1",
 }
-SPREAD = {"MPIRIC_SUBDIRECTORIES": "f? 3"}
-READ_ONLY = {"MPIRIC_READ_ONLY": "f?"}
 RANKS = 2
 LINES = 500
 FAST = ("targets=4", *fs.FAST)
@@ -66,34 +61,20 @@ def run(environment, mpi_prefix):
     return start
 
 
-@pytest.mark.parametrize(
-    ("seed", "more"),
-    [(1, {}), (2, {}), (3, SPREAD), (4, READ_ONLY), (5, READ_ONLY)],
-    ids=["1", "2", "3 spread", "4 read-only", "5 read-only"],
-)
-def test_random_calls_return_the_same_and_leave_the_same_files(seed, more, run, compiled, tmp_path):
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_random_calls_return_the_same_and_leave_the_same_files(seed, run, compiled, tmp_path):
     def traces(name, settings):
         place = tmp_path / name
         (place / "work").mkdir(parents=True)
         before = ["-outfile-pattern", place / "out.%r"]
-        done = run(
-            settings,
-            compiled("random_file_calls"),
-            seed,
-            1500,
-            place / "log",
-            *(["alone"] if more is SPREAD else []),
-            before=before,
-            cwd=place / "work",
-        )
+        words = (seed, 1500, place / "log")
+        done = run(settings, compiled("random_file_calls"), *words, before=before, cwd=place / "work")
         assert done.returncode == 0, done.stderr
-        if settings.keys() & SPREAD.keys():
-            assert gather(place).left == ()
         return {
             str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()
         }
 
-    plain, deferred = traces("plain", {}), traces("deferred", {**EVERYTHING, **more})
+    plain, deferred = traces("plain", {}), traces("deferred", EVERYTHING)
     assert deferred.keys() == plain.keys()
     assert [name for name in plain if plain[name] != deferred[name]] == []
 
@@ -142,7 +123,6 @@ def test_lines_come_while_the_program_does_something_else(compiled, environment,
 def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environment, mpi_prefix, tmp_path):
     buffer = int(EVERYTHING["MPIRIC_WRITE_BEHIND_KIB"]) << 10
     settings = {**EVERYTHING, "LD_PRELOAD": yielding(NATIVE / "mpich/libmpiric.so")}
-    settings["MPIRIC_SUBDIRECTORIES"] = "data110 2"
     command = [word for name, value in settings.items() for word in ("-genv", name, value)]
     for moment_ms in (10, 50, 110):
         progress, data = tmp_path / f"progress{moment_ms}", tmp_path / f"data{moment_ms}"
@@ -164,8 +144,6 @@ def test_a_killed_program_has_lost_no_more_than_the_buffers(compiled, environmen
                 time.sleep(0.01)
             time.sleep(moment_ms / 1000)
             os.kill(int(progress.with_suffix(".pid").read_text()), signal.SIGKILL)
-        if moment_ms == 110:
-            assert gather(tmp_path).moved == (str(data),)
         written = (
             progress.stat().st_size
         )  # each write of 100 bytes to the file of progress by a byte elsewhere

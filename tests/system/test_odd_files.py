@@ -142,16 +142,6 @@ def test_a_quota_that_is_used_up_is_said_and_reaches_the_program(run_mpiric, lab
     assert "quota-used-up" in {entry["id"] for entry in answer}, looked_at.stderr
 
 
-def test_spread_files_with_newlines_and_links_come_back(run_mpiric, programs, tmp_path):
-    work = furnish(tmp_path / "work")
-    done = set_by_hand(run_mpiric, programs, work, "subdirectories=*.bin:3")
-    assert (done.returncode, done.stdout) == (0, "written\n"), done.stderr
-    spread = sorted(path.name for path in work.rglob("*.bin") if "mpiric-spread" in path.parts)
-    assert spread == ["new\nline.0.bin", "new\nline.1.bin", "own.0.bin", "own.1.bin"]
-    assert run_mpiric("gather", cwd=work).stdout == f"files put back: {2 * RANKS}\n"
-    check(work)
-
-
 def test_hints_and_the_record_know_a_file_with_a_newline(run_mpiric, programs, tmp_path):
     work, record = furnish(tmp_path / "work"), tmp_path / "record"
     hints = {"MPIRIC_FILE_HINTS": "new*.mpi cb_buffer_size=8388608"}

@@ -65,7 +65,7 @@ def test_both_types_of_neighbours_have_the_number_of_their_side():
 
 
 def test_a_rank_that_comes_back_is_the_programs():
-    assert "value = TO_PROGRAM(rank, value)" in body("MPI_Cart_shift")
+    assert "value = to_program_rank(value)" in body("MPI_Cart_shift")
 
 
 def test_an_array_whose_length_nothing_says_is_an_error():

@@ -19,7 +19,7 @@ SECTIONS = {
     "Place": ("place", "map"),
     "Build once, run anywhere": ("cc", "cxx", "fc", "build", "inspect", "extract", "verify", "pack"),
     "Cluster": ("machine", "mpi", "script"),
-    "Maintain": ("gather", "completion"),
+    "Maintain": ("completion",),
 }  # sections of the help page and their verbs, in the order of a user's interest
 
 

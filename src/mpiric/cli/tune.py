@@ -176,7 +176,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     click.option(
         "--allow-relayout",
         is_flag=True,
-        help="Also try settings that store the bytes of files in other files or places.",
+        help="Also try settings that arrange the contents of HDF5 files differently.",
     ),
     click.option(
         "--try-all",

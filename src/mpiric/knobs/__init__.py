@@ -14,7 +14,7 @@ from mpiric.knobs._outputs import output_system, outputs
 from mpiric.knobs._relevance import distinct, is_in_force, scaled
 from mpiric.knobs.libraries import binding_in_force, default_level
 from mpiric.model.job import Meaning
-from mpiric.model.knob import FilesEffect, Knob, ResultsEffect, Skip, Try, Written
+from mpiric.model.knob import REMOVED, FilesEffect, Knob, ResultsEffect, Skip, Try, Written
 from mpiric.model.registry import modules_of
 from mpiric.model.situation import Situation
 
@@ -118,7 +118,9 @@ def check_configuration(values: Mapping[str, str]) -> tuple[str, ...]:
     problems = []
     for name, value in values.items():
         knob = all_knobs().get(name)
-        if knob is None:
+        if name in REMOVED:
+            problems.append(f"the knob {name} has been removed: it made no program faster")
+        elif knob is None:
             problems.append(f"no knob is called {name!r}")
         elif not isinstance(value, str) or not knob.domain.accepts(value):
             takes = f", which takes {knob.domain.form}" if isinstance(knob.domain, Written) else ""

@@ -17,7 +17,6 @@ from mpiric.host.processes.captured import CommandLate, last_line, run_in_shell
 from mpiric.lab.disputes import Disputes, RejectedRun
 from mpiric.lab.mark_judge import MarkJudge, StoppedOriginal, learn_at_mark
 from mpiric.model.errors import MpiricError
-from mpiric.model.file_rules import in_own_places
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
 from mpiric.model.marks import MarkPair
@@ -127,7 +126,7 @@ class Judge:
         if complaint := self._complaint(trial, directory, situation, set_by(launch)):
             outcome, reason = complaint
             if isinstance(reason, Disagreement):
-                files = in_own_places(directory.written())
+                files = directory.written()
                 self.disputes.add(
                     RejectedRun(
                         self._valued(trial, launch, situation, directory),
@@ -250,7 +249,7 @@ class Judge:
         different = at_mark.complaint(
             marks,
             Path(trial.stdout),
-            in_own_places(directory.written()),
+            directory.written(),
             rounding=self.rounding,
             settings=settings,
         )
@@ -265,7 +264,7 @@ class Judge:
         self, trial: Trial, directory: TrialDirectory, settings: tuple[str, ...]
     ) -> Disagreement | None:
         """Return the difference from the original's output; a run of the original only relaxes the check."""
-        stdout, files = Path(trial.stdout), in_own_places(directory.written())
+        stdout, files = Path(trial.stdout), directory.written()
         disagreement = self._disagreement(RejectedRun(trial, "", stdout, files, settings))
         if disagreement is None or trial.configuration:
             return disagreement

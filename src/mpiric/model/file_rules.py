@@ -142,24 +142,6 @@ def is_plain_pattern(pattern: str) -> bool:
     return _PATTERN.fullmatch(pattern) is not None
 
 
-def parse_patterns(text: str) -> tuple[str, ...]:
-    """Parse a list of patterns: `dump.*;restart.*`. Raises ValueError."""
-    patterns = tuple(text.split(";"))
-    for pattern in patterns:
-        if not is_plain_pattern(pattern):
-            raise ValueError(f"not a file name pattern: {pattern!r}")
-    return patterns
-
-
-def parse_paths(text: str) -> tuple[str, ...]:
-    """Parse a list of paths: `in.data;tables/eos.bin`. Raises ValueError."""
-    paths = tuple(text.split(";"))
-    for path in paths:
-        if path == HERE or not is_plain_directory(path):
-            raise ValueError(f"not a path below the working directory: {path!r}")
-    return paths
-
-
 def parse_hints(text: str) -> tuple[HintRule, ...]:
     """Parse a value of the knob `mpi-io`. Raises ValueError."""
     rules = []

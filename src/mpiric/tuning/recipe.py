@@ -17,6 +17,7 @@ from mpiric.host.secrets import masked
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
+from mpiric.model.knob import REMOVED
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import write_whole
@@ -126,9 +127,11 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
             f"{where} has recipe format {version}, this mpiric reads up to {FORMAT}",
             hint="update mpiric",
         )
+    settings = top.table("configuration")
     recipe = Recipe(
         name=top.text("name"),
-        configuration=_configuration(top.table("configuration"), check),
+        configuration=_configuration(settings, check),
+        removed=tuple(sorted(REMOVED & settings.text_map(most=_MOST_KNOBS).keys())),
         fingerprint=_fingerprint(top.table("fingerprint")),
         evidence=_evidence(top.table("evidence"), version) if top.has("evidence") else None,
         command=top.texts("command", most=10_000),
@@ -149,7 +152,8 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
 
 
 def _configuration(table: CheckedTable, check: Check) -> Configuration:
-    values = table.text_map(most=_MOST_KNOBS)
+    named = table.text_map(most=_MOST_KNOBS)
+    values = {knob: value for knob, value in named.items() if knob not in REMOVED}
     for knob, value in values.items():
         if not _KNOB.fullmatch(knob):
             raise table.error(knob, "is no name of a knob")

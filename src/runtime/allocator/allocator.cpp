@@ -26,64 +26,11 @@ constexpr size_t large_bytes = 128u << 10;  // M_MMAP_THRESHOLD
 struct alignas(64) Slot {
     uint64_t calls = 0, large_calls = 0, ticks = 0;
 };
-constinit Slot slots[64];
-constinit std::atomic<uint32_t> threads{0};
-constinit thread_local Slot* own = nullptr;
 
 struct Moment {
     uint64_t ticks, ns;
 };
 Moment now() noexcept { return {ticks(), mpiric::now_ns()}; }
-const Moment loaded_at = now();
-
-void add(uint64_t& count, uint64_t more) noexcept {
-    __atomic_store_n(&count, __atomic_load_n(&count, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
-}
-
-Slot& slot() noexcept {
-    if (!own)
-        own = &slots[threads.fetch_add(1, std::memory_order_relaxed) % std::size(slots)];
-    return *own;
-}
-
-/// Time from here to the end of the block; of calls within one another that of the outermost.
-class Timed {
-  public:
-    Timed() noexcept : begin_(depth_++ == 0 ? ticks() : 0) {}
-    explicit Timed(size_t bytes) noexcept : Timed() {
-        add(slot().calls, 1);
-        if (bytes >= large_bytes)
-            add(slot().large_calls, 1);
-    }
-    ~Timed() {
-        if (--depth_ == 0)
-            add(slot().ticks, ticks() - begin_);
-    }
-    Timed(const Timed&) = delete;
-    Timed& operator=(const Timed&) = delete;
-
-  private:
-    static inline constinit thread_local uint32_t depth_ = 0;
-    uint64_t begin_;
-};
-
-/// Memory for dlsym, which allocates in older glibc while the allocator is being looked for; never given
-/// back.
-alignas(std::max_align_t) constinit char early[16 << 10];
-constinit size_t early_used = 0;
-
-void* early_memory(size_t bytes) noexcept {
-    const size_t whole =
-        (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
-    if (whole < bytes || whole > sizeof early - early_used)
-        return nullptr;
-    early_used += whole;
-    return early + (early_used - whole);
-}
-
-bool is_early(const void* memory) noexcept {
-    return memory >= static_cast<void*>(early) && memory < static_cast<void*>(early + sizeof early);
-}
 
 /// The next definitions, as in RTLD_NEXT.
 struct Functions {
@@ -95,9 +42,72 @@ struct Functions {
     void* (*aligned_alloc)(size_t, size_t);
     int (*posix_memalign)(void**, size_t, size_t);
 };
-constinit Functions functions{};
-constinit std::atomic<bool> found{false};
-constinit thread_local bool looking = false;
+
+struct State {
+    Slot slots[64];
+    std::atomic<uint32_t> threads{0};
+    Functions functions{};
+    std::atomic<bool> found{false};  ///< `functions` are there
+    /// Memory for dlsym, which allocates in older glibc while the allocator is being looked for; never given
+    /// back.
+    alignas(std::max_align_t) char early[16 << 10] = {};
+    size_t early_used = 0;
+};
+constinit State state;
+
+struct ThreadState {
+    Slot* slot = nullptr;
+    uint32_t depth = 0;    ///< of calls within one another
+    bool looking = false;  ///< for the functions
+};
+constinit thread_local ThreadState own;
+
+const Moment loaded_at = now();
+
+void add(uint64_t& count, uint64_t more) noexcept {
+    __atomic_store_n(&count, __atomic_load_n(&count, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+}
+
+Slot& slot() noexcept {
+    if (!own.slot)
+        own.slot =
+            &state.slots[state.threads.fetch_add(1, std::memory_order_relaxed) % std::size(state.slots)];
+    return *own.slot;
+}
+
+/// Time from here to the end of the block; of calls within one another that of the outermost.
+class Timed {
+  public:
+    Timed() noexcept : begin_(own.depth++ == 0 ? ticks() : 0) {}
+    explicit Timed(size_t bytes) noexcept : Timed() {
+        add(slot().calls, 1);
+        if (bytes >= large_bytes)
+            add(slot().large_calls, 1);
+    }
+    ~Timed() {
+        if (--own.depth == 0)
+            add(slot().ticks, ticks() - begin_);
+    }
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+
+  private:
+    uint64_t begin_;
+};
+
+void* early_memory(size_t bytes) noexcept {
+    const size_t whole =
+        (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+    if (whole < bytes || whole > sizeof state.early - state.early_used)
+        return nullptr;
+    state.early_used += whole;
+    return state.early + (state.early_used - whole);
+}
+
+bool is_early(const void* memory) noexcept {
+    return memory >= static_cast<void*>(state.early) &&
+           memory < static_cast<void*>(state.early + sizeof state.early);
+}
 
 template <class Function> void look_up(Function& function, const char* name) noexcept {
     function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
@@ -107,21 +117,21 @@ template <class Function> void look_up(Function& function, const char* name) noe
 /// the process: dlsym must not be called from the free or malloc of another dlsym, which keeps its error
 /// there.
 const Functions* next() noexcept {
-    if (found.load(std::memory_order_acquire))
-        return &functions;
-    if (looking)
+    if (state.found.load(std::memory_order_acquire))
+        return &state.functions;
+    if (own.looking)
         return nullptr;
-    looking = true;
-    look_up(functions.malloc, "malloc");
-    look_up(functions.calloc, "calloc");
-    look_up(functions.realloc, "realloc");
-    look_up(functions.free, "free");
-    look_up(functions.memalign, "memalign");
-    look_up(functions.aligned_alloc, "aligned_alloc");
-    look_up(functions.posix_memalign, "posix_memalign");
-    looking = false;
-    found.store(true, std::memory_order_release);
-    return &functions;
+    own.looking = true;
+    look_up(state.functions.malloc, "malloc");
+    look_up(state.functions.calloc, "calloc");
+    look_up(state.functions.realloc, "realloc");
+    look_up(state.functions.free, "free");
+    look_up(state.functions.memalign, "memalign");
+    look_up(state.functions.aligned_alloc, "aligned_alloc");
+    look_up(state.functions.posix_memalign, "posix_memalign");
+    own.looking = false;
+    state.found.store(true, std::memory_order_release);
+    return &state.functions;
 }
 
 [[gnu::constructor]] void look_up_all() noexcept { next(); }
@@ -151,7 +161,7 @@ void* realloc(void* memory, size_t bytes) noexcept {
     void* const larger = following ? following->malloc(bytes) : early_memory(bytes);
     if (larger && memory)
         std::memcpy(larger, memory,
-                    std::min(bytes, size_t(early + sizeof early - static_cast<char*>(memory))));
+                    std::min(bytes, size_t(state.early + sizeof state.early - static_cast<char*>(memory))));
     return larger;
 }
 
@@ -186,7 +196,7 @@ mpiric::allocator::Totals mpiric_allocator_totals() noexcept {
         double(at.ns - loaded_at.ns) / double(std::max<uint64_t>(1, at.ticks - loaded_at.ticks));
     mpiric::allocator::Totals totals{};
     uint64_t spent = 0;
-    for (Slot& each : slots) {
+    for (const Slot& each : state.slots) {
         totals.calls += __atomic_load_n(&each.calls, __ATOMIC_RELAXED);
         totals.large_calls += __atomic_load_n(&each.large_calls, __ATOMIC_RELAXED);
         spent += __atomic_load_n(&each.ticks, __ATOMIC_RELAXED);

@@ -87,8 +87,6 @@ Options read_options() noexcept {
     options.scratch_mib = number("MPIRIC_SCRATCH_MIB", options.scratch_mib);
     options.file_hints = text("MPIRIC_FILE_HINTS");
     options.file_layouts = text("MPIRIC_FILE_LAYOUTS");
-    options.subdirectories = text("MPIRIC_SUBDIRECTORIES");
-    options.local_dir = text("MPIRIC_LOCAL_DIR");
     options.hdf5_alignment_kib = number("MPIRIC_HDF5_ALIGNMENT_KIB", options.hdf5_alignment_kib);
     options.hdf5_collective_metadata =
         flag("MPIRIC_HDF5_COLLECTIVE_METADATA", options.hdf5_collective_metadata);
@@ -102,9 +100,6 @@ Options read_options() noexcept {
     options.stdio_kib = number("MPIRIC_STDIO_KIB", options.stdio_kib);
     options.write_behind_kib = number("MPIRIC_WRITE_BEHIND_KIB", options.write_behind_kib);
     options.late_ms = number("MPIRIC_LATE_MS", options.late_ms);
-    options.read_only = text("MPIRIC_READ_ONLY");
-    options.broadcast = text("MPIRIC_BROADCAST");
-    options.no_atime = flag("MPIRIC_NO_ATIME", options.no_atime);
     return options;
 }
 

@@ -38,10 +38,6 @@ struct Options {
     uint32_t scratch_mib = 64;        ///< that one of our algorithms may take on a rank
     const char* file_hints = "";      ///< that MPI_File_open gets; empty: the program's own alone
     const char* file_layouts = "";    ///< of files that are made; empty: the directory's
-    const char* subdirectories = "";  ///< that files are spread over; empty: they lie where they are made
-    const char* local_dir = "";       ///< directory for copies of broadcast inputs; empty: TMPDIR
-    const char* read_only = "";       ///< patterns of files that are only read, however they are opened
-    const char* broadcast = "";       ///< files that all ranks read and none writes; empty: none
     uint32_t hdf5_alignment_kib = 0;  ///< of objects in parallel HDF5 files; 0: the program's
     bool hdf5_collective_metadata = false;
     const char* rank_order = "";      ///< file with the slot of each rank; empty: ranks keep their order
@@ -54,7 +50,6 @@ struct Options {
     uint32_t stdio_kib = 0;            ///< buffer of a stream that only writes; 0: libc's
     uint32_t write_behind_kib = 0;     ///< buffer that joins small writes to a file; 0: none
     uint32_t late_ms = 200;            ///< how long any of these holds something
-    bool no_atime = false;             ///< files are read without setting when they were
     bool all_come_to_finalize = true;  ///< where they need not, none may wait there for another
 };
 

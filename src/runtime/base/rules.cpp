@@ -28,8 +28,4 @@ std::string_view words_for(const char* path, std::string_view rules) noexcept {
     return {};
 }
 
-bool fits_any(const char* path, std::string_view rules) noexcept {
-    return words_for(path, rules).data() != nullptr;
-}
-
 }  // namespace mpiric

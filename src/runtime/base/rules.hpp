@@ -8,9 +8,6 @@ namespace mpiric {
 /// The words of the first rule whose pattern fits; empty when none does.
 std::string_view words_for(const char* path, std::string_view rules) noexcept;
 
-/// Whether the pattern of any rule fits, whatever its words.
-bool fits_any(const char* path, std::string_view rules) noexcept;
-
 /// What stands before the first `end`, which is taken off `text` along with it.
 std::string_view cut(std::string_view& text, char end) noexcept;
 

@@ -1,6 +1,8 @@
 // A lock for a few instructions: profile tables under MPI_THREAD_MULTIPLE.
 #pragma once
 
+#include "base/thread.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <rest.hpp>
@@ -21,16 +23,13 @@ class SpinLock {
     std::atomic<bool> held_{false};
 };
 
-/// Locks that this thread holds or waits for. A signal handler that interrupts it meanwhile must take none.
-inline thread_local constinit uint32_t locks_held = 0;
-
 /// Holds a lock for a scope, if there is more than one thread to hold off.
 class Held {
   public:
     Held(SpinLock& lock, bool needed) noexcept : lock_(needed ? &lock : nullptr) {
         if (!lock_)
             return;
-        ++locks_held;
+        ++thread.locks_held;
         std::atomic_signal_fence(std::memory_order_seq_cst);
         lock_->lock();
     }
@@ -39,7 +38,7 @@ class Held {
             return;
         lock_->unlock();
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        --locks_held;
+        --thread.locks_held;
     }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;

@@ -17,6 +17,9 @@ struct Thread {
     uint32_t receive_turn = 0;       ///< counts receives, for those that are looked at
     uint64_t waited = 0;             ///< ticks in the barrier before the collective that comes next
     void* caller = nullptr;          ///< of the PMPI_ name
+    /// Locks that this thread holds or waits for. A signal handler that interrupts it meanwhile must take
+    /// none.
+    uint32_t locks_held = 0;
 
     /// Whether the program itself has called, by the plain name.
     bool is_outside() const noexcept { return (depth | uint32_t(by_profiling_name)) == 0; }

@@ -42,7 +42,7 @@ struct Layout {
 ///
 /// Counts and datatypes of data movements may differ between ranks, their bytes may not; a reduction has the
 /// same count, datatype and operation everywhere.
-struct Shape {
+struct Workload {
     Collective collective{};
     Layout layout;
     uint64_t bytes = 0;
@@ -55,12 +55,13 @@ struct Shape {
 
 /// Arguments of one rank. Fields that the collective does not have, or that MPI ignores on this rank, are
 /// unset.
-struct Call {
+struct Arguments {
     Team& team;
     const void* send = nullptr;                   ///< may be MPI_IN_PLACE; buffer of a bcast is `receive`
     void* receive = nullptr;                      ///< may be MPI_IN_PLACE (scatter, at the root)
     MPI_Count send_count = 0, receive_count = 0;  ///< one count; reductions and bcast: receive_count
-    // NOLINTBEGIN(readability-redundant-member-init): without {}, GCC asks whoever makes a Call to name them
+    // NOLINTBEGIN(readability-redundant-member-init): without {}, GCC asks whoever makes a Arguments to name
+    // them
     Counts send_counts{}, receive_counts{};                ///< v-forms, reduce_scatter
     Counts send_displacements{}, receive_displacements{};  ///< v-forms: displacements in extents
     // NOLINTEND(readability-redundant-member-init)
@@ -70,7 +71,7 @@ struct Call {
 };
 
 /// Whether a result may depend on where ranks sit.
-enum class Order : uint8_t {
+enum class ReductionOrder : uint8_t {
     fixed,  ///< the order of reduction follows from size and count alone: equal on every rank and every run
     placement,  ///< it also follows from which ranks share a node
     none,       ///< nothing is reduced
@@ -81,17 +82,17 @@ struct Algorithm {
     Collective collective;
     const char* name;    ///< file stem, with a parameter where there is one: "knomial_4"
     const char* source;  ///< the paper
-    Order order;
-    bool (*suits)(const Shape&);        ///< pure; null: every shape
-    uint64_t (*scratch)(const Shape&);  ///< most bytes it takes from the heap on any rank; null: none
-    int (*run)(const Call&);  ///< an MPI error code; raises nothing on any communicator of the program
+    ReductionOrder order;
+    bool (*suits)(const Workload&);        ///< pure; null: every workload
+    uint64_t (*scratch)(const Workload&);  ///< most bytes it takes from the heap on any rank; null: none
+    int (*run)(const Arguments&);  ///< an MPI error code; raises nothing on any communicator of the program
 };
 
 /// Most bytes of scratch a rank may take for a call.
 inline constexpr uint64_t scratch_limit_bytes = uint64_t(64) << 20;
 
-/// Whether `run` gives the right result for this shape, on all ranks or on none: pure.
-bool serves(const Algorithm& algorithm, const Shape& shape,
+/// Whether `run` gives the right result for this workload, on all ranks or on none: pure.
+bool serves(const Algorithm& algorithm, const Workload& workload,
             uint64_t scratch_bytes = scratch_limit_bytes) noexcept;
 
 /// Every algorithm that was linked in, ordered by collective and name.

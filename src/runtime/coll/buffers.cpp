@@ -35,7 +35,7 @@ int unpack(const Team& team, const char* from, void* into, MPI_Count count, MPI_
     return world::library.Unpack(from, int(bytes), &place, into, int(count), type, team.comm());
 }
 
-int pack_own(const Call& call, char* into) noexcept {
+int pack_own(const Arguments& call, char* into) noexcept {
     if (call.send != MPI_IN_PLACE)
         return pack(call.team, call.send, call.send_count, call.send_type, into);
     const RankBlocks<char> blocks = received_by(call);

@@ -13,7 +13,7 @@ int pack(const Team& team, const void* from, MPI_Count count, MPI_Datatype type,
 int unpack(const Team& team, const char* from, void* into, MPI_Count count, MPI_Datatype type) noexcept;
 
 /// This rank's block for a gather or allgather; with MPI_IN_PLACE from where it belongs.
-int pack_own(const Call& call, char* into) noexcept;
+int pack_own(const Arguments& call, char* into) noexcept;
 
 /// Elements to read.
 class Source {

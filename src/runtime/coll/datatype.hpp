@@ -30,7 +30,7 @@ inline Geometry geometry_of(MPI_Datatype type) noexcept {
     static thread_local RememberedGeometry remembered[16];
     const uint64_t handle = world::number(type);
     RememberedGeometry& cached = remembered[world::cache_index(handle)];
-    const uint32_t now = world::generation.load(std::memory_order_acquire);
+    const uint32_t now = world::caches.generation.load(std::memory_order_acquire);
     if (cached.handle == handle && cached.generation == now && cached.geometry.size) [[likely]]
         return cached.geometry;
     Geometry known;

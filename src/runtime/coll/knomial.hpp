@@ -29,7 +29,7 @@ struct Knomial {
         : group(group), size(group.size), root(root), radix(radix),
           relative_rank((group.rank - root + size) % size), reach(knomial_reach(relative_rank, size, radix)) {
     }
-    Knomial(const Call& call, int radix) noexcept : Knomial(call.team.everyone(), call.root, radix) {}
+    Knomial(const Arguments& call, int radix) noexcept : Knomial(call.team.everyone(), call.root, radix) {}
 
     int parent() const noexcept { return relative_rank - relative_rank % (reach * radix); }
     /// The rank in the team of a member.
@@ -37,11 +37,11 @@ struct Knomial {
     /// How many members a child's subtree has whose step is this.
     uint64_t members(int child, int step) const noexcept { return uint64_t(std::min(step, size - child)); }
     /// Sends the blocks of this rank's subtree to its parent, or gets them from it.
-    int hand_up(const Call& call, const char* row, uint64_t block) const noexcept {
+    int hand_up(const Arguments& call, const char* row, uint64_t block) const noexcept {
         return relative_rank ? send(call.team, row, block * members(relative_rank, reach), rank(parent()))
                              : MPI_SUCCESS;
     }
-    int get(const Call& call, char* row, uint64_t block) const noexcept {
+    int get(const Arguments& call, char* row, uint64_t block) const noexcept {
         return relative_rank ? receive(call.team, row, block * members(relative_rank, reach), rank(parent()))
                              : MPI_SUCCESS;
     }

@@ -59,11 +59,11 @@ class Lanes {
 };
 
 /// Whether every node has so many ranks, and some node more: where all ranks lead, that is `all_ranks`.
-template <int leaders> bool has_leaders(const Shape& shape) noexcept {
+template <int leaders> bool has_leaders(const Workload& workload) noexcept {
     if (leaders == all_ranks)
-        return has_levels(shape) && is_uniform(shape);
-    return has_levels(shape) && shape.layout.least_per_node >= leaders &&
-           shape.layout.most_per_node > leaders;
+        return has_levels(workload) && is_uniform(workload);
+    return has_levels(workload) && workload.layout.least_per_node >= leaders &&
+           workload.layout.most_per_node > leaders;
 }
 
 /// Whether dividing saves more than the additional messages cost.

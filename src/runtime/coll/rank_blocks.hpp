@@ -29,13 +29,13 @@ template <class Byte> class RankBlocks {
     MPI_Aint extent_;
 };
 
-inline RankBlocks<char> received_by(const Call& call) noexcept {
+inline RankBlocks<char> received_by(const Arguments& call) noexcept {
     return {static_cast<char*>(call.receive), call.receive_count, call.receive_counts,
             call.receive_displacements, call.receive_type};
 }
 
 /// With MPI_IN_PLACE, data is sent from the receive buffer.
-inline RankBlocks<const char> sent_by(const Call& call) noexcept {
+inline RankBlocks<const char> sent_by(const Arguments& call) noexcept {
     if (call.send == MPI_IN_PLACE)
         return {static_cast<const char*>(call.receive), call.receive_count, call.receive_counts,
                 call.receive_displacements, call.receive_type};

@@ -97,7 +97,7 @@ struct Operands {
 };
 
 /// This rank's input to an allreduce, reduce or scan.
-inline const void* input_of(const Call& call) noexcept {
+inline const void* input_of(const Arguments& call) noexcept {
     return call.send == MPI_IN_PLACE ? call.receive : call.send;
 }
 

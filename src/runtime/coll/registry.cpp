@@ -16,15 +16,15 @@ namespace {
 
 /// Whether there is anything to move or reduce: without, the library's own is as quick. Reductions count in
 /// int.
-bool has_work(const Shape& shape) noexcept {
-    switch (shape.collective) {
+bool has_work(const Workload& workload) noexcept {
+    switch (workload.collective) {
     case Collective::barrier:
     case Collective::alltoallv:
     case Collective::gatherv:
     case Collective::scatterv:
         return true;
     default:
-        return shape.bytes > 0 && shape.count <= INT32_MAX;
+        return workload.bytes > 0 && workload.count <= INT32_MAX;
     }
 }
 
@@ -54,10 +54,10 @@ const Algorithm* find_algorithm(Collective collective, const char* name) noexcep
     return nullptr;
 }
 
-bool serves(const Algorithm& algorithm, const Shape& shape, uint64_t scratch_bytes) noexcept {
-    return algorithm.collective == shape.collective && shape.layout.size > 1 && has_work(shape) &&
-           (!algorithm.suits || algorithm.suits(shape)) &&
-           (!algorithm.scratch || algorithm.scratch(shape) <= scratch_bytes);
+bool serves(const Algorithm& algorithm, const Workload& workload, uint64_t scratch_bytes) noexcept {
+    return algorithm.collective == workload.collective && workload.layout.size > 1 && has_work(workload) &&
+           (!algorithm.suits || algorithm.suits(workload)) &&
+           (!algorithm.scratch || algorithm.scratch(workload) <= scratch_bytes);
 }
 
 }  // namespace mpiric::coll

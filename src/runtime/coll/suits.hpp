@@ -1,4 +1,4 @@
-// What several algorithms ask of a shape.
+// What several algorithms ask of a workload.
 #pragma once
 
 #include "coll/algorithm.hpp"
@@ -11,61 +11,69 @@ namespace mpiric::coll {
 inline bool is_power(int members) noexcept { return std::has_single_bit(unsigned(members)); }
 
 /// Whether all ranks are on one node and share memory.
-inline bool on_one_node(const Shape& shape) noexcept {
-    return shape.layout.nodes == 1 && shape.layout.shared_memory;
+inline bool on_one_node(const Workload& workload) noexcept {
+    return workload.layout.nodes == 1 && workload.layout.shared_memory;
 }
 
 /// Whether all ranks are on one node, and each may read the buffers of the others.
-inline bool reads_directly(const Shape& shape) noexcept {
-    return on_one_node(shape) && shape.layout.direct_reads;
+inline bool reads_directly(const Workload& workload) noexcept {
+    return on_one_node(workload) && workload.layout.direct_reads;
 }
 
 /// Whether there are so many ranks that a radix differs from a smaller one.
-template <int ranks> bool on_more_than(const Shape& shape) noexcept { return shape.layout.size > ranks; }
+template <int ranks> bool on_more_than(const Workload& workload) noexcept {
+    return workload.layout.size > ranks;
+}
 
 /// Whether there are several nodes, at least one with several ranks.
-inline bool has_levels(const Shape& shape) noexcept {
-    return shape.layout.nodes > 1 && shape.layout.most_per_node > 1 && shape.layout.shared_memory;
+inline bool has_levels(const Workload& workload) noexcept {
+    return workload.layout.nodes > 1 && workload.layout.most_per_node > 1 && workload.layout.shared_memory;
 }
 
 /// Whether the ranks of some node sit in several NUMA domains or packages, at least one with several ranks.
-inline bool has_memory_levels(const Shape& shape) noexcept {
-    return shape.layout.memory_levels > 1 && shape.layout.shared_memory;
+inline bool has_memory_levels(const Workload& workload) noexcept {
+    return workload.layout.memory_levels > 1 && workload.layout.shared_memory;
 }
 
 /// Whether all nodes have equally many ranks.
-inline bool is_uniform(const Shape& shape) noexcept {
-    return shape.layout.most_per_node == shape.layout.least_per_node;
+inline bool is_uniform(const Workload& workload) noexcept {
+    return workload.layout.most_per_node == workload.layout.least_per_node;
 }
 
-inline bool is_commutative(const Shape& shape) noexcept { return shape.commutative; }
+inline bool is_commutative(const Workload& workload) noexcept { return workload.commutative; }
 
 /// Whether partial results of nodes can be joined: in any order, or in the order of ranks.
-inline bool nodes_join(const Shape& shape) noexcept { return shape.commutative || shape.layout.consecutive; }
+inline bool nodes_join(const Workload& workload) noexcept {
+    return workload.commutative || workload.layout.consecutive;
+}
 
 /// Whether partial results of nodes and of the levels inside them can be joined.
-inline bool levels_join(const Shape& shape) noexcept {
-    return shape.commutative || (shape.layout.consecutive && shape.layout.levels_consecutive);
+inline bool levels_join(const Workload& workload) noexcept {
+    return workload.commutative || (workload.layout.consecutive && workload.layout.levels_consecutive);
 }
 
 /// Bytes of the blocks of all ranks together, where `bytes` are those of one.
-inline uint64_t all_blocks(const Shape& shape) noexcept { return shape.bytes * uint64_t(shape.layout.size); }
+inline uint64_t all_blocks(const Workload& workload) noexcept {
+    return workload.bytes * uint64_t(workload.layout.size);
+}
 
 /// Whether the pieces of a slot, one for each rank of a node, hold whole elements, gaps included.
-inline bool elements_fit(const Shape& shape) noexcept {
-    const uint64_t room = shape.layout.slot_bytes / uint64_t(2 * shape.layout.most_per_node);
-    return shape.count > 0 && (shape.dense ? shape.span / shape.count : shape.span) <= room;
+inline bool elements_fit(const Workload& workload) noexcept {
+    const uint64_t room = workload.layout.slot_bytes / uint64_t(2 * workload.layout.most_per_node);
+    return workload.count > 0 && (workload.dense ? workload.span / workload.count : workload.span) <= room;
 }
 
 /// Whether the ranks of one node can show one another their operands.
-inline bool reduces_on_node(const Shape& shape) noexcept { return on_one_node(shape) && elements_fit(shape); }
-
-/// And can divide the vector among themselves.
-inline bool divides_on_node(const Shape& shape) noexcept {
-    return reduces_on_node(shape) && shape.dense && shape.count >= uint64_t(shape.layout.size);
+inline bool reduces_on_node(const Workload& workload) noexcept {
+    return on_one_node(workload) && elements_fit(workload);
 }
 
-inline uint64_t whole_span(const Shape& shape) noexcept { return shape.span; }
-inline uint64_t two_spans(const Shape& shape) noexcept { return 2 * shape.span; }
+/// And can divide the vector among themselves.
+inline bool divides_on_node(const Workload& workload) noexcept {
+    return reduces_on_node(workload) && workload.dense && workload.count >= uint64_t(workload.layout.size);
+}
+
+inline uint64_t whole_span(const Workload& workload) noexcept { return workload.span; }
+inline uint64_t two_spans(const Workload& workload) noexcept { return 2 * workload.span; }
 
 }  // namespace mpiric::coll

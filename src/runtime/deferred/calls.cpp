@@ -2,7 +2,6 @@
 
 #include "deferred/gathered_stdout.hpp"
 #include "deferred/holding.hpp"
-#include "deferred/read_only.hpp"
 #include "deferred/stream_buffers.hpp"
 #include "deferred/write_behind.hpp"
 
@@ -16,23 +15,11 @@
 namespace mpiric::deferred {
 namespace {
 
-constinit bool leaves_access_times = false;
-
-/// Opens to read where more is not needed, and with O_NOATIME where that is wanted and allowed; EPERM says
-/// that the file is another user's.
-template <class Open> int open_by(int directory, const char* path, int asked, Open&& open) noexcept {
+template <class Open> int open_by(int flags, Open&& open) noexcept {
     write_out_all();
-    const bool reads = may_read_only(directory, path, asked);
-    const int flags = reads ? (asked & ~O_ACCMODE) | O_RDONLY : asked;
-    const bool adds = leaves_access_times && (flags & O_ACCMODE) == O_RDONLY &&
-                      !(flags & (O_NOATIME | O_PATH | O_CREAT | O_DIRECTORY));
-    int descriptor = adds ? open(flags | O_NOATIME) : -1;
-    const bool added = descriptor >= 0;
-    if (!added && (!adds || errno == EPERM))
-        descriptor = open(flags);
+    const int descriptor = open();
     if (descriptor >= 0)
-        note_opened(descriptor, {.flags = flags, .added_noatime = added});
-    note_read_only(descriptor, reads);
+        note_opened(descriptor, {.flags = flags});
     return descriptor;
 }
 
@@ -44,26 +31,24 @@ template <class Open> int open_by(int directory, const char* path, int asked, Op
 
 template <Posix which> int d_open(const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_by(AT_FDCWD, path, flags,
-                   [&](int asked) { return libc<int (*)(const char*, int, ...)>(which)(path, asked, mode); });
+    return open_by(flags, [&] { return libc<int (*)(const char*, int, ...)>(which)(path, flags, mode); });
 }
 template <Posix which> int d_openat(int directory, const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_by(directory, path, flags, [&](int asked) {
-        return libc<int (*)(int, const char*, int, ...)>(which)(directory, path, asked, mode);
+    return open_by(flags, [&] {
+        return libc<int (*)(int, const char*, int, ...)>(which)(directory, path, flags, mode);
     });
 }
 #undef MPIRIC_MODE
 template <Posix which> int d_creat(const char* path, mode_t mode) {
-    return open_by(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC,
-                   [&](int) { return libc<int (*)(const char*, mode_t)>(which)(path, mode); });
+    return open_by(O_WRONLY | O_CREAT | O_TRUNC,
+                   [&] { return libc<int (*)(const char*, mode_t)>(which)(path, mode); });
 }
 
 int d_close(int descriptor) {
     if (descriptor == STDOUT_FILENO)
         end_stdout();
     const bool written = note_closing(descriptor);
-    note_read_only(descriptor, false);
     const int error = errno;
     const int result = libc<int (*)(int)>(Posix::close)(descriptor);
     if (written || result != 0)
@@ -74,7 +59,7 @@ int d_close(int descriptor) {
 
 /// Whether other descriptors hold something that the reader of a pipe or socket may look for.
 void write_out_before_telling(int descriptor) noexcept {
-    if (held_bytes.load(std::memory_order_relaxed) > 0 && !may_hold(descriptor))
+    if (state.held_bytes.load(std::memory_order_relaxed) > 0 && !may_hold(descriptor))
         write_out_all();
 }
 
@@ -84,8 +69,6 @@ ssize_t d_write(int descriptor, const void* from, size_t bytes) {
     if (descriptor == STDOUT_FILENO && gathers_stdout())
         return write_stdout_later(from, bytes);
     write_out_before_telling(descriptor);
-    if (!allow_writing(descriptor))
-        return -1;
     return libc<ssize_t (*)(int, const void*, size_t)>(Posix::write)(descriptor, from, bytes);
 }
 
@@ -95,52 +78,41 @@ ssize_t d_writev(int descriptor, const iovec* parts, int count) {
     if (!write_out(descriptor))
         return -1;
     write_out_before_telling(descriptor);
-    if (!allow_writing(descriptor))
-        return -1;
     return libc<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count);
-}
-
-constexpr bool changes(Posix which) noexcept {
-    return which != Posix::lseek && which != Posix::lseek64 && which != Posix::fsync &&
-           which != Posix::fdatasync;
 }
 
 /// A call on one descriptor that depends on what was written to it; it fails as the write would have.
 template <Posix which, class Result, class... Arguments>
 Result after(int descriptor, Arguments... arguments) {
-    if (!write_out(descriptor) || (changes(which) && !allow_writing(descriptor)))
+    if (!write_out(descriptor))
         return -1;
     return libc<Result (*)(int, Arguments...)>(which)(descriptor, arguments...);
 }
 
 /// Two descriptors of one position: what is held for one would go to the wrong place after the other has
 /// moved.
-int noted_copy(int copy, int descriptor) noexcept {
+int noted_copy(int copy) noexcept {
     if (copy >= 0)
-        note_opened(copy, {.flags = O_RDWR, .added_noatime = has_added_noatime(descriptor)});
+        note_opened(copy, {.flags = O_RDWR});
     return copy;
 }
 
 int d_dup(int descriptor) {
     stop_holding(descriptor);
-    allow_writing(descriptor);
-    return noted_copy(libc<int (*)(int)>(Posix::dup)(descriptor), descriptor);
+    return noted_copy(libc<int (*)(int)>(Posix::dup)(descriptor));
 }
 
 int replace(int from, int onto, int flags, bool has_flags) noexcept {
     write_out_all();
     const bool valid = from != onto && libc<int (*)(int, int, ...)>(Posix::fcntl)(from, F_GETFD) >= 0;
     stop_holding(from);
-    allow_writing(from);
     if (valid && onto == STDOUT_FILENO)
         end_stdout();
-    if (valid) {
+    if (valid)
         note_closing(onto);
-        note_read_only(onto, false);
-    }
     const int copy = has_flags ? libc<int (*)(int, int, int)>(Posix::dup3)(from, onto, flags)
                                : libc<int (*)(int, int)>(Posix::dup2)(from, onto);
-    return valid ? noted_copy(copy, from) : copy;
+    return valid ? noted_copy(copy) : copy;
 }
 int d_dup2(int from, int onto) { return replace(from, onto, 0, false); }
 int d_dup3(int from, int onto, int flags) { return replace(from, onto, flags, true); }
@@ -150,29 +122,18 @@ template <Posix which> int d_fcntl(int descriptor, int command, ...) {
     va_start(arguments, command);
     void* argument = va_arg(arguments, void*);
     va_end(arguments);
-    if (command != F_GETFD && command != F_SETFD && command != F_GETFL) {
+    if (command != F_GETFD && command != F_SETFD && command != F_GETFL)
         write_out_all();
-        allow_writing(descriptor);
-    }
     const bool copies = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
     if ((command == F_SETFL || copies) && !stop_holding(descriptor))
         return -1;
     const int result = libc<int (*)(int, int, ...)>(which)(descriptor, command, argument);
-    if (copies)
-        return noted_copy(result, descriptor);
-    if (command != F_GETFL || result < 0)
-        return result;
-    const int asked = is_read_only(descriptor) ? (result & ~O_ACCMODE) | O_RDWR : result;
-    return has_added_noatime(descriptor) ? asked & ~O_NOATIME : asked;
+    return copies ? noted_copy(result) : result;
 }
 
 void note_stream(FILE* stream, const char* mode) noexcept {
     const int flags = std::strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
-    const int descriptor = fileno(stream);
-    const auto control = libc<int (*)(int, int, ...)>(Posix::fcntl);
-    const bool adds = leaves_access_times && *mode == 'r' && !std::strchr(mode, '+');
-    const bool added = adds && control(descriptor, F_SETFL, control(descriptor, F_GETFL) | O_NOATIME) == 0;
-    const bool shared = note_opened(descriptor, {.flags = flags, .added_noatime = added, .stream = stream});
+    const bool shared = note_opened(fileno(stream), {.flags = flags, .stream = stream});
     give_buffer(stream, mode, shared);
 }
 
@@ -198,7 +159,7 @@ template <Posix which> FILE* d_freopen(const char* path, const char* mode, FILE*
 }
 
 FILE* d_fdopen(int descriptor, const char* mode) {
-    if (!stop_holding(descriptor) || !allow_writing(descriptor))
+    if (!stop_holding(descriptor))
         return nullptr;
     return libc<FILE* (*)(int, const char*)>(Posix::fdopen)(descriptor, mode);
 }
@@ -232,7 +193,7 @@ int d_fflush(FILE* stream) {
 /// Before as many bytes as there may be go to a stream: those that were written to its descriptor come first.
 void make_room_in(FILE* stream) noexcept {
     make_room();
-    if (held_bytes.load(std::memory_order_relaxed) > 0)
+    if (state.held_bytes.load(std::memory_order_relaxed) > 0)
         write_out(fileno(stream));
     write_out_before_streams();
 }
@@ -270,10 +231,8 @@ void d_setlinebuf(FILE* stream) { d_setvbuf(stream, nullptr, _IOLBF, 0); }
 
 }  // namespace
 
-void leave_access_times(bool leave) noexcept { leaves_access_times = leave; }
-
 void write_out_all() noexcept {
-    if (held_bytes.load(std::memory_order_relaxed) == 0 && !any_stream_buffered())
+    if (state.held_bytes.load(std::memory_order_relaxed) == 0 && !any_stream_buffered())
         return;
     const int error = errno;
     {

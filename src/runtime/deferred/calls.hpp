@@ -8,9 +8,6 @@ namespace mpiric::deferred {
 /// What stands for a name of libc, a number of Posix; null: libc's own.
 void* deferring_call(uint32_t at) noexcept;
 
-/// Whether files that are opened for reading get O_NOATIME, from here on.
-void leave_access_times(bool leave) noexcept;
-
 /// Writes out what is held of files.
 void write_out_all() noexcept;
 

@@ -6,7 +6,6 @@
 #include "deferred/holding.hpp"
 #include "deferred/last_words.hpp"
 #include "deferred/lateness.hpp"
-#include "deferred/read_only.hpp"
 #include "deferred/stream_buffers.hpp"
 #include "deferred/write_behind.hpp"
 
@@ -16,8 +15,6 @@ namespace mpiric::deferred {
 namespace {
 
 constexpr size_t kib = 1024;
-constinit bool begun = false;
-constinit bool of_child = false;  ///< forked: its parent has written out what was held
 
 /// What a call of libc's has to do with what is held.
 enum class Passing : uint8_t {
@@ -93,29 +90,6 @@ constexpr Passing passing(Posix which) noexcept {
     }
 }
 
-/// Whether a call acts on a descriptor in ways that one for reading may not.
-constexpr bool may_write(Posix which) noexcept {
-    switch (which) {
-    case Posix::flock:
-    case Posix::lockf:
-    case Posix::lockf64:
-    case Posix::ioctl:
-    case Posix::fallocate:
-    case Posix::fallocate64:
-    case Posix::posix_fallocate:
-    case Posix::posix_fallocate64:
-    case Posix::sendfile:
-    case Posix::sendfile64:
-    case Posix::splice:
-    case Posix::tee:
-    case Posix::copy_file_range:
-    case Posix::syscall:
-        return true;
-    default:
-        return false;
-    }
-}
-
 void write_out_late() noexcept {
     write_out_all();
     write_out_stdout(Outgoing::due);
@@ -127,41 +101,37 @@ void write_out_at_end() noexcept {
 }
 
 [[gnu::destructor]] void at_exit() {
-    if (!begun || of_child)
+    if (!state.begun || state.of_child)
         return;
     write_out_late();
     end_stdout();
-    if (held_bytes.load(std::memory_order_relaxed) > 0)
+    if (state.held_bytes.load(std::memory_order_relaxed) > 0)
         say_once("what was written last to a file is not there: it could not be written out, and the file "
                  "was not closed");
 }
 
 void begin_child() noexcept {
-    of_child = true;
+    state.of_child = true;
     forget_descriptors();
-    open_read_only("");
     leave_stdout_to_child();
 }
 
 }  // namespace
 
 bool wanted(const Options& options) noexcept {
-    return options.stdout_kib > 0 || options.stdio_kib > 0 || options.write_behind_kib > 0 ||
-           options.no_atime || *options.read_only;
+    return options.stdout_kib > 0 || options.stdio_kib > 0 || options.write_behind_kib > 0;
 }
 
 void begin(const Options& options) noexcept {
-    if (begun || !wanted(options))
+    if (state.begun || !wanted(options))
         return;
     if (!begin_lateness(options.late_ms, write_out_late)) {
         say_once("output is not held back: no thread can be started that bounds how late it is");
         return;
     }
-    begun = true;
+    state.begun = true;
     begin_write_behind(options.write_behind_kib * kib);
     begin_stream_buffers(options.stdio_kib * kib);
-    leave_access_times(options.no_atime);
-    open_read_only(options.read_only);
     if (options.stdout_kib > 0)
         begin_stdout(options.stdout_kib * kib);
     at_deadly_signals(write_out_at_end);
@@ -172,11 +142,11 @@ void begin(const Options& options) noexcept {
 }
 
 bool passes(uint32_t at) noexcept {
-    return begun && !deferring_call(at) && passing(Posix(at)) != Passing::straight;
+    return state.begun && !deferring_call(at) && passing(Posix(at)) != Passing::straight;
 }
 
 void before_call(uint32_t at) noexcept {
-    if (!begun || of_child)
+    if (!state.begun || state.of_child)
         return;
     switch (passing(Posix(at))) {
     case Passing::prints:
@@ -185,23 +155,18 @@ void before_call(uint32_t at) noexcept {
         break;
     case Passing::leaves:
         write_out_late();
-        allow_all_writing();
         break;
     case Passing::forks:
         write_out_late();
         stop_holding_all();
-        allow_all_writing();
         break;
     case Passing::closes:
         write_out_late();
         end_stdout();
         forget_descriptors();
-        allow_all_writing();
         break;
     case Passing::shows:
         write_out_all();
-        if (may_write(Posix(at)))
-            allow_all_writing();
         break;
     case Passing::straight:
         break;
@@ -209,7 +174,7 @@ void before_call(uint32_t at) noexcept {
 }
 
 void before_mpi(bool ends) noexcept {
-    if (!begun || of_child)
+    if (!state.begun || state.of_child)
         return;
     write_out_all();
     if (ends)

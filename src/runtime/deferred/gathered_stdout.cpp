@@ -24,19 +24,7 @@ namespace {
 
 constexpr int unbuffered_flag = 0x2, error_flag = 0x20, line_buffered_flag = 0x200;  // of glibc's FILE
 
-struct Gathered {
-    bool active = false;
-    bool of_stream = false;  ///< `stdout` is on descriptor 1
-    int mode = _IOFBF;       ///< that the program sees
-    size_t block = 4096;     ///< of a fully buffered stream in the plain run
-    size_t capacity = 0;     ///< of each buffer
-    size_t flushed = 0;      ///< bytes at the begin of the stream's buffer that the program has flushed
-    size_t ahead = 0;        ///< bytes of the block under way, in the plain run, that are out already
-    char* beside = nullptr;  ///< what write(1) holds
-    size_t beside_bytes = 0;
-    int error = 0;  ///< of a write that the program has not been told of
-};
-constinit Gathered gathered;
+constexpr Gathered& gathered = state.gathered;
 
 size_t pending() noexcept { return gathered.of_stream ? __fpending(stdout) : 0; }
 
@@ -86,7 +74,7 @@ bool judge_written(size_t written, size_t asked) noexcept {
 bool write_out_beside() noexcept {
     const size_t bytes = gathered.beside_bytes;
     gathered.beside_bytes = 0;
-    held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    state.held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     return bytes == 0 || judge_written(write_lines(gathered.beside, bytes), bytes);
 }
 
@@ -148,6 +136,7 @@ void begin_stdout(size_t bytes) noexcept {
     if (!gathered.beside || !buffer)
         return;
     gathered.of_stream = fileno(stdout) == STDOUT_FILENO;
+    gathered.block = 4096;
     if (gathered.of_stream) {
         gathered.mode = mode_of_stream();
         gathered.block = size_t(std::max<blksize_t>(out.st_blksize, 1024));
@@ -245,7 +234,7 @@ ssize_t write_stdout_later(const void* from, size_t bytes) noexcept {
         return straight();
     std::memcpy(gathered.beside + gathered.beside_bytes, from, bytes);
     gathered.beside_bytes += bytes;
-    held_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    state.held_bytes.fetch_add(bytes, std::memory_order_relaxed);
     bound_lateness();
     return ssize_t(bytes);
 }

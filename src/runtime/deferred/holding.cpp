@@ -9,7 +9,6 @@
 namespace mpiric::deferred {
 namespace {
 
-constinit std::atomic<bool> locked{false};
 thread_local constinit bool mine = false;
 constexpr int brief_turns = 10'000;
 
@@ -21,7 +20,7 @@ Holding::Holding(Patience patience) noexcept {
     mine = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     int turns = 0;
-    while (locked.exchange(true, std::memory_order_acquire)) {
+    while (state.locked.exchange(true, std::memory_order_acquire)) {
         if (patience == Patience::briefly && ++turns > brief_turns) {
             mine = false;
             return;
@@ -34,7 +33,7 @@ Holding::Holding(Patience patience) noexcept {
 Holding::~Holding() {
     if (!taken_)
         return;
-    locked.store(false, std::memory_order_release);
+    state.locked.store(false, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     mine = false;
 }

@@ -1,9 +1,9 @@
 // What the parts that hold output back share: one lock, libc's own functions, writing to the end.
 #pragma once
 
+#include "deferred/state.hpp"
 #include "posix/posix.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -15,9 +15,6 @@ namespace mpiric::deferred {
 template <class Pointer> Pointer libc(Posix which) noexcept {
     return reinterpret_cast<Pointer>(libc_posix(static_cast<uint32_t>(which)));
 }
-
-/// Descriptors above are left as the program opens them.
-inline constexpr int descriptor_count = 4096;
 
 /// How long a thread waits for another that is writing out what is held.
 enum class Patience : uint8_t { always, briefly };
@@ -35,9 +32,6 @@ class Holding {
   private:
     bool taken_ = false;
 };
-
-/// Bytes held back for all descriptors together: what the fast paths look at.
-inline constinit std::atomic<uint64_t> held_bytes{0};
 
 /// Whether this thread is in a function of stdio on the stream, from which a signal handler may have come
 /// here, or keeps the others off it: its buffer is then none of ours.

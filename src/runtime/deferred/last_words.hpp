@@ -3,8 +3,7 @@
 
 namespace mpiric::deferred {
 
-/// Has `write_out` called before a signal ends the process, in its handler; what was said last is called
-/// first.
+/// Has `write_out` called before a signal ends the process, in its handler.
 void at_deadly_signals(void (*write_out)()) noexcept;
 
 }  // namespace mpiric::deferred

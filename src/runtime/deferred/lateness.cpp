@@ -1,6 +1,7 @@
 #include "deferred/lateness.hpp"
 
 #include "deferred/holding.hpp"
+#include "deferred/state.hpp"
 
 #include <csignal>
 #include <ctime>
@@ -11,32 +12,27 @@
 namespace mpiric::deferred {
 namespace {
 
-constinit std::atomic<uint32_t> something_held{0};
-constinit uint32_t late_ms = 0;
-using WriteOut = void (*)();
-constinit WriteOut write_out_now = nullptr;
-
 void futex(int operation, uint32_t value) noexcept {
-    libc<long (*)(long, ...)>(Posix::syscall)(SYS_futex, &something_held, operation | FUTEX_PRIVATE_FLAG,
-                                              value, nullptr, nullptr, 0);
+    libc<long (*)(long, ...)>(Posix::syscall)(SYS_futex, &state.something_held,
+                                              operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
 }
 
 [[noreturn]] void* bound(void*) {
     for (;;) {
-        while (something_held.load(std::memory_order_acquire) == 0)
+        while (state.something_held.load(std::memory_order_acquire) == 0)
             futex(FUTEX_WAIT, 0);
-        timespec left = {.tv_sec = late_ms / 1000, .tv_nsec = long(late_ms % 1000) * 1'000'000};
+        timespec left = {.tv_sec = state.late_ms / 1000, .tv_nsec = long(state.late_ms % 1000) * 1'000'000};
         nanosleep(&left, nullptr);
-        something_held.store(0, std::memory_order_release);
-        write_out_now();
+        state.something_held.store(0, std::memory_order_release);
+        state.write_out_late();
     }
 }
 
 }  // namespace
 
 bool begin_lateness(uint32_t after_ms, void (*write_out)()) noexcept {
-    late_ms = after_ms;
-    write_out_now = write_out;
+    state.late_ms = after_ms;
+    state.write_out_late = write_out;
     // The program's signals are for its own threads.
     sigset_t all, before;
     sigfillset(&all);
@@ -50,9 +46,9 @@ bool begin_lateness(uint32_t after_ms, void (*write_out)()) noexcept {
 }
 
 void bound_lateness() noexcept {
-    if (something_held.load(std::memory_order_relaxed) != 0) [[likely]]
+    if (state.something_held.load(std::memory_order_relaxed) != 0) [[likely]]
         return;
-    if (something_held.exchange(1, std::memory_order_acq_rel) == 0)
+    if (state.something_held.exchange(1, std::memory_order_acq_rel) == 0)
         futex(FUTEX_WAKE, 1);
 }
 

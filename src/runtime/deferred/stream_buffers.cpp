@@ -12,22 +12,8 @@
 namespace mpiric::deferred {
 namespace {
 
-constexpr int most_streams = 256;
-
-struct Stream {
-    FILE* file = nullptr;
-    char* buffer = nullptr;
-    size_t block = 0;  ///< of the plain run's buffer; 0: the program has set one itself
-    dev_t device = 0;
-    ino_t inode = 0;
-    int error = 0;  ///< of a write that the program has not been told of
-};
-constinit Stream streams[most_streams];
-constinit std::atomic<int> buffered{0};
-constinit size_t stream_capacity = 0;
-
 Stream* of(FILE* file) noexcept {
-    for (Stream& stream : streams)
+    for (Stream& stream : state.streams)
         if (stream.file == file)
             return &stream;
     return nullptr;
@@ -76,21 +62,21 @@ template <class Change> void change(Stream& stream, Change&& change) noexcept {
 
 }  // namespace
 
-void begin_stream_buffers(size_t bytes) noexcept { stream_capacity = bytes; }
+void begin_stream_buffers(size_t bytes) noexcept { state.stream_capacity = bytes; }
 
 void give_buffer(FILE* file, const char* mode, bool shared) noexcept {
     struct stat facts{};
-    if (shared || stream_capacity == 0 || !only_writes(mode) || fstat(fileno(file), &facts) != 0 ||
-        !S_ISREG(facts.st_mode) || stream_capacity <= BUFSIZ)
+    if (shared || state.stream_capacity == 0 || !only_writes(mode) || fstat(fileno(file), &facts) != 0 ||
+        !S_ISREG(facts.st_mode) || state.stream_capacity <= BUFSIZ)
         return;
-    char* buffer = new_buffer(stream_capacity);
+    char* buffer = new_buffer(state.stream_capacity);
     if (!buffer)
         return;
     const Holding holding;
     Stream* stream = holding.taken() ? of(nullptr) : nullptr;
     if (!stream || libc<int (*)(FILE*, char*, int, size_t)>(Posix::setvbuf)(file, buffer, _IOFBF,
-                                                                            stream_capacity) != 0) {
-        delete_buffer(buffer, stream_capacity);
+                                                                            state.stream_capacity) != 0) {
+        delete_buffer(buffer, state.stream_capacity);
         return;
     }
     *stream = {.file = file,
@@ -98,11 +84,11 @@ void give_buffer(FILE* file, const char* mode, bool shared) noexcept {
                .block = plain_block(facts),
                .device = facts.st_dev,
                .inode = facts.st_ino};
-    ++buffered;
+    ++state.buffered;
 }
 
 void shrink_buffers_of(const struct stat& file) noexcept {
-    for (Stream& stream : streams)
+    for (Stream& stream : state.streams)
         if (stream.file && stream.inode == file.st_ino && stream.device == file.st_dev)
             change(stream, shrink);
 }
@@ -124,20 +110,20 @@ ClosedStream take_buffer(FILE* file) noexcept {
         return {};
     const ClosedStream closed = {stream->buffer, stream->error};
     *stream = {};
-    --buffered;
+    --state.buffered;
     return closed;
 }
 
 void delete_stream_buffer(const ClosedStream& closed) noexcept {
-    delete_buffer(closed.buffer, stream_capacity);
+    delete_buffer(closed.buffer, state.stream_capacity);
 }
 
-bool any_stream_buffered() noexcept { return buffered.load(std::memory_order_relaxed) > 0; }
+bool any_stream_buffered() noexcept { return state.buffered.load(std::memory_order_relaxed) > 0; }
 
 void write_out_streams() noexcept {
     if (!any_stream_buffered())
         return;
-    for (Stream& stream : streams)
+    for (Stream& stream : state.streams)
         if (stream.file)
             change(stream, [](Stream& each) { write_out(each); });
 }

@@ -18,24 +18,8 @@ namespace {
 
 constexpr size_t large_part = 4;  // a write of more than this part of a buffer is no small one
 
-struct Descriptor {
-    const FILE* stream = nullptr;
-    dev_t device = 0;
-    ino_t inode = 0;
-    char* held = nullptr;  ///< buffer of `capacity` bytes, which follow the descriptor's position in the file
-    size_t bytes = 0;
-    bool regular = false;  ///< and seen when it was opened
-    bool may_hold = false;
-    bool added_noatime = false;
-    bool failed = false;  ///< to write out what it holds, the last time
-};
-constinit Descriptor descriptors[descriptor_count];
-constinit int descriptors_end = 0;           ///< above all that were noted
-constinit std::atomic<int> streams_held{0};  ///< descriptors of streams for which something is held
-constinit size_t capacity = 0;               ///< of a buffer; 0: nothing is held
-
 Descriptor* of(int descriptor) noexcept {
-    return descriptor >= 0 && descriptor < descriptor_count ? &descriptors[descriptor] : nullptr;
+    return descriptor >= 0 && descriptor < descriptor_count ? &state.descriptors[descriptor] : nullptr;
 }
 
 /// A limit on the size of files answers with a signal at the very write that goes beyond it.
@@ -44,44 +28,44 @@ bool sizes_are_limited() noexcept {
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-bool write_out(int number, Descriptor& state) noexcept {
-    if (state.bytes == 0)
+bool write_out(int number, Descriptor& entry) noexcept {
+    if (entry.bytes == 0)
         return true;
-    const size_t written = write_fully(number, state.held, state.bytes);
+    const size_t written = write_fully(number, entry.held, entry.bytes);
     const int error = errno;
-    state.bytes -= written;
-    if (state.stream && state.bytes == 0)
-        --streams_held;
-    held_bytes.fetch_sub(written, std::memory_order_relaxed);
-    state.failed = state.bytes > 0;
-    if (state.failed && written > 0)
-        std::memmove(state.held, state.held + written, state.bytes);
+    entry.bytes -= written;
+    if (entry.stream && entry.bytes == 0)
+        --state.streams_held;
+    state.held_bytes.fetch_sub(written, std::memory_order_relaxed);
+    entry.failed = entry.bytes > 0;
+    if (entry.failed && written > 0)
+        std::memmove(entry.held, entry.held + written, entry.bytes);
     errno = error;
-    return !state.failed;
+    return !entry.failed;
 }
 
 /// Gives up the buffer, and what could not be written of it.
-void release(Descriptor& state) noexcept {
-    if (state.stream && state.bytes > 0)
-        --streams_held;
-    held_bytes.fetch_sub(state.bytes, std::memory_order_relaxed);
-    delete_buffer(state.held, capacity);
-    state.held = nullptr;
-    state.bytes = 0;
-    state.failed = false;
-    state.may_hold = false;
+void release(Descriptor& entry) noexcept {
+    if (entry.stream && entry.bytes > 0)
+        --state.streams_held;
+    state.held_bytes.fetch_sub(entry.bytes, std::memory_order_relaxed);
+    delete_buffer(entry.held, state.capacity);
+    entry.held = nullptr;
+    entry.bytes = 0;
+    entry.failed = false;
+    entry.may_hold = false;
 }
 
-/// Writes out what a descriptor holds, and does something with it under the same lock: `then(state,
+/// Writes out what a descriptor holds, and does something with it under the same lock: `then(entry,
 /// written)`. False, with errno, where the writing failed.
 template <class Then> bool write_out_and(int number, Then&& then) noexcept {
     const Holding holding;
     if (!holding.taken())
         return true;
-    Descriptor& state = descriptors[number];
-    const bool written = write_out(number, state);
+    Descriptor& entry = state.descriptors[number];
+    const bool written = write_out(number, entry);
     const int error = errno;
-    then(state, written);
+    then(entry, written);
     errno = error;
     return written;
 }
@@ -90,118 +74,113 @@ template <class Then> bool write_out_and(int number, Then&& then) noexcept {
 /// on.
 bool is_open_elsewhere(int number, const struct stat& file) noexcept {
     bool found = false;
-    for (int other = 0; other < descriptors_end; ++other) {
-        Descriptor& state = descriptors[other];
-        if (other == number || !state.regular || state.inode != file.st_ino || state.device != file.st_dev)
+    for (int other = 0; other < state.descriptors_end; ++other) {
+        Descriptor& entry = state.descriptors[other];
+        if (other == number || !entry.regular || entry.inode != file.st_ino || entry.device != file.st_dev)
             continue;
         found = true;
-        if (write_out(other, state))
-            release(state);
+        if (write_out(other, entry))
+            release(entry);
     }
     return found;
 }
 
 /// Whether stdio itself writes to the stream of a descriptor.
-bool stdio_writes(const Descriptor& state) noexcept {
+bool stdio_writes(const Descriptor& entry) noexcept {
     constexpr int currently_putting = 0x800;  // of glibc's FILE
-    return state.stream && (state.stream->_flags & currently_putting);
+    return entry.stream && (entry.stream->_flags & currently_putting);
 }
 
 /// Whether the descriptor is still what was opened: it may have been closed by means that are not seen.
-bool is_the_same(int number, const Descriptor& state) noexcept {
+bool is_the_same(int number, const Descriptor& entry) noexcept {
     struct stat file{};
-    return fstat(number, &file) == 0 && file.st_ino == state.inode && file.st_dev == state.device;
+    return fstat(number, &file) == 0 && file.st_ino == entry.inode && file.st_dev == entry.device;
 }
 
 }  // namespace
 
 void begin_write_behind(size_t bytes) noexcept {
-    capacity = sizes_are_limited() ? 0 : bytes;
+    state.capacity = sizes_are_limited() ? 0 : bytes;
     constexpr int most_seen = 256;
     for (int number = 0; number < most_seen; ++number)
         note_opened(number, {.flags = O_RDWR});
 }
 
 bool note_opened(int number, const Opening& opening) noexcept {
-    Descriptor* state = of(number);
+    Descriptor* entry = of(number);
     struct stat file{};
-    if (!state || fstat(number, &file) != 0)
+    if (!entry || fstat(number, &file) != 0)
         return true;
     const Holding holding;
     if (!holding.taken())
         return true;
-    *state = Descriptor{};
+    *entry = Descriptor{};
     if (!S_ISREG(file.st_mode))
         return true;
     const bool shared = is_open_elsewhere(number, file);
     if (shared)
         shrink_buffers_of(file);
-    state->regular = true;
-    state->device = file.st_dev;
-    state->inode = file.st_ino;
-    state->added_noatime = opening.added_noatime;
-    state->stream = opening.stream;
-    state->may_hold = capacity > 0 && !shared && (opening.flags & O_ACCMODE) == O_WRONLY &&
+    entry->regular = true;
+    entry->device = file.st_dev;
+    entry->inode = file.st_ino;
+    entry->stream = opening.stream;
+    entry->may_hold = state.capacity > 0 && !shared && (opening.flags & O_ACCMODE) == O_WRONLY &&
                       !(opening.flags & (O_DSYNC | O_SYNC | O_DIRECT | O_NONBLOCK));
-    descriptors_end = descriptors_end > number ? descriptors_end : number + 1;
+    state.descriptors_end = state.descriptors_end > number ? state.descriptors_end : number + 1;
     return shared;
 }
 
 bool note_closing(int number) noexcept {
     const Descriptor* noted = of(number);
-    return !noted || !noted->regular || write_out_and(number, [](Descriptor& state, bool) {
-        release(state);
-        state = Descriptor{};
+    return !noted || !noted->regular || write_out_and(number, [](Descriptor& entry, bool) {
+        release(entry);
+        entry = Descriptor{};
     });
 }
 
 void forget_descriptors() noexcept {
-    for (int number = 0; number < descriptors_end; ++number)
+    for (int number = 0; number < state.descriptors_end; ++number)
         note_closing(number);
 }
 
 bool stop_holding(int number) noexcept {
-    return !may_hold(number) || write_out_and(number, [](Descriptor& state, bool written) {
+    return !may_hold(number) || write_out_and(number, [](Descriptor& entry, bool written) {
         if (written)
-            release(state);
+            release(entry);
     });
 }
 
 void stop_holding_all() noexcept {
-    for (int number = 0; number < descriptors_end; ++number)
+    for (int number = 0; number < state.descriptors_end; ++number)
         stop_holding(number);
 }
 
 bool write_out(int number) noexcept {
-    Descriptor* state = of(number);
-    if (!state || state->bytes == 0)
+    Descriptor* entry = of(number);
+    if (!entry || entry->bytes == 0)
         return true;
     const Holding holding;
-    return !holding.taken() || write_out(number, *state);
+    return !holding.taken() || write_out(number, *entry);
 }
 
 void write_out_files() noexcept {
-    for (int number = 0; number < descriptors_end && held_bytes.load(std::memory_order_relaxed) > 0; ++number)
-        write_out(number, descriptors[number]);
+    for (int number = 0;
+         number < state.descriptors_end && state.held_bytes.load(std::memory_order_relaxed) > 0; ++number)
+        write_out(number, state.descriptors[number]);
 }
 
 void write_out_before_streams() noexcept {
-    if (streams_held.load(std::memory_order_relaxed) == 0)
+    if (state.streams_held.load(std::memory_order_relaxed) == 0)
         return;
     const Holding holding;
-    for (int number = 0; holding.taken() && number < descriptors_end; ++number)
-        if (stdio_writes(descriptors[number]) && write_out(number, descriptors[number]))
-            release(descriptors[number]);
+    for (int number = 0; holding.taken() && number < state.descriptors_end; ++number)
+        if (stdio_writes(state.descriptors[number]) && write_out(number, state.descriptors[number]))
+            release(state.descriptors[number]);
 }
 
 bool may_hold(int number) noexcept {
-    const Descriptor* state = of(number);
-    return state && state->may_hold;
-}
-
-bool has_added_noatime(int number) noexcept {
-    const Descriptor* state = of(number);
-    return state && state->added_noatime;
+    const Descriptor* entry = of(number);
+    return entry && entry->may_hold;
 }
 
 ssize_t write_behind(int number, const void* from, size_t bytes) noexcept {
@@ -211,21 +190,21 @@ ssize_t write_behind(int number, const void* from, size_t bytes) noexcept {
     const Holding holding;
     if (!holding.taken() || bytes == 0)
         return straight();
-    Descriptor& state = descriptors[number];
-    const bool small = bytes <= capacity / large_part;
-    if ((state.failed || !small || state.bytes + bytes > capacity) && !write_out(number, state))
+    Descriptor& entry = state.descriptors[number];
+    const bool small = bytes <= state.capacity / large_part;
+    if ((entry.failed || !small || entry.bytes + bytes > state.capacity) && !write_out(number, entry))
         return -1;
-    if (state.bytes == 0 && (stdio_writes(state) || (small && !is_the_same(number, state)))) {
-        release(state);
+    if (entry.bytes == 0 && (stdio_writes(entry) || (small && !is_the_same(number, entry)))) {
+        release(entry);
         return straight();
     }
-    if (!small || !state.may_hold || (!state.held && !(state.held = new_buffer(capacity))))
+    if (!small || !entry.may_hold || (!entry.held && !(entry.held = new_buffer(state.capacity))))
         return straight();
-    if (state.stream && state.bytes == 0)
-        ++streams_held;
-    std::memcpy(state.held + state.bytes, from, bytes);
-    state.bytes += bytes;
-    held_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    if (entry.stream && entry.bytes == 0)
+        ++state.streams_held;
+    std::memcpy(entry.held + entry.bytes, from, bytes);
+    entry.bytes += bytes;
+    state.held_bytes.fetch_add(bytes, std::memory_order_relaxed);
     bound_lateness();
     return ssize_t(bytes);
 }

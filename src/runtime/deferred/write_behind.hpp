@@ -14,7 +14,6 @@ void begin_write_behind(size_t bytes) noexcept;
 /// How a descriptor was opened.
 struct Opening {
     int flags = 0;                 ///< of open(2)
-    bool added_noatime = false;    ///< not the program's wish
     const FILE* stream = nullptr;  ///< that opened it: C++ and others write to the descriptor beside it
 };
 /// Whether it is no regular file, or this process has it open a second time: then it is to behave as in the
@@ -43,6 +42,5 @@ void write_out_before_streams() noexcept;
 /// Takes a write of the program's: as write(2) returns.
 ssize_t write_behind(int descriptor, const void* from, size_t bytes) noexcept;
 bool may_hold(int descriptor) noexcept;
-bool has_added_noatime(int descriptor) noexcept;
 
 }  // namespace mpiric::deferred

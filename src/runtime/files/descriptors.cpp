@@ -1,6 +1,6 @@
 #include "files/descriptors.hpp"
 
-#include "files/trail.hpp"
+#include "files/state.hpp"
 #include "profile/context.hpp"
 
 #include <fcntl.h>
@@ -10,40 +10,32 @@
 namespace mpiric::files {
 namespace {
 
-constexpr int descriptor_count = 4096;  // those above are not followed
 constexpr uint32_t posix = 0, standard_stream = 2;
-
-struct Descriptor {
-    profile::File* row = nullptr;
-    int64_t position = 0;  ///< where the next access at the descriptor's own position begins
-    Trail trail;
-};
-constinit Descriptor descriptors[descriptor_count];
 
 /// The row of a descriptor. Of those that were opened before us, or by means that we do not see, only the
 /// standard streams are known.
 profile::File* row_of(int descriptor) noexcept {
     if (descriptor < 0 || descriptor >= descriptor_count)
         return nullptr;
-    Descriptor& state = descriptors[descriptor];
-    if (!state.row && descriptor <= STDERR_FILENO) {
+    Descriptor& open = state.descriptors[descriptor];
+    if (!open.row && descriptor <= STDERR_FILENO) {
         constexpr const char* names[] = {"(stdin)", "(stdout)", "(stderr)"};
-        state.row = runtime.recorder.file(names[descriptor], standard_stream, 1);
+        open.row = runtime.recorder.file(names[descriptor], standard_stream, 1);
     }
-    return state.row;
+    return open.row;
 }
 
 /// Counts how an access lies to the one before and to blocks of the file.
 void locate_access(int descriptor, profile::File& row, const Access& access) noexcept {
-    Descriptor& state = descriptors[descriptor];
-    const int64_t begin = access.offset >= 0 ? access.offset : state.position;
+    Descriptor& open = state.descriptors[descriptor];
+    const int64_t begin = access.offset >= 0 ? access.offset : open.position;
     const int64_t end = begin + access.bytes;
     if (access.offset < 0)
-        state.position = end;
+        open.position = end;
     if (row.interface != standard_stream && !access.buffered)
-        state.trail.count(row, {begin, end, uint64_t(access.bytes)});
+        open.trail.count(row, {begin, end, uint64_t(access.bytes)});
     else
-        state.trail.pass(begin, end);
+        open.trail.pass(begin, end);
 }
 
 /// What an open asks for, as a record tells it.
@@ -78,8 +70,8 @@ void descriptor_opened(int descriptor, const char* path, int flags, uint64_t too
             detail.first_created_ticks = ticks();
     }
     if (descriptor >= 0 && descriptor < descriptor_count) {
-        descriptors[descriptor] = Descriptor{};
-        descriptors[descriptor].row = row;
+        state.descriptors[descriptor] = Descriptor{};
+        state.descriptors[descriptor].row = row;
     }
 }
 
@@ -87,12 +79,12 @@ void descriptor_closed(int descriptor, uint64_t ticks) noexcept {
     const Locked locked;
     if (descriptor < 0 || descriptor >= descriptor_count)
         return;
-    if (profile::File* row = descriptors[descriptor].row) {
+    if (profile::File* row = state.descriptors[descriptor].row) {
         ++row->metadata;
         row->metadata_ticks += ticks;
         runtime.recorder.detail(*row).close_ticks += ticks;
     }
-    descriptors[descriptor] = Descriptor{};
+    state.descriptors[descriptor] = Descriptor{};
 }
 
 void descriptor_read(int descriptor, const Access& access) noexcept {
@@ -123,7 +115,7 @@ void descriptor_moved(int descriptor, int64_t offset) noexcept {
     const Locked locked;
     if (profile::File* row = row_of(descriptor); row && offset >= 0) {
         ++row->seeks;
-        descriptors[descriptor].position = offset;
+        state.descriptors[descriptor].position = offset;
     }
 }
 
@@ -155,9 +147,9 @@ void descriptor_flushed(int descriptor, uint64_t ticks) noexcept {
 
 void descriptor_asked(int descriptor, uint64_t ticks) noexcept {
     const Locked locked;
-    if (descriptor < 0 || descriptor >= descriptor_count || !descriptors[descriptor].row)
+    if (descriptor < 0 || descriptor >= descriptor_count || !state.descriptors[descriptor].row)
         return;
-    profile::File& row = *descriptors[descriptor].row;
+    profile::File& row = *state.descriptors[descriptor].row;
     ++row.metadata;
     row.metadata_ticks += ticks;
 }

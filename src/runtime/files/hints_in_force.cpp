@@ -1,10 +1,10 @@
 #include "files/hints_in_force.hpp"
 
 #include "base/own_file.hpp"
+#include "files/state.hpp"
 #include "profile/context.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
@@ -42,10 +42,9 @@ void write_hints(int to, MPI_Info info) noexcept {
 }  // namespace
 
 void note_hints(MPI_File file, const char* path, MPI_Comm comm) noexcept {
-    static constinit std::atomic<int> noted{0};
     int rank = -1, world_rank = 0;
     if (!runtime.recording || library.Comm_rank(comm, &rank) != MPI_SUCCESS || rank != 0 ||
-        noted.fetch_add(1) >= most_files)
+        state.hints_noted.fetch_add(1) >= most_files)
         return;
     library.Comm_rank(world::handles.comm_world, &world_rank);
     MPI_Info used{};

@@ -1,7 +1,6 @@
 #include "files/open_files.hpp"
 
-#include "base/handle_map.hpp"
-#include "files/trail.hpp"
+#include "files/state.hpp"
 #include "profile/context.hpp"
 #include "world/datatypes.hpp"
 
@@ -10,13 +9,6 @@
 namespace mpiric::files {
 namespace {
 
-struct OpenFile {
-    profile::File* row = nullptr;
-    int64_t elementary_bytes = 1;  ///< of the view's elementary type
-    Trail trail;
-};
-
-constinit HandleMap<OpenFile, 256> files;
 constexpr uint32_t through_mpi = 1;
 
 /// What an open asks for, as a record tells it.
@@ -61,7 +53,7 @@ void file_opened(MPI_File file, const SharedOpen& open) noexcept {
         return;
     OpenFile opened;
     opened.row = row;
-    files.put(world::number(file), opened);
+    state.open_files.put(world::number(file), opened);
     ++row->opens;
     row->metadata_ticks += open.ticks;
     profile::FileDetail& detail = runtime.recorder.detail(*row);
@@ -73,15 +65,15 @@ void file_opened(MPI_File file, const SharedOpen& open) noexcept {
 void view_changed(MPI_File file, MPI_Datatype elementary) noexcept {
     OpenFile open;
     const auto bytes = int64_t(world::size_of(elementary));
-    if (bytes == 0 || !files.get(world::number(file), open))
+    if (bytes == 0 || !state.open_files.get(world::number(file), open))
         return;
     open.elementary_bytes = bytes;
-    files.put(world::number(file), open);
+    state.open_files.put(world::number(file), open);
 }
 
 void file_accessed(MPI_File file, const SharedAccess& access) noexcept {
     OpenFile open;
-    if (!files.get(world::number(file), open))
+    if (!state.open_files.get(world::number(file), open))
         return;
     Located located;
     const bool is_located = locate(file, open, access, located);
@@ -95,9 +87,9 @@ void file_accessed(MPI_File file, const SharedAccess& access) noexcept {
             return Trail::count_size(row, access.bytes);
         open.trail.count(row, located);
     }
-    files.put(world::number(file), open);
+    state.open_files.put(world::number(file), open);
 }
 
-void forget_file(MPI_File file) noexcept { files.erase(world::number(file)); }
+void forget_file(MPI_File file) noexcept { state.open_files.erase(world::number(file)); }
 
 }  // namespace mpiric::files

@@ -84,7 +84,7 @@ Id arranged(const Hdf5& hdf5, const Options& options, Id access) noexcept {
 }  // namespace
 
 bool arranges_hdf5() noexcept {
-    static const Options options = read_options();
+    const Options options = read_options();
     return options.hdf5_alignment_kib > 0 || options.hdf5_collective_metadata;
 }
 

@@ -1,6 +1,7 @@
 #include "layouts/hints.hpp"
 
 #include "base/rules.hpp"
+#include "layouts/layouts.hpp"
 #include "profile/context.hpp"
 #include "world/library.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 using world::library;
 
 constexpr int longest_value = 1024;
-constinit symbols::NextFunction unhinted;  // what follows the functions here
 
 bool has(MPI_Info info, const char* key) noexcept {
     char value[longest_value + 1];
@@ -52,8 +52,8 @@ MPI_Info hinted(const char* path, MPI_Info own) noexcept {
 template <void* symbols::NextFunction::* following>
 int open_file(MPI_Comm comm, const char* path, int mode, MPI_Info own, MPI_File* file) {
     MPI_Info info = hinted(path, own);
-    const int result =
-        reinterpret_cast<decltype(&open_file<following>)>(unhinted.*following)(comm, path, mode, info, file);
+    const int result = reinterpret_cast<decltype(&open_file<following>)>(state.unhinted.*following)(
+        comm, path, mode, info, file);
     if (info != own)
         library.Info_free(&info);
     return result;
@@ -62,7 +62,7 @@ int open_file(MPI_Comm comm, const char* path, int mode, MPI_Info own, MPI_File*
 }  // namespace
 
 void insert_hints(symbols::Function, symbols::NextFunction& following) noexcept {
-    unhinted = following;
+    state.unhinted = following;
     following = {reinterpret_cast<void*>(&open_file<&symbols::NextFunction::next>),
                  reinterpret_cast<void*>(&open_file<&symbols::NextFunction::library>)};
 }

@@ -21,13 +21,14 @@ extern constinit const Layer layer_file_layouts;
 constinit const Layer layer_file_layouts{
     .name = "file layouts",
     .enabled = [](const Options& options) noexcept { return *options.file_layouts != '\0'; },
-    .posix_interest = [](Posix) noexcept { return layouts::lays_out ? Interest::watch : Interest::none; },
+    .posix_interest =
+        [](Posix) noexcept { return layouts::state.lays_out ? Interest::watch : Interest::none; },
     .on_init =
         [](ProgramWorld&) noexcept {
-            layouts::lays_out = true;
+            layouts::state.lays_out = true;
             symbols::interest_changed();
         },
-    .on_finalize = [](const ProgramWorld&) noexcept { layouts::lays_out = false; },
+    .on_finalize = [](const ProgramWorld&) noexcept { layouts::state.lays_out = false; },
 };
 
 // At work whenever its name is called, with MPI or before.

@@ -4,12 +4,9 @@
 
 #include "base/rules.hpp"
 #include "base/say.hpp"
-#include "layouts/refused_layouts.hpp"
 #include "posix/direct.hpp"
 #include "profile/context.hpp"
-#include "spread/found.hpp"
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <climits>
@@ -25,8 +22,6 @@ namespace {
 constexpr int delay_create = O_NOCTTY | FASYNC;  // O_LOV_DELAY_CREATE of lustre_user.h
 constexpr uint16_t anywhere = 0xFFFF;
 constexpr int most_extents = 8;
-constinit std::atomic<unsigned> made{0};
-constinit RefusedLayouts refused;
 
 // lov_user_md_v1, lov_comp_md_v1 and lov_comp_md_entry_v1 of lustre_user.h.
 struct Plain {
@@ -133,7 +128,8 @@ dev_t device_of(int directory, const char* path) noexcept {
 }
 
 bool is_refused(int directory, const char* path, std::string_view words) noexcept {
-    return refused.has_any() && refused.has(device_of(directory, path), words, runtime.options.file_layouts);
+    return state.refused.has_any() &&
+           state.refused.has(device_of(directory, path), words, runtime.options.file_layouts);
 }
 
 /// Gives a file that has no layout yet the one of its rule.
@@ -143,7 +139,7 @@ bool set_layout(int file, const Attribute& layout, int directory, const char* pa
     if (again && fsetxattr(file, "lustre.lov", layout.value, layout.bytes, 0) == 0)
         return true;
     if (again && RefusedLayouts::lasts(errno))
-        refused.add(device_of(directory, path), words, runtime.options.file_layouts);
+        state.refused.add(device_of(directory, path), words, runtime.options.file_layouts);
     say_once("files keep the layout of their directory: theirs cannot be set", path);
     return false;
 }
@@ -154,34 +150,31 @@ bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
     char host[65] = "";
     gethostname(host, sizeof host - 1);
     const int length = std::snprintf(name, sizeof name, "%.*s.mpiric-%s-%d-%u", head, path, host,
-                                     int(getpid()), made.fetch_add(1));
+                                     int(getpid()), state.made.fetch_add(1));
     return length > 0 && length < int(sizeof name);
 }
 
 }  // namespace
 
-bool make_laid_out(int directory, const char* own_path, mode_t mode) noexcept {
-    if (!own_path)
+bool make_laid_out(int directory, const char* path, mode_t mode) noexcept {
+    if (!path)
         return false;
-    const std::string_view words = words_for(own_path, runtime.options.file_layouts);
+    const std::string_view words = words_for(path, runtime.options.file_layouts);
     if (words.empty())
         return false;
     const int before = errno;
-    if (is_refused(directory, own_path, words)) {
+    if (is_refused(directory, path, words)) {
         errno = before;
         return false;
     }
     bool made_here = false;
-    spread::Found found(directory, own_path, spread::Found::Use::makes);
     char name[PATH_MAX];
-    if (!is_taken(directory, found.path()) && write_name(name, found.path())) {
+    if (!is_taken(directory, path) && write_name(name, path)) {
         const Attribute layout = attribute(words);
-        int file = layout.bytes ? open_new(directory, name, mode) : -1;
-        if (file < 0 && errno == ENOENT && found.make_room() && write_name(name, found.path()))
-            file = open_new(directory, name, mode);
+        const int file = layout.bytes ? open_new(directory, name, mode) : -1;
         if (file >= 0) {
-            if (set_layout(file, layout, directory, own_path, words))
-                made_here = direct(SYS_linkat, directory, name, directory, found.path(), 0) == 0;
+            if (set_layout(file, layout, directory, path, words))
+                made_here = direct(SYS_linkat, directory, name, directory, path, 0) == 0;
             direct(SYS_unlinkat, directory, name, 0);
             direct_close(file);
         }

@@ -2,7 +2,6 @@
 // which hands it MPI_COMM_WORLD where the library has the world in another order.
 #pragma once
 
-#include "base/spin_lock.hpp"
 #include "order/substitution.hpp"
 
 #include <array>
@@ -18,43 +17,43 @@ namespace mpiric::order {
 template <class Pointer, class Entrance> class Entrances {
   public:
     static Pointer entrance(Pointer function) noexcept {
-        const Held held(lock_, true);
-        for (size_t at = 0; at < used_; ++at)
-            if (given_[at] == function)
+        GivenFunctions& functions = state.given_functions[Entrance::kind];
+        const Held held(functions.lock, true);
+        for (size_t at = 0; at < functions.used; ++at)
+            if (functions.given[at] == reinterpret_cast<void*>(function))
                 return entrances[at];
-        if (used_ == most)
+        if (functions.used == most)
             return function;
-        given_[used_] = function;
-        return entrances[used_++];
+        functions.given[functions.used] = reinterpret_cast<void*>(function);
+        return entrances[functions.used++];
     }
 
     /// The function behind an entrance; any other function itself.
     static Pointer behind(Pointer function) noexcept {
-        for (size_t at = 0; at < used_; ++at)
+        for (size_t at = 0; at < state.given_functions[Entrance::kind].used; ++at)
             if (entrances[at] == function)
-                return given_[at];
+                return reinterpret_cast<Pointer>(state.given_functions[Entrance::kind].given[at]);
         return function;
     }
 
-    template <size_t at> static Pointer given() noexcept { return given_[at]; }
+    template <size_t at> static Pointer given() noexcept {
+        return reinterpret_cast<Pointer>(state.given_functions[Entrance::kind].given[at]);
+    }
 
   private:
-    static constexpr size_t most = 128;
+    static constexpr size_t most = GivenFunctions::most;
     template <size_t... at>
     static constexpr std::array<Pointer, most> all(std::index_sequence<at...>) noexcept {
         return {&Entrance::template call<at>...};
     }
     static constexpr std::array<Pointer, most> entrances = all(std::make_index_sequence<most>());
-
-    static constinit inline std::array<Pointer, most> given_{};
-    static constinit inline size_t used_ = 0;
-    static constinit inline SpinLock lock_;
 };
 
 /// A function whose first argument is a communicator.
 template <class Pointer> struct WithComm;
 template <class Result, class... Rest> struct WithComm<Result (*)(MPI_Comm, Rest...)> {
     using Pointer = Result (*)(MPI_Comm, Rest...);
+    static constexpr size_t kind = sizeof...(Rest) == 5 ? 0 : 1;  // copies and deletions of attributes
     template <size_t at> static Result call(MPI_Comm comm, Rest... rest) {
         return Entrances<Pointer, WithComm>::template given<at>()(to_program(comm), rest...);
     }
@@ -63,6 +62,7 @@ template <class Result, class... Rest> struct WithComm<Result (*)(MPI_Comm, Rest
 /// An error handler. What follows the code is the library's business; two words cover what there is.
 struct WithError {
     using Pointer = MPI_Comm_errhandler_function*;
+    static constexpr size_t kind = 2;
     template <size_t at> static void call(MPI_Comm* comm, int* code, ...) {
         va_list rest;
         va_start(rest, code);

@@ -28,6 +28,7 @@ int number_for_program(int handle) noexcept {
 }
 
 struct Copy {
+    static constexpr size_t kind = 3;
     template <size_t at>
     static int call(MPI_Comm_copy_attr_function* function, int handle, int key, void* extra, int type,
                     void* value, void** copied, int* flag) {
@@ -36,6 +37,7 @@ struct Copy {
     }
 };
 struct Delete {
+    static constexpr size_t kind = 4;
     template <size_t at>
     static int call(MPI_Comm_delete_attr_function* function, int handle, int key, int type, void* value,
                     void* extra) {

@@ -33,6 +33,7 @@ int number_for_program(int number) noexcept {
 /// A function of a Fortran program whose first argument is a communicator.
 template <class... Rest> struct InFortran {
     using Pointer = void (*)(int*, Rest...);
+    static constexpr size_t kind = sizeof...(Rest) == 1 ? 3 : sizeof...(Rest) == 4 ? 4 : 5;
     template <size_t at> static void call(int* comm, Rest... rest) {
         int seen = number_for_program(*comm);
         EntrancesOf<InFortran>::template given<at>()(&seen, rest...);

@@ -4,8 +4,6 @@
 
 namespace mpiric::order {
 
-constinit void* library_functions[symbols::function_count];
-
 symbols::NextFunction before_library(Function function) noexcept {
     if (void* topology = topology_before_library(function))
         return {topology, topology};
@@ -18,7 +16,7 @@ symbols::NextFunction before_library(Function function) noexcept {
 
 void stand_before(Function function, symbols::NextFunction& following) noexcept {
     const symbols::NextFunction ours = before_library(function);
-    library_functions[static_cast<uint32_t>(function)] = following.library;
+    state.library_functions[static_cast<uint32_t>(function)] = following.library;
     const bool is_libraries = following.next == following.library;
     if (ours.next && is_libraries)
         following.next = ours.next;

@@ -4,6 +4,7 @@
 // ranks.
 #pragma once
 
+#include "base/spin_lock.hpp"
 #include "symbols/next.hpp"
 #include "world/library.hpp"
 
@@ -16,19 +17,31 @@ struct Worlds {
     MPI_Comm program{};  ///< MPI_COMM_WORLD
     MPI_Comm ordered{};
 };
-inline constinit Worlds worlds;
+
+/// Functions of the program that have an entrance, all of one kind (order/callbacks.hpp).
+struct GivenFunctions {
+    static constexpr size_t most = 128;
+    void* given[most] = {};
+    size_t used = 0;
+    SpinLock lock;
+};
+
+struct State {
+    Worlds worlds;
+    void* library_functions[symbols::function_count] = {};  ///< that ours stand before
+    GivenFunctions given_functions[6];                      ///< by Entrance::kind
+};
+inline constinit State state;
+inline constexpr Worlds& worlds = state.worlds;
 
 /// Whether the last handle that a Fortran layer has converted on this thread was of an ordered world.
 inline thread_local constinit bool converted_world = false;
-
-/// The functions of the library that ours stand before.
-extern constinit void* library_functions[symbols::function_count];
 
 inline MPI_Comm to_library(MPI_Comm comm) noexcept { return comm == worlds.program ? worlds.ordered : comm; }
 inline MPI_Comm to_program(MPI_Comm comm) noexcept { return comm == worlds.ordered ? worlds.program : comm; }
 
 template <Function function, class Pointer> [[gnu::always_inline]] inline Pointer next() noexcept {
-    return reinterpret_cast<Pointer>(library_functions[static_cast<uint32_t>(function)]);
+    return reinterpret_cast<Pointer>(state.library_functions[static_cast<uint32_t>(function)]);
 }
 
 /// Our functions before the library's, for the two names; null where the library's own is right.

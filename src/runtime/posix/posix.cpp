@@ -51,11 +51,6 @@ void* libc_posix(uint32_t at) noexcept {
     return definitions.found[at];
 }
 
-void set_libc_posix(uint32_t at, void* call) noexcept {
-    if (has_posix(at))
-        definitions.found[at] = call;
-}
-
 void* next_posix(uint32_t at) noexcept {
     return definitions.put_before[at] ? definitions.put_before[at] : libc_posix(at);
 }

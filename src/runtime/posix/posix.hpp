@@ -49,11 +49,9 @@ constexpr bool leaves_program(Posix name) noexcept {
     }
 }
 
-/// The next definition of a name after this library: libc's, or that of another interposer. For a name that
-/// this libc lacks, a function that fails with ENOSYS.
+/// The next definition of a name after this library: libc's, or another interposer's. For a name that this
+/// libc lacks, a function that fails with ENOSYS.
 void* libc_posix(uint32_t at) noexcept;
-/// Puts a call before the next definition, for all that goes on to it; not where this libc lacks the name.
-void set_libc_posix(uint32_t at, void* call) noexcept;
 /// What the wrapper that counts goes on to: the next definition, or what set_next_posix() has put before it.
 void* next_posix(uint32_t at) noexcept;
 void set_next_posix(uint32_t at, void* call) noexcept;

@@ -6,9 +6,9 @@
 
 namespace mpiric::record {
 
-void Call::note_apart() const noexcept { note(); }
+void RecordedCall::note_apart() const noexcept { note(); }
 
-void Call::note_fully() const noexcept {
+void RecordedCall::note_fully() const noexcept {
     profile::Cell* cell = runtime.recorder.count(function, communicator, bytes, room, elapsed, waited);
     if (posted_count > 0)
         note_receives(cell);
@@ -16,7 +16,7 @@ void Call::note_fully() const noexcept {
         note_site();
 }
 
-void Call::note_receives(profile::Cell* cell) const noexcept {
+void RecordedCall::note_receives(profile::Cell* cell) const noexcept {
     if (!cell)
         return;
     if (posted_count == 1)
@@ -26,7 +26,7 @@ void Call::note_receives(profile::Cell* cell) const noexcept {
             receive_posted(posted[at], cell);
 }
 
-void Call::note_site() const noexcept {
+void RecordedCall::note_site() const noexcept {
     if (!return_address)
         return;
     const auto address = reinterpret_cast<uint64_t>(return_address);
@@ -34,30 +34,30 @@ void Call::note_site() const noexcept {
         symbols::record_module(return_address);
 }
 
-void Call::note_place(void* address) noexcept {
+void RecordedCall::note_place(void* address) noexcept {
     if (address)
         symbols::record_module(address);
 }
 
-void Call::named(const char* name) noexcept {
+void RecordedCall::named(const char* name) noexcept {
     if (comm_info)
         runtime.recorder.name_communicator(comm_info->index, name);
 }
 
-void Call::remembers(MPI_Request request, int destination) noexcept {
+void RecordedCall::remembers(MPI_Request request, int destination) noexcept {
     const bool message = destination != MPI_PROC_NULL && comm_info;
     world::remember_request(
         request, {communicator, bytes, message ? comm_info->world_rank(destination) : -1, message, false});
     bytes = 0;  // nothing moves before it is started
 }
 
-void Call::remembers_receive(MPI_Request request, int source) noexcept {
+void RecordedCall::remembers_receive(MPI_Request request, int source) noexcept {
     const bool comes = source != MPI_PROC_NULL;
     world::remember_request(request, {communicator, comes ? bytes : 0, -1, false, comes});
     bytes = 0;
 }
 
-void Call::starts(int count, const MPI_Request requests[]) noexcept {
+void RecordedCall::starts(int count, const MPI_Request requests[]) noexcept {
     for (int at = 0; at < count; ++at) {
         world::Persistent known;
         if (!world::find_request(requests[at], known))
@@ -76,20 +76,22 @@ void Call::starts(int count, const MPI_Request requests[]) noexcept {
     }
 }
 
-void Call::opened(MPI_File file, const char* name, MPI_Comm by, int mode) noexcept {
+void RecordedCall::opened(MPI_File file, const char* name, MPI_Comm by, int mode) noexcept {
     on(by);
     const world::CommInfo* info = world::comm_info(by);
     files::file_opened(file, {name, uint32_t(group()), mode, info && info->rank == 0, elapsed.ticks});
     files::note_hints(file, name, by);
 }
 
-void Call::views(MPI_File file, MPI_Datatype elementary) noexcept { files::view_changed(file, elementary); }
+void RecordedCall::views(MPI_File file, MPI_Datatype elementary) noexcept {
+    files::view_changed(file, elementary);
+}
 
-void Call::reads(MPI_File file, world::FilePlace place) noexcept {
+void RecordedCall::reads(MPI_File file, world::FilePlace place) noexcept {
     files::file_accessed(file, {false, bytes, elapsed.ticks, place});
 }
 
-void Call::writes(MPI_File file, world::FilePlace place) noexcept {
+void RecordedCall::writes(MPI_File file, world::FilePlace place) noexcept {
     files::file_accessed(file, {true, bytes, elapsed.ticks, place});
 }
 

@@ -14,9 +14,9 @@ namespace mpiric::record {
 using profile::Elapsed;
 using profile::Traffic;
 
-struct Call : world::Volume {
+struct RecordedCall : world::Volume {
     // A constructor: to begin an aggregate, compilers clear all of it first, by a string instruction.
-    Call(uint32_t of_function, const Elapsed& time, uint64_t waited_before, void* caller) noexcept
+    RecordedCall(uint32_t of_function, const Elapsed& time, uint64_t waited_before, void* caller) noexcept
         : function(of_function), elapsed(time), waited(waited_before), return_address(caller) {}
 
     uint32_t function;
@@ -81,7 +81,7 @@ struct Call : world::Volume {
     [[gnu::always_inline]] void note() const noexcept {
         profile::Cell* cell = runtime.recorder.latest(function, communicator, bytes + room);
         if (!cell || posted_count > 1) [[unlikely]] {
-            const Call in_memory = *this;
+            const RecordedCall in_memory = *this;
             return in_memory.note_fully();
         }
         runtime.recorder.add(*cell, function, bytes, elapsed, waited);

@@ -107,7 +107,7 @@ void begin(ProgramWorld& world) noexcept {
 /// The call that has initialised MPI is the first one in the record.
 void note_init(const InitCall& call) noexcept {
     if (runtime.recording)
-        record::Call(uint32_t(call.function), {call.ticks, call.end, 1}, 0, nullptr).note();
+        record::RecordedCall(uint32_t(call.function), {call.ticks, call.end, 1}, 0, nullptr).note();
 }
 
 void end(const ProgramWorld& world) noexcept {

@@ -1,10 +1,8 @@
 #include "record/receives.hpp"
 
-#include "base/spin_lock.hpp"
-
 namespace mpiric::record {
 
-constinit HandleBag<profile::Cell*> under_way;
+constinit ReceivesUnderWay under_way;
 
 namespace {
 
@@ -25,12 +23,10 @@ template <class Status> uint64_t bytes_in(const Status& status) noexcept {
     }
 }
 
-constinit SpinLock lock;
-
 profile::Cell* take_among_threads(MPI_Request request) noexcept {
     profile::Cell* cell = nullptr;
-    const Held held(lock, true);
-    under_way.take(world::number(request), cell);
+    const Held held(under_way.lock, true);
+    under_way.cells.take(world::number(request), cell);
     return cell;
 }
 
@@ -41,8 +37,8 @@ uint64_t bytes_received(const MPI_Status& status) noexcept {
 }
 
 void posted_among_threads(MPI_Request request, profile::Cell* cell) noexcept {
-    const Held held(lock, true);
-    under_way.put(world::number(request), cell);
+    const Held held(under_way.lock, true);
+    under_way.cells.put(world::number(request), cell);
 }
 
 void completed_among_threads(MPI_Request request, const MPI_Status& status) noexcept {

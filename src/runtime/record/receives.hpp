@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/handle_bag.hpp"
+#include "base/spin_lock.hpp"
 #include "profile/context.hpp"
 #include "profile/format.hpp"
 #include "world/datatypes.hpp"
@@ -13,10 +14,13 @@
 
 namespace mpiric::record {
 
-/// Receives that are under way, each with the cell that counted it.
-extern constinit HandleBag<profile::Cell*> under_way;
+struct ReceivesUnderWay {
+    HandleBag<profile::Cell*> cells;  ///< by request, the cell that counted it
+    SpinLock lock;                    ///< where several threads call MPI
+};
+extern constinit ReceivesUnderWay under_way;
 
-inline bool receives_under_way() noexcept { return !under_way.empty(); }
+inline bool receives_under_way() noexcept { return !under_way.cells.empty(); }
 
 void posted_among_threads(MPI_Request request, profile::Cell* cell) noexcept;
 void completed_among_threads(MPI_Request request, const MPI_Status& status) noexcept;
@@ -29,14 +33,14 @@ uint64_t bytes_received(const MPI_Status& status) noexcept;
 inline void receive_posted(MPI_Request request, profile::Cell* cell) noexcept {
     if (runtime.recorder.many_threads()) [[unlikely]]
         return posted_among_threads(request, cell);
-    under_way.put(world::number(request), cell);
+    under_way.cells.put(world::number(request), cell);
 }
 
 /// Gives the bytes of a completed receive to the cell that posted it; nothing for other requests.
 inline void receive_completed(MPI_Request request, const MPI_Status& status) noexcept {
     if (runtime.recorder.many_threads()) [[unlikely]]
         return completed_among_threads(request, status);
-    if (profile::Cell* cell = nullptr; under_way.take(world::number(request), cell))
+    if (profile::Cell* cell = nullptr; under_way.cells.take(world::number(request), cell))
         cell->bytes += bytes_received(status);
 }
 

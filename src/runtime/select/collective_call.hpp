@@ -24,7 +24,7 @@ struct CollectiveCall {
     const void* arguments;
     int (*next)(const void* arguments, bool to_library,
                 MPI_Comm comm);  ///< the next definition of the function
-    void (*fill)(const void* arguments, coll::Call& call);
+    void (*fill)(const void* arguments, coll::Arguments& call);
 
     /// Leaves the call to the library, or to a tool between.
     int pass_on() const { return next(arguments, false, comm); }

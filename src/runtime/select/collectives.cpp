@@ -34,16 +34,16 @@ template <Function function, Name name, class Pointer, class CallNext>
 }
 
 /// The arguments of a call, and what to do with them, for code that is the same for all functions.
-struct Arguments {
+struct CallAccess {
     const void* given;
     Amount (*measure)(const void* given, const CommState& state);
     int (*next)(const void* given, bool to_library, MPI_Comm comm);
-    void (*fill)(const void* given, coll::Call& call);
+    void (*fill)(const void* given, coll::Arguments& call);
 };
 
 /// Decides who serves a call that does not take the fast path.
-[[gnu::noinline]] int decide(Collective collective, MPI_Comm comm, int root, MPI_Request* request,
-                             const Arguments& arguments) {
+[[gnu::noinline]] int leave_or_dispatch(Collective collective, MPI_Comm comm, int root, MPI_Request* request,
+                                        const CallAccess& arguments) {
     const auto leave = [&] { return arguments.next(arguments.given, false, comm); };
     CommState* state = comm_state(comm);
     if (!state)
@@ -71,23 +71,24 @@ struct Arguments {
 /// Hands such a call to it, out of the way of the fast path.
 template <Function function, Name name, Collective collective, class Pointer, class Measure, class CallNext,
           class Fill>
-[[gnu::noinline]] int decide_call(MPI_Comm comm, int root, MPI_Request* request, Measure measure,
-                                  CallNext call_next, Fill fill) {
+[[gnu::noinline]] int take_slow_path(MPI_Comm comm, int root, MPI_Request* request, Measure measure,
+                                     CallNext call_next, Fill fill) {
     struct Given {
         Measure measure;
         CallNext call_next;
         Fill fill;
     } const given{measure, call_next, fill};
-    return decide(collective, comm, root, request,
-                  {&given,
-                   [](const void* from, const CommState& state) {
-                       return static_cast<const Given*>(from)->measure(state);
-                   },
-                   [](const void* from, bool to_library, MPI_Comm on) {
-                       return pass_on<function, name, Pointer>(static_cast<const Given*>(from)->call_next,
-                                                               to_library, on);
-                   },
-                   [](const void* from, coll::Call& call) { static_cast<const Given*>(from)->fill(call); }});
+    return leave_or_dispatch(
+        collective, comm, root, request,
+        {&given,
+         [](const void* from, const CommState& state) {
+             return static_cast<const Given*>(from)->measure(state);
+         },
+         [](const void* from, bool to_library, MPI_Comm on) {
+             return pass_on<function, name, Pointer>(static_cast<const Given*>(from)->call_next, to_library,
+                                                     on);
+         },
+         [](const void* from, coll::Arguments& call) { static_cast<const Given*>(from)->fill(call); }});
 }
 
 /// The body of all: the fast path, or a decision. `rest` are the arguments after the communicator, which the
@@ -98,8 +99,8 @@ template <Function function, Name name, Collective collective, class Pointer, cl
                                             Fill fill, Rest... rest) {
     if (takes_fast_path<collective>(comm, measure)) [[likely]]
         return pass_on<function, name, Pointer>(call_next, false, comm);
-    return decide_call<function, name, collective, Pointer>(comm, root, request_of(rest...), measure,
-                                                            call_next, fill);
+    return take_slow_path<function, name, collective, Pointer>(comm, root, request_of(rest...), measure,
+                                                               call_next, fill);
 }
 
 // One body for each list of arguments. `Count` and `Displacement` are the types of the small or of the
@@ -112,7 +113,7 @@ template <Function function, Name name, Collective collective, class Count, clas
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0, [=](const CommState&) { return amount(type, count, op); },
             [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, on, rest...); },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.receive = receive;
                 call.receive_count = count, call.receive_type = type, call.op = op;
             },
@@ -127,7 +128,7 @@ struct RootedReduction {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root, [=](const CommState&) { return amount(type, count, op); },
             [=](auto* next, MPI_Comm on) { return next(send, receive, count, type, op, root, on, rest...); },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.receive = receive;
                 call.receive_count = count, call.receive_type = type, call.op = op;
             },
@@ -145,7 +146,7 @@ struct ScatteredReduction {
                 return Amount{sum_of(counts, state), type, uint32_t(state.size), op};
             },
             [=](auto* next, MPI_Comm on) { return next(send, receive, counts, type, op, on, rest...); },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.receive = receive;
                 call.receive_counts = counts, call.receive_type = type, call.op = op;
             },
@@ -158,7 +159,7 @@ template <Function function, Name name, Collective collective, class Count, clas
         return tune_call<function, name, collective, decltype(&run)>(
             comm, root, [=](const CommState&) { return amount(type, count); },
             [=](auto* next, MPI_Comm on) { return next(buffer, count, type, root, on, rest...); },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.receive = buffer, call.receive_count = count, call.receive_type = type;
             },
             rest...);
@@ -169,7 +170,7 @@ template <Function function, Name name, Collective collective, class... Rest> st
     static int run(MPI_Comm comm, Rest... rest) {
         return tune_call<function, name, collective, decltype(&run)>(
             comm, 0, [](const CommState&) { return unsized; },
-            [=](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Call&) {}, rest...);
+            [=](auto* next, MPI_Comm on) { return next(on, rest...); }, [](coll::Arguments&) {}, rest...);
     }
 };
 
@@ -182,7 +183,7 @@ template <Function function, Name name, Collective collective, class Count, clas
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, receive_count, receive_type, on, rest...);
             },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
             },
@@ -206,7 +207,7 @@ template <Function function, Name name, Collective collective, class Count, clas
                 return next(send, send_count, send_type, receive, receive_count, receive_type, root, on,
                             rest...);
             },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;
             },
@@ -225,7 +226,7 @@ struct UnevenGathering {
             [=](auto* next, MPI_Comm on) {
                 return next(send, send_count, send_type, receive, counts, displacements, type, on, rest...);
             },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_counts = counts,
                 call.receive_displacements = displacements;
@@ -246,7 +247,7 @@ struct UnevenExchange {
                 return next(send, send_counts, send_displacements, send_type, receive, counts, displacements,
                             type, on, rest...);
             },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.send_counts = send_counts,
                 call.send_displacements = send_displacements;
                 call.send_type = send_type;
@@ -269,7 +270,7 @@ struct UnevenRootedGathering {
                 return next(send, send_count, send_type, receive, counts, displacements, type, root, on,
                             rest...);
             },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.send_count = send_count, call.send_type = send_type;
                 call.receive = receive, call.receive_counts = counts,
                 call.receive_displacements = displacements;
@@ -290,7 +291,7 @@ struct UnevenScattering {
                 return next(send, counts, displacements, send_type, receive, receive_count, receive_type,
                             root, on, rest...);
             },
-            [=](coll::Call& call) {
+            [=](coll::Arguments& call) {
                 call.send = send, call.send_counts = counts, call.send_displacements = displacements;
                 call.send_type = send_type;
                 call.receive = receive, call.receive_count = receive_count, call.receive_type = receive_type;

@@ -94,7 +94,7 @@ CommState* find_comm_state(MPI_Comm comm) noexcept try {
     Tuner& all = tuner();
     if (!all.active || comm == handles.comm_null)
         return nullptr;
-    const uint32_t now = world::generation.load(std::memory_order_acquire);
+    const uint32_t now = world::caches.generation.load(std::memory_order_acquire);
     const uint64_t handle = world::number(comm);
     {
         const std::lock_guard held(all.states.lock);

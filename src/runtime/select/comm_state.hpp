@@ -85,7 +85,7 @@ CommState* find_comm_state(MPI_Comm comm) noexcept;
 /// Null for communicators that are left to the library.
 inline CommState* comm_state(MPI_Comm comm) noexcept {
     const CachedCommState& cached = cached_comm_state(comm);
-    if (cached.comm == comm && cached.generation == world::generation.load(std::memory_order_acquire))
+    if (cached.comm == comm && cached.generation == world::caches.generation.load(std::memory_order_acquire))
         [[likely]]
         return cached.state;
     return find_comm_state(comm);

@@ -38,7 +38,8 @@ template <Collective collective, class Measure>
         return true;
     if constexpr (form_of(collective) == Form::blocking) {
         const CachedCommState& cached = cached_comm_state(comm);
-        if (cached.comm != comm || cached.generation != world::generation.load(std::memory_order_acquire))
+        if (cached.comm != comm ||
+            cached.generation != world::caches.generation.load(std::memory_order_acquire))
             return false;
         if (!cached.state)
             return true;

@@ -20,28 +20,28 @@ int raised(MPI_Comm comm, int code) noexcept {
     return code;
 }
 
-coll::Call filled(coll::Team& team, const CollectiveCall& call) {
-    coll::Call arguments{team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, call.root};
+coll::Arguments filled(coll::Team& team, const CollectiveCall& call) {
+    coll::Arguments arguments{team, nullptr, nullptr, 0, 0, {}, {}, {}, {}, {}, {}, {}, call.root};
     call.fill(call.arguments, arguments);
     return arguments;
 }
 
-coll::Shape shape_of(const CollectiveCall& call, coll::Team& team,
-                     const coll::Algorithm& algorithm) noexcept {
-    coll::Shape shape;
-    shape.collective = algorithm.collective;
-    shape.layout = team.layout();
-    shape.bytes = call.all_bytes;
-    if (shape.collective == Collective::alltoall || shape.collective == Collective::alltoallv)
-        shape.in_place = filled(team, call).send == MPI_IN_PLACE;
+coll::Workload workload_of(const CollectiveCall& call, coll::Team& team,
+                           const coll::Algorithm& algorithm) noexcept {
+    coll::Workload workload;
+    workload.collective = algorithm.collective;
+    workload.layout = team.layout();
+    workload.bytes = call.all_bytes;
+    if (workload.collective == Collective::alltoall || workload.collective == Collective::alltoallv)
+        workload.in_place = filled(team, call).send == MPI_IN_PLACE;
     if (!reduces(call.collective))
-        return shape;
+        return workload;
     const coll::Geometry geometry = coll::geometry_of(call.type);
-    shape.count = call.count;
-    shape.span = coll::span_of(geometry, MPI_Count(call.count));
-    shape.dense = geometry.dense();
-    shape.commutative = call.commutes;
-    return shape;
+    workload.count = call.count;
+    workload.span = coll::span_of(geometry, MPI_Count(call.count));
+    workload.dense = geometry.dense();
+    workload.commutative = call.commutes;
+    return workload;
 }
 
 /// Whether a candidate gives the right result for a call: the same on every rank.
@@ -60,7 +60,8 @@ bool serves(const Tuner& all, CommState& state, const CollectiveCall& call, uint
     if (!algorithm || (reduces(call.collective) && !coll::can_reduce(call.op, call.type)))
         return false;
     coll::Team* team = team_of(state, call.comm);
-    return team && coll::serves(*algorithm, shape_of(call, *team, *algorithm), all.basis.rules.scratch_bytes);
+    return team &&
+           coll::serves(*algorithm, workload_of(call, *team, *algorithm), all.basis.rules.scratch_bytes);
 }
 
 int run_switched(Tuner& all, CommState& state, const CollectiveCall& call, uint32_t candidate) {

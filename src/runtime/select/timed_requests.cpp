@@ -1,6 +1,5 @@
 #include "select/timed_requests.hpp"
 
-#include "base/handle_bag.hpp"
 #include "select/dispatch.hpp"
 #include "select/tuner.hpp"
 #include "symbols/switchboard.hpp"
@@ -12,34 +11,23 @@ namespace {
 
 using world::watched_requests;
 
-struct TimedRequest {
-    Exploration* exploration = nullptr;
-    uint64_t begin_ns = 0;
-};
-
-// One thread at a time is in MPI: with more, nothing is learned about the library's algorithms.
-struct TimedRequests {
-    HandleBag<TimedRequest> in_use, unused;
-};
-constinit TimedRequests timed_requests;
-
 void started(MPI_Request request) noexcept {
     TimedRequest timed;
-    if (timed_requests.unused.take(world::number(request), timed) &&
-        !timed_requests.in_use.put(world::number(request), {timed.exploration, now_ns()}))
+    if (tuner().timed_requests.unused.take(world::number(request), timed) &&
+        !tuner().timed_requests.in_use.put(world::number(request), {timed.exploration, now_ns()}))
         --watched_requests.count;
 }
 
 /// When it was never started, its block never ends.
 void forgotten(MPI_Request request) noexcept {
     TimedRequest timed;
-    if (timed_requests.unused.take(world::number(request), timed))
+    if (tuner().timed_requests.unused.take(world::number(request), timed))
         --watched_requests.count;
 }
 
 void completed(MPI_Request request) noexcept {
     TimedRequest timed;
-    if (!timed_requests.in_use.take(world::number(request), timed))
+    if (!tuner().timed_requests.in_use.take(world::number(request), timed))
         return;
     --watched_requests.count;
     timed.exploration->block.inside_ns += now_ns() - timed.begin_ns;
@@ -58,7 +46,7 @@ void time_request(MPI_Request request, Exploration& exploration, uint64_t begin_
         symbols::interest_changed();
     }
     ++exploration.block.under_way;  // and stays so when memory is short: then the block never ends
-    if ((persistent ? timed_requests.unused : timed_requests.in_use)
+    if ((persistent ? tuner().timed_requests.unused : tuner().timed_requests.in_use)
             .put(world::number(request), {&exploration, begin_ns}))
         ++watched_requests.count;
 }

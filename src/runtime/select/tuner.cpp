@@ -17,9 +17,8 @@
 namespace mpiric::select {
 
 Tuner& tuner() noexcept {
-    alignas(Tuner) static std::byte storage[sizeof(Tuner)];
-    static auto& instance = *new (storage) Tuner;
-    return instance;
+    static Tuner* const instance = new Tuner;
+    return *instance;
 }
 
 namespace {
@@ -139,7 +138,7 @@ bool learn_candidates(Tuner& all) {
     for (uint32_t at = 0; at < count; ++at) {
         const coll::Algorithm* algorithm = algorithm_of(basis.catalogue[at]);
         all.algorithms[at] = algorithm;
-        basis.fixed_order[at] = algorithm && algorithm->order == coll::Order::fixed;
+        basis.fixed_order[at] = algorithm && algorithm->order == coll::ReductionOrder::fixed;
         lacking[at] = !open_settings(basis.catalogue[at], all.settings[at]);
     }
     const bool agreed = world::allreduce_max(all.world, lacking);

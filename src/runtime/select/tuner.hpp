@@ -5,6 +5,7 @@
 #include "coll/algorithm.hpp"
 #include "select/comm_state.hpp"
 #include "select/decision/basis.hpp"
+#include "select/timed_requests.hpp"
 #include "symbols/layer.hpp"
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"
@@ -32,6 +33,7 @@ struct Tuner {
     const char* policy_out = "";
     bool watches_completions =
         false;  ///< starts and completions of requests are reported to timed_requests.hpp
+    TimedRequests timed_requests;
     CommStates states;
 };
 

@@ -23,6 +23,10 @@ struct Armed {
     bool in_last_step = false;  ///< before the last mark: what is sent is looked at
     uint16_t function = 0;      ///< of the mark
     marks::Marks marks;
+    uint64_t begin_unix_ns = 0, init_entered_ns = 0;
+    char mark_text[sizeof(marks::Head::mark)] = "";
+    bool finalising = false;
+    bool watches_everything = false;
 
     bool counts() const noexcept { return stage == Stage::counting || stage == Stage::counting_carefully; }
     bool digests() const noexcept { return counts() || stage == Stage::following; }
@@ -45,8 +49,8 @@ struct SendAhead {
     [[gnu::always_inline]] uint64_t payload(MPI_Datatype type, Factors... factors) noexcept {
         if (((factors <= 0) || ...))
             return 0;
-        is_known = world::latest_size.handle == world::number(type);
-        return (uint64_t(factors) * ...) * world::latest_size.bytes;
+        is_known = world::caches.latest_size.handle == world::number(type);
+        return (uint64_t(factors) * ...) * world::caches.latest_size.bytes;
     }
     void on(MPI_Comm) noexcept {}
     [[gnu::always_inline]] void sent_to(int destination) noexcept {
@@ -56,8 +60,8 @@ struct SendAhead {
     template <class Count> void message(const void*, Count, MPI_Datatype) noexcept {}
 };
 
-/// One call of the program, for the counts and digests up to the last mark. It takes the same notes as Call;
-/// most of them matter to a record only.
+/// One call of the program, for the counts and digests up to the last mark. It takes the same notes as
+/// RecordedCall; most of them matter to a record only.
 struct MarkedCall : world::Volume {
     MarkedCall(uint32_t of_function, void* caller) noexcept : function(of_function), return_address(caller) {}
 
@@ -73,7 +77,7 @@ struct MarkedCall : world::Volume {
         const uint64_t size = world::payload(type, factors...);
         if (symbols::family_of(symbols::Function(function)) == symbols::Family::send && size > 0 &&
             armed.stage == Stage::counting)
-            world::latest_size = {world::number(type), world::size_of(type)};
+            world::caches.latest_size = {world::number(type), world::size_of(type)};
         return size;
     }
 

@@ -58,9 +58,13 @@ struct Ending {
     bool signal = false;         ///< sent, or received
     MPI_Request signal_in{};     ///< not on rank 0
     MPI_Request* signals_out{};  ///< of rank 0, one for each of the others
+
+    std::atomic<bool> asking{false};  ///< some thread asks how far the others are
+    std::atomic<uint64_t> due{0};     ///< ticks before which rank 0 is not asked again
+    uint32_t openings = UINT32_MAX;   ///< of libraries, when drivers were last looked for
+    bool driver_loaded = false;       ///< of an accelerator
 };
 constinit Ending ending;
-constinit std::atomic_flag asking = ATOMIC_FLAG_INIT;
 
 bool is_first() noexcept { return ending.rank == 0; }
 
@@ -214,11 +218,10 @@ void pass_last_mark() noexcept {
 
 void follow_first_rank() noexcept {
     constexpr uint64_t pause_ticks = 1 << 16;  // tens of microseconds: calls that follow each other closely
-    static constinit std::atomic<uint64_t> due{0};
     const uint64_t now = ticks();
-    if (!ending.prepared || now < due.load(std::memory_order_relaxed) || asking.test_and_set())
+    if (!ending.prepared || now < ending.due.load(std::memory_order_relaxed) || ending.asking.exchange(true))
         return;
-    due.store(now + pause_ticks, std::memory_order_relaxed);
+    ending.due.store(now + pause_ticks, std::memory_order_relaxed);
     if (armed.stage == Stage::following && !ending.signalled && is_done(ending.signal_in)) {
         ending.signalled = true;
         if (ending.signal) {
@@ -227,11 +230,11 @@ void follow_first_rank() noexcept {
             pass_last_mark();
         }
     }
-    asking.clear();
+    ending.asking.store(false);
 }
 
 void try_to_end() noexcept {
-    if (asking.test_and_set())
+    if (ending.asking.exchange(true))
         return;  // another thread does
     if (armed.stage == Stage::passed) {
         if (is_first() && take_reports())
@@ -239,7 +242,7 @@ void try_to_end() noexcept {
         else if (!is_first() && is_done(ending.reporting) && learned_is_done())
             armed.stage = Stage::off;
     }
-    asking.clear();
+    ending.asking.store(false);
 }
 
 void finish_ending() noexcept {
@@ -266,13 +269,11 @@ void finish_ending() noexcept {
 }
 
 bool results_may_be_elsewhere() noexcept {
-    static constinit uint32_t openings = UINT32_MAX;
-    static constinit bool loaded = false;
-    if (const uint32_t now = symbols::library_openings(); now != openings) {
-        openings = now;
-        loaded = system::device_driver_loaded();
+    if (const uint32_t now = symbols::library_openings(); now != ending.openings) {
+        ending.openings = now;
+        ending.driver_loaded = system::device_driver_loaded();
     }
-    return loaded;
+    return ending.driver_loaded;
 }
 
 }  // namespace mpiric::steps

@@ -19,14 +19,6 @@ namespace {
 using marks::Flag;
 using marks::Marks;
 
-struct State {
-    uint64_t begin_unix_ns = 0, init_entered_ns = 0;
-    char mark_text[sizeof(marks::Head::mark)] = "";
-    bool finalising = false;
-    bool watches_everything = false;
-};
-constinit State state;
-
 /// File name without its directory, and offset, as the record's facts and the reader make them of it.
 void locate(uint64_t address, marks::Location& location) noexcept {
     symbols::CodeModule module;
@@ -64,15 +56,15 @@ uint32_t hindrance(bool of_sessions, bool spawned, bool understood) noexcept {
 
 bool open_marks(MPI_Group world, int thread_level, bool many_threads, const marks::Mark* mark) noexcept {
     marks::Arming arming = {.directory = runtime.options.mark_out,
-                            .text = state.mark_text,
+                            .text = armed.mark_text,
                             .mark = mark,
                             .world_rank = 0,
                             .world_size = 0,
                             .thread_level = thread_level,
                             .many_threads = many_threads,
                             .job = system::job(),
-                            .begin_unix_ns = state.begin_unix_ns,
-                            .init_entered_ns = state.init_entered_ns,
+                            .begin_unix_ns = armed.begin_unix_ns,
+                            .init_entered_ns = armed.init_entered_ns,
                             .locate = locate};
     world::library.Group_rank(world, &arming.world_rank);
     world::library.Group_size(world, &arming.world_size);
@@ -106,18 +98,18 @@ void count_calls(MPI_Group world, symbols::Function function, bool counts) noexc
 }
 
 void take_time() noexcept {
-    if (state.init_entered_ns)
+    if (armed.init_entered_ns)
         return;
-    state.begin_unix_ns = now_ns(CLOCK_REALTIME);
-    state.init_entered_ns = now_ns();
+    armed.begin_unix_ns = now_ns(CLOCK_REALTIME);
+    armed.init_entered_ns = now_ns();
 }
 
 /// Arms the mark that was asked for, or takes times alone.
 void arm(ProgramWorld& program) noexcept {
-    if (!program.has_group || armed.marks.is_open() || state.finalising)
+    if (!program.has_group || armed.marks.is_open() || armed.finalising)
         return;
     const MPI_Group world = program.group;
-    char (&mark_text)[sizeof state.mark_text] = state.mark_text;
+    char (&mark_text)[sizeof armed.mark_text] = armed.mark_text;
     std::memcpy(mark_text, runtime.options.mark,
                 std::min(std::strlen(runtime.options.mark), sizeof mark_text - 1));
     marks::Mark mark;
@@ -149,7 +141,7 @@ void note_init_left(const InitCall&) noexcept {
 }
 
 void finish(const ProgramWorld&) noexcept {
-    state.finalising = true;
+    armed.finalising = true;
     if (armed.marks.is_open()) {
         armed.marks.head().finalize_entered_ns = now_ns();
         armed.marks.head().state = uint32_t(marks::State::finalized);
@@ -170,16 +162,16 @@ Interest interest(symbols::Function function) noexcept {
         marks::only_times != runtime.options.mark &&
         (function == symbols::Function::MPI_Type_free || function == symbols::Function::MPI_Request_free ||
          symbols::watched_by_marks(function));
-    const bool asks = state.watches_everything && symbols::family_of(function) != symbols::Family::local;
+    const bool asks = armed.watches_everything && symbols::family_of(function) != symbols::Family::local;
     return counts || asks ? Interest::watch : Interest::none;
 }
 
 }  // namespace
 
 void watch_everything() noexcept {
-    if (state.watches_everything)
+    if (armed.watches_everything)
         return;
-    state.watches_everything = true;
+    armed.watches_everything = true;
     symbols::interest_changed();
 }
 

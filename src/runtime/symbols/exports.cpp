@@ -141,20 +141,24 @@ void show_for(const char* opened) noexcept {
     });
 }
 
-constinit std::atomic<uint32_t> openings{0};
-constinit std::atomic<bool> library_loaded{false};
+struct Openings {
+    std::atomic<uint32_t> count{0};
+    std::atomic<bool> library_loaded{false};
+    std::atomic<void*> dlopen{nullptr};  ///< the next definition
+};
+constinit Openings openings;
 thread_local constinit bool looking = false;
 
 void show_what_is_loaded() noexcept {
     show([](const char* name, const char*) { return world::find(name) != nullptr; });
-    library_loaded.store(true, std::memory_order_release);
+    openings.library_loaded.store(true, std::memory_order_release);
 }
 
 /// Shows what the library has, once it is loaded; until then no MPI name, except while `opened` is being
 /// opened. No lock: another thread may be in the dynamic linker's and come here from what it opens.
 void update_visible_names(const char* opened) noexcept {
     // To look for the library is to call dlopen.
-    if (library_loaded.load(std::memory_order_acquire) || looking)
+    if (openings.library_loaded.load(std::memory_order_acquire) || looking)
         return;
     looking = true;
     if (world::find("PMPI_Init")) {
@@ -164,7 +168,7 @@ void update_visible_names(const char* opened) noexcept {
             show_for(opened);
         else
             show([](const char*, const char*) { return false; });
-        if (library_loaded.load(std::memory_order_acquire))  // by another thread, meanwhile
+        if (openings.library_loaded.load(std::memory_order_acquire))  // by another thread, meanwhile
             show_what_is_loaded();
     }
     looking = false;
@@ -174,7 +178,7 @@ void update_visible_names(const char* opened) noexcept {
 
 }  // namespace
 
-uint32_t library_openings() noexcept { return openings.load(std::memory_order_relaxed); }
+uint32_t library_openings() noexcept { return openings.count.load(std::memory_order_relaxed); }
 
 void show_what_the_library_has() noexcept { update_visible_names(nullptr); }
 
@@ -184,9 +188,12 @@ void show_what_the_library_has() noexcept { update_visible_names(nullptr); }
 /// sought.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_opening(const char* path) noexcept {
     const int error = errno;
-    mpiric::symbols::openings.fetch_add(1, std::memory_order_relaxed);
+    auto& openings = mpiric::symbols::openings;
+    openings.count.fetch_add(1, std::memory_order_relaxed);
     mpiric::symbols::update_visible_names(path);
-    static void* const real = dlsym(RTLD_NEXT, "dlopen");
+    void* real = openings.dlopen.load(std::memory_order_relaxed);
+    if (!real)
+        openings.dlopen.store(real = dlsym(RTLD_NEXT, "dlopen"), std::memory_order_relaxed);
     errno = error;
     return real;
 }

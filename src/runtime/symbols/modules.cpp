@@ -14,9 +14,12 @@ namespace mpiric::symbols {
 namespace {
 
 constexpr int most = 64;
-constinit const void* recorded[most];
-constinit int recorded_count = 0;
-constinit SpinLock lock;
+struct Recorded {
+    const void* starts[most];
+    int count = 0;
+    SpinLock lock;
+};
+constinit Recorded recorded{};
 
 }  // namespace
 
@@ -39,11 +42,11 @@ void record_module(void* address) noexcept {
         return;
     char key[32];
     std::snprintf(key, sizeof key, "module.%lx", reinterpret_cast<unsigned long>(module.start));
-    const Held held(lock, true);
-    if (recorded_count == most ||
-        std::find(recorded, recorded + recorded_count, module.start) != recorded + recorded_count)
+    const Held held(recorded.lock, true);
+    const void** end = recorded.starts + recorded.count;
+    if (recorded.count == most || std::find(recorded.starts, end, module.start) != end)
         return;
-    recorded[recorded_count++] = module.start;
+    recorded.starts[recorded.count++] = module.start;
     runtime.recorder.fact(key, module.path);
 }
 

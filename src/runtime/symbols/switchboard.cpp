@@ -73,7 +73,7 @@ bool any_layer(Interest interest, Posix name) noexcept {
 }
 
 /// Whether there is something to do in this process, and the library is of our family.
-Mode decide() noexcept {
+Mode choose_mode() noexcept {
     runtime.options = read_options();
     std::array<const Layer*, 16> enabled{};
     size_t count = 0;
@@ -95,7 +95,7 @@ Mode decide() noexcept {
     return Mode::active;
 }
 
-Mode decided(Thread& self) noexcept {
+Mode mode_of_process(Thread& self) noexcept {
     const Mode known = switchboard.mode.load(std::memory_order_acquire);
     if (known != Mode::undecided)
         return known;
@@ -105,7 +105,7 @@ Mode decided(Thread& self) noexcept {
     if (switchboard.mode.load(std::memory_order_acquire) == Mode::undecided) {
         const Inside inside(self);
         show_what_the_library_has();
-        switchboard.mode.store(decide(), std::memory_order_release);
+        switchboard.mode.store(choose_mode(), std::memory_order_release);
     }
     return switchboard.mode.load(std::memory_order_acquire);
 }
@@ -249,7 +249,7 @@ void* mpiric_resolve(uint32_t index) {
         return resolve_posix(index - 2 * function_count);
     const uint32_t function = index / 2;
     const mpiric::world::StandIn* below = mpiric::world::stand_in();
-    const Mode now = decided(mpiric::thread);
+    const Mode now = mode_of_process(mpiric::thread);
     const bool asks_always = now != Mode::undecided && tell_before(Function(function));
     if (!is_found(function) && !find(index, now))
         return below->entrance(name_of(index));  // says that there is nothing

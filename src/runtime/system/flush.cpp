@@ -78,10 +78,9 @@ void wait_for_readers() noexcept {
 }
 
 void flush_output_at(double unix_s) noexcept {
-    static constinit timespec moment{};
-    moment.tv_sec = time_t(unix_s);
-    moment.tv_nsec = long((unix_s - double(moment.tv_sec)) * 1e9);
-    const auto wait = [](void*) noexcept -> void* {
+    const auto wait = [](void* unix_ns) noexcept -> void* {
+        const auto ns = reinterpret_cast<uintptr_t>(unix_ns);
+        const timespec moment{.tv_sec = time_t(ns / 1'000'000'000), .tv_nsec = long(ns % 1'000'000'000)};
         while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &moment, nullptr) == EINTR) {
         }
         flush_output();
@@ -91,7 +90,7 @@ void flush_output_at(double unix_s) noexcept {
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     pthread_t thread{};
-    if (pthread_create(&thread, nullptr, wait, nullptr) == 0)
+    if (pthread_create(&thread, nullptr, wait, reinterpret_cast<void*>(uintptr_t(unix_s * 1e9))) == 0)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -3,6 +3,7 @@
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
 #include "system/devices.hpp"
+#include "system/state.hpp"
 #include "system/text.hpp"
 
 #include <algorithm>
@@ -21,19 +22,6 @@ namespace {
 /// To say what lies on huge pages the kernel walks the page tables: the better part of a millisecond, which
 /// many ranks on a CPU would wait for one after the other. Where there is less memory it does not matter.
 constexpr uint64_t worth_a_walk_kib = 16u << 10;
-
-/// The kernel's totals at one moment; facts are differences.
-struct Totals {
-    uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
-};
-constinit Totals at_begin{};
-
-/// What the process had used when its first call of MPI began: reading input, loading libraries, an
-/// interpreter.
-struct UsedBefore {
-    uint64_t user_us, system_us, minor_faults;
-};
-constinit UsedBefore before_mpi{};
 
 constexpr size_t touched_pages = 64;
 
@@ -127,18 +115,18 @@ void add_fault_cost(AddFact add_fact) noexcept {
 void take_usage_before_mpi() noexcept {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
-    before_mpi = {microseconds(used.ru_utime), microseconds(used.ru_stime), uint64_t(used.ru_minflt)};
+    state.before_mpi = {microseconds(used.ru_utime), microseconds(used.ru_stime), uint64_t(used.ru_minflt)};
 }
 
 void add_start_facts(AddFact add_fact, bool counters) noexcept {
-    at_begin = now();
+    state.at_begin = now();
     char host[65] = {};
     gethostname(host, sizeof host - 1);
     add_fact("host", host);
     add_number(add_fact, "process", uint64_t(getpid()));
-    add_number(add_fact, "before.user_us", before_mpi.user_us);
-    add_number(add_fact, "before.system_us", before_mpi.system_us);
-    add_number(add_fact, "before.minor_faults", before_mpi.minor_faults);
+    add_number(add_fact, "before.user_us", state.before_mpi.user_us);
+    add_number(add_fact, "before.system_us", state.before_mpi.system_us);
+    add_number(add_fact, "before.minor_faults", state.before_mpi.minor_faults);
     if (mpiric_allocator_totals)
         add_number(add_fact, "before.allocator_us", mpiric_allocator_totals().time_ns / 1000);
     add_program(add_fact);
@@ -149,12 +137,13 @@ void add_start_facts(AddFact add_fact, bool counters) noexcept {
 
 void add_end_facts(AddFact add_fact) noexcept {
     const Totals totals = now();
-    add_number(add_fact, "io.read_calls", totals.read_calls - at_begin.read_calls);
-    add_number(add_fact, "io.write_calls", totals.write_calls - at_begin.write_calls);
-    add_number(add_fact, "io.read_bytes", totals.read_bytes - at_begin.read_bytes);
-    add_number(add_fact, "io.written_bytes", totals.written_bytes - at_begin.written_bytes);
-    add_number(add_fact, "io.disk_read_bytes", totals.disk_read_bytes - at_begin.disk_read_bytes);
-    add_number(add_fact, "io.disk_written_bytes", totals.disk_written_bytes - at_begin.disk_written_bytes);
+    add_number(add_fact, "io.read_calls", totals.read_calls - state.at_begin.read_calls);
+    add_number(add_fact, "io.write_calls", totals.write_calls - state.at_begin.write_calls);
+    add_number(add_fact, "io.read_bytes", totals.read_bytes - state.at_begin.read_bytes);
+    add_number(add_fact, "io.written_bytes", totals.written_bytes - state.at_begin.written_bytes);
+    add_number(add_fact, "io.disk_read_bytes", totals.disk_read_bytes - state.at_begin.disk_read_bytes);
+    add_number(add_fact, "io.disk_written_bytes",
+               totals.disk_written_bytes - state.at_begin.disk_written_bytes);
     add_memory(add_fact);
     add_fault_cost(add_fact);
     add_counters(add_fact);

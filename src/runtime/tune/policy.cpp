@@ -40,11 +40,11 @@ bool read_range(std::string_view text, Range& range) {
     return most == "*" || (read_number(most, range.most) && range.least <= range.most);
 }
 
-bool read_order(std::string_view text, std::optional<Order>& order) {
-    for (const Order known : {Order::block, Order::cyclic, Order::mixed})
+bool read_distribution(std::string_view text, std::optional<Distribution>& distribution) {
+    for (const Distribution known : {Distribution::block, Distribution::cyclic, Distribution::mixed})
         if (text == name_of(known))
-            order = known;
-    return order || text == "*";
+            distribution = known;
+    return distribution || text == "*";
 }
 
 bool read_placement(std::string_view text, std::optional<uint64_t>& placement) {
@@ -87,7 +87,7 @@ bool read_choice(const std::vector<std::string_view>& fields, Rule& rule, bool& 
     rule.collective = collective_of(fields[1]);
     known = rule.collective != Collective::count;
     if (!read_range(fields[2], rule.ranks) || !read_range(fields[3], rule.nodes) ||
-        !read_range(fields[4], rule.ranks_per_node) || !read_order(fields[5], rule.order) ||
+        !read_range(fields[4], rule.ranks_per_node) || !read_distribution(fields[5], rule.distribution) ||
         !read_placement(fields[6], rule.placement) || !read_number(fields[7], rule.from) ||
         !(fields[8] == "*" || read_number(fields[8], rule.to)) || rule.from >= rule.to ||
         !is_candidate(fields[9]))
@@ -128,7 +128,8 @@ bool read_line(const std::vector<std::string_view>& fields, uint32_t number, Pol
 
 bool Rule::fits(Collective of, const Shape& shape) const noexcept {
     return collective == of && ranks.has(shape.ranks) && nodes.has(shape.nodes) &&
-           ranks_per_node.has(shape.ranks_per_node) && (!order || *order == shape.order) &&
+           ranks_per_node.has(shape.ranks_per_node) &&
+           (!distribution || *distribution == shape.distribution) &&
            (!placement || *placement == shape.placement);
 }
 

@@ -21,7 +21,7 @@ struct Range {
 struct Rule {
     Collective collective{};
     Range ranks, nodes, ranks_per_node;
-    std::optional<Order> order;
+    std::optional<Distribution> distribution;
     std::optional<uint64_t> placement;
     uint64_t from = 0, to = UINT64_MAX;  ///< from ≤ size < to; UINT64_MAX as `to`: no end
     std::string candidate;

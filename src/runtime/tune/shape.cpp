@@ -48,9 +48,9 @@ Shape shape_of(std::span<const int32_t> members, const Nodes& nodes) {
     shape.nodes =
         uint32_t(std::count_if(ranks_on.begin(), ranks_on.end(), [](uint32_t ranks) { return ranks > 0; }));
     shape.ranks_per_node = ranks_on.empty() ? 0 : *std::max_element(ranks_on.begin(), ranks_on.end());
-    shape.order = is_block(node, shape.nodes)                          ? Order::block
-                  : is_cyclic(node, shape.nodes, shape.ranks_per_node) ? Order::cyclic
-                                                                       : Order::mixed;
+    shape.distribution = is_block(node, shape.nodes)                          ? Distribution::block
+                         : is_cyclic(node, shape.nodes, shape.ranks_per_node) ? Distribution::cyclic
+                                                                              : Distribution::mixed;
     shape.placement = hash;
     return shape;
 }

@@ -7,16 +7,18 @@
 
 namespace mpiric::tune {
 
-/// Order of ranks over the nodes; the first that holds.
-enum class Order : uint8_t { block, cyclic, mixed };
+/// Distribution of ranks over the nodes; the first that holds.
+enum class Distribution : uint8_t { block, cyclic, mixed };
 
-constexpr std::string_view name_of(Order order) noexcept {
-    return order == Order::block ? "block" : order == Order::cyclic ? "cyclic" : "mixed";
+constexpr std::string_view name_of(Distribution distribution) noexcept {
+    return distribution == Distribution::block    ? "block"
+           : distribution == Distribution::cyclic ? "cyclic"
+                                                  : "mixed";
 }
 
 struct Shape {
     uint32_t ranks = 0, nodes = 0, ranks_per_node = 0;
-    Order order = Order::block;
+    Distribution distribution = Distribution::block;
     uint64_t placement = 0;  ///< hash of the nodes of its ranks: see spec/formats/policy.md
 };
 

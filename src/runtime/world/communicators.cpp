@@ -13,12 +13,15 @@ namespace {
 constexpr uint32_t capacity = 4096;  // slots; at most half are used
 constexpr uint64_t removed = UINT64_MAX;
 
-constinit CommInfo table[capacity];
-constinit uint32_t used = 0;
-constinit SpinLock lock;
-constinit MPI_Group world_group{};
-constinit int world_size = 0;
-constinit AddToRecord enter = nullptr;
+struct State {
+    CommInfo table[capacity];
+    uint32_t used = 0;
+    SpinLock lock;
+    MPI_Group world_group{};
+    int world_size = 0;
+    AddToRecord enter = nullptr;
+};
+constinit State comms;
 
 uint64_t key_of(uint64_t handle, bool is_window) noexcept { return (handle << 1 | uint64_t(is_window)) + 1; }
 
@@ -27,7 +30,7 @@ CommInfo* look_up(uint64_t key, CommInfo*& free_slot) noexcept {
     free_slot = nullptr;
     uint32_t at = uint32_t(key * 0x9E3779B97F4A7C15ull >> 52);
     for (uint32_t step = 0; step < capacity; ++step, at = (at + 1) % capacity) {
-        CommInfo& info = table[at];
+        CommInfo& info = comms.table[at];
         if (info.handle == key)
             return &info;
         if (!free_slot && (info.handle == 0 || info.handle == removed))
@@ -50,12 +53,12 @@ int* translate(MPI_Group group, int size) noexcept {
         return nullptr;
     int* own = ranks + size;
     std::iota(own, own + size, 0);
-    if (size && library.Group_translate_ranks(group, size, own, world_group, ranks) != MPI_SUCCESS) {
+    if (size && library.Group_translate_ranks(group, size, own, comms.world_group, ranks) != MPI_SUCCESS) {
         std::free(ranks);
         return nullptr;
     }
     for (int at = 0; at < size; ++at)
-        if (ranks[at] < 0 || ranks[at] >= world_size)
+        if (ranks[at] < 0 || ranks[at] >= comms.world_size)
             ranks[at] = -1;
     return ranks;
 }
@@ -110,9 +113,9 @@ void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
     description.remote_size = groups.is_inter ? info.size : 0;
     description.is_window = info.is_window;
     description.is_inter = groups.is_inter;
-    description.whole_world = in_world_order && info.size == world_size;
+    description.whole_world = in_world_order && info.size == comms.world_size;
     description.name = name;
-    info.index = enter(description);
+    info.index = comms.enter(description);
 }
 
 /// The table's entry for a key, made now if it is new. Only the table is touched under the lock: `groups_of`
@@ -121,7 +124,7 @@ template <class GroupsOf>
 CommInfo* info_of(uint64_t key, bool is_window, const char* name, GroupsOf&& groups_of) noexcept {
     CommInfo* free_slot = nullptr;
     {
-        const Held held(lock, true);
+        const Held held(comms.lock, true);
         if (CommInfo* known = look_up(key, free_slot))
             return known;
     }
@@ -129,10 +132,10 @@ CommInfo* info_of(uint64_t key, bool is_window, const char* name, GroupsOf&& gro
     Groups groups;
     fresh.is_window = is_window;
     fresh.handle = key;
-    if (used >= capacity / 2 || !groups_of(groups))
+    if (comms.used >= capacity / 2 || !groups_of(groups))
         return nullptr;
     look_into(groups, name, fresh);
-    const Held held(lock, true);
+    const Held held(comms.lock, true);
     if (CommInfo* known = look_up(key, free_slot)) {
         std::free(fresh.world_ranks);
         return known;
@@ -142,18 +145,18 @@ CommInfo* info_of(uint64_t key, bool is_window, const char* name, GroupsOf&& gro
         return nullptr;
     }
     *free_slot = fresh;
-    ++used;
+    ++comms.used;
     return free_slot;
 }
 
 void forget_key(uint64_t key) noexcept {
-    const Held held(lock, true);
+    const Held held(comms.lock, true);
     CommInfo* free_slot = nullptr;
     if (CommInfo* known = look_up(key, free_slot)) {
         std::free(known->world_ranks);
         *known = CommInfo{};
         known->handle = removed;
-        --used;
+        --comms.used;
     }
     invalidate_caches();
 }
@@ -161,15 +164,15 @@ void forget_key(uint64_t key) noexcept {
 }  // namespace
 
 void begin_comm_info(MPI_Group world, AddToRecord add_to_record) noexcept {
-    world_group = world;
-    enter = add_to_record;
-    library.Group_size(world, &world_size);
+    comms.world_group = world;
+    comms.enter = add_to_record;
+    library.Group_size(world, &comms.world_size);
 }
 
 CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept {
     if (comm == handles.comm_null)
         return nullptr;
-    const uint32_t generation_now = generation.load(std::memory_order_acquire);
+    const uint32_t generation_now = caches.generation.load(std::memory_order_acquire);
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     int length = 0;
     CommInfo* found = info_of(key_of(number(comm), false), false, name, [&](Groups& groups) {

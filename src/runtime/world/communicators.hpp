@@ -43,22 +43,16 @@ using AddToRecord = uint32_t (*)(const Description&);
 /// To be called first, with the group of MPI_COMM_WORLD or of `mpi://WORLD`.
 void begin_comm_info(MPI_Group world, AddToRecord add_to_record) noexcept;
 
-struct alignas(32) CachedCommInfo {
-    uint64_t handle;
-    uint32_t generation;
-    CommInfo* info;
-};
-
 /// Looks it up under a lock, or asks the library, and caches it.
 CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept;
 
 /// What is known of a live communicator; null when there is no room. Cached per thread: a lock alone costs as
 /// much as the rest of the wrapper.
 [[gnu::always_inline]] inline CommInfo* comm_info(MPI_Comm comm) noexcept {
-    static thread_local CachedCommInfo cache[16];
     const uint64_t handle = number(comm);
-    CachedCommInfo& cached = cache[cache_index(comm)];
-    if (cached.handle == handle && cached.generation == generation.load(std::memory_order_acquire)) [[likely]]
+    CachedCommInfo& cached = thread_caches.comms[cache_index(comm)];
+    if (cached.handle == handle && cached.generation == caches.generation.load(std::memory_order_acquire))
+        [[likely]]
         return cached.info;
     return find_comm_info(comm, cached);
 }

@@ -80,12 +80,11 @@ bool Setting::find(const std::string& variable, const std::string& value) noexce
     const auto known = variables().find(variable);
     if (known == variables().end())
         return false;
-    static char description[1 << 16];
-    int length = sizeof description, verbosity = 0, bind = 0, scope = 0, bytes = 0;
+    std::string description(size_t{1} << 16, '\0');
+    int length = int(description.size()), verbosity = 0, bind = 0, scope = 0, bytes = 0;
     MPI_Datatype type{};
-    description[0] = 0;
-    if (library.T_cvar_get_info(known->second, nullptr, nullptr, &verbosity, &type, nullptr, description,
-                                &length, &bind, &scope) != MPI_SUCCESS ||
+    if (library.T_cvar_get_info(known->second, nullptr, nullptr, &verbosity, &type, nullptr,
+                                description.data(), &length, &bind, &scope) != MPI_SUCCESS ||
         library.T_cvar_handle_alloc(known->second, nullptr, &handle_, &count_) != MPI_SUCCESS ||
         library.Type_size(type, &bytes) != MPI_SUCCESS)
         return false;
@@ -94,7 +93,7 @@ bool Setting::find(const std::string& variable, const std::string& value) noexce
         return false;
     value_.resize(size_t(count_) * element_bytes_);
     before_.resize(value_.size());
-    return spell(value, description);
+    return spell(value, description.c_str());
 }
 
 bool Setting::open(const std::string& variable, const std::string& value) noexcept {

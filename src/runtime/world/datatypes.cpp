@@ -34,12 +34,8 @@ Element element_named(std::string_view name, uint64_t bytes) noexcept {
 
 }  // namespace
 
-constinit std::atomic<uint32_t> generation{1};
-constinit LatestSize latest_size;
-thread_local constinit CachedSize cached_sizes[16]{};
-
 uint64_t find_size(MPI_Datatype type, CachedSize& cached) noexcept {
-    const uint32_t now = generation.load(std::memory_order_acquire);
+    const uint32_t now = caches.generation.load(std::memory_order_acquire);
     int bytes = 0;
     if (type == handles.type_null || library.Type_size(type, &bytes) != MPI_SUCCESS || bytes < 0)
         return 0;

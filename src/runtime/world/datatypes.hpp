@@ -11,9 +11,6 @@
 
 namespace mpiric::world {
 
-/// Changes when a handle is freed: what threads cached before no longer counts.
-extern constinit std::atomic<uint32_t> generation;
-
 template <class Handle> uint64_t number(Handle handle) noexcept {
     if constexpr (sizeof(Handle) == sizeof(uint64_t))
         return std::bit_cast<uint64_t>(handle);
@@ -34,11 +31,16 @@ struct LatestSize {
 
     static constexpr uint64_t no_handle = ~uint64_t(0);
 };
-extern constinit LatestSize latest_size;
+
+struct Caches {
+    std::atomic<uint32_t> generation{1};  ///< changes when a handle is freed: what was cached before is void
+    LatestSize latest_size;
+};
+inline constinit Caches caches;
 
 inline void invalidate_caches() noexcept {
-    generation.fetch_add(1, std::memory_order_release);
-    __atomic_store_n(&latest_size.handle, LatestSize::no_handle, __ATOMIC_RELAXED);
+    caches.generation.fetch_add(1, std::memory_order_release);
+    __atomic_store_n(&caches.latest_size.handle, LatestSize::no_handle, __ATOMIC_RELAXED);
 }
 
 struct alignas(32) CachedSize {
@@ -48,25 +50,37 @@ struct alignas(32) CachedSize {
     uint64_t bytes;
 };
 
+struct CommInfo;
+struct alignas(32) CachedCommInfo {
+    uint64_t handle;
+    uint32_t generation;
+    CommInfo* info;
+};
+
+/// What this thread has asked for, by cache_index().
+struct ThreadCaches {
+    CachedSize sizes[16];
+    CachedCommInfo comms[16];
+};
+inline thread_local constinit ThreadCaches thread_caches{};
+
 /// Asks the library, and caches the answer.
 uint64_t find_size(MPI_Datatype type, CachedSize& cached) noexcept;
 
-/// Sizes that this thread has asked for, by cache_index().
-extern thread_local constinit CachedSize cached_sizes[16];
-
 inline bool is_current(const CachedSize& cached, MPI_Datatype type) noexcept {
-    return cached.handle == number(type) && cached.generation == generation.load(std::memory_order_acquire);
+    return cached.handle == number(type) &&
+           cached.generation == caches.generation.load(std::memory_order_acquire);
 }
 
 /// Bytes of data in one element; 0 where the library has to be asked.
 [[gnu::always_inline]] inline uint64_t cached_size(MPI_Datatype type) noexcept {
-    const CachedSize& cached = cached_sizes[cache_index(type)];
+    const CachedSize& cached = thread_caches.sizes[cache_index(type)];
     return is_current(cached, type) ? cached.bytes : 0;
 }
 
 /// Bytes of data in one element. Only for a type that the library has just accepted.
 [[gnu::always_inline]] inline uint64_t size_of(MPI_Datatype type) noexcept {
-    CachedSize& cached = cached_sizes[cache_index(type)];
+    CachedSize& cached = thread_caches.sizes[cache_index(type)];
     if (is_current(cached, type)) [[likely]]
         return cached.bytes;
     return find_size(type, cached);
@@ -78,7 +92,7 @@ Element find_element(MPI_Datatype type, uint64_t bytes) noexcept;
 /// What a type consists of. Only for a type that the library has just accepted.
 inline Element element_of(MPI_Datatype type) noexcept {
     const uint64_t bytes = size_of(type);
-    CachedSize& cached = cached_sizes[cache_index(type)];
+    CachedSize& cached = thread_caches.sizes[cache_index(type)];
     if (!is_current(cached, type))
         return find_element(type, bytes);
     if (cached.element.kind == ElementKind::unknown)

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <initializer_list>
+#include <iterator>
 #include <link.h>
 
 namespace mpiric::world {
@@ -16,40 +17,51 @@ constinit Handles handles;
 
 namespace {
 
-char version[2048] = "";
+/// What was found of the process's library.
+struct Found {
+    char version[2048] = "";  ///< what the library says about itself
+    void* opened = nullptr;   ///< handle of a library that was opened privately
+    StandIn stand_in{};
+    std::atomic<bool> is_stand_in_found{false}, is_stand_in_absent{false};
+    SpinLock filling;  ///< of `stand_in`
+};
+constinit Found found;
+
+/// Names of the loaded objects.
+struct Names {
+    const char* names[512];
+    int count = 0;
+};
 
 /// Handle of a library that has MPI and was opened privately; null when there is none.
 void* private_library() noexcept {
-    static void* found = nullptr;
-    if (found)
-        return found;
+    if (found.opened)
+        return found.opened;
     // Names are gathered first: opening a library inside dl_iterate_phdr would wait for the lock that it
     // holds.
-    constexpr int most = 512;
-    static const char* names[most];
-    int count = 0;
-    auto gather = [](dl_phdr_info* object, size_t, void* counter) {
-        int& used = *static_cast<int*>(counter);
-        if (object->dlpi_name && *object->dlpi_name && used < most)
-            names[used++] = object->dlpi_name;
+    Names loaded;
+    auto gather = [](dl_phdr_info* object, size_t, void* into) {
+        Names& all = *static_cast<Names*>(into);
+        if (object->dlpi_name && *object->dlpi_name && all.count < int(std::size(all.names)))
+            all.names[all.count++] = object->dlpi_name;
         return 0;
     };
-    dl_iterate_phdr(gather, &count);
+    dl_iterate_phdr(gather, &loaded);
     Dl_info ourselves{};
     dladdr(reinterpret_cast<void*>(&find), &ourselves);
-    for (int at = 0; at < count && !found; ++at) {
-        void* handle = dlopen(names[at], RTLD_LAZY | RTLD_NOLOAD);
+    for (int at = 0; at < loaded.count && !found.opened; ++at) {
+        void* handle = dlopen(loaded.names[at], RTLD_LAZY | RTLD_NOLOAD);
         if (!handle)
             continue;
         Dl_info where{};
         void* symbol = dlsym(handle, "PMPI_Init");
-        if (symbol && dladdr(symbol, &where) && std::strcmp(where.dli_fname, names[at]) == 0 &&
+        if (symbol && dladdr(symbol, &where) && std::strcmp(where.dli_fname, loaded.names[at]) == 0 &&
             where.dli_fbase != ourselves.dli_fbase)
-            found = handle;
+            found.opened = handle;
         else
             dlclose(handle);
     }
-    return found;
+    return found.opened;
 }
 
 bool contains(const char* text, const char* word) noexcept { return std::strstr(text, word) != nullptr; }
@@ -62,10 +74,10 @@ const char* family_of(void* symbol) noexcept {
     if (const char* name = std::strrchr(where.dli_fname, '/');
         contains(name ? name : where.dli_fname, "mpi_abi"))
         return "standard";
-    if (contains(version, "Open MPI"))
+    if (contains(found.version, "Open MPI"))
         return "openmpi";
     for (const char* name : {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPI", "ParaStation"})
-        if (contains(version, name))
+        if (contains(found.version, name))
             return "mpich";
     return "";
 }
@@ -80,11 +92,9 @@ void* find_linked(const char* symbol) noexcept {
 }
 
 const StandIn* stand_in() noexcept {
-    static StandIn known{};
-    static std::atomic<bool> is_found{false}, is_absent{false};
-    if (is_found.load(std::memory_order_acquire))
-        return &known;
-    if (is_absent.load(std::memory_order_relaxed))
+    if (found.is_stand_in_found.load(std::memory_order_acquire))
+        return &found.stand_in;
+    if (found.is_stand_in_absent.load(std::memory_order_relaxed))
         return nullptr;
     constexpr const char* marker = "mpiric_stand_in_for";
     void* const linked = dlsym(RTLD_DEFAULT, marker);
@@ -96,17 +106,17 @@ const StandIn* stand_in() noexcept {
     const void* family = handle ? dlsym(handle, marker) : nullptr;
     if (!family) {
         dlerror();
-        is_absent.store(handle || has_linked_library, std::memory_order_relaxed);
+        found.is_stand_in_absent.store(handle || has_linked_library, std::memory_order_relaxed);
         return nullptr;
     }
-    static SpinLock filling;
-    const Held held(filling, true);
+    const Held held(found.filling, true);
+    StandIn& known = found.stand_in;
     known.family = static_cast<const char*>(family);
     known.handle = handle;
     known.entrance = reinterpret_cast<decltype(known.entrance)>(dlsym(handle, "mpiric_stand_in_entrance"));
     known.next = reinterpret_cast<decltype(known.next)>(dlsym(handle, "mpiric_stand_in_next"));
     known.lead = reinterpret_cast<decltype(known.lead)>(dlsym(handle, "mpiric_stand_in_lead"));
-    is_found.store(true, std::memory_order_release);
+    found.is_stand_in_found.store(true, std::memory_order_release);
     return &known;
 }
 
@@ -143,13 +153,13 @@ bool family_fits() noexcept {
     int length = 0;
     char text[8192] = "";
     reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
-    std::memcpy(version, text, sizeof version - 1);
+    std::memcpy(found.version, text, sizeof found.version - 1);
     // A stand-in has the types of one family and the text of another.
     const StandIn* below = stand_in();
     return std::strcmp(below ? below->family : family_of(symbol), MPIRIC_FAMILY) == 0;
 }
 
-const char* version_text() noexcept { return version; }
+const char* version_text() noexcept { return found.version; }
 
 void bind() noexcept {
 #define MPIRIC_BIND(name)                                                                                    \

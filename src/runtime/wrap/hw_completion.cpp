@@ -12,9 +12,9 @@ namespace {
 constexpr int few = 64;  // requests whose handles and statuses fit on the stack
 
 /// The body of all: the call, which fills in `done.statuses()`, and then what has completed by it.
-template <Function function, Policy policy, class Pointer, class Done, class Do, class Tell>
+template <Function function, Timing timing, class Pointer, class Done, class Do, class Tell>
 [[gnu::always_inline]] inline int completes(Done& done, Do&& call_next, Tell&& tell) {
-    const int result = intercept<function, policy, Pointer>(call_next, [](Call&) {});
+    const int result = intercept<function, timing, Pointer>(call_next, [](RecordedCall&) {});
     if (result != MPI_SUCCESS)
         done.failed();
     else
@@ -23,11 +23,11 @@ template <Function function, Policy policy, class Pointer, class Done, class Do,
 }
 
 /// Waitsome and Testsome.
-template <Function function, Policy policy, class Pointer>
+template <Function function, Timing timing, class Pointer>
 [[gnu::always_inline]] inline int completes_some(int count, MPI_Request requests[], int* completed,
                                                  int indices[], MPI_Status statuses[]) {
     Completion<few> done(count, requests, count, statuses);
-    return completes<function, policy, Pointer>(
+    return completes<function, timing, Pointer>(
         done, [&](auto* next) { return next(count, requests, completed, indices, done.statuses()); },
         [&] {
             for (int at = 0; at < *completed; ++at)
@@ -40,7 +40,7 @@ template <Function function, Policy policy, class Pointer>
 extern "C" int w_MPI_Wait(MPI_Request* request, MPI_Status* status) {
     MPI_Status own;
     const CompletionOfOne done(request, status, own);
-    return completes<Function::MPI_Wait, Policy::always, decltype(&w_MPI_Wait)>(
+    return completes<Function::MPI_Wait, Timing::always, decltype(&w_MPI_Wait)>(
         done, [&](auto* next) { return next(request, done.status()); }, [&] { done.done(); });
 }
 extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
@@ -49,7 +49,7 @@ extern "C" int p_MPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 extern "C" int w_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
     Completion<few> done(count, array_of_requests, count, array_of_statuses);
-    return completes<Function::MPI_Waitall, Policy::always, decltype(&w_MPI_Waitall)>(
+    return completes<Function::MPI_Waitall, Timing::always, decltype(&w_MPI_Waitall)>(
         done, [&](auto* next) { return next(count, array_of_requests, done.statuses()); },
         [&] { done.all_done(); });
 }
@@ -60,7 +60,7 @@ extern "C" int p_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Sta
 
 extern "C" int w_MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
     Completion<few> done(count, array_of_requests, 1, status);
-    return completes<Function::MPI_Waitany, Policy::always, decltype(&w_MPI_Waitany)>(
+    return completes<Function::MPI_Waitany, Timing::always, decltype(&w_MPI_Waitany)>(
         done, [&](auto* next) { return next(count, array_of_requests, index, done.statuses()); },
         [&] { done.done(*index, 0); });
 }
@@ -70,7 +70,7 @@ extern "C" int p_MPI_Waitany(int count, MPI_Request array_of_requests[], int* in
 
 extern "C" int w_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return completes_some<Function::MPI_Waitsome, Policy::always, decltype(&w_MPI_Waitsome)>(
+    return completes_some<Function::MPI_Waitsome, Timing::always, decltype(&w_MPI_Waitsome)>(
         incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
@@ -82,7 +82,7 @@ extern "C" int p_MPI_Waitsome(int incount, MPI_Request array_of_requests[], int*
 extern "C" int w_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     MPI_Status own;
     const CompletionOfOne done(request, status, own);
-    return completes<Function::MPI_Test, Policy::polled, decltype(&w_MPI_Test)>(
+    return completes<Function::MPI_Test, Timing::polled, decltype(&w_MPI_Test)>(
         done, [&](auto* next) { return next(request, flag, done.status()); },
         [&] {
             if (*flag)
@@ -96,7 +96,7 @@ extern "C" int p_MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 extern "C" int w_MPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
                              MPI_Status array_of_statuses[]) {
     Completion<few> done(count, array_of_requests, count, array_of_statuses);
-    return completes<Function::MPI_Testall, Policy::polled, decltype(&w_MPI_Testall)>(
+    return completes<Function::MPI_Testall, Timing::polled, decltype(&w_MPI_Testall)>(
         done, [&](auto* next) { return next(count, array_of_requests, flag, done.statuses()); },
         [&] {
             if (*flag)
@@ -112,7 +112,7 @@ extern "C" int p_MPI_Testall(int count, MPI_Request array_of_requests[], int* fl
 extern "C" int w_MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
                              MPI_Status* status) {
     Completion<few> done(count, array_of_requests, 1, status);
-    return completes<Function::MPI_Testany, Policy::polled, decltype(&w_MPI_Testany)>(
+    return completes<Function::MPI_Testany, Timing::polled, decltype(&w_MPI_Testany)>(
         done, [&](auto* next) { return next(count, array_of_requests, index, flag, done.statuses()); },
         [&] {
             if (*flag)
@@ -127,7 +127,7 @@ extern "C" int p_MPI_Testany(int count, MPI_Request array_of_requests[], int* in
 
 extern "C" int w_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
                               int array_of_indices[], MPI_Status array_of_statuses[]) {
-    return completes_some<Function::MPI_Testsome, Policy::polled, decltype(&w_MPI_Testsome)>(
+    return completes_some<Function::MPI_Testsome, Timing::polled, decltype(&w_MPI_Testsome)>(
         incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 extern "C" int p_MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,

@@ -39,7 +39,7 @@ void forget_file(MPI_File* file) noexcept {
 }
 
 template <Function function, class Handle> [[gnu::always_inline]] inline int gives_back(Handle* handle) {
-    return intercept<function, Policy::always, int (*)(Handle*)>([&](auto* next) { return next(handle); },
+    return intercept<function, Timing::always, int (*)(Handle*)>([&](auto* next) { return next(handle); },
                                                                  [](auto&) {});
 }
 

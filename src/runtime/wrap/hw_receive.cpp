@@ -12,9 +12,9 @@ extern "C" int w_MPI_Recv(void* buf, int count, MPI_Datatype datatype, int sourc
     posts(source, tag, comm);
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
-    return intercept<Function::MPI_Recv, Policy::always, decltype(&w_MPI_Recv)>(
+    return intercept<Function::MPI_Recv, Timing::always, decltype(&w_MPI_Recv)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, comm, filled); },
-        [&](Call& call) {
+        [&](RecordedCall& call) {
             call.on(comm);
             call.bytes = bytes_received(*filled);
         });
@@ -31,9 +31,9 @@ extern "C" int w_MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
     posts(source, tag, comm);
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
-    return intercept<Function::MPI_Recv_c, Policy::always, decltype(&w_MPI_Recv_c)>(
+    return intercept<Function::MPI_Recv_c, Timing::always, decltype(&w_MPI_Recv_c)>(
         [&](auto* next) { return next(buf, count, datatype, source, tag, comm, filled); },
-        [&](Call& call) {
+        [&](RecordedCall& call) {
             call.on(comm);
             call.bytes = bytes_received(*filled);
         });
@@ -49,9 +49,9 @@ extern "C" int w_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mess
                            MPI_Status* status) {
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
-    return intercept<Function::MPI_Mrecv, Policy::always, decltype(&w_MPI_Mrecv)>(
+    return intercept<Function::MPI_Mrecv, Timing::always, decltype(&w_MPI_Mrecv)>(
         [&](auto* next) { return next(buf, count, datatype, message, filled); },
-        [&](Call& call) { call.bytes = bytes_received(*filled); });
+        [&](RecordedCall& call) { call.bytes = bytes_received(*filled); });
 }
 extern "C" int p_MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
                            MPI_Status* status) {
@@ -63,9 +63,9 @@ extern "C" int w_MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, 
                              MPI_Status* status) {
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
-    return intercept<Function::MPI_Mrecv_c, Policy::always, decltype(&w_MPI_Mrecv_c)>(
+    return intercept<Function::MPI_Mrecv_c, Timing::always, decltype(&w_MPI_Mrecv_c)>(
         [&](auto* next) { return next(buf, count, datatype, message, filled); },
-        [&](Call& call) { call.bytes = bytes_received(*filled); });
+        [&](RecordedCall& call) { call.bytes = bytes_received(*filled); });
 }
 extern "C" int p_MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                              MPI_Status* status) {

@@ -171,7 +171,7 @@ extern "C" int w_MPI_Session_finalize(MPI_Session* session) {
     if (state.world.of_sessions && !nested(thread) && --state.sessions == 0)
         return ending<Function::MPI_Session_finalize, decltype(&w_MPI_Session_finalize)>(
             [&](auto* next) { return next(session); });
-    return intercept<Function::MPI_Session_finalize, Policy::always, decltype(&w_MPI_Session_finalize)>(
+    return intercept<Function::MPI_Session_finalize, Timing::always, decltype(&w_MPI_Session_finalize)>(
         [&](auto* next) { return next(session); }, [](auto&) {});
 }
 extern "C" int p_MPI_Session_finalize(MPI_Session* session) {

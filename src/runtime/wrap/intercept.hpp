@@ -14,7 +14,7 @@
 
 namespace mpiric::wrap {
 
-using record::Call;
+using record::RecordedCall;
 using steps::armed;
 using steps::MarkedCall;
 using steps::Stage;
@@ -25,16 +25,16 @@ using symbols::NextFunction;
 /// When a function reads the clock. A polled one does once in 17 calls: a prime, so that a loop of several
 /// does not keep hitting the same. A synchronising one may wait for the others before it does, when that is
 /// asked for. A rare one always does, and is made small instead of fast.
-enum class Policy : uint8_t { always, polled, synchronising, rare };
+enum class Timing : uint8_t { always, polled, synchronising, rare };
 
 /// Of polled functions one call in so many is timed.
 inline constexpr uint32_t polled_in_turn = 17;
 
-constexpr uint32_t weight(Policy policy) noexcept { return policy == Policy::polled ? polled_in_turn : 1; }
+constexpr uint32_t weight(Timing timing) noexcept { return timing == Timing::polled ? polled_in_turn : 1; }
 
 /// Whether this call is timed.
-template <Policy policy> bool takes_time(Thread& self) noexcept {
-    if constexpr (policy == Policy::polled) {
+template <Timing timing> bool takes_time(Thread& self) noexcept {
+    if constexpr (timing == Timing::polled) {
         if (self.turns_left > 0) {
             --self.turns_left;
             return false;
@@ -92,7 +92,7 @@ template <Function function, class Pointer> [[gnu::always_inline]] inline Pointe
     return reinterpret_cast<Pointer>(next_functions[static_cast<uint32_t>(function)].next);
 }
 
-template <Function function, Policy policy, class Pointer, class Do, class Tell>
+template <Function function, Timing timing, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto intercept(Do&& call_next, Tell&& tell) {
     Thread& self = thread;
     const NextFunction& following = next_functions[static_cast<uint32_t>(function)];
@@ -111,18 +111,18 @@ template <Function function, Policy policy, class Pointer, class Do, class Tell>
         return mark<function>(self, caller, next, call_next, tell);
     }
     const Outermost inside(self);
-    const bool timed = takes_time<policy>(self);
+    const bool timed = takes_time<timing>(self);
     uint64_t waited = 0;
-    if constexpr (policy == Policy::synchronising)
+    if constexpr (timing == Timing::synchronising)
         waited = self.waited;
     const uint64_t begin = timed ? ticks() : 0;
     auto result = call_next(next);
     const uint64_t end = timed ? ticks() : 0;
-    Call call(static_cast<uint32_t>(function), {end - begin, end, timed ? weight(policy) : 0}, waited,
-              caller);
+    RecordedCall call(static_cast<uint32_t>(function), {end - begin, end, timed ? weight(timing) : 0}, waited,
+                      caller);
     if (succeeded(result)) [[likely]]
         tell(call);
-    if constexpr (policy == Policy::rare)
+    if constexpr (timing == Timing::rare)
         call.note_apart();
     else
         call.note();

@@ -27,9 +27,9 @@ namespace mpiric {
 #define MPIRIC_CASE_counted(name, profiling)                                                                 \
     case Function::name:                                                                                     \
         return counted_wrapper(Function::name);
-#define MPIRIC_CASE_of(policy, name, profiling)                                                              \
+#define MPIRIC_CASE_of(timing, name, profiling)                                                              \
     case Function::name:                                                                                     \
-        return wrapper<Recorded<Function::name, Policy::policy, Notes, decltype(&P##name)>>(                 \
+        return wrapper<Recorded<Function::name, Timing::timing, Notes, decltype(&P##name)>>(                 \
             Profiling::profiling);
 #define MPIRIC_CASE_always(name, profiling) MPIRIC_CASE_of(always, name, profiling)
 #define MPIRIC_CASE_polled(name, profiling) MPIRIC_CASE_of(polled, name, profiling)

@@ -18,7 +18,9 @@ template <class Pointer> Pointer real(Posix which) noexcept {
 
 /// Whether this call is the program's own: what MPI and we ourselves read and write is not, nor what a signal
 /// handler does that has come between us and a lock of ours.
-inline bool counts(Thread& self) noexcept { return runtime.recording && locks_held == 0 && !nested(self); }
+inline bool counts(Thread& self) noexcept {
+    return runtime.recording && self.locks_held == 0 && !nested(self);
+}
 
 /// Calls and, when it counts, tells what came of it and how long it took. errno stays that of the call.
 template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {

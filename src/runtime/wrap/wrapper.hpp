@@ -25,10 +25,10 @@ struct Counted<function, Result (*)(Arguments...)> {
 };
 
 /// The recording wrapper of a function; ``Notes`` says what it notes.
-template <Function function, Policy policy, template <Function> class Notes, class Pointer> struct Recorded;
+template <Function function, Timing timing, template <Function> class Notes, class Pointer> struct Recorded;
 
-template <Function function, Policy policy, template <Function> class Notes, class Result, class... Arguments>
-struct Recorded<function, policy, Notes, Result (*)(Arguments...)> {
+template <Function function, Timing timing, template <Function> class Notes, class Result, class... Arguments>
+struct Recorded<function, timing, Notes, Result (*)(Arguments...)> {
     using Pointer = Result (*)(Arguments...);
 
     /// A send has a way past its wrapper while marks are armed, as sends are then the most frequent calls: it
@@ -51,7 +51,7 @@ struct Recorded<function, policy, Notes, Result (*)(Arguments...)> {
     [[gnu::noinline]] static Result apart(Arguments... arguments) { return record(arguments...); }
     [[gnu::always_inline]] static Result record(Arguments... arguments) {
         Notes<function>::before(arguments...);
-        return intercept<function, policy, Pointer>(
+        return intercept<function, timing, Pointer>(
             [&](auto* next) MPIRIC_ALWAYS_INLINE { return next(arguments...); },
             [&](auto& call) MPIRIC_ALWAYS_INLINE { Notes<function>::after(call, arguments...); });
     }

@@ -8,7 +8,7 @@ from tests.support.answers import values
 from tests.support.situations import MPIS, all_situations, situation
 
 from mpiric.knobs import all_knobs, check_configuration, consider, to_try
-from mpiric.model.knob import Knob, ResultsEffect, Skip, Try
+from mpiric.model.knob import REMOVED, Knob, ResultsEffect, Skip, Try
 
 ROOT = Path(__file__).parents[3]
 SITUATIONS = tuple(all_situations())
@@ -89,6 +89,13 @@ def test_a_knob_that_may_change_rounding_waits_for_permission() -> None:
 
 def test_an_unknown_knob_is_a_problem() -> None:
     assert check_configuration({"frobnicate": "1"}) == ("no knob is called 'frobnicate'",)
+
+
+def test_no_removed_knob_is_offered_and_naming_one_says_that_it_was_removed() -> None:
+    assert not REMOVED & all_knobs().keys()
+    for name in REMOVED:
+        (sentence,) = check_configuration({name: "1"})
+        assert sentence.startswith(f"the knob {name} has been removed")
 
 
 def test_a_sound_configuration_has_no_problems() -> None:

@@ -1,9 +1,7 @@
-"""Bytes elsewhere or otherwise arranged: which values are tried where."""
-
-from dataclasses import replace
+"""HDF5 files that are arranged otherwise: which values are tried where."""
 
 import pytest
-from tests.support.answers import skipped, values
+from tests.support.answers import values
 from tests.support.situations import MPIS, situation
 from tests.support.written_files import lustre, output, writing
 
@@ -11,33 +9,11 @@ from mpiric import knobs
 from mpiric.model.storage import FileLayout, Stripes
 
 MPICH = next(library for library in MPIS if library.label == "mpich-5.0.2")
-SUBDIRECTORIES = knobs.all_knobs()["subdirectories"]
 OWN = tuple(output(f"out/restart.{rank}", 1) for rank in range(256))
 
 
 def case(*files):
     return writing(situation(MPICH, ranks=256, nodes=4), *files)
-
-
-def test_files_of_a_rank_each_are_spread_over_as_many_directories_as_a_directory_has_files():
-    relayout_case = case(*OWN, output("out/data.h5", 256))
-    assert values("subdirectories", relayout_case) == ("restart.*:16",)
-    spelling = SUBDIRECTORIES.settings("restart.*:16", relayout_case)
-    assert spelling.environment == {"MPIRIC_SUBDIRECTORIES": "restart.* 16"}
-    assert "mpiric gather" in spelling.note
-
-
-@pytest.mark.parametrize("files", [OWN[:8], tuple(replace(file, ranks=2) for file in OWN), ()])
-def test_few_files_or_files_of_several_ranks_are_left_where_they_are(files):
-    assert "no directory" in SUBDIRECTORIES.consider(case(*files)).reason
-
-
-def test_it_is_tried_with_the_users_leave_only():
-    relayout_case = case(*OWN)
-    assert skipped("subdirectories", relayout_case) == "only tried with --allow-relayout"
-    assert not skipped(
-        "subdirectories", replace(relayout_case, allowed=replace(relayout_case.allowed, relayout=True))
-    )
 
 
 HDF5 = knobs.all_knobs()["hdf5"]

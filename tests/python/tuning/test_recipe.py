@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Evidence, Share, Verdict
+from mpiric.model.knob import REMOVED
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import MarkKey
 from mpiric.model.recipe import Fingerprint, Recipe
@@ -286,3 +287,13 @@ def test_a_recipe_proved_at_marks_says_that_no_whole_run_was_looked_at(tmp_path:
     with pytest.raises(MpiricError, match="must be one of not run"):
         read_recipe(path, check)
     assert "scope" not in render_recipe(_recipe())
+
+
+@pytest.mark.parametrize("name", sorted(REMOVED))
+def test_a_recipe_that_sets_a_removed_knob_is_read_without_it(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    text = render_recipe(_recipe()).replace("[configuration]\n", f'[configuration]\n{name} = "x"\n')
+    path.write_text(text)
+    recipe = read_recipe(path, lambda knob, _: f"no knob is called {knob}" if knob == name else "")
+    assert recipe.removed == (name,)
+    assert recipe.configuration == _recipe().configuration

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "coll/algorithm.hpp"
-#include "coll/shape.hpp"
 #include "coll/team.hpp"
+#include "coll/workload.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -40,10 +40,10 @@ inline bool is_wanted(const Algorithm& algorithm) {
 enum class Serving { all, by_levels };
 inline Serving compared_here;
 
-inline bool serves_here(const Algorithm& algorithm, const Shape& shape) {
-    Shape flat = shape;
+inline bool serves_here(const Algorithm& algorithm, const Workload& workload) {
+    Workload flat = workload;
     flat.layout.memory_levels = 1;
-    return is_wanted(algorithm) && serves(algorithm, shape) &&
+    return is_wanted(algorithm) && serves(algorithm, workload) &&
            (compared_here == Serving::all || !serves(algorithm, flat));
 }
 
@@ -176,24 +176,24 @@ enum class Compare { whole, front, nothing };
 
 /// Calls the library and each algorithm that serves, on equal buffers.
 using Library = std::function<int(void* receive)>;
-using Fill = std::function<void(Call& call, void* receive)>;
+using Fill = std::function<void(Arguments& call, void* receive)>;
 
 inline void compare(Team* team, const char* layout, const Case& tried, long elements, MPI_Datatype type,
                     Compare what, const Buffer& before, const Library& library, const Fill& arguments) {
     Buffer expected = before;
-    Call asked{*team};
+    Arguments asked{*team};
     arguments(asked, expected.data());
-    const Shape shape = shape_of(tried.collective, asked);
+    const Workload workload = workload_of(tried.collective, asked);
     std::vector<const Algorithm*> serving;
     for (const Algorithm* algorithm : algorithms())
-        if (algorithm->collective == tried.collective && serves_here(*algorithm, shape))
+        if (algorithm->collective == tried.collective && serves_here(*algorithm, workload))
             serving.push_back(algorithm);
     if (serving.empty())
         return;
     library(expected.data());
     for (const Algorithm* algorithm : serving) {
         Buffer got = before;
-        Call call{*team};
+        Arguments call{*team};
         arguments(call, got.data());
         ++compared;
         if (std::getenv("GRID_TRACE"))

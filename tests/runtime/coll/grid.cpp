@@ -34,7 +34,7 @@ void reductions(Team* team, const char* layout, const std::vector<long>& counts)
                     before = input;
                 const void* send = in_place ? MPI_IN_PLACE : input.data();
                 auto name = [&](int root) { return words("", op.name, count, in_place, root); };
-                auto arguments = [&](Call& call, void* receive) {
+                auto arguments = [&](Arguments& call, void* receive) {
                     call.send = send;
                     call.receive = receive;
                     call.receive_count = count;
@@ -66,7 +66,7 @@ void reductions(Team* team, const char* layout, const std::vector<long>& counts)
                         [&](void* to) {
                             return MPI_Reduce(mine, to, int(count), type, op.handle, root, MPI_COMM_WORLD);
                         },
-                        [&](Call& call, void* receive) {
+                        [&](Arguments& call, void* receive) {
                             arguments(call, receive);
                             call.send = mine;
                             call.root = root;
@@ -94,7 +94,7 @@ void reductions(Team* team, const char* layout, const std::vector<long>& counts)
                         return MPI_Reduce_scatter(long_send, to, parts.data(), type, op.handle,
                                                   MPI_COMM_WORLD);
                     },
-                    [&](Call& call, void* receive) {
+                    [&](Arguments& call, void* receive) {
                         arguments(call, receive);
                         call.send = long_send;
                         call.receive_count = 0;
@@ -110,7 +110,7 @@ void reductions(Team* team, const char* layout, const std::vector<long>& counts)
                                                       std::vector<int>(size_t(size), each), type, op.handle);
                         return MPI_Reduce_scatter_block(long_send, to, each, type, op.handle, MPI_COMM_WORLD);
                     },
-                    [&](Call& call, void* receive) {
+                    [&](Arguments& call, void* receive) {
                         arguments(call, receive);
                         call.send = long_send;
                         call.receive_count = each;
@@ -159,7 +159,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
                 return MPI_Allgatherv(mine_or_in_place, rows_out[size_t(me)], out_type, to, rows_in.data(),
                                       at->data(), in_type, MPI_COMM_WORLD);
             },
-            [&](Call& call, void* to) {
+            [&](Arguments& call, void* to) {
                 call.send = mine_or_in_place;
                 call.send_count = rows_out[size_t(me)];
                 call.send_type = out_type;
@@ -177,7 +177,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
             return MPI_Alltoallv(cells_or_in_place, cells_out.data(), cells_out_at.data(), out_type, to,
                                  cells_in.data(), cells_in_at.data(), in_type, MPI_COMM_WORLD);
         },
-        [&](Call& call, void* to) {
+        [&](Arguments& call, void* to) {
             call.send = cells_or_in_place;
             call.send_counts = Counts{cells_out.data()};
             call.send_displacements = Counts{cells_out_at.data()};
@@ -196,7 +196,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
                 return MPI_Gatherv(send, rows_out[size_t(me)], out_type, to, rows_in.data(),
                                    gaps_in_at.data(), in_type, root, MPI_COMM_WORLD);
             },
-            [&](Call& call, void* to) {
+            [&](Arguments& call, void* to) {
                 call.send = send;
                 call.send_count = rows_out[size_t(me)];
                 call.send_type = out_type;
@@ -216,7 +216,7 @@ void varied(Team* team, const char* layout, long pairs, bool mixed, bool in_plac
                 return MPI_Scatterv(rows.data(), rows_out.data(), rows_out_at.data(), out_type, place(to),
                                     rows_in[size_t(me)], in_type, root, MPI_COMM_WORLD);
             },
-            [&](Call& call, void* to) {
+            [&](Arguments& call, void* to) {
                 call.receive = place(to);
                 call.receive_count = rows_in[size_t(me)];
                 call.receive_type = in_type;
@@ -246,7 +246,7 @@ void movements(Team* team, const char* layout, const std::vector<long>& counts) 
                     into_all(in.count * size, in.type, seed + 70);
                 const int out_count = int(out.count), in_count = int(in.count);
                 const void* one_or_in_place = in_place ? MPI_IN_PLACE : one.data();
-                auto both = [&](Call& call, const void* send, void* receive) {
+                auto both = [&](Arguments& call, const void* send, void* receive) {
                     call.send = send;
                     call.receive = receive;
                     call.send_count = out.count;
@@ -261,7 +261,7 @@ void movements(Team* team, const char* layout, const std::vector<long>& counts) 
                         return MPI_Allgather(one_or_in_place, out_count, out.type, to, in_count, in.type,
                                              MPI_COMM_WORLD);
                     },
-                    [&](Call& call, void* to) { both(call, one_or_in_place, to); });
+                    [&](Arguments& call, void* to) { both(call, one_or_in_place, to); });
                 const void* all_or_in_place = in_place ? MPI_IN_PLACE : all.data();
                 // In place, one side's datatype serves both ways: equal signatures are enough.
                 compare(
@@ -271,14 +271,14 @@ void movements(Team* team, const char* layout, const std::vector<long>& counts) 
                         return MPI_Alltoall(all_or_in_place, out_count, out.type, to, in_count, in.type,
                                             MPI_COMM_WORLD);
                     },
-                    [&](Call& call, void* to) { both(call, all_or_in_place, to); });
+                    [&](Arguments& call, void* to) { both(call, all_or_in_place, to); });
                 for (int root : roots()) {
                     if (!in_place)
                         compare(
                             team, layout, {Collective::bcast, name(root)}, in.count, in.type, Compare::whole,
                             into_one,
                             [&](void* to) { return MPI_Bcast(to, in_count, in.type, root, MPI_COMM_WORLD); },
-                            [&](Call& call, void* to) {
+                            [&](Arguments& call, void* to) {
                                 both(call, nullptr, to);
                                 call.root = root;
                             });
@@ -290,7 +290,7 @@ void movements(Team* team, const char* layout, const std::vector<long>& counts) 
                             return MPI_Gather(send, out_count, out.type, to, in_count, in.type, root,
                                               MPI_COMM_WORLD);
                         },
-                        [&](Call& call, void* to) {
+                        [&](Arguments& call, void* to) {
                             both(call, send, to);
                             call.root = root;
                         });
@@ -302,7 +302,7 @@ void movements(Team* team, const char* layout, const std::vector<long>& counts) 
                             return MPI_Scatter(all.data(), out_count, out.type, place(to), in_count, in.type,
                                                root, MPI_COMM_WORLD);
                         },
-                        [&](Call& call, void* to) {
+                        [&](Arguments& call, void* to) {
                             both(call, all.data(), place(to));
                             call.root = root;
                         });
@@ -321,9 +321,9 @@ double now() {
 /// Nobody leaves a barrier before all have come.
 void barriers(Team* team, const char* layout) {
     for (const Algorithm* algorithm : algorithms()) {
-        Call call{*team};
+        Arguments call{*team};
         if (algorithm->collective != Collective::barrier ||
-            !serves_here(*algorithm, shape_of(Collective::barrier, call)))
+            !serves_here(*algorithm, workload_of(Collective::barrier, call)))
             continue;
         for (int round = 0; round < (quick ? 5 : 40); ++round) {
             const int late = round % size;

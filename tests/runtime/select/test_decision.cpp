@@ -34,7 +34,7 @@ Basis basis_of(Collectives mode, const std::string& policy = "") {
 /// A program on a communicator of eight ranks.
 struct Program {
     Basis basis;
-    tune::Shape shape{8, 4, 2, tune::Order::block, 1};
+    tune::Shape shape{8, 4, 2, tune::Distribution::block, 1};
     uint64_t library_ns = 100'000, fast_ns = 50'000, slow_ns = 150'000;
     bool composed = false, commutes = true;
     BlockingTable blocking{};

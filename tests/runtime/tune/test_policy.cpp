@@ -24,7 +24,7 @@ constexpr std::string_view example =
     "choose neighbor_allgather 8 4 2 * * 2048 * library\n"
     "choose bcast 5-12 2-* * * * 65536 * library:pipeline segment=65536\n";
 
-constexpr Shape eight{8, 4, 2, Order::block, 1};
+constexpr Shape eight{8, 4, 2, Distribution::block, 1};
 
 TEST_CASE("the first line that matches decides") {
     uint32_t line = 0;
@@ -49,7 +49,7 @@ TEST_CASE("the first line that matches decides") {
     REQUIRE(uncovered.size() == 2);
     REQUIRE(!uncovered[0].rule);
     CHECK(uncovered[1].rule);
-    CHECK(!look_up(*policy, Collective::bcast, {4, 4, 1, Order::block, 1}, 65536, 131072)[0].rule);
+    CHECK(!look_up(*policy, Collective::bcast, {4, 4, 1, Distribution::block, 1}, 65536, 131072)[0].rule);
     CHECK(!look_up(*policy, Collective::scatter, eight, 0, UINT64_MAX)[0].rule);
 }
 
@@ -146,9 +146,9 @@ TEST_CASE("shapes are as the format says") {
     CHECK(world.ranks == 8);
     CHECK(world.nodes == 4);
     CHECK(world.ranks_per_node == 2);
-    CHECK(world.order == Order::block);
-    CHECK(shape_of(round, nodes).order == Order::cyclic);
-    CHECK(shape_of(some, nodes).order == Order::mixed);
+    CHECK(world.distribution == Distribution::block);
+    CHECK(shape_of(round, nodes).distribution == Distribution::cyclic);
+    CHECK(shape_of(some, nodes).distribution == Distribution::mixed);
     CHECK(world.placement != shape_of(round, nodes).placement);
     CHECK(identity_of(all) != identity_of(round));
     uint64_t hash = hash_number(hash_number(hash_basis, 8), 4);

@@ -94,7 +94,7 @@ def place_in_file(entry: Classified) -> str:
 def result_statement(entry: Classified) -> str:
     """The statement about what a blocking collective gave every rank, or its root; empty for others."""
     notes = entry.rule.notes
-    if "result" not in notes or policy(entry) != "synchronising":
+    if "result" not in notes or timing(entry) != "synchronising":
         return ""
     buffer, size = notes["result"].split(" ", 1)
     count, type_name = re.sub(r"\[(\w+)\]", r"[call.\1()]", size).split("*")
@@ -102,8 +102,8 @@ def result_statement(entry: Classified) -> str:
     return f"call.result{at}{buffer}, {count}, {type_name});"
 
 
-def policy(entry: Classified) -> str:
-    """Timing policy of a wrapper (`wrap/intercept.hpp`)."""
+def timing(entry: Classified) -> str:
+    """When a wrapper reads the clock: a `Timing` of `wrap/intercept.hpp`."""
     blocking = entry.rule.class_name == "collective" and not entry.parameters("REQUEST", "out")
     if blocking and entry.function.name.removesuffix("_c") != "MPI_Barrier":
         return "synchronising"
@@ -113,12 +113,12 @@ def policy(entry: Classified) -> str:
 
 
 def wrapper(entry: Classified, by_hand: frozenset[str]) -> str:
-    """Kind of wrapper: `by_hand`, `counted` for cheap local functions, else the timing policy."""
+    """Kind of wrapper: `by_hand`, `counted` for cheap local functions, else its timing."""
     if entry.function.name in by_hand:
         return "by_hand"
     if entry.rule.timing == "sampled" and not statements(entry):
         return "counted"
-    return policy(entry)
+    return timing(entry)
 
 
 def communicators(entry: Classified, not_substituted: frozenset[str]) -> int:
@@ -152,7 +152,7 @@ def before_statements(entry: Classified) -> list[str]:
         lines.append(f"posts({', '.join(notes['posted_for'].split())});")
     if "starts" in notes:
         lines.append(f"starting({', '.join(notes['starts'].split())});")
-    if policy(entry) == "synchronising":
+    if timing(entry) == "synchronising":
         lines.append(f"arrive({entry.parameters('COMMUNICATOR', 'in')[0]});")
     return lines
 

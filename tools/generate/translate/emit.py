@@ -131,7 +131,7 @@ class Writer:
             self.body.after.append(f"text.done(rc, {'resultlen' if has_length else 'nullptr'});")
             self.body.is_changed = True
         elif parameter.kind == "OFFSET" and self.function.name == "MPI_File_set_view":
-            self.pass_on("long long", f"TO_LIBRARY(displacement, {name})")
+            self.pass_on("long long", f"to_library_displacement({name})")
         elif role := self.role(parameter):
             self.integer(parameter, role)
         else:
@@ -198,29 +198,29 @@ class Writer:
         declaration, name, array = split(parameter)
         keeper = f"{name}_"
         if not array and "*" not in declaration:
-            self.pass_on("int", f"TO_LIBRARY({role}, {name})")
+            self.pass_on("int", f"to_library_{role}({name})")
         elif array and not counted(self.function):
             self.pass_on(f"{c_type(declaration, 'L')}*", name)
         elif array:
             length = extent(self.function, name)
             if parameter.direction == "in":
-                convert = f"[](int value) {{ return TO_LIBRARY({role}, value); }}"
+                convert = f"[](int value) {{ return to_library_{role}(value); }}"
                 self.body.before.append(f"Integers {keeper}({name}, {length}, {convert});")
                 self.pass_on("const int*", f"{keeper}.pointer()")
             else:
                 self.pass_on("int*", name)
                 self.body.after.append(
-                    f"each(rc, {name}, {length}, [](int& value) {{ value = TO_PROGRAM({role}, value); }});"
+                    f"each(rc, {name}, {length}, [](int& value) {{ value = to_program_{role}(value); }});"
                 )
         elif parameter.direction == "out":
             self.pass_on("int*", name)
             self.body.after.append(
-                f"each(rc, {name}, 1, [](int& value) {{ value = TO_PROGRAM({role}, value); }});"
+                f"each(rc, {name}, 1, [](int& value) {{ value = to_program_{role}(value); }});"
             )
         else:
-            self.body.before.append(f"int {keeper} = {name} ? TO_LIBRARY({role}, *{name}) : 0;")
+            self.body.before.append(f"int {keeper} = {name} ? to_library_{role}(*{name}) : 0;")
             self.pass_on("int*", f"{name} ? &{keeper} : nullptr")
-            self.body.after.append(f"if ({name}) *{name} = TO_PROGRAM({role}, {keeper});")
+            self.body.after.append(f"if ({name}) *{name} = to_program_{role}({keeper});")
 
 
 def counted(function: Function) -> bool:
@@ -248,16 +248,16 @@ def translated(function: Function, roles: Roles) -> str:
     body = Writer(function, roles).body
     result = c_type(function.result, "P")
     parameters = ", ".join(declared(p, "P") for p in function.parameters)
-    call = f"CALL({function.name}, {result}, {', '.join(body.types) or 'void'})({', '.join(body.arguments)})"
+    call = f"original<F_{function.name}, {result}({', '.join(body.types)})>()({', '.join(body.arguments)})"
     lines = ["    const Inside inside;", *(f"    {line}" for line in body.before)]
     if body.after:
         lines += [
             f"    {'' if body.is_changed else 'const '}{result} rc = {call};",
             *(f"    {line}" for line in body.after),
         ]
-        lines.append("    return TO_PROGRAM(error, rc);" if result == "int" else "    return rc;")
+        lines.append("    return to_program_error(rc);" if result == "int" else "    return rc;")
     else:
-        lines.append(f"    return TO_PROGRAM(error, {call});" if result == "int" else f"    return {call};")
+        lines.append(f"    return to_program_error({call});" if result == "int" else f"    return {call};")
     return f"static {result} t_{function.name}({parameters}) {{\n" + "\n".join(lines) + "\n}"
 
 

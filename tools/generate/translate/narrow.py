@@ -24,7 +24,7 @@ _BY_HAND = {
     "MPI_Type_get_contents_c",
     "MPI_Type_get_envelope_c",
 }
-# Types whose counts do not fit are made of others, in by_hand/large_types.cpp.
+# Types whose counts do not fit are made of others, in by_hand/large_types.hpp.
 _MADE_OF_OTHERS = {
     f"MPI_Type_{stem}_c"
     for stem in (

@@ -175,7 +175,11 @@ def _applied(path: Path, recipe: Recipe) -> list[str]:
     proof = f", {recipe.evidence.ratio:.2f}× when tuned" if recipe.evidence else ""
     settings = rounding_settings(recipe)
     rounding = [f"may change the last digits of results: {', '.join(settings)}"] if settings else []
-    return [f"{recipe.configuration} ({path}{proof})", *rounding]
+    removed = [
+        f"the recipe sets {', '.join(recipe.removed)}, which this version of mpiric no longer has; "
+        "its other settings are applied"
+    ]
+    return [f"{recipe.configuration} ({path}{proof})", *rounding, *(removed if recipe.removed else [])]
 
 
 def _warnings(mismatches: Sequence[Difference]) -> list[str]:

@@ -38,14 +38,14 @@ template <int radix> int turn(const Team& team, const Group& group, char* data, 
     return MPI_SUCCESS;
 }
 
-uint64_t scratch(const Shape& shape) { return 2 * gathering_scratch(shape); }
+uint64_t scratch(const Workload& workload) { return 2 * gathering_scratch(workload); }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch,
+    {Collective::allgather, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr, scratch,
      on_row_of_all<turn<2>>},
-    {Collective::allgather, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch,
+    {Collective::allgather, "bruck_4", "Bruck et al. 1997", ReductionOrder::none, on_more_than<2>, scratch,
      on_row_of_all<turn<4>>},
-    {Collective::allgather, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch,
+    {Collective::allgather, "bruck_8", "Bruck et al. 1997", ReductionOrder::none, on_more_than<4>, scratch,
      on_row_of_all<turn<8>>},
 };
 MPIRIC_ALGORITHMS(registered)

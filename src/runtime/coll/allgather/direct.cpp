@@ -28,17 +28,17 @@ int direct_allgather(Board& board, char* data, const Blocks& blocks) noexcept {
     return read ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     return on_row(call, [&](char* data, const Blocks& blocks) {
         return direct_allgather(call.team.board(), data, blocks);
     });
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, gathering_scratch,
-     run},
-    {Collective::allgatherv, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, gathering_scratch,
-     run},
+    {Collective::allgather, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly,
+     gathering_scratch, run},
+    {Collective::allgatherv, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly,
+     gathering_scratch, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -3,7 +3,7 @@
 namespace mpiric::coll {
 namespace {
 
-bool is_row(const Call& call, const Geometry& type, const Blocks& blocks) noexcept {
+bool is_row(const Arguments& call, const Geometry& type, const Blocks& blocks) noexcept {
     if (!type.dense())
         return false;
     if (call.receive_counts)
@@ -16,7 +16,7 @@ bool is_row(const Call& call, const Geometry& type, const Blocks& blocks) noexce
 
 }  // namespace
 
-Gathering::Gathering(const Call& call)
+Gathering::Gathering(const Arguments& call)
     : call_(call), type_(geometry_of(call.receive_type)), displacements_(received_by(call)),
       blocks_(call.receive_counts ? Blocks::of(call.receive_counts, call.team.size(), type_.size)
                                   : Blocks::equal(uint64_t(call.receive_count) * type_.size)),

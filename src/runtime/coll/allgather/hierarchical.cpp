@@ -61,7 +61,7 @@ int linear(const NodeRow& row) {
     return show_others(row);
 }
 
-template <int (*between)(const NodeRow&)> int run(const Call& call) {
+template <int (*between)(const NodeRow&)> int run(const Arguments& call) {
     const Team& team = call.team;
     return on_row(call, [&](char* data, const Blocks& blocks) -> int {
         if (team.local().size > 1)
@@ -70,22 +70,22 @@ template <int (*between)(const NodeRow&)> int run(const Call& call) {
     });
 }
 
-bool suits(const Shape& shape) { return has_levels(shape) && shape.layout.consecutive; }
-bool suits_doubling(const Shape& shape) { return suits(shape) && is_power(shape.layout.nodes); }
-bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
+bool suits(const Workload& workload) { return has_levels(workload) && workload.layout.consecutive; }
+bool suits_doubling(const Workload& workload) { return suits(workload) && is_power(workload.layout.nodes); }
+bool suits_linear(const Workload& workload) { return suits(workload) && workload.layout.nodes > 2; }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "hierarchical", "Träff 2006", Order::none, suits, gathering_scratch,
+    {Collective::allgather, "hierarchical", "Träff 2006", ReductionOrder::none, suits, gathering_scratch,
      run<ring_of_nodes>},
-    {Collective::allgather, "hierarchical_doubling", "Träff 2006", Order::none, suits_doubling,
+    {Collective::allgather, "hierarchical_doubling", "Träff 2006", ReductionOrder::none, suits_doubling,
      gathering_scratch, run<doubling_of_nodes>},
-    {Collective::allgather, "hierarchical_linear", "Träff 2006", Order::none, suits_linear, gathering_scratch,
-     run<linear>},
-    {Collective::allgatherv, "hierarchical", "Träff 2006", Order::none, suits, gathering_scratch,
+    {Collective::allgather, "hierarchical_linear", "Träff 2006", ReductionOrder::none, suits_linear,
+     gathering_scratch, run<linear>},
+    {Collective::allgatherv, "hierarchical", "Träff 2006", ReductionOrder::none, suits, gathering_scratch,
      run<ring_of_nodes>},
-    {Collective::allgatherv, "hierarchical_doubling", "Träff 2006", Order::none, suits_doubling,
+    {Collective::allgatherv, "hierarchical_doubling", "Träff 2006", ReductionOrder::none, suits_doubling,
      gathering_scratch, run<doubling_of_nodes>},
-    {Collective::allgatherv, "hierarchical_linear", "Träff 2006", Order::none, suits_linear,
+    {Collective::allgatherv, "hierarchical_linear", "Träff 2006", ReductionOrder::none, suits_linear,
      gathering_scratch, run<linear>},
 };
 MPIRIC_ALGORITHMS(registered)

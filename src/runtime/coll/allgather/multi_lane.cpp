@@ -12,7 +12,7 @@
 namespace mpiric::coll {
 namespace allgather_multi_lane {
 
-template <int leaders> int run(const Call& call) {
+template <int leaders> int run(const Arguments& call) {
     Gathering gathering{call};
     MPIRIC_TRY(gathering.begin());
     const Team& team = call.team;
@@ -36,25 +36,25 @@ template <int leaders> int run(const Call& call) {
     return gathering.end();
 }
 
-template <int leaders> bool suits(const Shape& shape) {
-    const uint64_t ranks = shape.collective == Collective::allgather ? uint64_t(shape.layout.size) : 1;
-    return has_leaders<leaders>(shape) && shape.layout.consecutive &&
-           worth_dividing(shape.bytes * ranks / uint64_t(shape.layout.nodes));
+template <int leaders> bool suits(const Workload& workload) {
+    const uint64_t ranks = workload.collective == Collective::allgather ? uint64_t(workload.layout.size) : 1;
+    return has_leaders<leaders>(workload) && workload.layout.consecutive &&
+           worth_dividing(workload.bytes * ranks / uint64_t(workload.layout.nodes));
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "multi_lane", "Träff, Hunold 2020", Order::none, suits<all_ranks>,
+    {Collective::allgather, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none, suits<all_ranks>,
      gathering_scratch, run<all_ranks>},
-    {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", Order::none, suits<2>, gathering_scratch,
-     run<2>},
-    {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", Order::none, suits<4>, gathering_scratch,
-     run<4>},
-    {Collective::allgatherv, "multi_lane", "Träff, Hunold 2020", Order::none, suits<all_ranks>,
+    {Collective::allgather, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none, suits<2>,
+     gathering_scratch, run<2>},
+    {Collective::allgather, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none, suits<4>,
+     gathering_scratch, run<4>},
+    {Collective::allgatherv, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none, suits<all_ranks>,
      gathering_scratch, run<all_ranks>},
-    {Collective::allgatherv, "multi_lane_2", "Kandalla et al. 2009", Order::none, suits<2>, gathering_scratch,
-     run<2>},
-    {Collective::allgatherv, "multi_lane_4", "Kandalla et al. 2009", Order::none, suits<4>, gathering_scratch,
-     run<4>},
+    {Collective::allgatherv, "multi_lane_2", "Kandalla et al. 2009", ReductionOrder::none, suits<2>,
+     gathering_scratch, run<2>},
+    {Collective::allgatherv, "multi_lane_4", "Kandalla et al. 2009", ReductionOrder::none, suits<4>,
+     gathering_scratch, run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -15,7 +15,7 @@
 namespace mpiric::coll {
 namespace allgather_multilevel {
 
-template <int (*between)(const NodeRow&)> int run(const Call& call) {
+template <int (*between)(const NodeRow&)> int run(const Arguments& call) {
     const Team& team = call.team;
     return on_row(call, [&](char* data, const Blocks& blocks) -> int {
         const NodeRow row{team, data, blocks, multilevel_bcast};
@@ -26,19 +26,19 @@ template <int (*between)(const NodeRow&)> int run(const Call& call) {
     });
 }
 
-bool suits(const Shape& shape) { return has_memory_levels(shape) && shape.layout.consecutive; }
-bool suits_doubling(const Shape& shape) {
-    return suits(shape) && shape.layout.nodes > 1 && is_power(shape.layout.nodes);
+bool suits(const Workload& workload) { return has_memory_levels(workload) && workload.layout.consecutive; }
+bool suits_doubling(const Workload& workload) {
+    return suits(workload) && workload.layout.nodes > 1 && is_power(workload.layout.nodes);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006", Order::none, suits,
+    {Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none, suits,
      gathering_scratch, run<ring_of_nodes>},
-    {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", Order::none,
+    {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none,
      suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-    {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006", Order::none, suits,
+    {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none, suits,
      gathering_scratch, run<ring_of_nodes>},
-    {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", Order::none,
+    {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none,
      suits_doubling, gathering_scratch, run<doubling_of_nodes>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -32,13 +32,13 @@ int meet_neighbours(const Team& team, const Group& group, char* data, const Bloc
     return MPI_SUCCESS;
 }
 
-bool suits(const Shape& shape) { return shape.layout.size % 2 == 0 && shape.layout.size > 2; }
+bool suits(const Workload& workload) { return workload.layout.size % 2 == 0 && workload.layout.size > 2; }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "neighbour_exchange", "Chen et al. 2005", Order::none, suits, gathering_scratch,
-     on_row_of_all<meet_neighbours>},
-    {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", Order::none, suits, gathering_scratch,
-     on_row_of_all<meet_neighbours>},
+    {Collective::allgather, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none, suits,
+     gathering_scratch, on_row_of_all<meet_neighbours>},
+    {Collective::allgatherv, "neighbour_exchange", "Chen et al. 2005", ReductionOrder::none, suits,
+     gathering_scratch, on_row_of_all<meet_neighbours>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -22,12 +22,12 @@ int recursive_doubling_allgather(const Team& team, const Group& group, char* dat
 
 namespace allgather_recursive_doubling {
 
-bool suits(const Shape& shape) { return is_power(shape.layout.size); }
+bool suits(const Workload& workload) { return is_power(workload.layout.size); }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "recursive_doubling", "Thakur et al. 2005", Order::none, suits, gathering_scratch,
-     on_row_of_all<recursive_doubling_allgather>},
-    {Collective::allgatherv, "recursive_doubling", "Thakur et al. 2005", Order::none, suits,
+    {Collective::allgather, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::none, suits,
+     gathering_scratch, on_row_of_all<recursive_doubling_allgather>},
+    {Collective::allgatherv, "recursive_doubling", "Thakur et al. 2005", ReductionOrder::none, suits,
      gathering_scratch, on_row_of_all<recursive_doubling_allgather>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -30,19 +30,19 @@ template <int radix> int multiply(const Team& team, const Group& group, char* da
     return MPI_SUCCESS;
 }
 
-template <int radix> bool suits(const Shape& shape) {
-    return multiplies_out(shape.layout.size, radix, radix / 2);
+template <int radix> bool suits(const Workload& workload) {
+    return multiplies_out(workload.layout.size, radix, radix / 2);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::none, suits<4>,
+    {Collective::allgather, "recursive_multiplying_4", "Chilkuri et al. 2023", ReductionOrder::none, suits<4>,
      gathering_scratch, on_row_of_all<multiply<4>>},
-    {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::none, suits<8>,
+    {Collective::allgather, "recursive_multiplying_8", "Chilkuri et al. 2023", ReductionOrder::none, suits<8>,
      gathering_scratch, on_row_of_all<multiply<8>>},
-    {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::none, suits<4>,
-     gathering_scratch, on_row_of_all<multiply<4>>},
-    {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::none, suits<8>,
-     gathering_scratch, on_row_of_all<multiply<8>>},
+    {Collective::allgatherv, "recursive_multiplying_4", "Chilkuri et al. 2023", ReductionOrder::none,
+     suits<4>, gathering_scratch, on_row_of_all<multiply<4>>},
+    {Collective::allgatherv, "recursive_multiplying_8", "Chilkuri et al. 2023", ReductionOrder::none,
+     suits<8>, gathering_scratch, on_row_of_all<multiply<8>>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -21,9 +21,9 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
 namespace allgather_ring {
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch,
+    {Collective::allgather, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr, gathering_scratch,
      on_row_of_all<ring_allgather>},
-    {Collective::allgatherv, "ring", "Thakur et al. 2005", Order::none, nullptr, gathering_scratch,
+    {Collective::allgatherv, "ring", "Thakur et al. 2005", ReductionOrder::none, nullptr, gathering_scratch,
      on_row_of_all<ring_allgather>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -38,16 +38,16 @@ int shared_allgather(const Team& team, char* data, const Blocks& blocks, int fir
 
 namespace allgather_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     return on_row(
         call, [&](char* data, const Blocks& blocks) { return shared_allgather(call.team, data, blocks); });
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allgather, "shared", "Graham, Shipman 2008", Order::none, on_one_node, gathering_scratch,
-     run},
-    {Collective::allgatherv, "shared", "Graham, Shipman 2008", Order::none, on_one_node, gathering_scratch,
-     run},
+    {Collective::allgather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+     gathering_scratch, run},
+    {Collective::allgatherv, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+     gathering_scratch, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -18,7 +18,7 @@ int recursive_doubling_allgather(const Team& team, const Group& group, char* dat
 /// What this rank gives and gets in an allgather or allgatherv, as one row of bytes.
 class Gathering {
   public:
-    explicit Gathering(const Call& call);
+    explicit Gathering(const Arguments& call);
 
     char* data() const noexcept { return data_; }
     const Blocks& blocks() const noexcept { return blocks_; }
@@ -28,7 +28,7 @@ class Gathering {
     int end() noexcept;
 
   private:
-    const Call& call_;
+    const Arguments& call_;
     Geometry type_;
     RankBlocks<char> displacements_;
     Blocks blocks_;
@@ -38,7 +38,7 @@ class Gathering {
 };
 
 /// Runs a stage on that row.
-template <class Stage> int on_row(const Call& call, Stage stage) {
+template <class Stage> int on_row(const Arguments& call, Stage stage) {
     Gathering gathering{call};
     MPIRIC_TRY(gathering.begin());
     MPIRIC_TRY(stage(gathering.data(), gathering.blocks()));
@@ -46,7 +46,8 @@ template <class Stage> int on_row(const Call& call, Stage stage) {
 }
 
 /// Runs a stage of all ranks so.
-template <int (*stage)(const Team&, const Group&, char*, const Blocks&)> int on_row_of_all(const Call& call) {
+template <int (*stage)(const Team&, const Group&, char*, const Blocks&)>
+int on_row_of_all(const Arguments& call) {
     return on_row(call, [&](char* data, const Blocks& blocks) {
         return stage(call.team, call.team.everyone(), data, blocks);
     });
@@ -64,9 +65,9 @@ inline Blocks by_node(const Team& team, const Blocks& blocks) {
 }
 
 /// Bytes of scratch memory a Gathering may take.
-inline uint64_t gathering_scratch(const Shape& shape) noexcept {
-    return shape.collective == Collective::allgather ? shape.bytes * uint64_t(shape.layout.size)
-                                                     : shape.bytes;
+inline uint64_t gathering_scratch(const Workload& workload) noexcept {
+    return workload.collective == Collective::allgather ? workload.bytes * uint64_t(workload.layout.size)
+                                                        : workload.bytes;
 }
 
 }  // namespace mpiric::coll

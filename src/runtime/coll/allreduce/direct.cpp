@@ -56,7 +56,7 @@ bool read_slices(Board& board, const Blocks& bytes, const std::vector<Buffers>& 
     return read;
 }
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     Board& board = call.team.board();
     const Blocks slices = Blocks::even(uint64_t(call.receive_count), board.size());
@@ -77,9 +77,9 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "direct", "Goglin, Moreaud 2013", Order::fixed,
-     [](const Shape& shape) { return reads_directly(shape) && can_divide(shape); },
-     [](const Shape& shape) { return piece_bytes + shape.span / shape.count; }, run},
+    {Collective::allreduce, "direct", "Goglin, Moreaud 2013", ReductionOrder::fixed,
+     [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
+     [](const Workload& workload) { return piece_bytes + workload.span / workload.count; }, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -13,13 +13,13 @@ namespace mpiric::coll {
 using BetweenNodes = int (*)(const Reduction&, const Group&, char*, MPI_Count) noexcept;
 
 /// Whether leaders can reduce by recursive multiplying where the whole `suits`.
-template <bool (*suits)(const Shape&), int radix> bool suits_radix(const Shape& shape) {
-    return suits(shape) && multiplies(radix, shape.layout.nodes, shape.commutative);
+template <bool (*suits)(const Workload&), int radix> bool suits_radix(const Workload& workload) {
+    return suits(workload) && multiplies(radix, workload.layout.nodes, workload.commutative);
 }
 
 /// The leader of each node reduces its ranks' vectors, the leaders reduce among themselves, and each shows
 /// the result to its node.
-template <NodeReduce up, BetweenNodes between, NodeBcast down> int allreduce_nodes(const Call& call) {
+template <NodeReduce up, BetweenNodes between, NodeBcast down> int allreduce_nodes(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
     const bool leads = team.local().rank == 0;

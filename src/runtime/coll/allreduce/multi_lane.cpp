@@ -13,7 +13,7 @@
 namespace mpiric::coll {
 namespace allreduce_multi_lane {
 
-template <int leaders> int run(const Call& call) {
+template <int leaders> int run(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Lanes lanes{team, leaders};
@@ -27,12 +27,12 @@ template <int leaders> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_in_lanes<all_ranks>,
-     whole_span, run<all_ranks>},
-    {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits_in_lanes<2>,
-     whole_span, run<2>},
-    {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits_in_lanes<4>,
-     whole_span, run<4>},
+    {Collective::allreduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
+     suits_in_lanes<all_ranks>, whole_span, run<all_ranks>},
+    {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
+     suits_in_lanes<2>, whole_span, run<2>},
+    {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
+     suits_in_lanes<4>, whole_span, run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -17,18 +17,20 @@ namespace allreduce_multilevel {
 template <BetweenNodes between>
 constexpr auto run = allreduce_nodes<multilevel_reduce, between, multilevel_bcast>;
 
-bool suits(const Shape& shape) {
-    return has_memory_levels(shape) && levels_join(shape) && elements_fit(shape);
+bool suits(const Workload& workload) {
+    return has_memory_levels(workload) && levels_join(workload) && elements_fit(workload);
 }
-bool suits_long(const Shape& shape) { return suits(shape) && can_divide(shape) && shape.layout.nodes > 2; }
+bool suits_long(const Workload& workload) {
+    return suits(workload) && can_divide(workload) && workload.layout.nodes > 2;
+}
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "multilevel", "Katevenis et al. 2022", Order::placement, suits, whole_span,
-     run<recursive_doubling>},
+    {Collective::allreduce, "multilevel", "Katevenis et al. 2022", ReductionOrder::placement, suits,
+     whole_span, run<recursive_doubling>},
     {Collective::allreduce, "multilevel_multiplying_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
-     Order::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+     ReductionOrder::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
     {Collective::allreduce, "multilevel_rabenseifner", "Katevenis et al. 2022; Rabenseifner 2004",
-     Order::placement, suits_long, whole_span, run<rabenseifner>},
+     ReductionOrder::placement, suits_long, whole_span, run<rabenseifner>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -10,13 +10,14 @@
 namespace mpiric::coll {
 namespace allreduce_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, call.team.size());
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "shared", "Graham, Shipman 2008", Order::fixed, reduces_on_node, nullptr, run},
+    {Collective::allreduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -11,7 +11,7 @@
 namespace mpiric::coll {
 namespace allreduce_shared_slices {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const int size = call.team.size();
     const Blocks slices = Blocks::even(uint64_t(call.receive_count), size);
@@ -21,7 +21,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "shared_slices", "Jain et al. 2018", Order::fixed, divides_on_node, nullptr, run},
+    {Collective::allreduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed, divides_on_node,
+     nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

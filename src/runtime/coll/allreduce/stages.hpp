@@ -17,16 +17,18 @@ int recursive_multiplying(const Reduction& reduction, const Group& group, char* 
                           MPI_Count count) noexcept;
 bool multiplies(int radix, int members, bool commutative) noexcept;
 /// Bytes of scratch memory that it takes with the copy of an operand.
-template <int radix> uint64_t several_spans(const Shape& shape) noexcept { return shape.span * (radix + 1); }
+template <int radix> uint64_t several_spans(const Workload& workload) noexcept {
+    return workload.span * (radix + 1);
+}
 
 /// Vectors that can be cut into a block for each rank, reduced in an order of its own.
-inline bool can_divide(const Shape& shape) noexcept {
-    return shape.commutative && shape.dense && shape.count >= uint64_t(shape.layout.size);
+inline bool can_divide(const Workload& workload) noexcept {
+    return workload.commutative && workload.dense && workload.count >= uint64_t(workload.layout.size);
 }
 
 /// Runs a stage over all ranks, in the receive buffer.
 template <int (*stage)(const Reduction&, const Group&, char*, MPI_Count) noexcept>
-int in_place_of_all(const Call& call) {
+int in_place_of_all(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     MPIRIC_TRY(reduction.copy(input_of(call), call.receive, call.receive_count));
     return stage(reduction, call.team.everyone(), static_cast<char*>(call.receive), call.receive_count);

@@ -59,10 +59,10 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
     return swing_allgather(reduction.team(), group, data, blocks.times(reduction.geometry().size));
 }
 
-bool suits(const Shape& shape) { return can_divide(shape) && is_power(shape.layout.size); }
+bool suits(const Workload& workload) { return can_divide(workload) && is_power(workload.layout.size); }
 
 constinit const Algorithm registered[] = {
-    {Collective::allreduce, "swing", "De Sensi et al. 2024", Order::fixed, suits, two_spans,
+    {Collective::allreduce, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, two_spans,
      in_place_of_all<swing>},
 };
 MPIRIC_ALGORITHMS(registered)

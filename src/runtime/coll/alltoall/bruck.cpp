@@ -12,7 +12,7 @@
 namespace mpiric::coll {
 namespace alltoall_bruck {
 
-template <int radix> int run(const Call& call) {
+template <int radix> int run(const Arguments& call) {
     Rows rows{call};
     MPIRIC_TRY(rows.begin());
     const int size = call.team.size(), me = call.team.rank();
@@ -51,12 +51,14 @@ template <int radix> int run(const Call& call) {
     return rows.end();
 }
 
-uint64_t scratch(const Shape& shape) { return two_rows(shape) / 2 * 5; }
+uint64_t scratch(const Workload& workload) { return two_rows(workload) / 2 * 5; }
 
 constinit const Algorithm registered[] = {
-    {Collective::alltoall, "bruck_2", "Bruck et al. 1997", Order::none, nullptr, scratch, run<2>},
-    {Collective::alltoall, "bruck_4", "Bruck et al. 1997", Order::none, on_more_than<2>, scratch, run<4>},
-    {Collective::alltoall, "bruck_8", "Bruck et al. 1997", Order::none, on_more_than<4>, scratch, run<8>},
+    {Collective::alltoall, "bruck_2", "Bruck et al. 1997", ReductionOrder::none, nullptr, scratch, run<2>},
+    {Collective::alltoall, "bruck_4", "Bruck et al. 1997", ReductionOrder::none, on_more_than<2>, scratch,
+     run<4>},
+    {Collective::alltoall, "bruck_8", "Bruck et al. 1997", ReductionOrder::none, on_more_than<4>, scratch,
+     run<8>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -13,7 +13,7 @@
 namespace mpiric::coll {
 namespace alltoall_direct {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     Rows rows{call};
     MPIRIC_TRY(rows.begin());
     Board& board = call.team.board();
@@ -35,7 +35,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::alltoall, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, two_rows, run},
+    {Collective::alltoall, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly, two_rows,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -104,7 +104,7 @@ int together(const Parcels& parcels) {
     return MPI_SUCCESS;
 }
 
-template <int (*between)(const Parcels&)> int run(const Call& call) {
+template <int (*between)(const Parcels&)> int run(const Arguments& call) {
     Rows rows{call};
     MPIRIC_TRY(rows.begin());
     const Team& team = call.team;
@@ -129,22 +129,24 @@ template <int (*between)(const Parcels&)> int run(const Call& call) {
     return rows.end();
 }
 
-bool suits(const Shape& shape) { return has_levels(shape); }
-bool suits_linear(const Shape& shape) { return suits(shape) && shape.layout.nodes > 2; }
+bool suits(const Workload& workload) { return has_levels(workload); }
+bool suits_linear(const Workload& workload) { return suits(workload) && workload.layout.nodes > 2; }
 
-uint64_t scratch(const Shape& shape) {
-    const uint64_t row = shape.bytes * uint64_t(shape.layout.size),
-                   most = uint64_t(shape.layout.most_per_node);
-    return two_rows(shape) + 2 * row * most + 2 * shape.bytes * most * most;
+uint64_t scratch(const Workload& workload) {
+    const uint64_t row = workload.bytes * uint64_t(workload.layout.size),
+                   most = uint64_t(workload.layout.most_per_node);
+    return two_rows(workload) + 2 * row * most + 2 * workload.bytes * most * most;
 }
 
-uint64_t scratch_together(const Shape& shape) {
-    return scratch(shape) + 2 * shape.bytes * uint64_t(shape.layout.size * shape.layout.most_per_node);
+uint64_t scratch_together(const Workload& workload) {
+    return scratch(workload) +
+           2 * workload.bytes * uint64_t(workload.layout.size * workload.layout.most_per_node);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::alltoall, "hierarchical", "Träff, Rougier 2014", Order::none, suits, scratch, run<in_turns>},
-    {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", Order::none, suits_linear,
+    {Collective::alltoall, "hierarchical", "Träff, Rougier 2014", ReductionOrder::none, suits, scratch,
+     run<in_turns>},
+    {Collective::alltoall, "hierarchical_linear", "Träff, Rougier 2014", ReductionOrder::none, suits_linear,
      scratch_together, run<together>},
 };
 MPIRIC_ALGORITHMS(registered)

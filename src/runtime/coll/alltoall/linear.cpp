@@ -8,7 +8,7 @@
 namespace mpiric::coll {
 namespace alltoall_linear {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Cells cells{call};
     const int size = call.team.size(), me = call.team.rank();
     Requests under_way{size_t(2 * size)};
@@ -26,12 +26,12 @@ int run(const Call& call) {
 }
 
 /// In place, what goes out is gathered first.
-int run_packed(const Call& call) {
+int run_packed(const Arguments& call) {
     if (call.send != MPI_IN_PLACE)
         return run(call);
     Rows rows{call};
     MPIRIC_TRY(rows.begin());
-    Call from_copy = call;
+    Arguments from_copy = call;
     from_copy.send = rows.out(0);
     from_copy.send_count = MPI_Count(rows.block());
     from_copy.send_type = world::handles.byte;
@@ -39,9 +39,10 @@ int run_packed(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::alltoall, "linear", "Hoefler et al. 2009", Order::none, nullptr, two_rows, run_packed},
-    {Collective::alltoallv, "linear", "Hoefler et al. 2009", Order::none,
-     [](const Shape& shape) { return !shape.in_place; }, nullptr, run},
+    {Collective::alltoall, "linear", "Hoefler et al. 2009", ReductionOrder::none, nullptr, two_rows,
+     run_packed},
+    {Collective::alltoallv, "linear", "Hoefler et al. 2009", ReductionOrder::none,
+     [](const Workload& workload) { return !workload.in_place; }, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -10,7 +10,7 @@ namespace mpiric::coll {
 namespace alltoall_pairwise {
 
 /// Every pair meets once: in round r, ranks whose numbers sum to r (modulo p) exchange.
-int in_place(const Call& call, const Cells& cells) {
+int in_place(const Arguments& call, const Cells& cells) {
     const int size = call.team.size(), me = call.team.rank();
     for (int round = 0; round < size; ++round) {
         const int peer = (round - me + size) % size;
@@ -21,7 +21,7 @@ int in_place(const Call& call, const Cells& cells) {
     return MPI_SUCCESS;
 }
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Cells cells{call};
     if (cells.in_place)
         return in_place(call, cells);
@@ -36,8 +36,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::alltoall, "pairwise", "Thakur et al. 2005", Order::none, nullptr, nullptr, run},
-    {Collective::alltoallv, "pairwise", "Thakur et al. 2005", Order::none, nullptr, nullptr, run},
+    {Collective::alltoall, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr, run},
+    {Collective::alltoallv, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

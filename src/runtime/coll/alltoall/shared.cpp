@@ -12,7 +12,7 @@
 namespace mpiric::coll {
 namespace alltoall_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     Rows rows{call};
     MPIRIC_TRY(rows.begin());
     Board& board = call.team.board();
@@ -38,7 +38,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::alltoall, "shared", "Graham, Shipman 2008", Order::none, on_one_node, two_rows, run},
+    {Collective::alltoall, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, two_rows,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -8,7 +8,7 @@ namespace mpiric::coll {
 
 /// One rank's part: what it has for each other and where what comes from each goes.
 struct Cells {
-    explicit Cells(const Call& call) noexcept
+    explicit Cells(const Arguments& call) noexcept
         : team(call.team), in_place(call.send == MPI_IN_PLACE), out(sent_by(call)), in(received_by(call)) {}
 
     /// This rank's cell for itself.
@@ -28,7 +28,7 @@ struct Cells {
 /// All cells of an alltoall as two rows of bytes.
 class Rows {
   public:
-    explicit Rows(const Call& call)
+    explicit Rows(const Arguments& call)
         : call_(call), cells_(call), block_(uint64_t(call.receive_count) * world::size_of(call.receive_type)),
           packed_(cells_.in_place || !geometry_of(cells_.out.type()).dense()
                       ? block_ * uint64_t(call.team.size())
@@ -55,7 +55,7 @@ class Rows {
     char* in(int rank) const noexcept { return target_.data() + block_ * uint64_t(rank); }
 
   private:
-    const Call& call_;
+    const Arguments& call_;
     Cells cells_;
     uint64_t block_;
     Scratch packed_;
@@ -64,8 +64,8 @@ class Rows {
 };
 
 /// Bytes of scratch memory that Rows may take.
-inline uint64_t two_rows(const Shape& shape) noexcept {
-    return 2 * shape.bytes * uint64_t(shape.layout.size);
+inline uint64_t two_rows(const Workload& workload) noexcept {
+    return 2 * workload.bytes * uint64_t(workload.layout.size);
 }
 
 }  // namespace mpiric::coll

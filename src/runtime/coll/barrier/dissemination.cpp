@@ -27,16 +27,17 @@ int dissemination(const Team& team, const Group& group, int radix) {
 
 namespace barrier_dissemination {
 
-template <int radix> int run(const Call& call) {
+template <int radix> int run(const Arguments& call) {
     return dissemination(call.team, call.team.everyone(), radix);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::barrier, "dissemination", "Hensgen et al. 1988", Order::none, nullptr, nullptr, run<2>},
-    {Collective::barrier, "dissemination_4", "Hoefler et al. 2006", Order::none, on_more_than<2>, nullptr,
-     run<4>},
-    {Collective::barrier, "dissemination_8", "Hoefler et al. 2006", Order::none, on_more_than<4>, nullptr,
-     run<8>},
+    {Collective::barrier, "dissemination", "Hensgen et al. 1988", ReductionOrder::none, nullptr, nullptr,
+     run<2>},
+    {Collective::barrier, "dissemination_4", "Hoefler et al. 2006", ReductionOrder::none, on_more_than<2>,
+     nullptr, run<4>},
+    {Collective::barrier, "dissemination_8", "Hoefler et al. 2006", ReductionOrder::none, on_more_than<4>,
+     nullptr, run<8>},
 };
 MPIRIC_ALGORITHMS(registered)
 

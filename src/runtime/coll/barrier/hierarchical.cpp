@@ -39,12 +39,14 @@ int meet(const Team& team) {
 
 namespace barrier_hierarchical {
 
-template <int radix> int run(const Call& call) { return hierarchical_barrier(call.team, radix); }
+template <int radix> int run(const Arguments& call) { return hierarchical_barrier(call.team, radix); }
 
 constinit const Algorithm registered[] = {
-    {Collective::barrier, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, nullptr, run<2>},
-    {Collective::barrier, "hierarchical_4", "Karonis et al. 2000; Hoefler et al. 2006", Order::none,
-     [](const Shape& shape) { return has_levels(shape) && shape.layout.nodes > 2; }, nullptr, run<4>},
+    {Collective::barrier, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, nullptr,
+     run<2>},
+    {Collective::barrier, "hierarchical_4", "Karonis et al. 2000; Hoefler et al. 2006", ReductionOrder::none,
+     [](const Workload& workload) { return has_levels(workload) && workload.layout.nodes > 2; }, nullptr,
+     run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

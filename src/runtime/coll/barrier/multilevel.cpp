@@ -13,7 +13,7 @@
 namespace mpiric::coll {
 namespace barrier_multilevel {
 
-template <int radix> int run(const Call& call) {
+template <int radix> int run(const Arguments& call) {
     const Team& team = call.team;
     Board& board = team.board();
     const Tree& tree = team.tree(0);
@@ -35,10 +35,11 @@ template <int radix> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::barrier, "multilevel", "Katevenis et al. 2022", Order::none, has_memory_levels, nullptr,
-     run<2>},
-    {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", Order::none,
-     [](const Shape& shape) { return has_memory_levels(shape) && shape.layout.nodes > 2; }, nullptr, run<4>},
+    {Collective::barrier, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
+     nullptr, run<2>},
+    {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", ReductionOrder::none,
+     [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
+     nullptr, run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

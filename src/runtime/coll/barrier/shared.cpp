@@ -16,13 +16,13 @@ void shared_barrier(const Team& team) noexcept {
 
 namespace barrier_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     shared_barrier(call.team);
     return MPI_SUCCESS;
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::barrier, "shared", "Graham, Shipman 2008", Order::none, on_one_node, nullptr, run},
+    {Collective::barrier, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -8,15 +8,15 @@
 namespace mpiric::coll {
 namespace bcast_binary_tree {
 
-template <uint64_t segment> int run(const Call& call) {
+template <uint64_t segment> int run(const Arguments& call) {
     return pipeline<1>(call, {binary_tree_of(call)}, segment);
 }
 
-bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }
+bool suits(const Workload& workload) { return workload.bytes > 16384 && workload.layout.size > 3; }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", Order::none, suits, packed_bytes,
-     run<16384>},
+    {Collective::bcast, "binary_tree_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::none, suits,
+     packed_bytes, run<16384>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -22,7 +22,8 @@ int binomial(const Message& message, const Group& group, int root) noexcept {
 namespace bcast_binomial {
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "binomial", "Thakur et al. 2005", Order::none, nullptr, nullptr, bcast_by<binomial>},
+    {Collective::bcast, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr,
+     bcast_by<binomial>},
 };
 MPIRIC_ALGORITHMS(registered)
 

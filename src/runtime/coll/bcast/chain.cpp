@@ -9,14 +9,16 @@
 namespace mpiric::coll {
 namespace bcast_chain {
 
-template <uint64_t segment> int run(const Call& call) { return pipeline<1>(call, {chain_of(call)}, segment); }
+template <uint64_t segment> int run(const Arguments& call) {
+    return pipeline<1>(call, {chain_of(call)}, segment);
+}
 
-template <uint64_t segment> bool suits(const Shape& shape) { return shape.bytes > segment; }
+template <uint64_t segment> bool suits(const Workload& workload) { return workload.bytes > segment; }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "chain_16k", "Träff, Ripke 2008", Order::none, suits<16384>, packed_bytes,
+    {Collective::bcast, "chain_16k", "Träff, Ripke 2008", ReductionOrder::none, suits<16384>, packed_bytes,
      run<16384>},
-    {Collective::bcast, "chain_128k", "Träff, Ripke 2008", Order::none, suits<131072>, packed_bytes,
+    {Collective::bcast, "chain_128k", "Träff, Ripke 2008", ReductionOrder::none, suits<131072>, packed_bytes,
      run<131072>},
 };
 MPIRIC_ALGORITHMS(registered)

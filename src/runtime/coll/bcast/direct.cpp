@@ -28,14 +28,15 @@ int direct_bcast(Board& board, int root, char* data, uint64_t bytes) noexcept {
     return read ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
         return direct_bcast(call.team.board(), call.root, data, bytes);
     });
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "direct", "Goglin, Moreaud 2013", Order::none, reads_directly, packed_bytes, run},
+    {Collective::bcast, "direct", "Goglin, Moreaud 2013", ReductionOrder::none, reads_directly, packed_bytes,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

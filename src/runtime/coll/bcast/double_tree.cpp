@@ -39,7 +39,7 @@ Neighbours in_order(int relative_rank, int count) noexcept {
     return found;
 }
 
-template <uint64_t segment> int run(const Call& call) {
+template <uint64_t segment> int run(const Arguments& call) {
     const int size = call.team.size(), others = size - 1,
               relative_rank = (call.team.rank() - call.root + size) % size;
     const int top = int(std::bit_floor(unsigned(others)));
@@ -65,10 +65,10 @@ template <uint64_t segment> int run(const Call& call) {
     return pipeline(call, trees, segment);
 }
 
-bool suits(const Shape& shape) { return shape.bytes > 16384 && shape.layout.size > 3; }
+bool suits(const Workload& workload) { return workload.bytes > 16384 && workload.layout.size > 3; }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "double_tree_16k", "Sanders et al. 2009", Order::none, suits, packed_bytes,
+    {Collective::bcast, "double_tree_16k", "Sanders et al. 2009", ReductionOrder::none, suits, packed_bytes,
      run<16384>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -15,34 +15,36 @@ namespace bcast_hierarchical {
 
 template <BcastTree tree> constexpr auto run = bcast_nodes_by<shared_bcast, tree>;
 
-template <int more_nodes_than> bool on_more_nodes(const Shape& shape) {
-    return has_levels(shape) && shape.layout.nodes > more_nodes_than;
+template <int more_nodes_than> bool on_more_nodes(const Workload& workload) {
+    return has_levels(workload) && workload.layout.nodes > more_nodes_than;
 }
 
-template <auto stage> int run_long(const Call& call) {
+template <auto stage> int run_long(const Arguments& call) {
     return bcast_nodes<shared_bcast>(call, [&](const Group& group, int root, char* data, uint64_t bytes) {
         return stage(call.team, group, root, data, bytes);
     });
 }
-bool suits_long(const Shape& shape) {
-    return on_more_nodes<2>(shape) && shape.bytes >= uint64_t(shape.layout.nodes);
+bool suits_long(const Workload& workload) {
+    return on_more_nodes<2>(workload) && workload.bytes >= uint64_t(workload.layout.nodes);
 }
-bool suits_doubling(const Shape& shape) { return suits_long(shape) && is_power(shape.layout.nodes); }
+bool suits_doubling(const Workload& workload) {
+    return suits_long(workload) && is_power(workload.layout.nodes);
+}
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, packed_bytes,
+    {Collective::bcast, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, packed_bytes,
      run<binomial>},
-    {Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023", Order::none,
-     on_more_nodes<2>, packed_bytes, run<knomial<4>>},
-    {Collective::bcast, "hierarchical_knomial_8", "Karonis et al. 2000; Chilkuri et al. 2023", Order::none,
-     on_more_nodes<4>, packed_bytes, run<knomial<8>>},
+    {Collective::bcast, "hierarchical_knomial_4", "Karonis et al. 2000; Chilkuri et al. 2023",
+     ReductionOrder::none, on_more_nodes<2>, packed_bytes, run<knomial<4>>},
+    {Collective::bcast, "hierarchical_knomial_8", "Karonis et al. 2000; Chilkuri et al. 2023",
+     ReductionOrder::none, on_more_nodes<4>, packed_bytes, run<knomial<8>>},
     {Collective::bcast, "hierarchical_scatter_allgather", "Karonis et al. 2000; Barnett et al. 1994",
-     Order::none, suits_long, packed_bytes, run_long<scatter_allgather>},
+     ReductionOrder::none, suits_long, packed_bytes, run_long<scatter_allgather>},
     {Collective::bcast, "hierarchical_scatter_recursive_doubling", "Karonis et al. 2000; Thakur et al. 2005",
-     Order::none, suits_doubling, packed_bytes, run_long<scatter_recursive_doubling>},
-    {Collective::bcast, "hierarchical_chain", "Karonis et al. 2000; Träff, Ripke 2008", Order::none,
-     [](const Shape& shape) { return has_levels(shape) && shape.bytes > chain_segment; }, packed_bytes,
-     bcast_chain_of_nodes<shared_bcast>},
+     ReductionOrder::none, suits_doubling, packed_bytes, run_long<scatter_recursive_doubling>},
+    {Collective::bcast, "hierarchical_chain", "Karonis et al. 2000; Träff, Ripke 2008", ReductionOrder::none,
+     [](const Workload& workload) { return has_levels(workload) && workload.bytes > chain_segment; },
+     packed_bytes, bcast_chain_of_nodes<shared_bcast>},
 };
 MPIRIC_ALGORITHMS(registered)
 

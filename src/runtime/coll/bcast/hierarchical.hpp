@@ -16,7 +16,7 @@ inline std::vector<int> speakers(const Team& team, int root) {
 }
 
 /// The message as a whole: between the speakers first, then in each node.
-template <NodeBcast within, class Between> int bcast_nodes(const Call& call, Between between) {
+template <NodeBcast within, class Between> int bcast_nodes(const Arguments& call, Between between) {
     const Team& team = call.team;
     const std::vector<int> ranks = speakers(team, call.root);
     const int speaker = ranks[size_t(team.node())];
@@ -28,7 +28,7 @@ template <NodeBcast within, class Between> int bcast_nodes(const Call& call, Bet
     });
 }
 
-template <NodeBcast within, BcastTree tree> int bcast_nodes_by(const Call& call) {
+template <NodeBcast within, BcastTree tree> int bcast_nodes_by(const Arguments& call) {
     return bcast_nodes<within>(call, [&](const Group& group, int root, char* data, uint64_t bytes) {
         return tree({call.team, data, MPI_Count(bytes), world::handles.byte}, group, root);
     });
@@ -37,7 +37,7 @@ template <NodeBcast within, BcastTree tree> int bcast_nodes_by(const Call& call)
 inline constexpr uint64_t chain_segment = 32 << 10;
 
 /// Down a chain of nodes; each segment goes to the own node as soon as it has come.
-template <NodeBcast within> int bcast_chain_of_nodes(const Call& call) {
+template <NodeBcast within> int bcast_chain_of_nodes(const Arguments& call) {
     const Team& team = call.team;
     const std::vector<int> ranks = speakers(team, call.root);
     const int nodes = int(ranks.size()), speaker = ranks[size_t(team.node())],

@@ -23,7 +23,7 @@ int between(const Team& team, const Lanes& lanes, int root, char* slice, uint64_
     return binomial({team, slice, MPI_Count(bytes), world::handles.byte}, group, root);
 }
 
-template <int leaders> int run(const Call& call) {
+template <int leaders> int run(const Arguments& call) {
     const Team& team = call.team;
     const Lanes lanes{team, leaders};
     const int source = team.node_of(call.root);
@@ -38,15 +38,17 @@ template <int leaders> int run(const Call& call) {
     });
 }
 
-template <int leaders> bool suits(const Shape& shape) {
-    return has_leaders<leaders>(shape) && worth_dividing(shape.bytes);
+template <int leaders> bool suits(const Workload& workload) {
+    return has_leaders<leaders>(workload) && worth_dividing(workload.bytes);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "multi_lane", "Träff, Hunold 2020", Order::none, suits<all_ranks>, packed_bytes,
-     run<all_ranks>},
-    {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", Order::none, suits<2>, packed_bytes, run<2>},
-    {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", Order::none, suits<4>, packed_bytes, run<4>},
+    {Collective::bcast, "multi_lane", "Träff, Hunold 2020", ReductionOrder::none, suits<all_ranks>,
+     packed_bytes, run<all_ranks>},
+    {Collective::bcast, "multi_lane_2", "Träff, Hunold 2020", ReductionOrder::none, suits<2>, packed_bytes,
+     run<2>},
+    {Collective::bcast, "multi_lane_4", "Träff, Hunold 2020", ReductionOrder::none, suits<4>, packed_bytes,
+     run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

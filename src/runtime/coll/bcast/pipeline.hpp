@@ -17,13 +17,13 @@ struct Neighbours {
 };
 
 /// From rank to rank, the root first.
-inline Neighbours chain_of(const Call& call) noexcept {
+inline Neighbours chain_of(const Arguments& call) noexcept {
     const int size = call.team.size(), me = call.team.rank(), next = (me + 1) % size;
     return {me == call.root ? nobody : (me + size - 1) % size, {next == call.root ? nobody : next, nobody}};
 }
 
 /// A balanced binary tree of the ranks counted from the root.
-inline Neighbours binary_tree_of(const Call& call) noexcept {
+inline Neighbours binary_tree_of(const Arguments& call) noexcept {
     const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
     auto member = [&](int relative) { return relative < size ? (relative + call.root) % size : nobody; };
     return {relative_rank == 0 ? nobody : member((relative_rank - 1) / 2),
@@ -110,7 +110,7 @@ int pipeline(const Team& team, const Neighbours (&by)[trees], char* data, uint64
 }
 
 /// Runs that on the program's buffer.
-template <size_t trees> int pipeline(const Call& call, const Neighbours (&by)[trees], uint64_t segment) {
+template <size_t trees> int pipeline(const Arguments& call, const Neighbours (&by)[trees], uint64_t segment) {
     return as_bytes(
         call, [&](char* data, uint64_t bytes) { return pipeline(call.team, by, data, bytes, segment); });
 }

@@ -48,21 +48,23 @@ int scatter_recursive_doubling(const Team& team, const Group& group, int root, c
 
 namespace bcast_scatter_allgather {
 
-template <auto stage> int run(const Call& call) {
+template <auto stage> int run(const Arguments& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
         return stage(call.team, call.team.everyone(), call.root, data, bytes);
     });
 }
 
-bool suits(const Shape& shape) { return shape.layout.size > 2 && shape.bytes >= uint64_t(shape.layout.size); }
+bool suits(const Workload& workload) {
+    return workload.layout.size > 2 && workload.bytes >= uint64_t(workload.layout.size);
+}
 
-bool suits_doubling(const Shape& shape) { return suits(shape) && is_power(shape.layout.size); }
+bool suits_doubling(const Workload& workload) { return suits(workload) && is_power(workload.layout.size); }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "scatter_allgather", "Barnett et al. 1994", Order::none, suits, packed_bytes,
+    {Collective::bcast, "scatter_allgather", "Barnett et al. 1994", ReductionOrder::none, suits, packed_bytes,
      run<scatter_allgather>},
-    {Collective::bcast, "scatter_recursive_doubling", "Thakur et al. 2005", Order::none, suits_doubling,
-     packed_bytes, run<scatter_recursive_doubling>},
+    {Collective::bcast, "scatter_recursive_doubling", "Thakur et al. 2005", ReductionOrder::none,
+     suits_doubling, packed_bytes, run<scatter_recursive_doubling>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -29,14 +29,15 @@ int shared_bcast(const Team& team, int root, char* data, uint64_t bytes) noexcep
 
 namespace bcast_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     return as_bytes(call, [&](char* data, uint64_t bytes) {
         return shared_bcast(call.team, call.team.local_rank(call.root), data, bytes);
     });
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::bcast, "shared", "Graham, Shipman 2008", Order::none, on_one_node, packed_bytes, run},
+    {Collective::bcast, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, packed_bytes,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

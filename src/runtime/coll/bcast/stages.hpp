@@ -21,7 +21,7 @@ struct Message {
 using BcastTree = int (*)(const Message& message, const Group& group, int root) noexcept;
 
 /// Runs it over all ranks.
-template <BcastTree tree> int bcast_by(const Call& call) {
+template <BcastTree tree> int bcast_by(const Arguments& call) {
     return tree({call.team, call.receive, call.receive_count, call.receive_type}, call.team.everyone(),
                 call.root);
 }
@@ -44,7 +44,7 @@ int multilevel_bcast(const Team& team, int root, char* data, uint64_t bytes) noe
 using NodeBcast = int (*)(const Team& team, int root, char* data, uint64_t bytes) noexcept;
 
 /// Runs an algorithm that wants bytes on the program's buffer.
-template <class Stage> int as_bytes(const Call& call, Stage stage) {
+template <class Stage> int as_bytes(const Arguments& call, Stage stage) {
     Target buffer{call.team, call.receive, call.receive_count, call.receive_type};
     MPIRIC_TRY(buffer.error());
     if (call.team.rank() == call.root) {
@@ -56,6 +56,6 @@ template <class Stage> int as_bytes(const Call& call, Stage stage) {
 }
 
 /// Scratch memory that as_bytes takes, when a datatype has gaps.
-inline uint64_t packed_bytes(const Shape& shape) noexcept { return shape.bytes; }
+inline uint64_t packed_bytes(const Workload& workload) noexcept { return workload.bytes; }
 
 }  // namespace mpiric::coll

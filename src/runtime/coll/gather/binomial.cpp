@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace gather_binomial {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Knomial tree{call, 2};
     return gather_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
         for (int step = 1; step < tree.reach; step *= 2)
@@ -22,7 +22,7 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run},
+    {Collective::gather, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr, all_blocks, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace gather_hierarchical {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Team& team = call.team;
     const bool root = team.rank() == call.root;
     const uint64_t block = block_of(call);
@@ -44,7 +44,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "hierarchical", "Karonis et al. 2000", Order::none, has_levels, all_blocks, run},
+    {Collective::gather, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels, all_blocks,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace gather_knomial {
 
-template <int radix> int run(const Call& call) {
+template <int radix> int run(const Arguments& call) {
     const Knomial tree{call, radix};
     return gather_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
         Requests coming{64};
@@ -24,10 +24,10 @@ template <int radix> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, all_blocks,
-     run<4>},
-    {Collective::gather, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, all_blocks,
-     run<8>},
+    {Collective::gather, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<2>,
+     all_blocks, run<4>},
+    {Collective::gather, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<4>,
+     all_blocks, run<8>},
 };
 MPIRIC_ALGORITHMS(registered)
 

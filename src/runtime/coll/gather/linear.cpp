@@ -8,7 +8,7 @@
 namespace mpiric::coll {
 namespace gather_linear {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Team& team = call.team;
     if (team.rank() != call.root)
         return send(team, call.send, call.send_count, call.send_type, call.root);
@@ -25,8 +25,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
-    {Collective::gatherv, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
+    {Collective::gather, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
+    {Collective::gatherv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

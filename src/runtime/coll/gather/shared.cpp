@@ -45,7 +45,7 @@ int shared_gather(const Team& team, int root, char* data, const Blocks& blocks, 
 
 namespace gather_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     Board& board = call.team.board();
     if (call.team.rank() != call.root) {
         const Source own{call.team, call.send, call.send_count, call.send_type};
@@ -62,7 +62,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::gather, "shared", "Graham, Shipman 2008", Order::none, on_one_node, all_blocks, run},
+    {Collective::gather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node, all_blocks,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -13,7 +13,7 @@ namespace mpiric::coll {
 int shared_gather(const Team& team, int root, char* data, const Blocks& blocks, int first = 0) noexcept;
 
 /// Bytes of one rank's block.
-inline uint64_t block_of(const Call& call) noexcept {
+inline uint64_t block_of(const Arguments& call) noexcept {
     const bool root = call.team.rank() == call.root;
     return world::size_of(root ? call.receive_type : call.send_type) *
            uint64_t(root ? call.receive_count : call.send_count);
@@ -22,7 +22,7 @@ inline uint64_t block_of(const Call& call) noexcept {
 /// Over all ranks, in the order counted from the root: `climb(row, block)` has this rank's block at the front
 /// of a row with room for those of its subtree, `reach` ranks as far as there are any, and leaves all of them
 /// there on the root.
-template <class Climb> int gather_by_tree(const Call& call, int reach, Climb climb) {
+template <class Climb> int gather_by_tree(const Arguments& call, int reach, Climb climb) {
     const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
     const bool root = relative_rank == 0;
     const uint64_t block = block_of(call);

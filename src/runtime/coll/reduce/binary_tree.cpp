@@ -9,14 +9,14 @@
 namespace mpiric::coll {
 namespace reduce_binary_tree {
 
-template <uint64_t segment> int run(const Call& call) {
+template <uint64_t segment> int run(const Arguments& call) {
     return reduce_pipeline(call, binary_tree_of(call), segment);
 }
 
-bool suits(const Shape& shape) { return has_segments<16384>(shape) && shape.layout.size > 3; }
+bool suits(const Workload& workload) { return has_segments<16384>(workload) && workload.layout.size > 3; }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007", Order::fixed, suits,
+    {Collective::reduce, "binary_tree_16k", "Pješivac-Grbović et al. 2007", ReductionOrder::fixed, suits,
      copy_and_segments<16384>, run<16384>},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -12,8 +12,10 @@ namespace mpiric::coll {
 namespace reduce_hierarchical {
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "hierarchical", "Karonis et al. 2000", Order::placement,
-     [](const Shape& shape) { return has_levels(shape) && nodes_join(shape) && elements_fit(shape); },
+    {Collective::reduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
+     [](const Workload& workload) {
+         return has_levels(workload) && nodes_join(workload) && elements_fit(workload);
+     },
      two_spans, reduce_nodes<shared_reduce>},
 };
 MPIRIC_ALGORITHMS(registered)

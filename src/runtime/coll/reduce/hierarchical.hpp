@@ -8,7 +8,7 @@ namespace mpiric::coll {
 
 /// One rank of each node (the root for its own) reduces its node's vectors by `within`, and takes part in a
 /// binomial tree between nodes.
-template <NodeReduce within> int reduce_nodes(const Call& call) {
+template <NodeReduce within> int reduce_nodes(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
     const std::vector<int> ranks = speakers(team, call.root);

@@ -52,13 +52,13 @@ int knomial_reduce(const Reduction& reduction, const Group& group, int root, cha
     return top != root && group.rank == root ? reduction.receive(data, count, group[top]) : MPI_SUCCESS;
 }
 
-template <int radix> uint64_t scratch(const Shape& shape) { return radix * shape.span; }
+template <int radix> uint64_t scratch(const Workload& workload) { return radix * workload.span; }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "knomial_4", "Chilkuri et al. 2023", Order::fixed, on_more_than<2>, scratch<4>,
-     on_a_copy_of_all<knomial_reduce<4>>},
-    {Collective::reduce, "knomial_8", "Chilkuri et al. 2023", Order::fixed, on_more_than<4>, scratch<8>,
-     on_a_copy_of_all<knomial_reduce<8>>},
+    {Collective::reduce, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::fixed, on_more_than<2>,
+     scratch<4>, on_a_copy_of_all<knomial_reduce<4>>},
+    {Collective::reduce, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::fixed, on_more_than<4>,
+     scratch<8>, on_a_copy_of_all<knomial_reduce<8>>},
 };
 MPIRIC_ALGORITHMS(registered)
 

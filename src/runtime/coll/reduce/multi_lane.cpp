@@ -13,7 +13,7 @@
 namespace mpiric::coll {
 namespace reduce_multi_lane {
 
-template <int leaders> int run(const Call& call) {
+template <int leaders> int run(const Arguments& call) {
     const Team& team = call.team;
     return with_result(call, [&](const Reduction& reduction, char* data) -> int {
         const Lanes lanes{team, leaders};
@@ -31,12 +31,12 @@ template <int leaders> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_in_lanes<all_ranks>,
-     two_spans, run<all_ranks>},
-    {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", Order::placement, suits_in_lanes<2>,
-     two_spans, run<2>},
-    {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", Order::placement, suits_in_lanes<4>,
-     two_spans, run<4>},
+    {Collective::reduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
+     suits_in_lanes<all_ranks>, two_spans, run<all_ranks>},
+    {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
+     suits_in_lanes<2>, two_spans, run<2>},
+    {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
+     suits_in_lanes<4>, two_spans, run<4>},
 };
 MPIRIC_ALGORITHMS(registered)
 

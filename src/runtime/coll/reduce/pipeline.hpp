@@ -46,20 +46,20 @@ inline int reduce_pipeline(const Reduction& reduction, const Neighbours& by, cha
 }
 
 /// Runs that on a copy of the operand.
-inline int reduce_pipeline(const Call& call, const Neighbours& by, uint64_t segment_bytes) {
+inline int reduce_pipeline(const Arguments& call, const Neighbours& by, uint64_t segment_bytes) {
     return on_a_copy(call, [&](const Reduction& reduction, char* data) {
         return reduce_pipeline(reduction, by, data, call.receive_count, segment_bytes);
     });
 }
 
 /// Bytes of scratch memory that on_a_copy() and a pipeline take.
-template <uint64_t segment_bytes> uint64_t copy_and_segments(const Shape& shape) noexcept {
-    return shape.span + 2 * Coming::ahead * std::max(segment_bytes, shape.span / shape.count);
+template <uint64_t segment_bytes> uint64_t copy_and_segments(const Workload& workload) noexcept {
+    return workload.span + 2 * Coming::ahead * std::max(segment_bytes, workload.span / workload.count);
 }
 
 /// Several segments, joined in an order of their own.
-template <uint64_t segment_bytes> bool has_segments(const Shape& shape) noexcept {
-    return shape.commutative && shape.dense && shape.bytes > segment_bytes;
+template <uint64_t segment_bytes> bool has_segments(const Workload& workload) noexcept {
+    return workload.commutative && workload.dense && workload.bytes > segment_bytes;
 }
 
 }  // namespace mpiric::coll

@@ -43,7 +43,7 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
 namespace reduce_rabenseifner {
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "rabenseifner", "Rabenseifner 2004", Order::fixed, can_divide, two_spans,
+    {Collective::reduce, "rabenseifner", "Rabenseifner 2004", ReductionOrder::fixed, can_divide, two_spans,
      on_a_copy_of_all<rabenseifner_reduce>},
 };
 MPIRIC_ALGORITHMS(registered)

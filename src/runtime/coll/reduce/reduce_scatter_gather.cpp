@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace reduce_reduce_scatter_gather {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     return on_a_copy(call, [&](const Reduction& reduction, char* data) {
         const int size = call.team.size(), me = call.team.rank();
         const Blocks blocks = Blocks::even(uint64_t(call.receive_count), size);
@@ -28,8 +28,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", Order::fixed, can_divide, two_spans,
-     run},
+    {Collective::reduce, "reduce_scatter_gather", "Rabenseifner 2004", ReductionOrder::fixed, can_divide,
+     two_spans, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

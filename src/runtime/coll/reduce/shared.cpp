@@ -41,14 +41,15 @@ int shared_reduce(const Reduction& reduction, int root, const void* input, void*
 
 namespace reduce_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     return shared_reduce(reduction, call.team.local_rank(call.root), input_of(call), call.receive,
                          call.receive_count);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "shared", "Graham, Shipman 2008", Order::fixed, reduces_on_node, nullptr, run},
+    {Collective::reduce, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
+     run},
 };
 MPIRIC_ALGORITHMS(registered)
 

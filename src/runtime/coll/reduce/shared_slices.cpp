@@ -11,7 +11,7 @@
 namespace mpiric::coll {
 namespace reduce_shared_slices {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     return with_result(call, [&](const Reduction& reduction, char* result) -> int {
         const Blocks slices = Blocks::even(uint64_t(call.receive_count), call.team.size());
         MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), result, slices));
@@ -20,7 +20,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce, "shared_slices", "Jain et al. 2018", Order::fixed, divides_on_node, whole_span, run},
+    {Collective::reduce, "shared_slices", "Jain et al. 2018", ReductionOrder::fixed, divides_on_node,
+     whole_span, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

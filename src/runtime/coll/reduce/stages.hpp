@@ -31,7 +31,7 @@ int rabenseifner_reduce(const Reduction& reduction, const Group& group, int root
 
 /// Runs a stage that wants memory for the whole result on every rank: the receive buffer at the root, scratch
 /// memory elsewhere.
-template <class Stage> int with_result(const Call& call, Stage stage) {
+template <class Stage> int with_result(const Arguments& call, Stage stage) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const bool root = call.team.rank() == call.root;
     const Elements work{reduction, root ? 0 : call.receive_count};
@@ -40,7 +40,7 @@ template <class Stage> int with_result(const Call& call, Stage stage) {
 }
 
 /// The same for a stage that overwrites its operand, where MPI forbids that: in a copy.
-template <class Stage> int on_a_copy(const Call& call, Stage stage) {
+template <class Stage> int on_a_copy(const Arguments& call, Stage stage) {
     return with_result(call, [&](const Reduction& reduction, char* data) -> int {
         MPIRIC_TRY(reduction.copy(input_of(call), data, call.receive_count));
         return stage(reduction, data);
@@ -49,7 +49,7 @@ template <class Stage> int on_a_copy(const Call& call, Stage stage) {
 
 /// Runs one of the stages above so, over all ranks.
 template <int (*stage)(const Reduction&, const Group&, int, char*, MPI_Count) noexcept>
-int on_a_copy_of_all(const Call& call) {
+int on_a_copy_of_all(const Arguments& call) {
     return on_a_copy(call, [&](const Reduction& reduction, char* data) {
         return stage(reduction, call.team.everyone(), call.root, data, call.receive_count);
     });

@@ -13,7 +13,7 @@
 namespace mpiric::coll {
 namespace reduce_scatter_hierarchical {
 
-template <Between between> int run(const Call& call) {
+template <Between between> int run(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks blocks = blocks_of(call);
@@ -35,33 +35,36 @@ template <Between between> int run(const Call& call) {
                           MPI_Count(blocks.size(team.rank())));
 }
 
-bool suits(const Shape& shape) {
-    return has_levels(shape) && shape.layout.consecutive && shape.dense && elements_fit(shape);
+bool suits(const Workload& workload) {
+    return has_levels(workload) && workload.layout.consecutive && workload.dense && elements_fit(workload);
 }
-bool suits_around(const Shape& shape) { return suits(shape) && shape.commutative; }
-bool suits_halving(const Shape& shape) { return suits_around(shape) && is_power(shape.layout.nodes); }
+bool suits_around(const Workload& workload) { return suits(workload) && workload.commutative; }
+bool suits_halving(const Workload& workload) {
+    return suits_around(workload) && is_power(workload.layout.nodes);
+}
 
 /// The whole vector, and a node's row from every node; all elements may be in one row.
-uint64_t scratch(const Shape& shape) {
-    const auto nodes = uint64_t(shape.layout.nodes);
-    return shape.collective == Collective::reduce_scatter_block
-               ? shape.span * (uint64_t(shape.layout.size) + uint64_t(shape.layout.most_per_node) * nodes)
-               : shape.span * (nodes + 1);
+uint64_t scratch(const Workload& workload) {
+    const auto nodes = uint64_t(workload.layout.nodes);
+    return workload.collective == Collective::reduce_scatter_block
+               ? workload.span *
+                     (uint64_t(workload.layout.size) + uint64_t(workload.layout.most_per_node) * nodes)
+               : workload.span * (nodes + 1);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000", Order::placement, suits_halving,
-     scratch, run<recursive_halving>},
-    {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000", Order::placement,
+    {Collective::reduce_scatter_block, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
+     suits_halving, scratch, run<recursive_halving>},
+    {Collective::reduce_scatter_block, "hierarchical_ring", "Karonis et al. 2000", ReductionOrder::placement,
      suits_around, scratch, run<ring_reduce_scatter>},
-    {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000", Order::placement, suits,
-     scratch, run<linear_reduce_scatter>},
-    {Collective::reduce_scatter, "hierarchical", "Karonis et al. 2000", Order::placement, suits_halving,
-     scratch, run<recursive_halving>},
-    {Collective::reduce_scatter, "hierarchical_ring", "Karonis et al. 2000", Order::placement, suits_around,
-     scratch, run<ring_reduce_scatter>},
-    {Collective::reduce_scatter, "hierarchical_linear", "Karonis et al. 2000", Order::placement, suits,
-     scratch, run<linear_reduce_scatter>},
+    {Collective::reduce_scatter_block, "hierarchical_linear", "Karonis et al. 2000",
+     ReductionOrder::placement, suits, scratch, run<linear_reduce_scatter>},
+    {Collective::reduce_scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
+     suits_halving, scratch, run<recursive_halving>},
+    {Collective::reduce_scatter, "hierarchical_ring", "Karonis et al. 2000", ReductionOrder::placement,
+     suits_around, scratch, run<ring_reduce_scatter>},
+    {Collective::reduce_scatter, "hierarchical_linear", "Karonis et al. 2000", ReductionOrder::placement,
+     suits, scratch, run<linear_reduce_scatter>},
 };
 MPIRIC_ALGORITHMS(registered)
 

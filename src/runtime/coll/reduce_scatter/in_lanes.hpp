@@ -10,8 +10,8 @@ namespace mpiric::coll {
 /// Reduces the vectors of this node in shared memory, a slice for each leader, which takes it on by
 /// `between(group, slice, count)` with the leaders of its lane. The input may be the result.
 template <class Between>
-int reduce_in_lanes(const Call& call, const Reduction& reduction, const Lanes& lanes, const Blocks& slices,
-                    void* result, Between&& between) {
+int reduce_in_lanes(const Arguments& call, const Reduction& reduction, const Lanes& lanes,
+                    const Blocks& slices, void* result, Between&& between) {
     MPIRIC_TRY(shared_reduce_scatter(reduction, input_of(call), result, slices));
     if (!lanes.leads())
         return MPI_SUCCESS;
@@ -20,8 +20,8 @@ int reduce_in_lanes(const Call& call, const Reduction& reduction, const Lanes& l
                    MPI_Count(slices.size(me)));
 }
 
-template <int leaders> bool suits_in_lanes(const Shape& shape) {
-    return has_leaders<leaders>(shape) && can_divide(shape) && elements_fit(shape);
+template <int leaders> bool suits_in_lanes(const Workload& workload) {
+    return has_leaders<leaders>(workload) && can_divide(workload) && elements_fit(workload);
 }
 
 }  // namespace mpiric::coll

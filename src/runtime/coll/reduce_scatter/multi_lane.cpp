@@ -48,7 +48,7 @@ struct Turned {
 };
 
 /// What the leaders of this node have, `mine` of each, becomes the blocks of its ranks.
-int show(const Call& call, const Reduction& reduction, const Lanes& lanes, const Blocks& blocks,
+int show(const Arguments& call, const Reduction& reduction, const Lanes& lanes, const Blocks& blocks,
          const char* mine) {
     const Group& local = call.team.local();
     std::vector<MPI_Count> of_lane(size_t(lanes.leaders()));
@@ -70,7 +70,7 @@ int show(const Call& call, const Reduction& reduction, const Lanes& lanes, const
                           MPI_Count(blocks.size(call.team.rank())));
 }
 
-template <int leaders, Between between> int run(const Call& call) {
+template <int leaders, Between between> int run(const Arguments& call) {
     const Team& team = call.team;
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks blocks = blocks_of(call);
@@ -96,35 +96,39 @@ int halving_or_ring(const Reduction& reduction, const Group& group, char* data,
                                 : ring_reduce_scatter(reduction, group, data, blocks);
 }
 
-template <int leaders> bool suits(const Shape& shape) {
-    return has_leaders<leaders>(shape) && is_uniform(shape) && shape.commutative && shape.dense &&
-           elements_fit(shape);
+template <int leaders> bool suits(const Workload& workload) {
+    return has_leaders<leaders>(workload) && is_uniform(workload) && workload.commutative && workload.dense &&
+           elements_fit(workload);
 }
-bool suits_halving(const Shape& shape) { return suits<all_ranks>(shape) && is_power(shape.layout.nodes); }
-template <int leaders> bool suits_long(const Shape& shape) {
-    return suits<leaders>(shape) && worth_dividing(copy_and_more(shape) / 2);
+bool suits_halving(const Workload& workload) {
+    return suits<all_ranks>(workload) && is_power(workload.layout.nodes);
+}
+template <int leaders> bool suits_long(const Workload& workload) {
+    return suits<leaders>(workload) && worth_dividing(copy_and_more(workload) / 2);
 }
 
 /// And the blocks of a node.
-uint64_t scratch_to_show(const Shape& shape) { return copy_and_all_blocks(shape) + copy_and_more(shape) / 2; }
+uint64_t scratch_to_show(const Workload& workload) {
+    return copy_and_all_blocks(workload) + copy_and_more(workload) / 2;
+}
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_halving,
-     copy_and_all_blocks, run<all_ranks, recursive_halving>},
-    {Collective::reduce_scatter_block, "multi_lane_linear", "Träff, Hunold 2020", Order::placement,
+    {Collective::reduce_scatter_block, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
+     suits_halving, copy_and_all_blocks, run<all_ranks, recursive_halving>},
+    {Collective::reduce_scatter_block, "multi_lane_linear", "Träff, Hunold 2020", ReductionOrder::placement,
      suits<all_ranks>, copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>},
     {Collective::reduce_scatter_block, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     Order::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
+     ReductionOrder::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
     {Collective::reduce_scatter_block, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     Order::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
-    {Collective::reduce_scatter, "multi_lane", "Träff, Hunold 2020", Order::placement, suits_halving,
+     ReductionOrder::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
+    {Collective::reduce_scatter, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement, suits_halving,
      copy_and_all_blocks, run<all_ranks, recursive_halving>},
-    {Collective::reduce_scatter, "multi_lane_linear", "Träff, Hunold 2020", Order::placement,
+    {Collective::reduce_scatter, "multi_lane_linear", "Träff, Hunold 2020", ReductionOrder::placement,
      suits<all_ranks>, copy_and_all_blocks, run<all_ranks, linear_reduce_scatter>},
     {Collective::reduce_scatter, "multi_lane_2", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     Order::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
+     ReductionOrder::placement, suits_long<2>, scratch_to_show, run<2, halving_or_ring>},
     {Collective::reduce_scatter, "multi_lane_4", "Träff, Hunold 2020; Bayatpour et al. 2017",
-     Order::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
+     ReductionOrder::placement, suits_long<4>, scratch_to_show, run<4, halving_or_ring>},
 };
 MPIRIC_ALGORITHMS(registered)
 

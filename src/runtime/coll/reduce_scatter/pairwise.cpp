@@ -9,7 +9,7 @@
 namespace mpiric::coll {
 namespace reduce_scatter_pairwise {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks blocks = blocks_of(call);
     const int size = call.team.size(), me = call.team.rank();
@@ -29,9 +29,9 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", Order::fixed, is_commutative,
-     copy_and_more, run},
-    {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", Order::fixed, is_commutative,
+    {Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
+     is_commutative, copy_and_more, run},
+    {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed, is_commutative,
      copy_and_more, run},
 };
 MPIRIC_ALGORITHMS(registered)

@@ -32,12 +32,12 @@ int recursive_halving(const Reduction& reduction, const Group& group, char* data
 
 namespace reduce_scatter_recursive_halving {
 
-bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
+bool suits(const Workload& workload) { return workload.commutative && is_power(workload.layout.size); }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", Order::fixed, suits,
-     copy_and_more, with_copy_of_all<recursive_halving>},
-    {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005", Order::fixed, suits,
+    {Collective::reduce_scatter_block, "recursive_halving", "Thakur et al. 2005", ReductionOrder::fixed,
+     suits, copy_and_more, with_copy_of_all<recursive_halving>},
+    {Collective::reduce_scatter, "recursive_halving", "Thakur et al. 2005", ReductionOrder::fixed, suits,
      copy_and_more, with_copy_of_all<recursive_halving>},
 };
 MPIRIC_ALGORITHMS(registered)

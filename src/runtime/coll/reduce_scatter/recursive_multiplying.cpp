@@ -38,7 +38,7 @@ int round(const Reduction& reduction, const Group& group, char* data, const Bloc
     return MPI_SUCCESS;
 }
 
-template <int radix> int run(const Call& call) {
+template <int radix> int run(const Arguments& call) {
     return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) -> int {
         const Group& group = call.team.everyone();
         for (int members = group.size, factor; members > 1; members /= factor) {
@@ -50,19 +50,19 @@ template <int radix> int run(const Call& call) {
     });
 }
 
-template <int radix> bool suits(const Shape& shape) {
-    return shape.commutative && multiplies_out(shape.layout.size, radix, radix / 2);
+template <int radix> bool suits(const Workload& workload) {
+    return workload.commutative && multiplies_out(workload.layout.size, radix, radix / 2);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::fixed,
+    {Collective::reduce_scatter_block, "recursive_multiplying_4", "Chilkuri et al. 2023",
+     ReductionOrder::fixed, suits<4>, copy_and_all_blocks, run<4>},
+    {Collective::reduce_scatter_block, "recursive_multiplying_8", "Chilkuri et al. 2023",
+     ReductionOrder::fixed, suits<8>, copy_and_all_blocks, run<8>},
+    {Collective::reduce_scatter, "recursive_multiplying_4", "Chilkuri et al. 2023", ReductionOrder::fixed,
      suits<4>, copy_and_all_blocks, run<4>},
-    {Collective::reduce_scatter_block, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::fixed,
+    {Collective::reduce_scatter, "recursive_multiplying_8", "Chilkuri et al. 2023", ReductionOrder::fixed,
      suits<8>, copy_and_all_blocks, run<8>},
-    {Collective::reduce_scatter, "recursive_multiplying_4", "Chilkuri et al. 2023", Order::fixed, suits<4>,
-     copy_and_all_blocks, run<4>},
-    {Collective::reduce_scatter, "recursive_multiplying_8", "Chilkuri et al. 2023", Order::fixed, suits<8>,
-     copy_and_all_blocks, run<8>},
 };
 MPIRIC_ALGORITHMS(registered)
 

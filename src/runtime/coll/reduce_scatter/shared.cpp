@@ -54,11 +54,11 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
 
 namespace reduce_scatter_shared {
 
-bool suits(const Shape& shape) { return reduces_on_node(shape) && shape.dense; }
+bool suits(const Workload& workload) { return reduces_on_node(workload) && workload.dense; }
 
 /// The slice of this rank goes to the beginning of the receive buffer, as if that were a part of a whole
 /// result. In place too: what is written there has been read, and behind it the buffer stays as it was.
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks slices = blocks_of(call);
     char* whole =
@@ -67,8 +67,9 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run},
-    {Collective::reduce_scatter, "shared", "Jain et al. 2018", Order::fixed, suits, nullptr, run},
+    {Collective::reduce_scatter_block, "shared", "Jain et al. 2018", ReductionOrder::fixed, suits, nullptr,
+     run},
+    {Collective::reduce_scatter, "shared", "Jain et al. 2018", ReductionOrder::fixed, suits, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -29,13 +29,13 @@ int recursive_halving(const Reduction& reduction, const Group& group, char* data
 using Between = int (*)(const Reduction&, const Group&, char*, const Blocks&) noexcept;
 
 /// The blocks of a reduce_scatter or reduce_scatter_block, in elements.
-inline Blocks blocks_of(const Call& call) {
+inline Blocks blocks_of(const Arguments& call) {
     return call.receive_counts ? Blocks::of(call.receive_counts, call.team.size(), 1)
                                : Blocks::equal(uint64_t(call.receive_count));
 }
 
 /// Runs a stage on a copy of the input, and puts this rank's block where MPI wants it.
-template <class Stage> int with_copy(const Call& call, Stage stage) {
+template <class Stage> int with_copy(const Arguments& call, Stage stage) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks blocks = blocks_of(call);
     const int me = call.team.rank();
@@ -49,23 +49,23 @@ template <class Stage> int with_copy(const Call& call, Stage stage) {
 }
 
 /// Runs a stage of all ranks so.
-template <Between stage> int with_copy_of_all(const Call& call) {
+template <Between stage> int with_copy_of_all(const Arguments& call) {
     return with_copy(call, [&](const Reduction& reduction, char* data, const Blocks& blocks) {
         return stage(reduction, call.team.everyone(), data, blocks);
     });
 }
 
 /// Bytes of scratch that with_copy and a stage take. Blocks of reduce_scatter may all be one rank's.
-inline uint64_t copy_and_more(const Shape& shape) noexcept {
-    return shape.span *
-           (shape.collective == Collective::reduce_scatter_block ? uint64_t(shape.layout.size) : 1) * 2;
+inline uint64_t copy_and_more(const Workload& workload) noexcept {
+    return workload.span *
+           (workload.collective == Collective::reduce_scatter_block ? uint64_t(workload.layout.size) : 1) * 2;
 }
 
 /// The same for a stage that takes all members' blocks at once; they may all be this rank's.
-inline uint64_t copy_and_all_blocks(const Shape& shape) noexcept {
-    return shape.collective == Collective::reduce_scatter_block
-               ? copy_and_more(shape)
-               : shape.span * uint64_t(shape.layout.size + 1);
+inline uint64_t copy_and_all_blocks(const Workload& workload) noexcept {
+    return workload.collective == Collective::reduce_scatter_block
+               ? copy_and_more(workload)
+               : workload.span * uint64_t(workload.layout.size + 1);
 }
 
 }  // namespace mpiric::coll

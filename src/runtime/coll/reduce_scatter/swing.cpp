@@ -65,14 +65,14 @@ int swing_reduce_scatter(const Reduction& reduction, const Group& group, char* d
 
 namespace reduce_scatter_swing {
 
-bool suits(const Shape& shape) { return shape.commutative && is_power(shape.layout.size); }
+bool suits(const Workload& workload) { return workload.commutative && is_power(workload.layout.size); }
 
-uint64_t scratch(const Shape& shape) { return copy_and_more(shape) / 2 * 3; }
+uint64_t scratch(const Workload& workload) { return copy_and_more(workload) / 2 * 3; }
 
 constinit const Algorithm registered[] = {
-    {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch,
+    {Collective::reduce_scatter_block, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, scratch,
      with_copy_of_all<swing_reduce_scatter>},
-    {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", Order::fixed, suits, scratch,
+    {Collective::reduce_scatter, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, scratch,
      with_copy_of_all<swing_reduce_scatter>},
 };
 MPIRIC_ALGORITHMS(registered)

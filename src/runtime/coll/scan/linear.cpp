@@ -13,7 +13,7 @@ namespace scan_linear {
 
 constexpr uint64_t segment_bytes = 64 << 10;
 
-template <bool inclusive> int run(const Call& call) {
+template <bool inclusive> int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const MPI_Count count = call.receive_count;
     const int size = call.team.size(), me = call.team.rank();
@@ -42,8 +42,10 @@ template <bool inclusive> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, whole_span, run<true>},
-    {Collective::exscan, "linear", "Sanders, Träff 2006", Order::fixed, nullptr, whole_span, run<false>},
+    {Collective::scan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr, whole_span,
+     run<true>},
+    {Collective::exscan, "linear", "Sanders, Träff 2006", ReductionOrder::fixed, nullptr, whole_span,
+     run<false>},
 };
 MPIRIC_ALGORITHMS(registered)
 

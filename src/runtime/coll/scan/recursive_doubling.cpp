@@ -10,7 +10,7 @@ namespace mpiric::coll {
 namespace scan_recursive_doubling {
 
 /// `result` of an exscan takes only what comes from others.
-template <bool inclusive> int run(const Call& call) {
+template <bool inclusive> int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const MPI_Count count = call.receive_count;
     const int size = call.team.size(), me = call.team.rank();
@@ -35,10 +35,10 @@ template <bool inclusive> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, two_spans,
+    {Collective::scan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed, nullptr, two_spans,
      run<true>},
-    {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", Order::fixed, nullptr, two_spans,
-     run<false>},
+    {Collective::exscan, "recursive_doubling", "Hillis, Steele 1986", ReductionOrder::fixed, nullptr,
+     two_spans, run<false>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -11,15 +11,16 @@ namespace mpiric::coll {
 namespace scan_shared {
 
 /// The ranks below this one count, and in an inclusive scan itself.
-template <bool inclusive> int run(const Call& call) {
+template <bool inclusive> int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const int ranks = call.team.rank() + inclusive;
     return reduce_slots(reduction, input_of(call), call.receive, call.receive_count, ranks);
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scan, "shared", "Graham, Shipman 2008", Order::fixed, reduces_on_node, nullptr, run<true>},
-    {Collective::exscan, "shared", "Graham, Shipman 2008", Order::fixed, reduces_on_node, nullptr,
+    {Collective::scan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
+     run<true>},
+    {Collective::exscan, "shared", "Graham, Shipman 2008", ReductionOrder::fixed, reduces_on_node, nullptr,
      run<false>},
 };
 MPIRIC_ALGORITHMS(registered)

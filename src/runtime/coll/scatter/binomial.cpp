@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace scatter_binomial {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Knomial tree{call, 2};
     return scatter_by_tree(call, tree.reach, [&](char* row, uint64_t block) -> int {
         MPIRIC_TRY(tree.get(call, row, block));
@@ -23,7 +23,7 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scatter, "binomial", "Thakur et al. 2005", Order::none, nullptr, all_blocks, run},
+    {Collective::scatter, "binomial", "Thakur et al. 2005", ReductionOrder::none, nullptr, all_blocks, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

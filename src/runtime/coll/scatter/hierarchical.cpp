@@ -11,7 +11,7 @@ namespace mpiric::coll {
 namespace scatter_hierarchical {
 
 /// Sends every other node its blocks out of `row`, where they lie in the order of nodes from the own one on.
-int send_out(const Call& call, const char* row, uint64_t block, Requests& sent) {
+int send_out(const Arguments& call, const char* row, uint64_t block, Requests& sent) {
     const Team& team = call.team;
     char* at = const_cast<char*>(row);
     for (int step = 0; step < team.leaders().size; ++step) {
@@ -25,7 +25,7 @@ int send_out(const Call& call, const char* row, uint64_t block, Requests& sent) 
     return MPI_SUCCESS;
 }
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Team& team = call.team;
     const bool root = team.rank() == call.root;
     const uint64_t block = world::size_of(root ? call.send_type : call.receive_type) *
@@ -53,8 +53,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scatter, "hierarchical", "Karonis et al. 2000", Order::none, has_levels,
-     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size + 1); }, run},
+    {Collective::scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels,
+     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace scatter_knomial {
 
-template <int radix> int run(const Call& call) {
+template <int radix> int run(const Arguments& call) {
     const Knomial tree{call, radix};
     return scatter_by_tree(call, tree.reach, [&](char* row, uint64_t block) {
         MPIRIC_TRY(tree.get(call, row, block));
@@ -24,10 +24,10 @@ template <int radix> int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scatter, "knomial_4", "Chilkuri et al. 2023", Order::none, on_more_than<2>, all_blocks,
-     run<4>},
-    {Collective::scatter, "knomial_8", "Chilkuri et al. 2023", Order::none, on_more_than<4>, all_blocks,
-     run<8>},
+    {Collective::scatter, "knomial_4", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<2>,
+     all_blocks, run<4>},
+    {Collective::scatter, "knomial_8", "Chilkuri et al. 2023", ReductionOrder::none, on_more_than<4>,
+     all_blocks, run<8>},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -8,7 +8,7 @@
 namespace mpiric::coll {
 namespace scatter_linear {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Team& team = call.team;
     if (team.rank() != call.root)
         return receive(team, call.receive, call.receive_count, call.receive_type, call.root);
@@ -25,8 +25,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scatter, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
-    {Collective::scatterv, "linear", "Thakur, Gropp 2003", Order::none, nullptr, nullptr, run},
+    {Collective::scatter, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
+    {Collective::scatterv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -56,7 +56,7 @@ int shared_scatter(const Team& team, int root, const char* row, char* own, const
 
 namespace scatter_shared {
 
-int run(const Call& call) {
+int run(const Arguments& call) {
     const Team& team = call.team;
     if (team.rank() != call.root) {
         Target own{team, call.receive, call.receive_count, call.receive_type};
@@ -78,8 +78,8 @@ int run(const Call& call) {
 }
 
 constinit const Algorithm registered[] = {
-    {Collective::scatter, "shared", "Graham, Shipman 2008", Order::none, on_one_node,
-     [](const Shape& shape) { return shape.bytes * uint64_t(shape.layout.size + 1); }, run},
+    {Collective::scatter, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
+     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run},
 };
 MPIRIC_ALGORITHMS(registered)
 

@@ -14,7 +14,7 @@ int shared_scatter(const Team& team, int root, const char* row, char* own, const
 
 /// Over all ranks, in the order counted from the root: `descend(row, block)` has room for the blocks of this
 /// rank's subtree, `reach` ranks as far as there are any; the root has all in it, the others get theirs.
-template <class Descend> int scatter_by_tree(const Call& call, int reach, Descend descend) {
+template <class Descend> int scatter_by_tree(const Arguments& call, int reach, Descend descend) {
     const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
     const bool root = relative_rank == 0;
     const uint64_t block = world::size_of(root ? call.send_type : call.receive_type) *

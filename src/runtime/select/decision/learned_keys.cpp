@@ -27,7 +27,7 @@ std::string shape_text(const tune::Shape& shape) {
     return formatted("{\"ranks\": %u, \"nodes\": %u, \"ranks_per_node\": %u, \"order\": \"%s\", "
                      "\"placement\": \"%016llx\"}",
                      shape.ranks, shape.nodes, shape.ranks_per_node,
-                     std::string(tune::name_of(shape.order)).c_str(),
+                     std::string(tune::name_of(shape.distribution)).c_str(),
                      static_cast<unsigned long long>(shape.placement));
 }
 

@@ -31,7 +31,7 @@ def warnings(values, text="", **mount):
 HINTS = {"mpi-io": "cb_nodes=2"}
 
 
-@pytest.mark.parametrize("values", [HINTS, {"layout": "4x1MiB"}, {"subdirectories": "dump.*:4"}])
+@pytest.mark.parametrize("values", [HINTS, {"layout": "4x1MiB"}, {"hdf5": "align=1MiB"}])
 def test_a_quota_that_is_used_up(values):
     (sentence,) = warnings(values, quota_free_bytes=0)
     assert sentence.startswith("your quota for the working directory is used up: ")

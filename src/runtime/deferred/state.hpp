@@ -1,0 +1,78 @@
+// What the layer of deferred output keeps. All of it but the bytes that are held is under the lock of
+// Holding.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <sys/types.h>
+
+namespace mpiric::deferred {
+
+/// Descriptors above are left as the program opens them.
+inline constexpr int descriptor_count = 4096;
+
+struct Descriptor {
+    const FILE* stream = nullptr;
+    dev_t device = 0;
+    ino_t inode = 0;
+    char* held = nullptr;  ///< buffer of `capacity` bytes, which follow the descriptor's position in the file
+    size_t bytes = 0;
+    bool regular = false;  ///< and seen when it was opened
+    bool may_hold = false;
+    bool failed = false;  ///< to write out what it holds, the last time
+};
+
+/// A stream with a larger buffer than libc would give it.
+struct Stream {
+    FILE* file = nullptr;
+    char* buffer = nullptr;
+    size_t block = 0;  ///< of the plain run's buffer; 0: the program has set one itself
+    dev_t device = 0;
+    ino_t inode = 0;
+    int error = 0;  ///< of a write that the program has not been told of
+};
+
+/// Standard output.
+struct Gathered {
+    bool active = false;
+    bool of_stream = false;  ///< `stdout` is on descriptor 1
+    int mode = _IOFBF;       ///< that the program sees
+    size_t block = 0;        ///< of a fully buffered stream in the plain run
+    size_t capacity = 0;     ///< of each buffer
+    size_t flushed = 0;      ///< bytes at the begin of the stream's buffer that the program has flushed
+    size_t ahead = 0;        ///< bytes of the block under way, in the plain run, that are out already
+    char* beside = nullptr;  ///< what write(1) holds
+    size_t beside_bytes = 0;
+    int error = 0;  ///< of a write that the program has not been told of
+};
+
+struct State {
+    bool begun = false;
+    bool of_child = false;                ///< forked: its parent has written out what was held
+    std::atomic<bool> locked{false};      ///< the lock of Holding
+    std::atomic<uint64_t> held_bytes{0};  ///< for all descriptors together: what the fast paths look at
+
+    Descriptor descriptors[descriptor_count];
+    int descriptors_end = 0;           ///< above all that were noted
+    std::atomic<int> streams_held{0};  ///< descriptors of streams for which something is held
+    size_t capacity = 0;               ///< of a descriptor's buffer; 0: nothing is held
+
+    Stream streams[256];
+    std::atomic<int> buffered{0};  ///< streams with a buffer of ours
+    size_t stream_capacity = 0;    ///< of such a buffer
+
+    Gathered gathered;
+
+    std::atomic<uint32_t> something_held{0};  ///< a futex that the thread of lateness.cpp sleeps on
+    uint32_t late_ms = 0;
+    void (*write_out_late)() = nullptr;
+
+    struct sigaction before[65] = {};  ///< answers to signals that end the process
+    void (*last_words)() = nullptr;
+};
+inline constinit State state;
+
+}  // namespace mpiric::deferred

@@ -1,0 +1,216 @@
+// Attributes: callbacks that copy and delete them, and predefined ones whose values are integers of the
+// interface.
+#pragma once
+
+#include "arguments.hpp"
+#include "attribute_types.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_set>
+
+namespace mpiric::translate {
+namespace {
+
+/// A value that Fortran has given: there it is an integer, for C the address of one.
+struct FortranValue {
+    AttributeType type;
+    long value;
+};
+std::mutex values_changing;
+std::unordered_set<void*> values;  // those that exist: an attribute's value may be any address
+std::atomic<bool> has_values = false;
+
+FortranValue* fortran_value(void* value) {
+    if (!has_values.load(std::memory_order_relaxed))
+        return nullptr;
+    const std::lock_guard held(values_changing);
+    return values.contains(value) ? static_cast<FortranValue*>(value) : nullptr;
+}
+/// The same by the address of the integer, which is what C gets.
+FortranValue* fortran_value_at(void* address) {
+    return fortran_value(static_cast<char*>(address) - offsetof(FortranValue, value));
+}
+void* new_value(AttributeType type, long value) {
+    if (type == attribute_pointer)
+        return reinterpret_cast<void*>(value);
+    auto* made = new FortranValue{type, value};
+    const std::lock_guard held(values_changing);
+    values.insert(made);
+    has_values.store(true, std::memory_order_relaxed);
+    return made;
+}
+void delete_value(FortranValue* value) {
+    if (!value)
+        return;
+    {
+        const std::lock_guard held(values_changing);
+        values.erase(value);
+    }
+    delete value;
+}
+
+/// The predefined functions are small numbers where they are no functions: 0 copies nothing, 1 copies the
+/// value.
+template <class Function> std::uintptr_t number(Function* function) {
+    return reinterpret_cast<std::uintptr_t>(function);
+}
+
+template <class T> int copy(LHandle<T> from, int keyval, void* extra, void* value, void* result, int* flag) {
+    auto& given = *static_cast<Callbacks<T>*>(extra);
+    FortranValue* const fortran = fortran_value(value);
+    const AttributeType type = fortran ? fortran->type : attribute_pointer;
+    void* copied = fortran ? &fortran->value : value;
+    int rc = 0;
+    if (number(given.copy) <= 1) {
+        *flag = number(given.copy) == 1;
+    } else {
+        const PHandle<T> translated = out<T>(from);
+        const int own_keyval = to_program_keyval(keyval);
+        const Outside outside;
+        if (given.copy_proxy) {
+            void* integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
+            rc = given.copy_proxy(reinterpret_cast<void*>(given.copy), translated, own_keyval, given.extra,
+                                  type, integer, &integer, flag);
+            if (rc == 0 && *flag) {
+                *static_cast<void**>(result) = new_value(type, reinterpret_cast<long>(integer));
+                given.users.fetch_add(1, std::memory_order_relaxed);
+            }
+            return to_library_error(rc);
+        }
+        rc = given.copy(translated, own_keyval, given.extra, copied, static_cast<void*>(&copied), flag);
+    }
+    if (rc == 0 && *flag) {
+        const bool is_same = fortran && copied == &fortran->value;
+        *static_cast<void**>(result) = is_same ? new_value(type, fortran->value) : copied;
+        given.users.fetch_add(1, std::memory_order_relaxed);
+    }
+    return to_library_error(rc);
+}
+template <class T> int remove(LHandle<T> from, int keyval, void* value, void* extra) {
+    auto& given = *static_cast<Callbacks<T>*>(extra);
+    FortranValue* const fortran = fortran_value(value);
+    int rc = 0;
+    if (number(given.remove) > 1) {
+        const PHandle<T> translated = out<T>(from);
+        const int own_keyval = to_program_keyval(keyval);
+        const Outside outside;
+        void* const integer = fortran ? reinterpret_cast<void*>(fortran->value) : value;
+        rc = given.remove_proxy
+                 ? given.remove_proxy(reinterpret_cast<void*>(given.remove), translated, own_keyval,
+                                      fortran ? fortran->type : attribute_pointer, integer, given.extra)
+                 : given.remove(translated, own_keyval, fortran ? &fortran->value : value, given.extra);
+    }
+    if (rc == 0) {
+        delete_value(fortran);
+        leave(&given);
+    }
+    return to_library_error(rc);
+}
+
+/// Where the program's value of a constant is, which the program may read at any time; null for no constant.
+template <const auto& from, const auto& to> int* constant(int value) {
+    for (std::size_t at = 0; at < std::size(from); ++at)
+        if (from[at] == value && to[at] != absent)
+            return const_cast<int*>(&to[at]);
+    return nullptr;
+}
+
+/// The program's value of a predefined attribute; null for one that is the same on both sides.
+int* translated(int keyval, int value) {
+    static std::atomic<int> last = 0;
+    const auto is = [keyval](int predefined) { return predefined != absent && keyval == predefined; };
+    // In the order of the spec: KEYVAL_INVALID TAG_UB HOST IO WTIME_IS_GLOBAL UNIVERSE_SIZE LASTUSEDCODE …
+    const auto& keyvals = program::keyval_values;
+    if (is(keyvals[2]) || is(keyvals[3]))
+        return constant<library::rank_values, program::rank_values>(value);
+    if (is(keyvals[6])) {
+        last = last_code();
+        return reinterpret_cast<int*>(&last);
+    }
+    if (is(keyvals[11]))
+        return constant<library::flavor_values, program::flavor_values>(value);
+    if (is(keyvals[12]))
+        return constant<library::model_values, program::model_values>(value);
+    return nullptr;
+}
+
+void translate_value(int code, int keyval, void* value, const int* flag) {
+    if (code != 0 || !value || !flag || !*flag)
+        return;
+    int*& given = *static_cast<int**>(value);
+    for (const int predefined : program::keyval_values)
+        if (predefined == keyval && given)
+            if (int* own = translated(keyval, *given))
+                given = own;
+    if (FortranValue* fortran = fortran_value(given))
+        given = reinterpret_cast<int*>(&fortran->value);
+}
+
+template <Function function, class T>
+int get_attribute(PHandle<T> handle, int keyval, void* value, int* flag) {
+    const Inside inside;
+    const int rc = original<function, int(LHandle<T>, int, void*, int*)>()(
+        in<T>(handle), to_library_keyval(keyval), value, flag);
+    translate_value(rc, keyval, value, flag);
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_get_attr = &get_attribute<F_MPI_Comm_get_attr, Comm>;
+constexpr auto t_MPI_Attr_get = &get_attribute<F_MPI_Attr_get, Comm>;
+constexpr auto t_MPI_Type_get_attr = &get_attribute<F_MPI_Type_get_attr, Datatype>;
+constexpr auto t_MPI_Win_get_attr = &get_attribute<F_MPI_Win_get_attr, Win>;
+
+template <Function function, class T>
+int create_keyval(Copy<T>* copy_, Delete<T>* remove_, int* keyval, void* extra) {
+    const Inside inside;
+    auto* const made = new Callbacks<T>{copy_, remove_, extra};
+    const int rc = original<function, int(void*, void*, int*, void*)>()(
+        reinterpret_cast<void*>(&copy<T>), reinterpret_cast<void*>(&remove<T>), keyval, made);
+    each(rc, keyval, 1, [](int& value) { value = to_program_keyval(value); });
+    if (rc == 0)
+        enter<T>(made, *keyval);
+    else
+        leave(made);
+    last_callbacks = rc == 0 ? made : nullptr;
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_create_keyval = &create_keyval<F_MPI_Comm_create_keyval, Comm>;
+constexpr auto t_MPI_Keyval_create = &create_keyval<F_MPI_Keyval_create, Comm>;
+constexpr auto t_MPI_Type_create_keyval = &create_keyval<F_MPI_Type_create_keyval, Datatype>;
+constexpr auto t_MPI_Win_create_keyval = &create_keyval<F_MPI_Win_create_keyval, Win>;
+
+// Another thread may be given the same number before the call returns: what belongs to it is found before.
+template <Function function, class T> int free_keyval(int* keyval) {
+    const Inside inside;
+    Callbacks<T>* const given = keyval ? used<T>(*keyval) : nullptr;
+    int changed = keyval ? to_library_keyval(*keyval) : 0;
+    const int rc = original<function, int(int*)>()(keyval ? &changed : nullptr);
+    if (keyval)
+        *keyval = to_program_keyval(changed);
+    if (rc == 0)
+        leave_keyval(given);
+    leave(given);
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_free_keyval = &free_keyval<F_MPI_Comm_free_keyval, Comm>;
+constexpr auto t_MPI_Keyval_free = &free_keyval<F_MPI_Keyval_free, Comm>;
+constexpr auto t_MPI_Type_free_keyval = &free_keyval<F_MPI_Type_free_keyval, Datatype>;
+constexpr auto t_MPI_Win_free_keyval = &free_keyval<F_MPI_Win_free_keyval, Win>;
+
+// The attribute may be gone again, by another thread, before the call returns: it is counted before.
+template <Function function, class T> int set_attribute(PHandle<T> handle, int keyval, void* value) {
+    const Inside inside;
+    Callbacks<T>* const given = used<T>(keyval);
+    const int rc =
+        original<function, int(LHandle<T>, int, void*)>()(in<T>(handle), to_library_keyval(keyval), value);
+    if (rc != 0)
+        leave(given);
+    return to_program_error(rc);
+}
+constexpr auto t_MPI_Comm_set_attr = &set_attribute<F_MPI_Comm_set_attr, Comm>;
+constexpr auto t_MPI_Attr_put = &set_attribute<F_MPI_Attr_put, Comm>;
+constexpr auto t_MPI_Type_set_attr = &set_attribute<F_MPI_Type_set_attr, Datatype>;
+constexpr auto t_MPI_Win_set_attr = &set_attribute<F_MPI_Win_set_attr, Win>;
+
+}  // namespace
+}  // namespace mpiric::translate

@@ -12,7 +12,7 @@ SHOWN = 0.01  # and this to be proved and kept
 SURE = 0.8  # standard deviations of the model's doubt, about 4 chances in 5
 _EVIDENT = 2.33  # the same, 99 chances in 100
 _MOST_LOST = 0.015  # by the estimate, however doubtful, for the sake of fewer settings
-_MOST_LOST_SHARE = 0.1  # the same, of the whole gain
+_MOST_LOST_SHARE = 0.1  # share of the whole gain, likewise
 
 
 @dataclass(frozen=True)

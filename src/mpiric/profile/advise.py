@@ -14,7 +14,7 @@ from mpiric.model.amount import Condition, parse_condition, quote
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice, Profile
 
-_START_UP = "start_up_share"  # the one share that refers to the run with MPI_Init and MPI_Finalize
+_START_UP = "start_up_share"  # share of the run with MPI_Init and MPI_Finalize
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Whether other processes took CPUs from a launch, from the CPU time of this node and that of the launch."""
+"""Detect other processes that take CPUs from a launch, by the CPU time of the node and of the launch."""
 
 import os
 import time
@@ -9,14 +9,14 @@ from mpiric.model.trial import Usage
 
 _PROC_STAT = "/proc/stat"
 _BUSY = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal; guest times are part of user and nice
-_LEAST_CPUS = 0.1  # of other processes, on average; daemons of a quiet node use less
+_LEAST_CPUS = 0.1  # average of other processes; daemons of a quiet node use less
 _LEAST_PREEMPTIONS = 20.0  # per second
-_LEAST_S = 0.1  # shorter launches take too few ticks of the kernel's accounts
+_LEAST_S = 0.1  # resolution of CPU accounts
 
 
 @dataclass(frozen=True)
 class LoadWatch:
-    """CPU time of the node from now on. Of ranks on other nodes, and of a scheduler's, nothing is known."""
+    """CPU time of the node from now on; ranks on other nodes or below a scheduler's daemon are ignored."""
 
     begun_s: float = field(default_factory=time.monotonic)
     busy_s: float | None = field(default_factory=lambda: busy_cpu_s())

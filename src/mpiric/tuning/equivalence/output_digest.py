@@ -87,7 +87,7 @@ class ShapeDigest:
     columns: list[Column] = field(default_factory=list)
     first_line: int = 0
     timings: bool = False  # came in a table whose header names times or rates
-    calls: bool = False  # the same, and the header names calls: whole numbers may count these
+    calls: bool = False  # in such a table with calls or counts in its header
 
 
 @dataclass

@@ -234,7 +234,7 @@ def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
         counts_calls = any(entry.calls for entry in there)
         is_timer = counts_calls and _is_timer(
             broken, few
-        )  # whole numbers in its row are counts of calls, ranks and threads
+        )  # then whole numbers count calls, ranks and threads
         measured = [known or short or is_timer for known, short in zip(measured, few, strict=True)]
     return _ExpectedShape(
         min(counts),
@@ -272,7 +272,7 @@ def _is_timer(broken: Sequence[bool], few: Sequence[bool]) -> bool:
 
 
 def _is_measurement(name: str, entry: ShapeDigest) -> bool:
-    """Return whether a line that no original prints holds nothing but measurements, and no alarm."""
+    """Return whether a new line has only measurements as values and is without alarm."""
     if not entry.columns or _alarms(name) or any(column.specials for column in entry.columns):
         return False
     if all(_measured(name, entry.columns)):

@@ -42,8 +42,8 @@ def faults(
     )
     script = Path(__file__).with_name("page_faults.js").read_text()
     dom, _ = browse(f"<body>{frames}<script>{script}</script></body>", tmp_path, "--dump-dom", *flags)
-    seen = re.search(r'data-faults="([^"]*)"', dom)
-    assert seen is not None, dom[-2000:]
-    found: dict[str, Any] = json.loads(html.unescape(seen[1]))
-    assert len(found) == len(pages) * len(widths)
-    return found
+    match = re.search(r'data-faults="([^"]*)"', dom)
+    assert match is not None, dom[-2000:]
+    by_frame: dict[str, Any] = json.loads(html.unescape(match[1]))
+    assert len(by_frame) == len(pages) * len(widths)
+    return by_frame

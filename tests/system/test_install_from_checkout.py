@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.sweep, pytest.mark.requires("c++"), pytest.mark.timeou
 
 
 def reaches_pypi() -> bool:
-    words = [sys.executable, "-m", "pip", "index", "versions", "mpich"]
-    return subprocess.run(words, capture_output=True).returncode == 0
+    command = [sys.executable, "-m", "pip", "index", "versions", "mpich"]
+    return subprocess.run(command, capture_output=True).returncode == 0
 
 
 @pytest.fixture(scope="module")

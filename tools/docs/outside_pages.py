@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-PREFIX = "repository/"  # of outside pages in the site
+PREFIX = "repository/"  # folder of outside pages in the site
 SOURCES = ("*.md", "spec/formats/*.md", "benchmarks/results/*.md")
 LISTS = {"FORMATS": "spec/formats", "RESULTS": "benchmarks/results"}  # word in `nav` → folder
 IN_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,7 @@ from mpiric.host.files import exists
 from mpiric.model.errors import MpiricError
 
 _NOT_VERBS = {"__init__", "main"}
-_GLOBAL = ("-v", "-vv", "--verbose", "--log-file")  # options that stand before the verb
+_GLOBAL = ("-v", "-vv", "--verbose", "--log-file")  # options of mpiric itself, given before the verb
 SECTIONS = {
     "Tune": ("tune", "run", "history", "sweep"),
     "Understand": ("doctor", "profile", "report", "ps", "fabric"),

@@ -40,9 +40,9 @@ def log_cached(argv: Sequence[str]) -> None:
 
 
 def _shown(argv: Sequence[str | os.PathLike[str]]) -> str:
-    """Return the masked command line; only the first line of a script that is one of its words."""
-    words = [word.partition("\n") for word in masked([os.fspath(word) for word in argv])]
+    """Return the masked command line; only the first line of a script that is one of its parts."""
+    parts = [word.partition("\n") for word in masked([os.fspath(word) for word in argv])]
     try:
-        return sh_command(f"{first} …" if newline else first for first, newline, _ in words)
+        return sh_command(f"{first} …" if newline else first for first, newline, _ in parts)
     except MpiricError:  # a word that no shell can express
-        return repr(words)
+        return repr(parts)

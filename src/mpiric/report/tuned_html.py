@@ -22,8 +22,8 @@ from mpiric.report.tuned_text import (
     without_proof,
 )
 
-_FEWEST_TICKS = 3  # of an axis; the most are twice as many
-_ROUNDING = 1e-9  # of a quotient that is a whole number
+_FEWEST_TICKS = 3  # lower limit of the number of ticks; the upper limit is twice as high
+_ROUNDING = 1e-9  # tolerance of a quotient near a whole number
 _WIDTH, _HEIGHT, _MARGIN = 720.0, 220.0, 46.0
 
 

@@ -54,7 +54,7 @@ def print_tuned(tuned: Tuned, console: Console) -> None:
 
 
 def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
-    """Yield titles and lines: the command first, what was not tried last."""
+    """Yield titles and lines: first the command, last the settings not tried."""
     if tuned.changes:
         yield "The same without mpiric", list(_without_mpiric(tuned))
         yield "What was changed, and why", list(_changes(tuned))

@@ -97,7 +97,7 @@ def test_options_after_the_verb_are_explained(run_mpiric):
 
 
 def starts_commands(function: ast.AST) -> bool:
-    """Whether a function starts a process itself."""
+    """Return whether a function starts a process itself."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             is_run = node.func.attr == "run" and ast.unparse(node.func.value) == "subprocess"
@@ -107,7 +107,7 @@ def starts_commands(function: ast.AST) -> bool:
 
 
 def test_every_function_that_starts_a_command_logs_it():
-    """The keeper itself and its helpers are no commands: they run in a process without a log."""
+    """The keeper and its helpers run in a process without a log."""
     internal = {"_start", "begin"}
     silent = []
     for path in SOURCE.rglob("*.py"):

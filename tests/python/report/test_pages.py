@@ -57,18 +57,18 @@ def pages() -> Mapping[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), (DARK,)], ids=["light", "dark"])
 def test_pages_have_no_faults_on_a_screen_and_on_a_phone(pages, flags, tmp_path: Path):
-    seen = faults(pages, (1280, 390), tmp_path, *flags)
-    assert {name: found for name, found in seen.items() if found} == {}
+    shown = faults(pages, (1280, 390), tmp_path, *flags)
+    assert {name: problems for name, problems in shown.items() if problems} == {}
 
 
 @pytest.mark.requires("chromium")
 @pytest.mark.slow
 def test_the_page_of_an_order_has_no_faults(run_mpiric, tmp_path: Path):
     page = tmp_path / "order.html"
-    words = ("--grid", "8x8", "--stencil", 5, "--network", "torus:2x4", "--show", "--html", page)
-    assert run_mpiric("map", *words).returncode == 0
-    seen = faults({"order": page.read_text()}, (1280, 390), tmp_path)
-    assert {name: found for name, found in seen.items() if found} == {}
+    options = ("--grid", "8x8", "--stencil", 5, "--network", "torus:2x4", "--show", "--html", page)
+    assert run_mpiric("map", *options).returncode == 0
+    shown = faults({"order": page.read_text()}, (1280, 390), tmp_path)
+    assert {name: problems for name, problems in shown.items() if problems} == {}
 
 
 @pytest.mark.requires("chromium")
@@ -79,9 +79,9 @@ def test_faults_are_found(tmp_path: Path):
     page = (
         f'<p style="width: 2000px">wide</p><p style="{clips}">clipped text</p><p style="color: #999">pale</p>'
     )
-    seen = " ".join(faults({"page": page}, (390,), tmp_path)["page at 390"])
+    shown = " ".join(faults({"page": page}, (390,), tmp_path)["page at 390"])
     for fault in ("the page scrolls", "wider than its container", "clipped", "contrast"):
-        assert fault in seen
+        assert fault in shown
 
 
 @pytest.mark.parametrize(

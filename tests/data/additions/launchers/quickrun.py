@@ -5,8 +5,8 @@ from mpiric.launchers._host_format import HostFormat, bare_name, by_commas, firs
 from mpiric.launchers._openmp import openmp_variables
 from mpiric.launchers._placement import by_word
 from mpiric.launchers._uneven import bound_inside, hosts_with_ranks, ranks_in_all
-from mpiric.model.banner import version_by
 from mpiric.model.job import Meaning
+from mpiric.model.numbers_in_text import version_by
 from mpiric.model.placement import Emission
 from mpiric.model.pu_set import pu_list
 

@@ -59,7 +59,7 @@ class Ledger:
     handwritten: dict[str, dict[str, str]]
     not_wrapped: dict[str, str]
     substituted_by_hand: dict[str, str]
-    not_substituted: dict[str, str]
+    never_substituted: dict[str, str]
 
     @property
     def by_hand(self) -> frozenset[str]:
@@ -69,7 +69,7 @@ class Ledger:
     @property
     def not_substituted(self) -> frozenset[str]:
         """Functions whose communicators no generated code substitutes."""
-        return frozenset({*self.substituted_by_hand, *self.not_substituted})
+        return frozenset({*self.substituted_by_hand, *self.never_substituted})
 
 
 def _toml(name: str) -> dict[str, object]:

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.lab import cluster, fs
+from tests.lab.enter import command_line
 from tests.lab.fs.on_hosts import mounted_on
 from tests.lab.plan import FAST, Plan, host_names
 from tests.support.oversubscription import OVERSUBSCRIBED, WITHOUT_LIBFABRIC
@@ -93,7 +94,7 @@ class Lab:
         self, argv: Sequence[str], work: Path, environment: Mapping[str, str], limit_s: float | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command in a directory, on the first host."""
-        line = cluster.command_line(self.cluster, self.hosts[0], argv)
+        line = command_line(self.cluster, self.hosts[0], argv)
         return subprocess.run(
             line, cwd=work, env=environment, capture_output=True, text=True, timeout=limit_s
         )

@@ -17,12 +17,13 @@ from benchmarks._marked import MarkedProgram, marked_program
 from benchmarks._programs import Bed, bed
 from benchmarks._report import Result, options, run, tell
 from benchmarks._statistics import upper_bound
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.marks import MarkPair
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.prove import prove
+from mpiric.plans.prove import Standing, prove
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01
@@ -129,7 +130,7 @@ def _proof(marked: MarkedProgram, pair: MarkPair, number: int) -> Evidence:
             replicate=planned.replicate,
         )
 
-    return prove(trial, _SAME, rule=_RULE, seed=number).evidence
+    return drive(prove(Standing(_SAME, rule=_RULE, seed=number)), trial).evidence
 
 
 if __name__ == "__main__":

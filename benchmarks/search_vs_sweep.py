@@ -214,7 +214,7 @@ def _search(bench: Workbench, space: SearchSpace, runs: int, seed: int) -> tuple
         originals,
         feasible=lambda configuration: can_be_written(configuration, bench.situation),
     )
-    result = drive(search(evaluator, seed), try_out)
+    result = drive(search(evaluator, seed=seed), try_out)
     best = result.candidates[0].configuration if result.candidates else Configuration()
     tell(f"search with {runs} runs: {best}")
     return best, trials

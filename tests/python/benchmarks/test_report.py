@@ -6,13 +6,15 @@ from argparse import Namespace
 import pytest
 from benchmarks._report import Result, page, run
 
+from mpiric.model.errors import ExitCode
+
 
 @pytest.mark.parametrize(
     ("what", "status", "message"),
     [
         (KeyboardInterrupt(), 130, "cost: interrupted\n"),
-        (subprocess.TimeoutExpired(["mpiexec"], 600), 123, "timed out after 600"),
-        (OSError(28, "No space left on device"), 123, "No space left"),
+        (subprocess.TimeoutExpired(["mpiexec"], 600), ExitCode.PROGRAM_FAILED, "timed out after 600"),
+        (OSError(28, "No space left on device"), ExitCode.PROGRAM_FAILED, "No space left"),
     ],
 )
 def test_an_error_is_reported_in_one_sentence(what: BaseException, status: int, message: str, capsys) -> None:

@@ -35,7 +35,7 @@ def test_a_missing_mpi_is_reported_with_the_install_command(run_mpiric, tmp_path
 
 def test_an_unknown_mpi_cannot_be_installed(run_mpiric):
     done = run_mpiric("mpi", "install", "lam")
-    assert "no MPI 'lam'" in done.stderr
+    assert "the MPI 'lam' is not available" in done.stderr
     assert "mpich" in done.stderr.splitlines()[-1]
 
 

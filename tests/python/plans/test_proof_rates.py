@@ -1,13 +1,12 @@
 """Error rates and power of the proof on programs whose noise is made up; seeds are fixed."""
 
-from itertools import count
 from statistics import median
 
 import pytest
 from tests.support.noise import NOISES, SimulatedProgram
 from tests.support.scripted_lab import prove
 
-from mpiric.lab.lab import drive
+from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence, Verdict
 from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
@@ -41,11 +40,10 @@ def smallest(measure: SimulatedProgram, answer: Configuration, seed: int, *, sto
             lambda configuration: tuple((knob,) for knob, _ in configuration.items),
             StoppingRule(),
             Budget(),
-            count(),
-            lambda _: (),
-            lambda _: None,
-            seed,
-            stops,
+            round_of=LoggedTrials().round_of,
+            say=lambda _: None,
+            seed=seed,
+            stops=stops,
         ),
         answer,
     )

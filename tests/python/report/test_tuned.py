@@ -398,12 +398,3 @@ def test_a_comparison_by_steps_lists_parts_that_were_not_compared() -> None:
     assert tuned_json(agrees)["whole_check"] == "agrees"
     result = tuned_json(tuned)
     assert (result["scope"], result["marks"]["first"], result["marks"]["last"]) == ("steps", 400, 1300)
-
-
-def test_an_unproved_candidate_is_not_a_headline() -> None:
-    slower = replace(EVIDENCE, verdict=Verdict.UNDECIDED, ratio=0.57, pairs=((1.0, 1.75),))
-    result = replace(FASTER, evidence=slower, changes=(), recipe="")
-    headline = text(result).strip().splitlines()[0]
-    assert "no faster configuration was found" in headline
-    assert "0.57" not in headline
-    assert "0.57" not in tuned_html(result, (), "1")

@@ -1,10 +1,11 @@
-"""The order of a result: first what matters, last what was not tried."""
+"""The order of a result: the speedup and its command first, the settings that were not tried last."""
 
 import re
 from dataclasses import replace
 
-from tests.python.report.test_tuned import FASTER, text
+from tests.python.report.test_tuned import EVIDENCE, FASTER, text
 
+from mpiric.model.evidence import Verdict
 from mpiric.model.tuned import CannotMatter
 from mpiric.report.tuned_html import tuned_html
 
@@ -22,3 +23,12 @@ def test_a_result_starts_with_speedup_interval_and_command_and_ends_with_what_wa
     assert sections[:2] == ["result", "command"]
     assert sections[-2:] == ["needless", "not-tried"]
     assert page.count("reduce-algorithm") == 1
+
+
+def test_an_unproved_candidate_is_not_a_headline() -> None:
+    slower = replace(EVIDENCE, verdict=Verdict.UNDECIDED, ratio=0.57, pairs=((1.0, 1.75),))
+    result = replace(FASTER, evidence=slower, changes=(), recipe="")
+    headline = text(result).strip().splitlines()[0]
+    assert "no faster configuration was found" in headline
+    assert "0.57" not in headline
+    assert "0.57" not in tuned_html(result, (), "1")

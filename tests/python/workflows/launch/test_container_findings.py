@@ -70,7 +70,7 @@ def test_a_program_of_another_abi_than_the_launchers_is_noticed():
 @pytest.mark.parametrize("name", ["libmpi.so.1", "libmpich.so.10"])
 def test_a_program_with_an_older_abi_than_all_launchers_is_reported(name):
     fix = found(replace(WELL, linker=(f"{name} => /usr/lib/{name} (0x7f)",)))["container-abi"]
-    assert "of the image" in fix
+    assert "with the image's launcher" in fix
 
 
 NEWER = "/mnt/0/lib/libmpi.so.12: /lib/libc.so.6: version `GLIBC_2.34' not found (required by {})"

@@ -49,13 +49,13 @@ def test_of_an_executable_only_its_file_goes_in(entry):
 )
 def test_of_python_the_options_the_module_and_the_script_go_in(entry, arguments, options, name, consumed):
     packed = entry(f"mpiexec -n 2 {PYTHON} {arguments}")
-    assert (packed.words, packed.name, len(packed.command)) == (options, name, consumed)
+    assert (packed.arguments, packed.name, len(packed.command)) == (options, name, consumed)
 
 
 @pytest.mark.parametrize(("script", "options"), [("tool", ("-u",)), ("found", ())])
 def test_a_script_of_python_brings_its_interpreter(entry, script, options):
     packed = entry(f"mpiexec -n 2 ./{script} 3")
-    assert (packed.executable, packed.words, packed.command) == (PYTHON, options, (f"./{script}",))
+    assert (packed.executable, packed.arguments, packed.command) == (PYTHON, options, (f"./{script}",))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_shares_are_read_as_percent_or_fraction(text: str, share: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-1%", "101%", "nan", "much", "inf"])
 def test_no_share_is_refused(text: str) -> None:
-    with pytest.raises(MpiricError, match="no share"):
+    with pytest.raises(MpiricError, match="not a share"):
         parse_share(text)
 
 

@@ -128,7 +128,8 @@ static void errors(void) {
     MPI_Comm_call_errhandler(MPI_COMM_SELF, code);
     say("heard", heard == code);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // the affected communicator depends on the version
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD,
+                            MPI_ERRORS_RETURN);  // the affected communicator depends on the version
     MPI_Error_class(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL), &class);
     int is_named = class == MPI_ERR_ARG;
 #ifdef MPI_ERR_ERRHANDLER

@@ -119,12 +119,12 @@ def test_words_of_csh_and_fish_come_back(tmp_path, shell, word, words):
 @example([text for text in HOSTILE if "\udcff" not in text])
 @FEW
 @given(words=WORDS)
-def test_words_of_tcl_come_back_also_within_braces(tmp_path, command):
+def test_words_of_tcl_come_back_also_within_braces(tmp_path, words):
     if shutil.which("tclsh") is None:
         pytest.skip("tclsh is not installed")
     command = [
         word
-        for word in command
+        for word in words
         if not re.search("[\ud800-\udfff]", word) and max(word, default="") < "\U00010000"
     ]
     lines = ["fconfigure stdout -encoding utf-8 -translation binary"]

@@ -107,7 +107,7 @@ def test_an_environment_that_was_moved_or_copied_is_started_by_its_own_python(
 
 @pytest.mark.requires("g++", "gfortran", "clang")
 @pytest.mark.parametrize(
-    ("verb", "words", "ending"),
+    ("verb", "fields", "ending"),
     [
         ("cc", ("gcc", "-O3", "-g"), ".c"),
         ("cc", ("clang", "-O3"), ".c"),

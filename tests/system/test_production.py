@@ -12,6 +12,7 @@ import pytest
 from tests.support.proved_recipe import write_proved
 
 from mpiric.host.facts.local import LocalHost
+from mpiric.model.errors import ExitCode
 from mpiric.mpis import find_mpis
 from mpiric.tuning.recipe import read_recipe
 
@@ -88,7 +89,7 @@ def test_a_recipe_whose_first_run_goes_wrong_is_not_applied_again(production, te
     again = production.run()
     assert again[0] == status
     assert "is not applied again" in again[2]
-    assert production.run("--recipe", str(production.path))[0] == 122
+    assert production.run("--recipe", str(production.path))[0] == ExitCode.MISMATCH
 
 
 def test_a_run_that_is_ended_from_outside_says_nothing_of_the_recipe(production):

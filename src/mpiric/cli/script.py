@@ -18,7 +18,7 @@ from mpiric.cli._options import (
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole
-from mpiric.model.batch import NodeShape
+from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, script
@@ -187,6 +187,10 @@ def _verdict(written: Script, *, requested: bool) -> int:
     return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0
 
 
+def _check_json(checked: ScriptCheck | None) -> dict[str, Any] | None:
+    return None if checked is None else {"accepted": checked.accepted, "words": checked.message}
+
+
 def _as_json(written: Script, path: Path | None) -> dict[str, Any]:
     return {
         "script": written.text,
@@ -196,6 +200,6 @@ def _as_json(written: Script, path: Path | None) -> dict[str, Any]:
         "node": {**as_json(written.shape), "cores": written.shape.cores},
         "launch": list(written.launch),
         "env": dict(written.environment),
-        "check": as_json(written.checked),
+        "check": _check_json(written.checked),
         "words": list(written.words),
     }

@@ -77,8 +77,8 @@ def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) ->
 def _untouched(
     request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], error: MpiricError
 ) -> PreparedRun:
-    """The command as it is, and why."""
-    sentences = (*warnings, f"{error.message}; {request.without_recipe}")
+    """Return the unchanged command, with the reason."""
+    sentences = (*warnings, f"{error.message}; {RunRequest.without_recipe}")
     launch = launchers.render(parsed.job, [])
     return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
 

@@ -78,7 +78,8 @@ def _untouched(
     request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], error: MpiricError
 ) -> PreparedRun:
     """Return the unchanged command, with the reason."""
-    sentences = (*warnings, f"{error.message}; {RunRequest.without_recipe}")
+    consequence = RunRequest.without_recipe if request.values else request.without_recipe
+    sentences = (*warnings, f"{error.message}; {consequence}")
     launch = launchers.render(parsed.job, [])
     return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
 

@@ -145,7 +145,6 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         use_recipe=not given["no_recipe"],
         allow_rounding=given["allow_rounding"],
         values=values,
-        without_recipe="no recipe is applied" if values else RunRequest.without_recipe,
         policy=given["policy"],
         rank_order=given["rank_order"],
         policy_out=given["policy_out"],

@@ -126,7 +126,8 @@ def fitting_recipe(
 
     ``label`` names the requested MPI library, if any.
     """
-    store, without = request.store or default_store(), request.without_recipe
+    store = request.store or default_store()
+    without = "no recipe is applied" if request.values else request.without_recipe
     matches, _ = find_recipes([store], check_value, lambda recipe: fits(recipe.fingerprint, current))
     why = f"no recipe in {store} fits this program, machine and MPI; {without}"
     for path, recipe in matches:

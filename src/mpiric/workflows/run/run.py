@@ -78,8 +78,7 @@ def _untouched(
     request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], error: MpiricError
 ) -> PreparedRun:
     """Return the unchanged command, with the reason."""
-    consequence = RunRequest.without_recipe if request.values else request.without_recipe
-    sentences = (*warnings, f"{error.message}; {consequence}")
+    sentences = (*warnings, f"{error.message}; {request.without_recipe}")
     launch = launchers.render(parsed.job, [])
     return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
 

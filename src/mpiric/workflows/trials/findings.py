@@ -1,6 +1,6 @@
 """What is wrong or improvable about the command as it stands, reported before anything is changed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from mpiric import knobs, mpis
@@ -11,54 +11,47 @@ from mpiric.tuning.search.space import SearchSpace
 
 _WORTH_TELLING = 0.6
 _SUGGESTION = "try-"
-_CHANGE = "what can change: "
 
 
 def findings_of(situation: Situation, space: SearchSpace | None = None) -> tuple[Finding, ...]:
     """Inherited settings that do harm, then what the observation calls for, the most promising first.
 
-    With a ``space`` nothing is suggested that is not in it, and knobs with one reason share a finding.
+    With a ``space``, only its knobs are suggested, and knobs share a finding if the reason of one begins with
+    the reason of the other.
     """
-    suggested = []
+    groups: list[tuple[str, list[str]]] = []  # reason and the knobs that it calls for
+    values_of: dict[str, list[str]] = {}
     dimensions = {dimension.knob: dimension for dimension in space.dimensions} if space else {}
     for name, answer in knobs.to_try(situation).items():
-        dimension, knob = dimensions.get(name), knobs.all_knobs()[name]
+        dimension = dimensions.get(name)
         values = dimension.values if dimension else () if space else answer.values
         first = [value for value in answer.first if value in values]
         if answer.prior < _WORTH_TELLING or not values or (answer.first and not first):
             continue
-        suggested.append(
-            Finding(
-                id=f"{_SUGGESTION}{name}",
-                says=f"{answer.because[:1].upper()}{answer.because[1:]}",
-                evidence=f"{_CHANGE}{knob.sentence[:1].lower()}{knob.sentence[1:]}",
-                fix=f"try {name} = {' or '.join(first) or 'any'}",
-            )
-        )
-    if space is not None:
-        suggested = _joined(suggested)
+        values_of[name] = first
+        reason = f"{answer.because[:1].upper()}{answer.because[1:]}"
+        for at, (earlier, names) in enumerate(groups if space is not None else ()):
+            shorter, longer = sorted((earlier, reason), key=len)
+            if longer.startswith(shorter):
+                groups[at] = (longer, [*names, name])
+                break
+        else:
+            groups.append((reason, [name]))
     foreign = mpis.foreign_settings(situation.inherited, situation.mpi)
+    suggested = (_suggestion(reason, {name: values_of[name] for name in names}) for reason, names in groups)
     return (*knobs.inherited_problems(situation), *foreign, *suggested)
 
 
-def _joined(suggested: list[Finding]) -> list[Finding]:
-    """Join suggestions of which one's reason begins with the other's; the id then names all knobs."""
-    joined: list[Finding] = []
-    for finding in suggested:
-        for at, earlier in enumerate(joined):
-            shorter, longer = sorted((earlier.says, finding.says), key=len)
-            if longer.startswith(shorter):
-                change = finding.evidence.removeprefix(_CHANGE)
-                joined[at] = Finding(
-                    id=f"{earlier.id},{finding.id.removeprefix(_SUGGESTION)}",
-                    says=longer,
-                    evidence=f"{earlier.evidence}; {change}",
-                    fix=f"{earlier.fix}, or {finding.fix.removeprefix('try ')}",
-                )
-                break
-        else:
-            joined.append(finding)
-    return joined
+def _suggestion(reason: str, values_of: Mapping[str, Sequence[str]]) -> Finding:
+    """Return the finding that suggests knobs, each with the values to try first; empty: any value."""
+    sentences = [knobs.all_knobs()[name].sentence for name in values_of]
+    settings = [f"{name} = {' or '.join(first) or 'any'}" for name, first in values_of.items()]
+    return Finding(
+        id=f"{_SUGGESTION}{','.join(values_of)}",
+        says=reason,
+        evidence=f"what can change: {'; '.join(f'{text[:1].lower()}{text[1:]}' for text in sentences)}",
+        fix=f"try {', or '.join(settings)}",
+    )
 
 
 def after_runs(findings: Iterable[Finding], trials: Iterable[Trial]) -> tuple[Finding, ...]:

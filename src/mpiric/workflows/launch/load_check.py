@@ -3,6 +3,7 @@
 from mpiric.host.host import Host
 from mpiric.model.job import Job
 from mpiric.model.launch import Launch
+from mpiric.workflows.launch.parse_job import program_path
 
 _TRACE = ("env", "LD_TRACE_LOADED_OBJECTS=1")  # ld.so(8): list the libraries and end
 _LIMIT_S = 20.0
@@ -19,7 +20,7 @@ def missing_libraries(launch: Launch, job: Job, host: Host) -> tuple[str, ...]:
         return ()
     program = job.segments[0].program
     at = len(launch.argv) - len(program)
-    if launch.argv[at:] != tuple(program) or host.elf(_path(program[0], job, host)) is None:
+    if launch.argv[at:] != tuple(program) or host.elf(program_path(job, host)) is None:
         return ()
     done = host.run(
         (*launch.argv[:at], *_TRACE, program[0]),
@@ -29,8 +30,3 @@ def missing_libraries(launch: Launch, job: Job, host: Host) -> tuple[str, ...]:
     )
     lines = f"{done.stdout}\n{done.stderr}".splitlines()
     return tuple(sorted({line.strip().removesuffix(_MISSING) for line in lines if line.endswith(_MISSING)}))
-
-
-def _path(word: str, job: Job, host: Host) -> str:
-    path = word if "/" in word else host.which(word, by_shell=True) or ""
-    return path if path.startswith("/") or not path else f"{job.working_directory}/{path}"

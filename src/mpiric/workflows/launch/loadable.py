@@ -128,10 +128,15 @@ def _too_old(whose: str, offered: tuple[int, ...], preload: Elf) -> str:
     return f"{whose} has glibc {has}, and mpiric's library needs {needs}"
 
 
+def located(word: str, working_directory: str, host: Host) -> str:
+    """Return the absolute path of a command as a shell finds it, "" if it is not on PATH."""
+    path = word if "/" in word else host.which(word, by_shell=True) or ""
+    return path if path.startswith("/") or not path else f"{working_directory}/{path}"
+
+
 def _executable(word: str, working_directory: str, host: Host) -> str:
     """Return the file that the kernel starts: the program, or the interpreter of a script."""
-    located = word if "/" in word else host.which(word, by_shell=True) or ""
-    path = located if located.startswith("/") or not located else f"{working_directory}/{located}"
+    path = located(word, working_directory, host)
     if not path or host.elf(path) is not None:
         return path
     first = (host.read_text(path) or "").partition("\n")[0]

@@ -20,7 +20,7 @@ from mpiric.model.quoting import sh_command
 from mpiric.model.situation import Observation
 from mpiric.model.translation import family_above, own_family
 from mpiric.workflows.launch.interchange import ready_to_serve
-from mpiric.workflows.launch.loadable import two_families
+from mpiric.workflows.launch.loadable import located, two_families
 from mpiric.workflows.launch.nodes import node_count, with_host_files
 
 LOG = logging.getLogger(__package__)
@@ -255,9 +255,7 @@ def program_path(job: Job, host: Host) -> str:
     """Return the path of the program's file; "" inside a container or if it is not found."""
     if job.container is not None:
         return ""
-    word = job.program[0]
-    located = word if "/" in word else host.which(word, by_shell=True) or ""
-    return located if located.startswith("/") or not located else f"{job.working_directory}/{located}"
+    return located(job.program[0], job.working_directory, host)
 
 
 def dialect_of(word: str, host: Host) -> str | None:

@@ -60,9 +60,9 @@ class Lab:
         self.reliability = Reliability()
         self._failed: list[Trial] = []  # trials that were rejected for a failure
         self._longest_s = 0.0  # longest run of the baseline so far
-        earlier = log.read().trials
-        self.count = len(earlier)
-        for trial in earlier:
+        self.earlier = log.read().trials  # trials of earlier sessions
+        self.count = len(self.earlier)
+        for trial in self.earlier:
             self.reliability.enter(trial)
         self._outputs = log.path / OUTPUTS
         self._outputs.mkdir(mode=0o700, exist_ok=True)

@@ -81,9 +81,8 @@ def open_tune(
         judge = Judge(request.objective, request.check_command, request.allowed.rounding, ignored)
         lab = Lab(runner, copies, log, judge, failure_cause_of(host))
         lab.after_ended_run = after_ended_run
-        earlier = log.read().trials
-        logged = LoggedTrials(trial for trial in earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
-        yield TuneState(request, log, lab, copies, budget, narrator, earlier, logged)
+        logged = LoggedTrials(trial for trial in lab.earlier if trial.phase in (Phase.SEARCH, Phase.PROOF))
+        yield TuneState(request, log, lab, copies, budget, narrator, lab.earlier, logged)
         keep_small(log.path / RECORDS)
         remove_rejected(log.path / OUTPUTS)
 

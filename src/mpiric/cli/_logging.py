@@ -60,11 +60,6 @@ def configure(verbosity: int, path: Path | None) -> None:
     if logger.handlers:
         logger.setLevel(logging.DEBUG if path is not None or verbosity > 1 else logging.INFO)
         logger.propagate = False
-        logger.info("mpiric called as: %s", _command_line())
+        from mpiric.host.command_log import shown_command  # only a log needs it
 
-
-def _command_line() -> str:
-    from mpiric.host.secrets import masked
-    from mpiric.model.quoting import sh_command
-
-    return sh_command(masked(sys.argv))
+        logger.info("mpiric called as: %s", shown_command(sys.argv))

@@ -20,7 +20,7 @@ def log_start(
     if not LOG.isEnabledFor(logging.INFO):
         return
     where = f" (in {os.fspath(directory)})" if directory else ""
-    LOG.info("start: %s%s", _shown(argv), where)
+    LOG.info("start: %s%s", shown_command(argv), where)
     if environment:
         set_variables = [f"{name}={value}" for name, value in environment.items() if value is not None]
         unset = [f"-u {name}" for name, value in environment.items() if value is None]
@@ -30,16 +30,16 @@ def log_start(
 def log_end(argv: Sequence[str], status: object, elapsed_s: float) -> None:
     """Log the end of a command; ``status`` is its exit status or what became of it."""
     if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("  end: %s after %.3f s: %s", status, elapsed_s, _shown(argv[:1]))
+        LOG.debug("  end: %s after %.3f s: %s", status, elapsed_s, shown_command(argv[:1]))
 
 
 def log_cached(argv: Sequence[str]) -> None:
     """Log that the answer of a command was taken from the cache."""
     if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("cached answer: %s", _shown(argv))
+        LOG.debug("cached answer: %s", shown_command(argv))
 
 
-def _shown(argv: Sequence[str | os.PathLike[str]]) -> str:
+def shown_command(argv: Sequence[str | os.PathLike[str]]) -> str:
     """Return the masked command line; only the first line of a script that is one of its parts."""
     parts = [word.partition("\n") for word in masked([os.fspath(word) for word in argv])]
     try:

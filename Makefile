@@ -48,7 +48,7 @@ format: setup     ## write Python and C++ as `make check` wants it
 	@$(STEP) "formats" tools/check/reformat
 
 test-fast: setup  ## unit tests of Python and C++ only
-	@$(PYTEST) -n $(JOBS) -m "not slow" tests/python tests/runtime tests/mapper --ignore tests/python/benchmarks
+	@$(PYTEST) -n $(JOBS) --dist loadgroup -m "not slow" tests/python tests/runtime tests/mapper --ignore tests/python/benchmarks
 
 test-translate: setup ## translation between MPI ABI families alone (src/translate/README.md)
 	@$(PYTEST) -n $(WORKERS) tests/translate tests/python/abi tests/python/launchers/test_translate.py \

@@ -87,10 +87,10 @@ def test_undefined_is_the_same_everywhere():
 
 
 def test_the_null_handle_leads_its_class():
-    seen: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     for kind, name in values.predefined_names([read_family(family) for family in FAMILIES]):
-        seen.setdefault(kind, name)
-    assert all(name.endswith("_NULL") for name in seen.values())
+        first_names.setdefault(kind, name)
+    assert all(name.endswith("_NULL") for name in first_names.values())
 
 
 def test_mpichs_predefined_handles_differ_in_their_lowest_byte():
@@ -108,7 +108,7 @@ def test_what_a_family_lacks_is_marked_absent():
 def test_a_constant_that_a_family_lacks_may_have_another_in_its_place():
     openmpi = read_family("openmpi")
     at = ROLES.values["error"].index("ERR_ERRHANDLER")
-    line = next(each for each in values.integers(openmpi, ROLES).splitlines() if " error_values[]" in each)
+    line = next(text for text in values.integers(openmpi, ROLES).splitlines() if " error_values[]" in text)
     assert "ERR_ERRHANDLER" not in openmpi.integers
     assert line.partition("{")[2].split(", ")[at] == str(openmpi.integers["ERR_ARG"])
 

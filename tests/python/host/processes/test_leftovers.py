@@ -14,6 +14,9 @@ import pytest
 from mpiric.host.processes.leftovers import Leftovers, remove_recent
 from mpiric.host.processes.segments import Arrivals
 
+# On one worker: each test would see the segments and launchers of the others.
+pytestmark = pytest.mark.xdist_group("leftovers")
+
 SHARED = Path("/dev/shm")
 
 

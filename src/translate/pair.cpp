@@ -27,8 +27,8 @@ namespace mpiric::translate {
 #include "generated/narrow.inc"
 }  // namespace mpiric::translate
 
-#include "by_hand/fortran.hpp"
+#include "by_hand/fortran.cpp"
 
-#include "by_hand/extensions.hpp"
+#include "by_hand/extensions.cpp"
 
-#include "open.hpp"
+#include "open.cpp"

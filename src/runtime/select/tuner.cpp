@@ -17,8 +17,12 @@
 namespace mpiric::select {
 
 Tuner& tuner() noexcept {
-    static Tuner* const instance = new Tuner;
-    return *instance;
+    static union Forever {
+        Tuner tuner;
+        Forever() : tuner() {}
+        ~Forever() {}  // ranks use it until the process is gone
+    } forever;
+    return forever.tuner;
 }
 
 namespace {

@@ -18,7 +18,7 @@ constexpr std::size_t most_codes = 1u << 20;  // MPICH makes a code for each pla
 
 }  // namespace
 
-int own_code(int code) {
+inline int own_code(int code) {
     const std::lock_guard held(codes_changing);
     const auto found = std::find(codes.begin(), codes.end(), code);
     if (found == codes.end() && codes.size() == most_codes)
@@ -28,12 +28,12 @@ int own_code(int code) {
         codes.push_back(code);
     return program::ERR_LASTCODE + 1 + int(at);
 }
-int library_code(int own) {
+inline int library_code(int own) {
     const std::lock_guard held(codes_changing);
     const long at = long(own) - program::ERR_LASTCODE - 1;
     return at >= 0 && std::size_t(at) < codes.size() ? codes[std::size_t(at)] : invalid;
 }
-int last_code() {
+inline int last_code() {
     const std::lock_guard held(codes_changing);
     return program::ERR_LASTCODE + int(codes.size());
 }

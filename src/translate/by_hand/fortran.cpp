@@ -1,7 +1,6 @@
 // What a Fortran library asks of the C library under it: MPICH's own by its names for programs of MPICH's
 // family, ours by names of our own, so that no library underneath calls them by mistake.
 // clang-format off
-#pragma once
 
 #include "arguments.hpp"
 #include "attribute_types.hpp"

@@ -1,5 +1,4 @@
 // Opens the library underneath with the first call of MPI, and what this takes.
-#pragma once
 
 #include "arguments.hpp"
 #include "dependencies.hpp"

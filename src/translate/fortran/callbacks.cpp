@@ -1,6 +1,5 @@
 // Functions of a Fortran program that MPI calls: operations, error handlers, generalized requests, data representations.
 // clang-format off
-#pragma once
 
 #include "fortran/convert.hpp"
 

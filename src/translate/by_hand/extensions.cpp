@@ -1,6 +1,5 @@
 // Extensions that ask what memory the library can send from. The library is asked where it has them; else the
 // answer is no.
-#pragma once
 
 #include "library.hpp"
 

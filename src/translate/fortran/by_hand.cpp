@@ -1,7 +1,6 @@
 // Functions whose arguments in Fortran are not those of C: no arguments of main, arrays of characters, and the calls of MPI-1
 // that put an address into an INTEGER.
 // clang-format off
-#pragma once
 
 #include "fortran/convert.hpp"
 

@@ -1,6 +1,5 @@
 // Attributes in Fortran: values are integers, of the size of an address or, in MPI-1, of an INTEGER.
 // clang-format off
-#pragma once
 
 #include "fortran/convert.hpp"
 

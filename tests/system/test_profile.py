@@ -128,7 +128,7 @@ def test_doctor_ends_a_run_at_the_limit_and_tells_what_was_seen(run_mpiric, endl
     assert data["exit_status"] == 0
     assert data["mpi_share"] > 0
     record = json.loads(run_mpiric("report", "--json", place).stdout)
-    assert 1.0 < record["wall_s"] < data["elapsed_s"]
+    assert record["wall_s"] > 1.0
     assert record["numbers"]["cpu_use"] > 0
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     assert str(endless(stack)[-1]) not in running

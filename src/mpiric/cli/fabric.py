@@ -1,4 +1,4 @@
-"""`mpiric fabric`: which transport and network a command really uses, and which would be faster."""
+"""`mpiric fabric`: show the transport and network of a command, and faster ones."""
 
 import os
 from pathlib import Path
@@ -72,7 +72,7 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     ),
 )
 @command_line
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Show which network CMD uses, and which would be faster.
 
     CMD runs once while its MPI library reports its transports. Then a small program measures every transport
@@ -82,32 +82,33 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
         argv=command_line,
         working_directory=str(Path.cwd()),
         environment=dict(os.environ),
-        limit_s=parse_duration(given["limit"]),
-        rounds=given["rounds"],
-        keep=given["keep"],
+        limit_s=parse_duration(options["limit"]),
+        rounds=options["rounds"],
+        keep=options["keep"],
     )
-    if given["submit"]:
-        return _submit(request, given)
+    if options["submit"]:
+        return _submit(request, options)
     fabric = examine(request, LocalHost(), say)
-    if given["as_json"]:
+    if options["as_json"]:
         print_json(fabric_json(fabric))
     else:
         print(fabric_text(fabric))
     return 0
 
 
-def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
-    types = examine_cluster(request, LocalHost(), say, given["partition"], given["ranks_per_node"])
-    if given["as_json"]:
+def _submit(request: FabricRequest, options: dict[str, Any]) -> int:
+    types = examine_cluster(request, LocalHost(), say, options["partition"], options["ranks_per_node"])
+    if options["as_json"]:
         print_json({"node_types": types})
-    for each in () if given["as_json"] else types:
-        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.output}")
-        for pair in each.answer.get("pairs", []):
+    for type_ in () if options["as_json"] else types:
+        name = type_.features or "nodes without features"
+        print(f"{name}: {type_.nodes} nodes, saved in {type_.output}")
+        for pair in type_.answer.get("pairs", []):
             where = f"{pair['transport']} {pair['device']}".strip()
             speed = f"{pair['latency_us']:.2f} µs {pair['bandwidth_MBps']:.0f} MB/s"
             print(f"  {pair['class']:11} {where:30} {speed}")
-        if knobs := each.answer.get("recommended", {}).get("knobs"):
+        if knobs := type_.answer.get("recommended", {}).get("knobs"):
             print(f"  recommended: {' '.join(f'{knob}={value}' for knob, value in knobs.items())}")
-        if each.problem:
-            say(f"{each.features or 'nodes without features'}: {each.problem}")
-    return int(ExitCode.PROGRAM_FAILED) if any(each.problem for each in types) else 0
+        if type_.problem:
+            say(f"{name}: {type_.problem}")
+    return int(ExitCode.PROGRAM_FAILED) if any(type_.problem for type_ in types) else 0

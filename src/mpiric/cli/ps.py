@@ -1,4 +1,4 @@
-"""`mpiric ps`: where the ranks and threads of jobs already running on this node sit."""
+"""`mpiric ps`: show the placement of running jobs on this node."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from mpiric.workflows.placement.verify import look
 def command(*, which: str, as_json: bool) -> None:
     """Show where the ranks and memory of running jobs are.
 
-    Nothing is started in the jobs and nothing is changed.
+    The jobs are observed from outside and are not changed.
     """
     checked = look(LocalHost(), which, str(Path.cwd()))
     if as_json:

@@ -15,7 +15,7 @@ CONSENT = "--allow-rounding"
 
 
 def rounding_settings(recipe: Recipe) -> tuple[str, ...]:
-    """The settings under which sums may be added in another order, as ``knob=value``."""
+    """Return the settings that may change the order of sums, as ``knob=value``."""
     return tuple(_rounding_settings(recipe))
 
 
@@ -34,12 +34,12 @@ def _chooses_reductions(recipe: Recipe) -> bool:
 
 
 def lacks_consent(path: Path, recipe: Recipe) -> str:
-    """Why a recipe must not be applied without consent, "" when it may be."""
+    """Return the reason why a recipe needs consent, "" if it needs none."""
     settings = rounding_settings(recipe)
     if not settings or not _is_of_others(path):
         return ""
     return (
-        f"the recipe {path} is another user's and may change the last digits of results "
+        f"the recipe {path} belongs to another user and may change the last digits of results "
         f"({', '.join(settings)})"
     )
 

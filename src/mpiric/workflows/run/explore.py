@@ -1,4 +1,4 @@
-"""`mpiric run --explore`: jobs that are run anyway become the pairs of a proof."""
+"""`mpiric run --explore`: compare production jobs with the recipe and without it."""
 
 import secrets
 from collections.abc import Callable
@@ -46,17 +46,17 @@ Say = Callable[[str], None]
 
 
 def not_explored_because(prepared: PreparedRun) -> str:
-    """Why jobs with this recipe are no evidence, "" when they are."""
+    """Return the reason why jobs with this recipe cannot be compared, "" if they can."""
     applied = prepared.applied
     if applied is None:
-        return "no recipe is applied by itself"
+        return "no recipe is applied, or other settings are applied, too"
     recipe = applied.recipe
     if recipe.marks is None or recipe.evidence is None or recipe.evidence.verdict is not Verdict.FASTER:
-        return "its recipe was not proved at marks"
+        return "the recipe was not proved with step markers"
     if recipe.marks.pair.key.is_printed:
-        return "its steps are counted by lines of output, which are not timed in production jobs"
+        return "the step marker is a line of output, which is not timed in production jobs"
     if recipe.checked_output == "none":
-        return "the answers of its trials were not compared with the original's"
+        return "the results of its trials were not compared with the original results"
     effects = {name: knobs.all_knobs()[name].results for name, _ in recipe.configuration.items}
     inexact = [name for name, effect in effects.items() if effect is not ResultsEffect.NONE]
     if inexact:
@@ -65,15 +65,15 @@ def not_explored_because(prepared: PreparedRun) -> str:
 
 
 def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> int | None:
-    """Run the next job of its series; the program's exit status, None where it is to run as ever.
+    """Run the next job of the series and return its exit status, None if the job is not explored.
 
-    Says why it is no part of the exploration where it is not.
+    ``say`` gets the reason why a job is not explored.
     """
     applied = prepared.applied
     why = not_explored_because(prepared)
     probe = probe_of(applied.recipe, applied.situation, host) if applied and not why else None
     if applied is None or probe is None:
-        say(f"not explored: {why or 'the ranks cannot be given a runtime that knows marks'}")
+        say(f"not explored: {why or 'the runtime cannot be loaded into the ranks'}")
         return None
     directory = series_directory(store, applied.fingerprint, applied.recipe)
     try:
@@ -88,14 +88,14 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
 
 @dataclass(frozen=True)
 class _Turn:
-    """What this job runs; without a job it is no part of the ledger."""
+    """Side that this job runs; without ``job`` it is not in the ledger."""
 
     side: Side
     job: ExploredJob | None
 
 
 def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) -> _Turn | None:
-    """Enter this job into the ledger; None where the recipe is to be applied as ever."""
+    """Enter this job into the ledger. Returns None if the exploration has ended and the recipe applies."""
     recipe = applied.recipe
     assert recipe.marks is not None
     inputs = digest_of_inputs(applied.situation.job, recipe.marks.inputs)
@@ -111,7 +111,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
         ledger = read_ledger(log.read())
         if ledger.damaged_lines:
             lines = "a line" if ledger.damaged_lines == 1 else f"{ledger.damaged_lines} lines"
-            say(f"{lines} of the ledger {directory} cannot be read, and what stood there does not count")
+            say(f"the ledger {directory} is damaged: {lines} ignored")
         now = state_of(ledger, recipe.marks.pair)
         if now.ended_because:
             _close(log, ledger, now)
@@ -126,15 +126,15 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
         job = beginning_job(place, inputs, directory, host)
         log.append("began", begun_fields(job))
     if place.block != UNPAIRED:
-        what = "with the recipe" if place.side is Side.RECIPE else "as it is"
-        say(f"exploring: this job, of block {place.block}, runs {what}")
+        how = "with the recipe" if place.side is Side.RECIPE else "without the recipe"
+        say(f"exploring: this job (block {place.block}) runs {how}")
     return _Turn(place.side, job)
 
 
 def _after_the_end(now: Explored, say: Say) -> _Turn | None:
-    say(f"exploring has ended: {now.ended_because}")
+    say(f"the exploration has ended: {now.ended_because}")
     if now.is_failing or now.verdict is Verdict.SLOWER:
-        say("running the command as it is")
+        say("running the command without the recipe")
         return _Turn(Side.ORIGINAL, None)
     return None
 
@@ -172,24 +172,24 @@ def _enter_end(
         pace,
     )
     if watched.trial.marks is None:
-        say("its ranks left no marks: the job counts as one of which nothing is known")
+        say("the ranks recorded no step markers: the result of this job is unknown")
     with open_ledger(directory) as log:
         log.append("ended", end_fields(job.job, end))
         ledger = read_ledger(log.read())
         now = state_of(ledger, marks.pair)
         _close(log, ledger, now)
     if now.ended_because:
-        say(f"exploring has ended: {now.ended_because}")
+        say(f"the exploration has ended: {now.ended_because}")
     if now.is_failing:
         write_down(applied.path, WholeCheck(WholeVerdict.DIFFERS, now.ended_because), say)
 
 
 def state_of(ledger: Ledger, pair: MarkPair) -> Explored:
-    """What the blocks of a ledger prove so far."""
+    """Return the result of the blocks of a ledger so far."""
     return explored(ledger.jobs, pair, over=ledger.over)
 
 
 def _close(log: TuneLog, ledger: Ledger, now: Explored) -> None:
-    """Once exploring is over it stays so, whatever late ends still come in."""
+    """Record the end of the exploration, which late results do not change."""
     if now.ended_because and ledger.over is None:
         log.append("over", {"verdict": now.verdict.value, "why": now.ended_because})

@@ -9,13 +9,13 @@ from mpiric.model.file_rules import HERE, parse_layouts
 from mpiric.tuning.equivalence.output_files import printable_name
 from mpiric.workflows.run.with_hint import with_hint
 
-_HINT = "remove what the program makes anew; a copy is a new file: `cp FILE COPY && mv COPY FILE`"
+_COPY_HINT = "remove files that the program creates again, or copy them: `cp FILE COPY && mv COPY FILE`"
 
 
 def files_that_stay(value: str, working_directory: str) -> list[str]:
-    """A sentence with a hint on files that a value of `layout` means and that keep the layout they have.
+    """Return a warning about existing files that match a value of `layout` and keep their present layout.
 
-    A rule for the whole working directory is not looked at: inputs lie there.
+    A rule for the whole working directory is skipped, since the directory holds inputs.
     """
     names: list[str] = []
     for rule in parse_layouts(value):
@@ -27,6 +27,6 @@ def files_that_stay(value: str, working_directory: str) -> list[str]:
             names += [entry.name for entry in entries if fnmatchcase(entry.name, pattern) and entry.is_file()]
     if not names:
         return []
-    first, others = printable_name(min(names)), len(names) - 1
-    which = f"{first} and {others} more are" if others else f"{first} is"
-    return [with_hint(f"{which} there already: a file keeps the layout that it was made with", _HINT)]
+    first, more = printable_name(min(names)), len(names) - 1
+    which = f"{first} and {more} more files exist" if more else f"{first} exists"
+    return [with_hint(f"{which} already: an existing file keeps its layout", _COPY_HINT)]

@@ -10,19 +10,19 @@ from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run
 from mpiric.workflows.run.run import PreparedRun
 from mpiric.workflows.run.with_hint import with_hint
 
-_HINT = "the run goes on without it; `mpiric tune --only io -- CMD` finds what can be set here"
+_WITHOUT_HINT = "the run continues without it; `mpiric tune --only io -- CMD` finds the settings for this site"
 
 
-def run_looked_at(
+def run_observed(
     prepared: PreparedRun, store: Path | None, host: Host, say: Callable[[str], None], *, explores: bool
 ) -> int | None:
-    """Run it; the program's exit status, None where nothing is to be looked at and nothing was run.
+    """Run an explored job or a first whole run, and return its exit status.
 
-    What cannot be done before it is said, and the run goes on as it would without.
+    Returns None if the run is neither of them and was not made. A preparation that fails is reported.
     """
     environment = {**prepared.environment, **prepared.launch.environment}
     if complaint := make_ready(prepared.launch, environment, Path.cwd()):
-        say(with_hint(complaint, _HINT))
+        say(with_hint(complaint, _WITHOUT_HINT))
     status = explore(prepared, store, host, say) if explores else None
     if status is None and is_first_whole_run(prepared):
         status = first_whole_run(prepared, store, host, say)

@@ -13,7 +13,7 @@ from mpiric.schedulers import (
 
 @dataclass(frozen=True)
 class ScriptRequest:
-    """What the user requests; "" and 0 where the site's defaults or the node's shape decide."""
+    """Options of `mpiric script`; "" and 0 are replaced by the site's defaults or the node's shape."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -21,8 +21,8 @@ class ScriptRequest:
     layout: LayoutRequest = field(default_factory=LayoutRequest)
     shape: NodeShape | None = None
     options: ScriptOptions = field(default_factory=lambda: ScriptOptions(shebang=""))
-    scheduler: str = ""  # the one that is here, else Slurm
-    mpi: str = ""  # for the scheduler's own launcher
+    scheduler: str = ""  # "" for the installed one, else Slurm
+    mpi: str = ""  # process manager of the scheduler's launcher
     defaults: Path | None = None
     recipe: Path | None = None
     allow_rounding: bool = False

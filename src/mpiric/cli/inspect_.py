@@ -118,9 +118,7 @@ def _print(report: Report) -> None:
         runs = (
             ", ".join(f"{s.library.label} ({s.how.value})" for s in report.servers) or "no installed library"
         )
-        print(
-            f"   MPI: {report.abi} ABI, linked to {report.soname or 'it through a library'}; runs under {runs}"
-        )
+        print(f"   MPI: {report.abi} ABI, linked to {report.soname or 'a wrapper'}; runs under {runs}")
         if translated := [r.library.label for r in report.routes if r.how is How.TRANSLATED]:
             print(f"        translated under {', '.join(translated)}")
         for route in report.routes:

@@ -268,7 +268,7 @@ def _request(launch_line: tuple[str, ...], options: dict[str, Any]) -> SweepRequ
         seconds=options["seconds"],
         budget_s=parse_duration(options["budget"]) if options["budget"] else None,
         thorough=options["thorough"],
-        own=options["own"],
+        own_algorithms=options["own"],
         resume=options["resume"],
     )
 

@@ -37,7 +37,7 @@ def run_command(situation: Situation, limit_s: float) -> Plan[tuple[TransportRep
         )
     if trial.ranks:
         count = max(len(trial.ranks), len(situation.observation.ranks))
-        ranks = (trial.ranks * count)[:count]  # those on other nodes are alike
+        ranks = (trial.ranks * count)[:count]  # ranks on other nodes are assumed to be alike
         situation = replace(situation, observation=replace(situation.observation, ranks=ranks))
     return _read(text, situation), situation
 

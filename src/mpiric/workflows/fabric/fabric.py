@@ -118,7 +118,7 @@ def _examined(
     routes, reports = yield from _measure_routes(situation, host, report, default, say)
     chosen, gains, again = yield from _compare_with_default(situation, host, routes, request, say)
     if request.keep > 1:
-        say(f"{request.keep - 1} more runs as it is, to be kept")
+        say(f"{request.keep - 1} more runs without changes, for the baseline")
     probes = [*default.probes]
     for _ in range(request.keep - 1):
         route, _ = yield from probe_route(Configuration(), situation, host)
@@ -153,8 +153,8 @@ def _measure_routes(
     """Measure each choice of transport and network that can be written, behind the library's own."""
     on_node = tuple(c for c in _ON_NODE if c in default.probes[0].points)
     plan: list[tuple[Configuration, tuple[PairClass, ...]]]
-    plan = [(each, (PairClass.OTHER_NODE,)) for each in network_routes(situation, report)]
-    plan += [(each, on_node) for each in node_routes(situation) if on_node]
+    plan = [(route, (PairClass.OTHER_NODE,)) for route in network_routes(situation, report)]
+    plan += [(route, on_node) for route in node_routes(situation) if on_node]
     routes, reports = [default], {Configuration(): report}
     for configuration, pair_classes in plan:
         say(f"measuring {configuration}")
@@ -172,28 +172,28 @@ def _compare_with_default(
     hold together, the one for the network alone is compared. The last are the library's own runs.
     """
     again: list[Probe] = []
-    found: dict[Configuration, tuple[PairClass, ...]] = {}
+    best_routes: dict[Configuration, tuple[PairClass, ...]] = {}
     for pair_classes in dict.fromkeys(route.pair_classes for route in routes if route.pair_classes):
         alike = [route for route in routes if route.is_default or route.pair_classes == pair_classes]
         if best := best_route(alike, pair_classes, _WORTH_IT[pair_classes[0]]):
-            found[best.configuration] = pair_classes
-    for wanted in dict.fromkeys((tuple(found), tuple(found)[:1])):
-        if not wanted:
+            best_routes[best.configuration] = pair_classes
+    for candidates in dict.fromkeys((tuple(best_routes), tuple(best_routes)[:1])):
+        if not candidates:
             break
-        whole = Configuration.of({name: value for each in wanted for name, value in each.items})
-        say(f"comparing {whole} with the library's own choice, {request.rounds} rounds")
+        combined = Configuration.of({name: value for route in candidates for name, value in route.items})
+        say(f"comparing {combined} with the library's own choice, {request.rounds} rounds")
         order = random.Random(request.seed)  # noqa: S311 an order, not a secret
         gains: list[list[float]] = []
         for _ in range(request.rounds):
-            both = [Configuration(), whole]
+            both = [Configuration(), combined]
             order.shuffle(both)
             measured: dict[Configuration, Route] = {}
             for configuration in both:
                 measured[configuration], _ = yield from probe_route(configuration, situation, host)
-            own, other = measured[Configuration()].probes, measured[whole].probes
-            if own:
-                again += own
-                gains.append([gain_of(own, other, found[each]) for each in wanted])
+            default, other = measured[Configuration()].probes, measured[combined].probes
+            if default:
+                again += default
+                gains.append([gain_of(default, other, best_routes[route]) for route in candidates])
         if gains and min(map(min, gains)) > _PROVED:
-            return whole, tuple(of_round[0] for of_round in gains), again
+            return combined, tuple(of_round[0] for of_round in gains), again
     return Configuration(), (), again

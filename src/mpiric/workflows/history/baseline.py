@@ -1,4 +1,4 @@
-"""What a program is compared with: the runs of a recipe, or of a tune of some day."""
+"""Baselines of a comparison: the runs of a recipe, of a tune of some day, or of records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.kept_marks import kept_marks
 
 _FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
-_MOST_RUNS = 30  # of either day: more say little more
+_MOST_RUNS = 30  # number of runs of each day that are compared; more would add little
 
 
 @dataclass(frozen=True)
 class BaselineMarks:
-    """Two marks, and when the original came to the second."""
+    """Two step markers, and the time at which the original reached the second."""
 
     pair: MarkPair
     last_s: float
@@ -34,20 +34,20 @@ class BaselineMarks:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What is compared with: a configuration and its objectives on that day."""
+    """Objectives of a configuration and of the original on an earlier day."""
 
     name: str
     configuration: Configuration
     tuned: tuple[float, ...]
     original: tuple[float, ...]
     objective: str
-    marks: BaselineMarks | None = None  # between which its runs were compared; None: they were whole
-    measured_in: str = ""  # place of the runs, as in `model.recipe.Recipe`
+    marks: BaselineMarks | None = None  # step markers of the runs; None for whole runs
+    measured_in: str = ""  # place of the runs, see `model.recipe.Recipe`
 
 
 @dataclass(frozen=True)
 class AgainstRequest:
-    """A command to measure again, and what with."""
+    """Options of `mpiric history --against`."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -61,14 +61,14 @@ class AgainstRequest:
 
 
 def baseline_of(request: AgainstRequest, job: str) -> Baseline:
-    """The runs of the recipe or day that a request names; ``job`` identifies the command."""
+    """Return the runs of the recipe, day or records that a request names; ``job`` identifies the command."""
     path = Path(request.against)
     if records := records_at(path):
         return _of_records(path, records)
     if path.suffix == ".toml" or exists(path):
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
-            raise MpiricError(f"the recipe {path} has no evidence to compare with")
+            raise MpiricError(f"the recipe {path} has no recorded runs to compare with")
         original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
         name = f"{path} ({recipe.created[:10]})"
@@ -91,9 +91,9 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
 def _date(text: str) -> datetime:
     try:
         day = datetime.fromisoformat(text)
-        # A bare date means the whole of that day.
-        whole = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
-        return whole if whole.tzinfo else whole.astimezone(timezone.utc)
+        # A date without a time means the end of that day.
+        moment_ = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
+        return moment_ if moment_.tzinfo else moment_.astimezone(timezone.utc)
     except (ValueError, OverflowError) as error:
         raise MpiricError(
             f"{text!r} is neither a recipe nor a date",
@@ -102,13 +102,13 @@ def _date(text: str) -> datetime:
 
 
 def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
-    """The newest finished tune of this command that is not younger than ``day``."""
+    """Return the newest finished tune of this command that began before ``day``."""
     finished = [tune for tune in store.tunes() if tune.job == job and tune.finished]
     fitting = [tune for tune in finished if (began := moment(tune.started_at)) and began <= day]
     if not fitting:
         raise NotFoundError(
             f"no tune of this command from {day:%Y-%m-%d} or before in {store.root}",
-            hint="`mpiric history` lists what there is" if finished else "tune it first: mpiric tune -- CMD",
+            hint="list the tunes: mpiric history" if finished else "tune it first: mpiric tune -- CMD",
         )
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
@@ -135,7 +135,7 @@ def _measured_in(directory: Path) -> str:
 
 
 def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
-    """Recorded runs of the command as it is, by the time from one mark to the next."""
+    """Return recorded runs of the unchanged command, by the time per step."""
     choice, window, paces = recorded_steps(records[-_MOST_RUNS:])
     assert choice.key is not None
     pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
@@ -144,11 +144,11 @@ def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
 
 
 def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned: Sequence[float]) -> Baseline:
-    """Runs that ended at a mark, by the recipe alone: its pairs are times per step, or forecasts of them."""
+    """Return runs that ended at a step marker from the pairs of a recipe: times per step, or forecasts."""
     marks = recipe.marks
     if marks is None:
         raise MpiricError(
-            f"{name} was proved at marks, and does not say which", hint="tune again, or name a date"
+            f"{name} does not contain the step markers of its proof", hint="tune again, or name a date"
         )
     paces = []
     for values, start_s, per_mark_s in zip((original, tuned), marks.start_s, marks.per_mark_s, strict=True):
@@ -160,7 +160,7 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
         paces.append(tuple(value for value in values[-_MOST_RUNS:] if value > 0))
     if not all(paces):
         raise MpiricError(
-            f"{name} was proved by another objective than time, and holds no times of single runs",
+            f"{name} was proved by another objective than time, and has no times of single runs",
             hint="name the recipe in the directory of its tune, or a date",
         )
     last_s = marks.start_s[0] + marks.pair.last * marks.per_mark_s[0]
@@ -168,14 +168,14 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
 
 
 def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
-    """Runs that ended at a mark: the time from one mark to the next is compared."""
-    kept = kept_marks(log)
-    if kept is None:
+    """Return runs that ended at a step marker, by the time per step."""
+    marks = kept_marks(log)
+    if marks is None:
         raise MpiricError(
-            f"{name} was proved at marks, and the log that says where they lie is not beside it",
+            f"{name} was proved with step markers, and the log with their times is missing",
             hint="name the recipe in the directory of its tune, or a date",
         )
-    pair, window, _ = kept
+    pair, window, _ = marks
     return Baseline(
         name,
         answer,
@@ -187,7 +187,7 @@ def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
 
 
 def _paces(log: TuneEvents, configuration: Configuration) -> tuple[float, ...]:
-    """Times per mark; of a tune that ended before its proof those of its first runs."""
+    """Return the times per step of the proof, or of the first runs without a proof."""
     for phase in (Phase.PROOF, Phase.OBSERVE):
         paces = [
             trial.split.per_mark_s
@@ -200,7 +200,7 @@ def _paces(log: TuneEvents, configuration: Configuration) -> tuple[float, ...]:
 
 
 def _proved(result: Mapping[str, Any], proof: Sequence[Trial]) -> Configuration:
-    """What a tune has proved; before results named it, what its last rounds were made of."""
+    """Return the proved configuration of a tune; older results do not name it, but the proof ran it last."""
     named = result.get("configuration")
     if isinstance(named, dict):
         return Configuration.of({str(knob): str(value) for knob, value in named.items()})
@@ -213,5 +213,5 @@ def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[
 
 
 def result_of(directory: Path) -> Mapping[str, Any]:
-    """The result that a tune recorded in its directory; empty for one that did not end."""
+    """Return the recorded result of a tune; empty if it did not end."""
     return read_log(directory / EVENTS).result

@@ -13,31 +13,33 @@ from mpiric.tuning.marks.later_pace import per_mark_s
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 
 RECORD = "record.mpiric"
-_BUDGET_S = 600.0  # of the runs of today, which bounds the window
-_HINT = "`mpiric profile` the same command several times, into directories of one directory"
+_BUDGET_S = 600.0  # time for the new runs, which bounds the window
+_PROFILE_HINT = (
+    "record the command several times: mpiric profile -o DIR/1 -- CMD, mpiric profile -o DIR/2 -- CMD"
+)
 
 
 def records_at(path: Path) -> tuple[Path, ...]:
-    """The records that a path names: a merged file, or all below a directory."""
+    """Return the records that a path names: a merged file, or all below a directory."""
     if is_directory(path):
         return tuple(sorted(path.rglob(RECORD)))
     return (path,) if path.name == RECORD else ()
 
 
 def recorded_steps(records: tuple[Path, ...]) -> tuple[MarkChoice, MarkWindow, tuple[float, ...]]:
-    """What counts the steps of recorded runs, two marks among them, and each run's seconds per mark.
+    """Return the step marker of recorded runs, a window of steps, and the seconds per step of each run.
 
-    Raises MpiricError for runs without such calls.
+    Raises MpiricError if no call marks the steps.
     """
     runs = [with_own_places(run_pace(read_record(path))) for path in records]
     choice = choose_key(runs[0])
     if choice.key is None:
-        raise MpiricError(f"nothing counts the steps of {records[0]}: {choice.why}", hint=_HINT)
+        raise MpiricError(f"no step marker in {records[0]}: {choice.why}", hint=_PROFILE_HINT)
     paces = tuple(_paces(choice.key, runs, records))
     window = choose_window(paces, _BUDGET_S)
     steps = [per_mark_s(pace, window.first, window.last) if window else None for pace in paces]
     if window is None or None in steps:
-        raise MpiricError(f"too few steps were seen in {records[0]}", hint=_HINT)
+        raise MpiricError(f"{records[0]} has too few steps", hint=_PROFILE_HINT)
     return choice, window, tuple(step for step in steps if step is not None)
 
 
@@ -46,6 +48,7 @@ def _paces(key: MarkKey, runs: list[RunPace], records: tuple[Path, ...]) -> Iter
         pace = run.first_rank.of(key) if run.first_rank else None
         if pace is None:
             raise MpiricError(
-                f"{path} has other calls than {records[0]}: it is of another program", hint=_HINT
+                f"{path} and {records[0]} have different calls and belong to different programs",
+                hint=_PROFILE_HINT,
             )
         yield pace

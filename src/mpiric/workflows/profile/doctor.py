@@ -1,4 +1,4 @@
-"""Run a command once, for a while at most, and gather what every room has to say about it."""
+"""Run a command once, for a limited time, and collect findings."""
 
 import tempfile
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ from mpiric.workflows.trials.findings import findings_of
 
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
-    """Run and gather. The record is kept only where the request names a directory.
+    """Run the command and collect findings. The record is kept only in a directory that the request names.
 
-    Raises AfterRunError for what fails when the program has ended.
+    Raises AfterRunError for an error after the end of the program.
     """
     with _directory(request) as directory:
         done = profile(replace(request, directory=directory), host)
@@ -47,9 +47,9 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
 
 @contextmanager
 def _directory(request: ProfileRequest) -> Iterator[Path]:
-    """The directory that the request names, or one for the time of the run where all nodes see it.
+    """Yield the directory that the request names, or a temporary one.
 
-    Where that cannot be: one of this node.
+    The temporary directory is in the working directory, which all nodes see, or else on this node.
     """
     if request.directory:
         yield request.directory
@@ -64,28 +64,28 @@ def _directory(request: ProfileRequest) -> Iterator[Path]:
         with scratch as directory:
             yield Path(directory)
         return
-    yield Path(request.working_directory)  # where it will turn out what is wrong with it
+    yield Path(request.working_directory)  # the error is reported when the record is written
 
 
 def _of_installation() -> Iterator[Finding]:
-    """What is wrong with mpiric's own native parts."""
+    """Yield a finding on changed native parts of mpiric."""
     if altered := altered_parts():
         names = ", ".join(altered)
         yield finding_from("profile/installation", "native-altered", count=len(altered), names=names)
 
 
 def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
-    """What knobs say about the command, its environment and the ranks as they were seen."""
+    """Yield findings of knobs on the command, its environment and the observed ranks."""
     try:
         situation = expected_situation(done.prepared.parsed, host, Allowed())
     except MpiricError:
-        return  # which library it is does not show from outside, so that its settings cannot be judged
+        return  # the MPI library is unknown, so that its settings cannot be judged
     yield from hint_file_findings(situation, host)
     yield from findings_of(_seen(situation, done, host))
 
 
 def _seen(situation: Situation, done: Profiled, host: Host) -> Situation:
-    """The situation with the ranks that left a record."""
+    """Return the situation with the recorded ranks."""
     if done.record is None or not done.record.ranks:
         return situation
     libraries = libraries_of_program(done.prepared.parsed, host)

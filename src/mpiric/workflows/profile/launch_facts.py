@@ -1,4 +1,4 @@
-"""What only `mpiric profile` knew of a record, from the report that it wrote."""
+"""Facts of a launch from report.json."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ PAGE, DATA = "report.html", "report.json"
 
 
 def launch_facts(record: Path) -> dict[str, Any]:
-    """What only `mpiric profile` knew, from the report that it wrote: the launch line, the node's cores."""
+    """Read the launch line and the node's cores, which are not in the record, from report.json."""
     try:
         data = parse_json(read_bounded(record / DATA, "report", LARGEST_TEXT_BYTES))
     except (ValueError, MpiricError):
@@ -22,7 +22,7 @@ def launch_facts(record: Path) -> dict[str, Any]:
 
 
 def node_topology(data: Any) -> NodeTopology | None:
-    """The cores of the node, None where the report does not tell."""
+    """Return the cores of the node, None if the report does not have them."""
     try:
         cores = tuple(
             Core(int(index), int(package), int(numa), tuple(map(int, pus)))

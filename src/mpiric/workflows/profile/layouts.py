@@ -11,14 +11,14 @@ from mpiric.profile.files import ranks_in_one_stripe
 from mpiric.profile.numbers import layout_numbers
 from mpiric.storage import layouts_of
 
-_MOST = 32  # files, those that took most time: each may be a question to a server
+_MOST_FILES = 32  # the most expensive files; each may need a query to a server
 
 
 def with_layouts(profile: Profile, record: Record, host: Host, working_directory: str) -> Profile:
-    """The profile with the layout of its most expensive files, and whether two ranks wrote to one stripe."""
+    """Add the layouts of the most expensive files, and whether two ranks wrote to one stripe."""
     paths = {
         file.path: os.path.join(working_directory, file.path)  # noqa: PTH118 kept as it is when absolute
-        for file in [file for file in profile.files if file.interface != "stream"][:_MOST]
+        for file in [file for file in profile.files if file.interface != "stream"][:_MOST_FILES]
     }
     layouts = layouts_of(host, tuple(dict.fromkeys(paths.values())))
 

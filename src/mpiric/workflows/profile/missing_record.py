@@ -9,19 +9,19 @@ from mpiric.workflows.launch.parse_job import ParsedJob, program_path
 
 
 def explain_missing_record(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
-    """Why nothing was recorded, where the program's file shows it."""
+    """Return an error that explains why nothing was recorded, if the executable shows the reason."""
     path = program_path(parsed.job, host)
     elf = host.elf(path) if path else None
     if elf is None or elf.interpreter:
         return error
     return NotFoundError(
-        f"{error.message}: {path} is linked statically, so that nothing can be loaded into its ranks",
-        hint="link it with shared libraries, at least with that of MPI",
+        f"{error.message}: {path} is linked statically, so that the runtime cannot be loaded into its ranks",
+        hint="link it to shared libraries, at least to a shared MPI library",
     )
 
 
 def family_of(parsed: ParsedJob, host: Host) -> AbiFamily:
-    """The family of MPI libraries that the program uses."""
+    """Return the ABI family of the program's MPI library. Raises NotFoundError if it is unknown."""
     path = program_path(parsed.job, host)
     of_program = mpis.abi_of_program(host, path) if path else None
     if of_program is not None:
@@ -29,6 +29,6 @@ def family_of(parsed: ParsedJob, host: Host) -> AbiFamily:
     if parsed.mpi is not None and (family := family_above(parsed.mpi)):
         return family
     raise NotFoundError(
-        f"which MPI library {parsed.job.program[0]} uses only shows when it runs",
-        hint="name its family: --abi mpich, --abi openmpi or --abi standard",
+        f"the MPI library of {parsed.job.program[0]} is unknown before it runs",
+        hint="name its ABI family: --abi mpich, --abi openmpi or --abi standard",
     )

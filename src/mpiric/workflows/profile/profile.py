@@ -1,4 +1,4 @@
-"""Run a command with the recording runtime in its ranks, and say what the record means."""
+"""Run a command with the recording runtime in its ranks, and analyse the record."""
 
 import time
 from contextlib import suppress
@@ -37,27 +37,27 @@ from mpiric.workflows.profile.report import with_others
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.run.under_another import under_another, with_mpi
 
-_FLUSH_S = 0.3  # for ranks to write out what they have buffered, before their run is ended
+_FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
 
 
 @dataclass(frozen=True)
 class PreparedProfile:
-    """What will be run."""
+    """Launch of a profile, before it is started."""
 
     parsed: ParsedJob
     directory: Path
-    recorder: Recorder | None  # None where this installation has no runtime to load
-    why_not: MpiricError | None = None  # why it has none
+    recorder: Recorder | None  # None if this installation has no runtime for it
+    why_not: MpiricError | None = None  # reason for the missing runtime
 
     @property
     def launch(self) -> Launch:
-        """The command as it is run; as it is where nothing can be recorded."""
+        """The command with the runtime, or the unchanged command if nothing can be recorded."""
         return _render(self.parsed, self.recorder.spelling(self.directory) if self.recorder else None)
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """What came of it; without a record there is a sentence that says why."""
+    """Result of a profile; ``why_not`` is set without a record."""
 
     prepared: PreparedProfile
     trial: Trial
@@ -67,17 +67,17 @@ class Profiled:
 
     @property
     def was_ended(self) -> bool:
-        """Whether the program was ended at the limit."""
+        """True if the program was ended at the limit."""
         return self.trial.outcome is Outcome.TIMED_OUT
 
     @property
     def status(self) -> int:
-        """The program's own exit status; 0 when it ran well until it was ended at the limit."""
+        """Exit status of the program; 0 if it ran well until the limit."""
         return 0 if self.was_ended else self.trial.exit_status
 
     @property
     def pace(self) -> tuple[str | None, tuple[tuple[int, float], ...]]:
-        """The call that counts the program's steps, as `--mark` names it, and when which of them came."""
+        """Step marker as `--mark` names it, with numbers and times of the steps."""
         if self.record is None:
             return None, ()
         pace = with_own_places(run_pace(self.record))
@@ -90,10 +90,11 @@ class Profiled:
 
 
 def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
-    """The user's command with the runtime given to its ranks, and to nothing else."""
+    """Prepare the user's command with the runtime in its ranks only."""
     if request.mpi:
-        given = (request.argv, request.working_directory, request.environment)
-        argv, environment = under_another(*given, request.mpi, host)
+        argv, environment = under_another(
+            request.argv, request.working_directory, request.environment, request.mpi, host
+        )
         request = replace(request, argv=argv, environment=environment, mpi="")
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
@@ -109,9 +110,9 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
-    """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read.
+    """Run the command and read the record, also after a failure of the program.
 
-    Raises AfterRunError for what fails when the program has ended.
+    Raises AfterRunError for an error after the end of the program.
     """
     prepared = prepare(request, host)
     parsed = prepared.parsed
@@ -161,12 +162,12 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         return Profiled(prepared, trial, None, None, explain_missing_record(error, prepared.parsed, host))
     analysed = analyse(record, sh_command(masked(request.argv)))
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
-    found = with_others(name_sites(analysed, host), directory)
+    profile_ = with_others(name_sites(analysed, host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
     advice = tuple(
-        replace(each, commands=tuple(with_mpi(command, request.mpi) for command in each.commands))
-        for each in found.advice
+        replace(item, commands=tuple(with_mpi(command, request.mpi) for command in item.commands))
+        for item in profile_.advice
     )
     return Profiled(
-        prepared, trial, record, replace(found, shape=shape, advice=advice, asked_mpi=request.mpi)
+        prepared, trial, record, replace(profile_, shape=shape, advice=advice, asked_mpi=request.mpi)
     )

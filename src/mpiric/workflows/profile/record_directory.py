@@ -1,4 +1,4 @@
-"""The directory of a profile's record: its name, and that it is empty and this run's alone."""
+"""Directory of a record: name, lock, and removal of an earlier record."""
 
 import errno
 from datetime import datetime
@@ -12,7 +12,7 @@ from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.profile.launch_facts import DATA, PAGE
 from mpiric.workflows.profile.request import ProfileRequest
 
-# Files of an earlier profile, and how each begins; a file that a killed run left may have no beginning yet.
+# Files of an earlier profile and their first bytes, which files of a killed run may lack.
 _OF_RECORDS = {
     "record*.mpiric": (layout.RECORD_MAGIC,),
     "rank-*.part": (layout.IMAGE_MAGIC, bytes(len(layout.IMAGE_MAGIC)), b""),
@@ -24,12 +24,12 @@ _OF_RECORDS = {
 _PAGE_TITLE = b"<title>mpiric: "
 _BEGINNING_BYTES = 2048
 _LOCK = ".profiling"
-# Errors of a file system that fails, as opposed to those of a name that never could have been written to
+# Errors of a failing file system, as opposed to errors of the chosen name
 FAILING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
 
 
 def make_directory(request: ProfileRequest) -> Path:
-    """Make the directory of a profile that is to be submitted."""
+    """Make the directory of a profile that will be submitted."""
     job = launchers.parse_command(request.argv, request.working_directory, {})
     directory = directory_of(request, job.program[0])
     try:
@@ -40,22 +40,22 @@ def make_directory(request: ProfileRequest) -> Path:
 
 
 def directory_of(request: ProfileRequest, program: str) -> Path:
-    """The directory that is requested, or a new one named after program and time."""
+    """Return the requested directory, or a new name from program and time."""
     name = f"mpiric-profile-{Path(program).name}-{datetime.now():%Y%m%d-%H%M%S}"
     return (request.directory or Path(request.working_directory) / name).absolute()
 
 
 def lock_emptied(directory: Path) -> Lock:
-    """Lock the directory and remove an earlier profile's files from it; other files stay.
+    """Lock the directory and remove the files of an earlier profile; other files stay.
 
-    Raises MpiricError for a file that has the name of one of ours and that mpiric did not write.
+    Raises MpiricError for a file with such a name that mpiric did not write.
     """
     directory.mkdir(0o755, parents=True, exist_ok=True)
     earlier = [(path, pattern) for pattern in _OF_RECORDS for path in directory.glob(pattern)]
     for path, pattern in earlier:
         if not _is_of_record(path, pattern):
             raise MpiricError(
-                f"{path} has the name of a file that `mpiric profile` writes, and is not one of its files",
+                f"{path} has the name of a file of `mpiric profile`, which did not write it",
                 hint="name another directory with -o, or move that file",
             )
     lock = Lock.take(directory / _LOCK)
@@ -65,7 +65,7 @@ def lock_emptied(directory: Path) -> Lock:
 
 
 def _is_of_record(path: Path, pattern: str) -> bool:
-    """Return whether a profile of this user wrote a file: by its beginning."""
+    """Return whether a profile of this user wrote a file, judged by its first bytes."""
     try:
         text = read_own(path, _BEGINNING_BYTES)
     except OSError:
@@ -76,7 +76,7 @@ def _is_of_record(path: Path, pattern: str) -> bool:
 
 
 def unwritable(directory: Path, error: OSError) -> NoRoomError:
-    """The error of a directory that the user can choose anew."""
+    """Return the error for a directory that cannot be written."""
     return NoRoomError(
         f"{directory} cannot be written: {error.strerror}", hint="name another directory with -o"
     )

@@ -15,9 +15,9 @@ class ProfileRequest:
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    directory: Path | None = None  # of the record; None for a new one in the working directory
+    directory: Path | None = None  # directory of the record; None for a new one in the working directory
     mpi: str = ""  # label of the MPI library to run under, "" for the launch line's own
-    family: AbiFamily | None = None  # for programs whose MPI only shows when they run
+    family: AbiFamily | None = None  # ABI family of a program whose MPI library is unknown before it runs
     output: Output = Output.STDOUT
-    limit_s: float | None = None  # after which the run is ended and what was recorded counts
-    options: Mapping[str, str] = field(default_factory=dict)  # of the runtime, as spec/options.toml has them
+    limit_s: float | None = None  # time after which the run is ended
+    options: Mapping[str, str] = field(default_factory=dict)  # options of the runtime, see spec/options.toml

@@ -27,7 +27,7 @@ class RunRequest:
     use_recipe: bool = True
     allow_rounding: bool = False  # consent to rounding settings of another user's recipe
     without_recipe: str = "running the command as it is"  # sentence for a run without an applicable recipe
-    values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand; they replace values of the recipe
+    values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, which replace the recipe's
     policy: Path | None = None  # algorithm policy, JSON or flat
     rank_order: Path | None = None  # slot of each rank, as in spec/formats/order.md
     policy_out: Path | None = None  # output file of the learned policy
@@ -65,11 +65,13 @@ def with_collectives(
         if site is None or is_set or not request.use_recipe:
             return situation, {}, []
         if not tuner.library:
-            return situation, {}, [f"the policy of this site is not applied: {tuner.why_not}"] if tuner.why_not else []
+            why_not = f"the policy of this site is not applied: {tuner.why_not}"
+            return situation, {}, [why_not] if tuner.why_not else []
         return _with_site_policy(site, request, situation, host)
     if tuner.why_not:
         raise NoRuntimeError(
-            f"collectives cannot be tuned: {tuner.why_not}", hint="remove the options for collectives, such as --policy"
+            f"collectives cannot be tuned: {tuner.why_not}",
+            hint="remove the options for collectives, such as --policy",
         )
     if not tuner.library:
         raise NotFoundError(
@@ -77,7 +79,9 @@ def with_collectives(
             hint="remove the options for collectives, such as --policy",
         )
     if unknown := sorted(set(request.learn_only) - COLLECTIVES):
-        raise MpiricError(f"--learn-only: unknown collective {', '.join(unknown)}", hint="for example allreduce,bcast")
+        raise MpiricError(
+            f"--learn-only: unknown collective {', '.join(unknown)}", hint="for example allreduce,bcast"
+        )
     if request.policy_out:
         check_writable(request.policy_out.absolute())
     if request.policy:
@@ -112,7 +116,10 @@ def _with_site_policy(
         return situation, {}, [f"the policy of this site is not applied: {error.message}"]
     if not request.reprove:
         tuner = replace(tuner, settings=(("MPIRIC_REPROVE", "0"),))
-    sentences = [f"collective algorithms are chosen by the policy of this site, {site}", *_open_mpi_4_notes(request, situation)]
+    sentences = [
+        f"collectives follow the policy of this site, {site}",
+        *_open_mpi_4_notes(request, situation),
+    ]
     return replace(situation, tuner=tuner), {"collectives": "policy"}, sentences
 
 

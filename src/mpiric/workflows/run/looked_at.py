@@ -10,7 +10,7 @@ from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run
 from mpiric.workflows.run.run import PreparedRun
 from mpiric.workflows.run.with_hint import with_hint
 
-_WITHOUT_HINT = "the run continues without it; `mpiric tune --only io -- CMD` finds the settings for this site"
+_WITHOUT_HINT = "the run continues without it; `mpiric tune --only io -- CMD` finds settings for this site"
 
 
 def run_observed(

@@ -187,7 +187,7 @@ def _warnings(mismatches: Sequence[Difference]) -> list[str]:
     """Return the differences from the tune: one sentence for each of machine, MPI library and command."""
     hardware = any(mismatch.field in _HARDWARE for mismatch in mismatches)
     introductions = {
-        "machine": "tuned on another machine" if hardware else "tuned with other CPUs of a machine of this type",
+        "machine": "tuned on another machine" if hardware else "tuned with other CPUs of such a machine",
         "mpi": "tuned with another release of the MPI library",
         "program": "tuned for another build, size or input of the program",
     }

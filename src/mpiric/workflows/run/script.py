@@ -57,7 +57,7 @@ def script(request: ScriptRequest, host: Host) -> Script:
     word = launchers.ambiguous_launcher_word(request.argv)
     dialect = dialect_of(word, host) if word else None
     job = launchers.parse_command(request.argv, request.working_directory, {}, dialect=dialect)
-    job = replace(job, environment=request.environment)  # without variables of an enclosing job, which would set sizes
+    job = replace(job, environment=request.environment)  # parsed without variables of an enclosing job
     if job.program[0].startswith("-"):
         raise MpiricError(
             f"{job.program[0]!r} is an option, not a program", hint="write options of the script before '--'"

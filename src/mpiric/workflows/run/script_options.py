@@ -86,14 +86,15 @@ def rank_service(job: Job, scheduler: BatchScheduler, requested: str, host: Host
         )
     if not manager and scheduler.default_process_manager(host) == "none":
         return RankService(
-            sentence=f"the MPI library of {job.program[0]} is unknown, and {scheduler.title} uses no process manager "
-            "by default (MpiDefault=none): add --mpi pmi2 (MPICH, Intel MPI) or --mpi pmix (Open MPI)",
+            sentence=f"the MPI library of {job.program[0]} is unknown, and {scheduler.title} uses no process "
+            "manager by default (MpiDefault=none): add --mpi pmi2 (MPICH, Intel MPI) or "
+            "--mpi pmix (Open MPI)",
         )
     variable = launcher.process_manager_needs if launcher else ""
     if not variable or variable in job.environment or scheduler.launcher != "srun":
         return RankService(manager, dialect)
     file = next((path for path in _PMI_LIBRARIES if host.is_file(path)), "")
-    missing = f"set {variable} to Slurm's libpmi2.so in the script: without it the ranks do not find each other"
+    missing = f"set {variable} to Slurm's libpmi2.so in the script, so that the ranks find each other"
     return RankService(manager, dialect, {variable: file} if file else {}, "" if file else missing)
 
 

@@ -36,7 +36,7 @@ def settable(configuration: Configuration, situation: Situation) -> tuple[Config
 
 
 def _leads_out(rule: LayoutRule, directory: Path) -> bool:
-    """Return whether a link leads out of the working directory, perhaps to a shared or another file system."""
+    """Return whether a link leads out of the working directory, where others may write."""
     return not rule.is_pattern and not (directory / rule.where).resolve().is_relative_to(directory.resolve())
 
 

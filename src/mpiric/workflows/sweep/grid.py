@@ -1,4 +1,4 @@
-"""The sizes at which calls are measured: those requested, or those of a recorded program."""
+"""Sizes at which calls are measured: the requested sizes, or the sizes of a recorded program."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -10,25 +10,25 @@ from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import Subject
 from mpiric.workflows.sweep.request import COLLECTIVES
 
-# Blocks of all ranks together in a record
+# Collectives whose size in a record is the sum of all blocks
 _HANDED_OVER_WHOLE = ("alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block")
-# Of these a rank holds a block for each
+# Collectives in which a rank holds a block for each rank
 _IN_BLOCKS = (*_HANDED_OVER_WHOLE, "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv")
-_MOST_BYTES = 64 << 20  # of all blocks together; a rank of the probe has up to twice that
-_ANY_SIZES = (64, 4096, 262144)  # of calls whose size nobody knows
-_MOST_SIZES = 5  # of calls whose size a policy does not tell apart: all of them are measured
+_MOST_BYTES = 64 << 20  # size of all blocks together; a rank of the probe needs up to twice that
+_ANY_SIZES = (64, 4096, 262144)  # sizes of calls whose size is unknown
+_MOST_SIZES = 5  # number of sizes where a policy has one choice for all: all of them are measured
 
 
 def in_blocks(collective: str) -> bool:
-    """Whether a rank has a block for each of the others, or of each."""
+    """Return whether a rank has a block for or from each rank."""
     return collective.removeprefix("i") in _IN_BLOCKS
 
 
-def grid_sizes(subject: Subject, given: Collection[int]) -> tuple[int, ...]:
-    """The sizes at which calls are measured, ascending; none where no rank has room for them."""
-    if given and subject.collective in UNSIZED and not subject.has_one_choice:
+def grid_sizes(subject: Subject, requested: Collection[int]) -> tuple[int, ...]:
+    """Return the sizes at which calls are measured, ascending; none if they need too much memory."""
+    if requested and subject.collective in UNSIZED and not subject.has_one_choice:
         return (0,)
-    sizes = set(given)
+    sizes = set(requested)
     if subject.has_one_choice and sizes:
         sizes = {size for size in sizes if size} or set(_ANY_SIZES)
     if in_blocks(subject.collective):
@@ -37,16 +37,16 @@ def grid_sizes(subject: Subject, given: Collection[int]) -> tuple[int, ...]:
 
 
 def _spread(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The least, the largest and a few evenly between them."""
+    """Return the smallest, the largest and a few sizes evenly between them."""
     if len(sizes) <= _MOST_SIZES:
         return sizes
     return tuple(sizes[at * (len(sizes) - 1) // (_MOST_SIZES - 1)] for at in range(_MOST_SIZES))
 
 
 def calls_of(place: Path) -> dict[tuple[str, int], set[int]]:
-    """Collective and ranks → sizes, from what a recorded program called; both ends of each bin of sizes.
+    """Return the sizes of recorded calls by collective and ranks: both ends of each bin of sizes.
 
-    A record has what a rank hands over in one call; a policy means the block of one rank.
+    A record has the bytes that a rank passes in one call; a policy has the block of one rank.
     """
     used: dict[tuple[str, int], set[int]] = defaultdict(set)
     for rank in read_record(place).ranks:

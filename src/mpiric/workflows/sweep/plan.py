@@ -1,4 +1,4 @@
-"""What a sweep measures: the launch line understood, its nodes, communicators, sizes and candidates."""
+"""Plan of a sweep: nodes of the launch line, communicators, sizes and candidates."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class SweepPlan:
     """The plan of a sweep, before anything was measured."""
 
     request: SweepRequest
-    situation: Situation  # first launch; later ones start other programs
+    situation: Situation  # situation of the first launch; later ones start other programs
     nodes: tuple[int, ...]  # node of each rank of the world
     sizes: Mapping[Subject, tuple[int, ...]]  # ascending
     candidates: Mapping[Subject, tuple[str, ...]]
@@ -43,82 +43,85 @@ class SweepPlan:
 
     @property
     def mpi(self) -> MpiLibrary:
-        """The library whose collectives are measured."""
+        """The MPI library whose collectives are measured."""
         return self.situation.mpi
 
     @property
     def points(self) -> int:
-        """Points of the full grid, which active sampling stays far below."""
+        """Number of points of the full grid; active sampling needs far fewer."""
         return grid_points(self.sizes, self.candidates)
 
 
 def prepare(request: SweepRequest, host: Host) -> SweepPlan:
-    """Read the launch line, see where its ranks are, choose what to measure."""
+    """Read the launch line, find the nodes of its ranks, and choose the calls to measure."""
     unknown = sorted(set(request.collectives) - set(COLLECTIVES))
     if unknown:
         raise MpiricError(
-            f"no sweep of {', '.join(unknown)}", hint=f"there are {', '.join((*COLLECTIVES, *GROUPS))}"
+            f"--collectives: unknown name {', '.join(unknown)}",
+            hint=f"use some of {', '.join((*COLLECTIVES, *GROUPS))}",
         )
     mpi = mpis.mpi_of_launcher(host, request.argv[0])
     if mpi is None:
         raise MismatchError(
-            f"{request.argv[0]} does not say which MPI library it starts",
-            hint="use that library's own mpiexec, with its path where several are installed",
+            f"the MPI library of {request.argv[0]} is unknown",
+            hint="use the mpiexec of the library, with its path if several libraries are installed",
         )
     situation = _first_launch(request, host, mpi)
     nodes = _nodes(request, situation, host)
     used = calls_of(request.record) if request.record else None
-    if used and not request.ranks:  # communicators as large as the program's
+    if used and not request.ranks:  # communicator sizes of the program
         request = replace(request, ranks=tuple(sorted({ranks for _, ranks in used}, reverse=True)))
-    wanted = {
+    calls = {
         Subject(collective, shape): request.sizes if used is None else used.get((collective, shape.ranks), ())
         for collective in sorted(request.collectives)
         for shape in shapes_of(request, nodes)
     }
-    return _planned(request, situation, nodes, wanted)
+    return _planned(request, situation, nodes, calls)
 
 
 def prepare_calls(
     request: SweepRequest, mpi: MpiLibrary, calls: Mapping[Subject, Collection[int]], host: Host
 ) -> SweepPlan:
-    """A sweep of these calls alone, each at its sizes, where the probe makes such communicators."""
+    """Plan a sweep of these calls at their sizes, where the probe can make such communicators."""
     situation = _first_launch(request, host, mpi)
     nodes = _nodes(request, situation, host)
-    wanted = {
+    possible = {
         subject: sizes
         for subject, sizes in calls.items()
         if subject.shape == shape_in(nodes, subject.shape.ranks, subject.shape.ranks_per_node)
     }
-    return replace(_planned(request, situation, nodes, wanted), stride=1)
+    return replace(_planned(request, situation, nodes, possible), stride=1)
 
 
 def _planned(
     request: SweepRequest,
     situation: Situation,
     nodes: tuple[int, ...],
-    wanted: Mapping[Subject, Collection[int]],
+    calls: Mapping[Subject, Collection[int]],
 ) -> SweepPlan:
     mpi = situation.mpi
-    sizes = {subject: grid for subject, given in wanted.items() if (grid := grid_sizes(subject, given))}
+    sizes = {
+        subject: grid for subject, requested in calls.items() if (grid := grid_sizes(subject, requested))
+    }
     candidates = {
         subject: names for subject in sizes if len(names := _names(mpi, subject.collective, request)) > 1
     }
     if not candidates:
         raise MpiricError(
-            "there is nothing to sweep",
-            hint="the launch line needs 2 ranks or more, the record collectives on as many ranks, and "
-            f"{mpi.label} algorithms of them to choose from",
+            "no collective with a choice of algorithms can be measured",
+            hint=f"check that the launch line has 2 ranks or more, that a record has collectives on as many "
+            f"ranks, and that {mpi.label} offers several algorithms for them",
         )
-    kept = {subject: sizes[subject] for subject in candidates}
-    return SweepPlan(request, replace(situation, nodes=len(set(nodes))), nodes, kept, candidates)
+    choices = {subject: sizes[subject] for subject in candidates}
+    return SweepPlan(request, replace(situation, nodes=len(set(nodes))), nodes, choices, candidates)
 
 
 def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str, ...]:
-    """Where none of the library's algorithms counts as usual, all of them do."""
+    """Return the usual candidates for a collective; all of them with --thorough or if none is usual."""
     names = [LIBRARY]
-    known = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
-    every = request.thorough or not any(candidate.coarse for candidate in known)
-    for candidate in known:
+    algorithms = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
+    every = request.thorough or not any(candidate.coarse for candidate in algorithms)
+    for candidate in algorithms:
         if not (candidate.coarse or every):
             continue
         names.append(f"library:{candidate.name}")
@@ -128,13 +131,13 @@ def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str
                 for parameter in candidate.parameters
                 for value in parameter.values
             ]
-    if request.own and tuner_for(mpi).library:
+    if request.own_algorithms and tuner_for(mpi).library:
         names += [f"own:{name}" for name in own_algorithms(collective)]
     return tuple(names)
 
 
 def _first_launch(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Situation:
-    """The launch line with a program that says where each rank is."""
+    """Return the situation of a launch whose program reports the node of each rank."""
     program = (native_part(IDENTITY, mpi.abi_families[0]), "identity")
     parsed = parse_job((*request.argv, *program), host, request.working_directory, request.environment)
     return situation_of(parsed, mpi, Observation(0.0), EVERYTHING, host)

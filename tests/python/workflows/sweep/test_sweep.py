@@ -22,7 +22,7 @@ from mpiric.workflows.sweep import explore as sweep_explore
 from mpiric.workflows.sweep import grid, sweep
 from mpiric.workflows.sweep import plan as sweep_plan
 from mpiric.workflows.sweep.grid import calls_of
-from mpiric.workflows.sweep.launch import Answer
+from mpiric.workflows.sweep.launch import LaunchResult
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.request import COLLECTIVES as SWEPT
@@ -49,9 +49,9 @@ def silent(_: str) -> None:
     pass
 
 
-def answers(_prepared: object, points: Sequence[SweepPoint], _limit_s: float) -> Plan[Answer]:
+def answers(_prepared: object, points: Sequence[SweepPoint], _limit_s: float) -> Plan[LaunchResult]:
     yield from ()
-    return Answer([(point, times(point)) for point in points])
+    return LaunchResult([(point, times(point)) for point in points])
 
 
 def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_path: Path, monkeypatch) -> None:
@@ -59,7 +59,7 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
         yield from ()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweep_explore, "ask", answers)
+    monkeypatch.setattr(sweep_explore, "measure_points", answers)
     with monkeypatch.context() as once:
         once.setattr(sweep_explore, "confirm", interrupted)
         result = sweep.sweep(prepared(tmp_path), LocalHost(), silent)

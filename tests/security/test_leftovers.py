@@ -92,7 +92,7 @@ def test_a_profile_leaves_files_of_the_user_alone(people, name):
 import sys
 from pathlib import Path
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.profile.record_directory import lock_emptied
+from mpiric.workflows.profile.request import lock_emptied
 try:
     lock_emptied(Path(sys.argv[1]))
 except MpiricError as error:

@@ -29,8 +29,7 @@ from mpiric.profile.advise import advise_on
 from mpiric.profile.darshan import read_log
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
-from mpiric.workflows.profile.diagnosis import Diagnosis
-from mpiric.workflows.profile.doctor import diagnose
+from mpiric.workflows.profile.doctor import Diagnosis, diagnose
 from mpiric.workflows.profile.request import ProfileRequest
 
 _EPILOG = """\b

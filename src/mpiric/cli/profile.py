@@ -28,9 +28,8 @@ from mpiric.model.profile import Profile
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
-from mpiric.workflows.profile.record_directory import make_directory
 from mpiric.workflows.profile.report import write_report
-from mpiric.workflows.profile.request import ProfileRequest
+from mpiric.workflows.profile.request import ProfileRequest, make_directory
 
 _EPILOG = """\b
 Examples:

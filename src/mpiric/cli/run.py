@@ -26,7 +26,7 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import parse_share
 from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.looked_at import run_observed
+from mpiric.workflows.run.explore import run_observed
 from mpiric.workflows.run.run import PreparedRun, prepare
 
 _LEARNING, _ORDER = "Collective algorithms", "Order of ranks"  # titles of option groups

@@ -22,7 +22,7 @@ from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, script
-from mpiric.workflows.run.script_request import ScriptRequest
+from mpiric.workflows.run.script_options import ScriptRequest
 
 _EPILOG = """\b
 Examples:

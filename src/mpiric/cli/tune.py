@@ -52,7 +52,7 @@ from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
-from mpiric.workflows.run.under_another import under_another
+from mpiric.workflows.run.run import under_another
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget

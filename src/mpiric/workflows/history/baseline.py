@@ -1,27 +1,37 @@
 """Baselines of a comparison: the runs of a recipe, of a tune of some day, or of records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from mpiric.host.files import exists
+from mpiric.host.files import exists, is_directory
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
+from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.model.recipe import Recipe
 from mpiric.model.trial import Phase, Trial
+from mpiric.profile.pace import run_pace
+from mpiric.profile.read import read_record
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.later_pace import per_mark_s
+from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store.events import TuneEvents, moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.history.recorded_steps import recorded_steps, records_at
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.kept_marks import kept_marks
 
 _FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
 _MOST_RUNS = 30  # number of runs of each day that are compared; more would add little
+RECORD = "record.mpiric"
+_BUDGET_S = 600.0  # time for the new runs, which bounds the window
+_PROFILE_HINT = (
+    "record the command several times: mpiric profile -o DIR/1 -- CMD, mpiric profile -o DIR/2 -- CMD"
+)
 
 
 @dataclass(frozen=True)
@@ -151,11 +161,11 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
             f"{name} does not contain the step markers of its proof", hint="tune again, or name a date"
         )
     paces = []
-    for values, start_s, per_mark_s in zip((original, tuned), marks.start_s, marks.per_mark_s, strict=True):
+    for values, start_s, step_s in zip((original, tuned), marks.start_s, marks.per_mark_s, strict=True):
         if recipe.scope == "forecast":
-            steps = (median(values) - start_s) / per_mark_s
+            steps = (median(values) - start_s) / step_s
             values = [(value - start_s) / steps for value in values] if steps > 0 else []
-        elif not per_mark_s / _FAR < median(values) < per_mark_s * _FAR:
+        elif not step_s / _FAR < median(values) < step_s * _FAR:
             values = []
         paces.append(tuple(value for value in values[-_MOST_RUNS:] if value > 0))
     if not all(paces):
@@ -215,3 +225,38 @@ def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[
 def result_of(directory: Path) -> Mapping[str, Any]:
     """Return the recorded result of a tune; empty if it did not end."""
     return read_log(directory / EVENTS).result
+
+
+def records_at(path: Path) -> tuple[Path, ...]:
+    """Return the records that a path names: a merged file, or all below a directory."""
+    if is_directory(path):
+        return tuple(sorted(path.rglob(RECORD)))
+    return (path,) if path.name == RECORD else ()
+
+
+def recorded_steps(records: tuple[Path, ...]) -> tuple[MarkChoice, MarkWindow, tuple[float, ...]]:
+    """Return the step marker of recorded runs, a window of steps, and the seconds per step of each run.
+
+    Raises MpiricError if no call marks the steps.
+    """
+    runs = [with_own_places(run_pace(read_record(path))) for path in records]
+    choice = choose_key(runs[0])
+    if choice.key is None:
+        raise MpiricError(f"no step marker in {records[0]}: {choice.why}", hint=_PROFILE_HINT)
+    paces = tuple(_key_paces(choice.key, runs, records))
+    window = choose_window(paces, _BUDGET_S)
+    steps = [per_mark_s(pace, window.first, window.last) if window else None for pace in paces]
+    if window is None or None in steps:
+        raise MpiricError(f"{records[0]} has too few steps", hint=_PROFILE_HINT)
+    return choice, window, tuple(step for step in steps if step is not None)
+
+
+def _key_paces(key: MarkKey, runs: list[RunPace], records: tuple[Path, ...]) -> Iterator[KeyPace]:
+    for run, path in zip(runs, records, strict=True):
+        pace = run.first_rank.of(key) if run.first_rank else None
+        if pace is None:
+            raise MpiricError(
+                f"{path} and {records[0]} have different calls and belong to different programs",
+                hint=_PROFILE_HINT,
+            )
+        yield pace

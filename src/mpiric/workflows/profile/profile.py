@@ -1,11 +1,12 @@
 """Run a command with the recording runtime in its ranks, and analyse the record."""
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpiric import launchers
+from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.foreground import Foreground
@@ -14,30 +15,34 @@ from mpiric.lab.recording import Recorder, recorder_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch
-from mpiric.model.profile import NodeTopology, Profile
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import FileTotal, NodeTopology, Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
 from mpiric.model.run import Run
 from mpiric.model.spelling import Spelling
+from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse
+from mpiric.profile.files import ranks_in_one_stripe
 from mpiric.profile.merge import merge_parts
+from mpiric.profile.numbers import layout_numbers
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
+from mpiric.storage import layouts_of
 from mpiric.tuning.marks.choice import choose_key, with_own_places
 from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
-from mpiric.workflows.profile.layouts import with_layouts
-from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
-from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.profile.report import with_others
-from mpiric.workflows.profile.request import ProfileRequest
-from mpiric.workflows.run.under_another import under_another, with_mpi
+from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
+from mpiric.workflows.run.run import under_another, with_mpi
 
 _FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
+_MOST_FILES = 32  # the most expensive files; each may need a query to a server
 
 
 @dataclass(frozen=True)
@@ -171,3 +176,51 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
     return Profiled(
         prepared, trial, record, replace(profile_, shape=shape, advice=advice, asked_mpi=request.mpi)
     )
+
+
+def explain_missing_record(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
+    """Return an error that explains why nothing was recorded, if the executable shows the reason."""
+    path = program_path(parsed.job, host)
+    elf = host.elf(path) if path else None
+    if elf is None or elf.interpreter:
+        return error
+    return NotFoundError(
+        f"{error.message}: {path} is linked statically, so that the runtime cannot be loaded into its ranks",
+        hint="link it to shared libraries, at least to a shared MPI library",
+    )
+
+
+def family_of(parsed: ParsedJob, host: Host) -> AbiFamily:
+    """Return the ABI family of the program's MPI library. Raises NotFoundError if it is unknown."""
+    path = program_path(parsed.job, host)
+    of_program = mpis.abi_of_program(host, path) if path else None
+    if of_program is not None:
+        return of_program
+    if parsed.mpi is not None and (family := family_above(parsed.mpi)):
+        return family
+    raise NotFoundError(
+        f"the MPI library of {parsed.job.program[0]} is unknown before it runs",
+        hint="name its ABI family: --abi mpich, --abi openmpi or --abi standard",
+    )
+
+
+def with_layouts(profile: Profile, record: Record, host: Host, working_directory: str) -> Profile:
+    """Add the layouts of the most expensive files, and whether two ranks wrote to one stripe."""
+    paths = {
+        file.path: os.path.join(working_directory, file.path)  # noqa: PTH118 kept as it is when absolute
+        for file in [file for file in profile.files if file.interface != "stream"][:_MOST_FILES]
+    }
+    layouts = layouts_of(host, tuple(dict.fromkeys(paths.values())))
+
+    def with_layout(file: FileTotal) -> FileTotal:
+        layout = layouts.get(paths.get(file.path, ""))
+        if layout is None or file.interface == "stream":
+            return file
+        return replace(
+            file, layout=layout, ranks_in_one_stripe=ranks_in_one_stripe(record, file.path, layout)
+        )
+
+    files = tuple(map(with_layout, profile.files))
+    numbers = {**profile.numbers, **layout_numbers(files, sum(rank.time_s for rank in profile.ranks))}
+    completed = replace(profile, files=files, numbers=numbers)
+    return replace(completed, advice=advise(completed))

@@ -3,13 +3,16 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpiric import __version__
-from mpiric.host.files import is_directory
+from mpiric.host.files import LARGEST_TEXT_BYTES, is_directory, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, writing
-from mpiric.model.profile import PER_STEP, Comparison, Profile, QuantityChange
+from mpiric.model.json_text import parse_json
+from mpiric.model.machine import Core
+from mpiric.model.profile import PER_STEP, Comparison, NodeTopology, Profile, QuantityChange
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.pace import run_pace
@@ -21,11 +24,11 @@ from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.tuning.marks.choice import with_own_places
 from mpiric.tuning.marks.later_pace import step_change
-from mpiric.workflows.mapping.record_order import order_for_record
-from mpiric.workflows.profile.launch_facts import DATA, PAGE, launch_facts, node_topology
+from mpiric.workflows.mapping.record import order_for_record
 
 _MOST_ORDERED = 8192  # largest number of ranks that are ordered
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
+PAGE, DATA = "report.html", "report.json"
 
 
 def load(record: Path, host: Host | None = None) -> Profile:
@@ -103,3 +106,24 @@ def write(path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     return path
+
+
+def launch_facts(record: Path) -> dict[str, Any]:
+    """Read the launch line and the node's cores, which are not in the record, from report.json."""
+    try:
+        data = parse_json(read_bounded(record / DATA, "report", LARGEST_TEXT_BYTES))
+    except (ValueError, MpiricError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def node_topology(data: Any) -> NodeTopology | None:
+    """Return the cores of the node, None if the report does not have them."""
+    try:
+        cores = tuple(
+            Core(int(index), int(package), int(numa), tuple(map(int, pus)))
+            for index, package, numa, pus in data["cores"]
+        )
+        return NodeTopology(str(data["host"]), cores)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None

@@ -3,10 +3,12 @@
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
+from mpiric.host.processes.preparing import make_ready
 from mpiric.host.secrets import masked
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
@@ -16,6 +18,7 @@ from mpiric.model.knob import ResultsEffect
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
+from mpiric.schedulers import batch_scheduler_here
 from mpiric.tuning.explore.blocks import Assignment, assign
 from mpiric.tuning.explore.evidence import Explored, explored
 from mpiric.tuning.explore.ledger import (
@@ -37,12 +40,14 @@ from mpiric.workflows.run.explore_series import (
     series_directory,
     settle,
 )
-from mpiric.workflows.run.first_run import is_first_whole_run, note_whole_run, write_down
+from mpiric.workflows.run.file_settings import with_hint
+from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run, note_whole_run, write_down
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
-from mpiric.workflows.run.time_left import near_its_limit
 from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
 
 Say = Callable[[str], None]
+_MARGIN = 1.25  # required time left, in units of the longest run so far
+_WITHOUT_HINT = "the run continues without it; `mpiric tune --only io -- CMD` finds settings for this site"
 
 
 def not_explored_because(prepared: PreparedRun) -> str:
@@ -193,3 +198,56 @@ def _close(log: TuneLog, ledger: Ledger, now: Explored) -> None:
     """Record the end of the exploration, which late results do not change."""
     if now.ended_because and ledger.over is None:
         log.append("over", {"verdict": now.verdict.value, "why": now.ended_because})
+
+
+def near_its_limit(ledger: Ledger, applied: AppliedRecipe, host: Host) -> str:
+    """Return the reason why a run without the recipe may exceed the time limit of this job, "" if it fits.
+
+    Before the first whole run, the time of a run is unknown, so that the recipe is applied.
+    """
+    left_s = time_left_s(host)
+    if left_s == inf:
+        return ""
+    if left_s is None:
+        return "the scheduler does not report the time left"
+    needed_s = original_s(ledger, applied)
+    if needed_s is None:
+        return "the time of a whole run is unknown, and this job has a time limit"
+    if needed_s * _MARGIN > left_s:
+        return f"a run without the recipe takes about {needed_s:.0f} s, and the job ends in {left_s:.0f} s"
+    return ""
+
+
+def original_s(ledger: Ledger, applied: AppliedRecipe) -> float | None:
+    """Return the longest expected time of a run without the recipe; None before the first job."""
+    evidence = applied.recipe.evidence
+    times = evidence.high if evidence and evidence.high < inf else (evidence.ratio if evidence else 1.0)
+    walls_s = [
+        job.end.wall_s * (times if job.side is Side.RECIPE else 1.0)
+        for job in ledger.jobs
+        if job.end is not None and job.end.status == 0
+    ]
+    return max(walls_s, default=None)
+
+
+def time_left_s(host: Host) -> float | None:
+    """Return the seconds until the scheduler ends this job: infinite outside of a job, None if unknown."""
+    scheduler = batch_scheduler_here(host)
+    own_job = scheduler.own_job(host.environ) if scheduler else ""
+    return scheduler.time_left_s(host, own_job) if scheduler and own_job else inf
+
+
+def run_observed(
+    prepared: PreparedRun, store: Path | None, host: Host, say: Callable[[str], None], *, explores: bool
+) -> int | None:
+    """Run an explored job or a first whole run, and return its exit status.
+
+    Returns None if the run is neither of them and was not made. A preparation that fails is reported.
+    """
+    environment = {**prepared.environment, **prepared.launch.environment}
+    if complaint := make_ready(prepared.launch, environment, Path.cwd()):
+        say(with_hint(complaint, _WITHOUT_HINT))
+    status = explore(prepared, store, host, say) if explores else None
+    if status is None and is_first_whole_run(prepared):
+        status = first_whole_run(prepared, store, host, say)
+    return status

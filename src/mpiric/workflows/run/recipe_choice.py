@@ -1,6 +1,8 @@
-"""Choose the saved recipe that fits a launch."""
+"""Choose the saved recipe that fits a launch. Recipes of other users may need this user's consent."""
 
-from collections.abc import Sequence
+import os
+import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,8 @@ from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.lab.render import render
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.knob import ResultsEffect
+from mpiric.model.policy import LIBRARY, REDUCING
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import EVERYTHING, Situation
@@ -22,12 +26,12 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settings
-from mpiric.workflows.run.settable_files import settable
+from mpiric.workflows.run.file_settings import settable
 from mpiric.workflows.trials.expected import expected_situation
 
 # Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
+CONSENT = "--allow-rounding"
 
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
@@ -197,3 +201,42 @@ def _warnings(mismatches: Sequence[Difference]) -> list[str]:
         if of_part:
             sentences.append(f"{introduction}: {'; '.join(of_part)}")
     return sentences
+
+
+def rounding_settings(recipe: Recipe) -> tuple[str, ...]:
+    """Return the settings that may change the order of sums, as ``knob=value``."""
+    return tuple(_rounding_settings(recipe))
+
+
+def _rounding_settings(recipe: Recipe) -> Iterator[str]:
+    for name, value in recipe.configuration.items:
+        chooses = name == "collectives" and (value == "online" or _chooses_reductions(recipe))
+        if chooses or knobs.all_knobs()[name].results is ResultsEffect.ROUNDING:
+            yield f"{name}={value}"
+
+
+def _chooses_reductions(recipe: Recipe) -> bool:
+    if not recipe.policy:
+        return False
+    policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
+    return any(line.collective in REDUCING and line.candidate != LIBRARY for line in policy.lines)
+
+
+def lacks_consent(path: Path, recipe: Recipe) -> str:
+    """Return the reason why a recipe needs consent, "" if it needs none."""
+    settings = rounding_settings(recipe)
+    if not settings or not _is_of_others(path):
+        return ""
+    return (
+        f"the recipe {path} belongs to another user and may change the last digits of results "
+        f"({', '.join(settings)})"
+    )
+
+
+def _is_of_others(path: Path) -> bool:
+    """Return whether another user has written the file, or can write it."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return True
+    return facts.st_uid != os.geteuid() or bool(facts.st_mode & stat.S_IWOTH)

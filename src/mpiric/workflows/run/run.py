@@ -11,6 +11,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
+from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
@@ -20,7 +21,7 @@ from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
-from mpiric.workflows.run.file_warnings import file_warnings
+from mpiric.workflows.run.file_settings import file_warnings, settable
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,
@@ -29,7 +30,6 @@ from mpiric.workflows.run.recipe_choice import (
     with_order_of,
     with_policy_of,
 )
-from mpiric.workflows.run.settable_files import settable
 
 
 @dataclass(frozen=True)
@@ -179,3 +179,19 @@ def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:
     if word and len(labels) > 1 and word not in labels:
         raise MpiricError(f"--mpi {word} is ambiguous: {', '.join(labels)}", hint="name one of them")
     return {"mpi": labels[0]} if word and len(labels) == 1 else {}
+
+
+def under_another(
+    argv: Sequence[str], working_directory: str, environment: Mapping[str, str], label: str, host: Host
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return launch line and environment of a command under the MPI library ``label``."""
+    request = RunRequest(tuple(argv), working_directory, environment, use_recipe=False, values={"mpi": label})
+    launch = prepare(request, host).launch
+    remaining = {name: value for name, value in environment.items() if name not in launch.unset}
+    return tuple(launch.argv), {**remaining, **launch.environment}
+
+
+def with_mpi(command: str, label: str) -> str:
+    """Add ``--mpi`` to an mpiric command that contains a launch line."""
+    options, separator, line = command.partition(" -- ")
+    return f"{options} --mpi {sh_word(label)}{separator}{line}" if label and separator else command

@@ -26,13 +26,13 @@ from mpiric.workflows.launch.parse_job import dialect_of
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
 from mpiric.workflows.run.script_options import (
+    ScriptRequest,
     node_shape,
     rank_service,
     with_site_defaults,
     with_sizes_of_line,
     without_service,
 )
-from mpiric.workflows.run.script_request import ScriptRequest
 
 
 @dataclass(frozen=True)

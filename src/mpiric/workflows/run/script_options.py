@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from posixpath import basename
 
 from mpiric import launchers, mpis
@@ -25,6 +26,24 @@ _PMI_LIBRARIES = (  # libraries of Slurm, under the names that distributions ins
     "/usr/lib/aarch64-linux-gnu/libpmi2.so.0",
     "/usr/lib64/libpmi2.so",
 )
+
+
+@dataclass(frozen=True)
+class ScriptRequest:
+    """Options of `mpiric script`; "" and 0 are replaced by the site's defaults or the node's shape."""
+
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    layout: LayoutRequest = field(default_factory=LayoutRequest)
+    shape: NodeShape | None = None
+    options: ScriptOptions = field(default_factory=lambda: ScriptOptions(shebang=""))
+    scheduler: str = ""  # "" for the installed one, else Slurm
+    mpi: str = ""  # process manager of the scheduler's launcher
+    defaults: Path | None = None
+    recipe: Path | None = None
+    allow_rounding: bool = False
+    check: bool = True
 
 
 def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:

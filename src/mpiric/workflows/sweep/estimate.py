@@ -7,8 +7,7 @@ from math import ceil, exp, inf, log, log2
 
 from mpiric.model.policy import LIBRARY
 from mpiric.tuning.policy.sampling import Subject, SweepPoint, Times, next_points
-from mpiric.workflows.sweep.grid import in_blocks
-from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.plan import SweepPlan, in_blocks
 from mpiric.workflows.sweep.request import NONBLOCKING
 
 # Calls that the probe makes for a point (`src/probes/probe_collectives.cpp`).

@@ -1,7 +1,9 @@
 """Plan of a sweep: nodes of the launch line, communicators, sizes and candidates."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mpiric import mpis
 from mpiric.algorithms.library import algorithms_of, own_algorithms, version_numbers
@@ -11,18 +13,26 @@ from mpiric.lab.lab import drive
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import LIBRARY
+from mpiric.model.policy import LIBRARY, UNSIZED, Shape, order_of
 from mpiric.model.situation import EVERYTHING, Observation, Situation
 from mpiric.model.spelling import Spelling
+from mpiric.profile.cells import bin_bounds
+from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.policies.tuner import tuner_for
-from mpiric.workflows.sweep.grid import calls_of, grid_sizes
 from mpiric.workflows.sweep.probe import IDENTITY, run_launch
 from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, SweepRequest
-from mpiric.workflows.sweep.shapes import shape_in, shapes_of
 from mpiric.workflows.trials.expected import situation_of
 from mpiric.workflows.trials.users_lab import users_lab
+
+# Collectives whose size in a record is the sum of all blocks
+_HANDED_OVER_WHOLE = ("alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block")
+# Collectives in which a rank holds a block for each rank
+_IN_BLOCKS = (*_HANDED_OVER_WHOLE, "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv")
+_MOST_BYTES = 64 << 20  # size of all blocks together; a rank of the probe needs up to twice that
+_ANY_SIZES = (64, 4096, 262144)  # sizes of calls whose size is unknown
+_MOST_SIZES = 5  # number of sizes where a policy has one choice for all: all of them are measured
 
 
 @dataclass(frozen=True)
@@ -149,3 +159,73 @@ def _nodes(request: SweepRequest, situation: Situation, host: Host) -> tuple[int
     hosts = [str(row.get("host", "")) for row in rows]
     numbering = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
     return tuple(numbering[name] for name in hosts)
+
+
+def shapes_of(request: SweepRequest, nodes: tuple[int, ...]) -> tuple[Shape, ...]:
+    """Return the shapes that fit into the world, each on the first nodes."""
+    full = max(nodes.count(node) for node in set(nodes))
+    halves = [len(nodes) >> shift for shift in range(len(nodes).bit_length())]
+    shapes = {}
+    for per_node in request.per_node or tuple(dict.fromkeys((full, 1))):
+        for ranks in request.ranks or tuple(ranks for ranks in halves if ranks > 1):
+            if shape := shape_in(nodes, ranks, per_node):
+                shapes[ranks, shape.nodes] = shape
+    return tuple(shapes.values())
+
+
+def shape_of(nodes: tuple[int, ...]) -> Shape:
+    """Return the shape of a communicator whose ranks are on these nodes."""
+    return Shape(len(nodes), len(set(nodes)), max(nodes.count(node) for node in set(nodes)), order_of(nodes))
+
+
+def shape_in(nodes: tuple[int, ...], ranks: int, per_node: int) -> Shape | None:
+    """Return the shape of the probe's communicator with these ranks; None if it does not fit."""
+    node_count = -(-ranks // per_node)
+    used: dict[int, int] = defaultdict(int)
+    chosen = []
+    for node in nodes:
+        if node < node_count and used[node] < per_node:
+            used[node] += 1
+            chosen.append(node)
+    return shape_of(tuple(chosen[:ranks])) if len(chosen) >= ranks > 1 else None
+
+
+def in_blocks(collective: str) -> bool:
+    """Return whether a rank has a block for or from each rank."""
+    return collective.removeprefix("i") in _IN_BLOCKS
+
+
+def grid_sizes(subject: Subject, requested: Collection[int]) -> tuple[int, ...]:
+    """Return the sizes at which calls are measured, ascending; none if they need too much memory."""
+    if requested and subject.collective in UNSIZED and not subject.has_one_choice:
+        return (0,)
+    sizes = set(requested)
+    if subject.has_one_choice and sizes:
+        sizes = {size for size in sizes if size} or set(_ANY_SIZES)
+    if in_blocks(subject.collective):
+        sizes = {size for size in sizes if size * subject.shape.ranks <= _MOST_BYTES}
+    return _spread(tuple(sorted(sizes))) if subject.has_one_choice else tuple(sorted(sizes))
+
+
+def _spread(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the smallest, the largest and a few sizes evenly between them."""
+    if len(sizes) <= _MOST_SIZES:
+        return sizes
+    return tuple(sizes[at * (len(sizes) - 1) // (_MOST_SIZES - 1)] for at in range(_MOST_SIZES))
+
+
+def calls_of(place: Path) -> dict[tuple[str, int], set[int]]:
+    """Return the sizes of recorded calls by collective and ranks: both ends of each bin of sizes.
+
+    A record has the bytes that a rank passes in one call; a policy has the block of one rank.
+    """
+    used: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for rank in read_record(place).ranks:
+        for cell in rank.cells:
+            collective = cell.function.removeprefix("MPI_").removesuffix("_c").lower()
+            if collective in COLLECTIVES and cell.communicator is not None:
+                low, high = bin_bounds(cell.size_bin)
+                ranks = rank.communicators[cell.communicator].size
+                parts = ranks if collective.removeprefix("i") in _HANDED_OVER_WHOLE else 1
+                used[collective, ranks] |= {max(low // parts, 4), max((high + 1) // parts, 4)}
+    return dict(used)

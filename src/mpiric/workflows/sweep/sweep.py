@@ -22,8 +22,7 @@ from mpiric.workflows.sweep.directory import LOCK, LOG, make_directory
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.launch import where
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan
-from mpiric.workflows.sweep.shapes import shape_of
+from mpiric.workflows.sweep.plan import SweepPlan, shape_of
 from mpiric.workflows.trials.users_lab import users_lab
 
 SITE_HINT = "run as a user with write permission, or set $MPIRIC_POLICIES to another directory"

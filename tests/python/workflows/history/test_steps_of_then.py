@@ -12,9 +12,8 @@ from mpiric.host.installation import native
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.narrator import Silence
-from mpiric.workflows.history import history, recorded_steps
-from mpiric.workflows.history.baseline import AgainstRequest
-from mpiric.workflows.history.recorded_steps import records_at
+from mpiric.workflows.history import baseline, history
+from mpiric.workflows.history.baseline import AgainstRequest, records_at
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def recorded(then, tmp_path, monkeypatch):
             path: then.runner.recorded(path.parent, "", 200.0).record
             for path in records_at(tmp_path / "records")
         }
-        monkeypatch.setattr(recorded_steps, "read_record", runs.__getitem__)
+        monkeypatch.setattr(baseline, "read_record", runs.__getitem__)
         return tmp_path / "records"
 
     return record

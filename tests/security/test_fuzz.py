@@ -34,7 +34,7 @@ from mpiric.tuning.recipe import read_recipe
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.lock import Lock
 from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.fabric.history import _read as read_fabric_baseline
+from mpiric.workflows.fabric.fabric import _read as read_fabric_baseline
 from mpiric.workflows.mapping.machine import MachineRequest
 from mpiric.workflows.mapping.machine import read_machine as read_described_machine
 from mpiric.workflows.mapping.orders import planned_orders, read_order

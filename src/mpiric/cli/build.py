@@ -12,8 +12,7 @@ from mpiric.cli._options import (
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.build.attempt import Attempt, BuildRequest
-from mpiric.workflows.build.build import BuildAdvice, try_all
+from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
 
 
 @cli_command(

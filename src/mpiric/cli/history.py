@@ -34,7 +34,7 @@ from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
 from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.fabric.history import against_fabric
+from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
 from mpiric.workflows.history.history import DayComparison, Past, against, past

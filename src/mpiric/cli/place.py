@@ -29,9 +29,13 @@ from mpiric.model.json_text import parse_json
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
 from mpiric.placement import policies
 from mpiric.placement.rankfile import Numbers
-from mpiric.report.placement_svg import placement_svg
-from mpiric.report.placement_text import launchers_text, placement_text, runtimes_text
-from mpiric.report.placement_verdict import verdict_text
+from mpiric.report.placement_text import (
+    launchers_text,
+    placement_svg,
+    placement_text,
+    runtimes_text,
+    verdict_text,
+)
 from mpiric.workflows.placement.place import Placed, host_files, place, place_by_measurement, place_rankfile
 from mpiric.workflows.placement.verify import verify
 

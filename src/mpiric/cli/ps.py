@@ -11,7 +11,7 @@ from mpiric.cli._options import (
 )
 from mpiric.cli._placement_json import job_json
 from mpiric.host.facts.local import LocalHost
-from mpiric.report.placement_verdict import verdict_text
+from mpiric.report.placement_text import verdict_text
 from mpiric.workflows.placement.verify import look
 
 

@@ -19,8 +19,7 @@ from mpiric.host.files import is_directory
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
-from mpiric.report.policy_html import policy_html
-from mpiric.report.policy_text import policy_json, print_policy
+from mpiric.report.policy_text import policy_html, policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned

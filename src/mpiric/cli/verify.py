@@ -18,8 +18,7 @@ from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
-from mpiric.workflows.build.matrix_cell import Cell
-from mpiric.workflows.build.matrix_run import VerifyRequest
+from mpiric.workflows.build.matrix_run import Cell, VerifyRequest
 from mpiric.workflows.build.verify import verify
 
 _WIDTH = 120  # width of a table that goes to a file

@@ -14,8 +14,15 @@ from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.translation import before_rpath
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
 from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
-from mpiric.workflows.build.matrix_cell import Cell, judge_cell
-from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest, last_line, output_of, run_once
+from mpiric.workflows.build.matrix_run import (
+    Cell,
+    MatrixRun,
+    VerifyRequest,
+    judge_cell,
+    last_line,
+    output_of,
+    run_once,
+)
 from mpiric.workflows.launch.interchange import with_stand_ins
 
 

@@ -18,8 +18,7 @@ from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
 from mpiric.profile.advise import rules
 from mpiric.profile.ranks import fact
-from mpiric.workflows.launch.container_findings import container_findings
-from mpiric.workflows.launch.hint_file import hint_file_findings
+from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.verify import judge_record
 from mpiric.workflows.profile.profile import Profiled, profile

@@ -12,7 +12,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.file_rules import HERE, LayoutRule, parse_layouts, write_layouts
 from mpiric.model.situation import Situation
 from mpiric.tuning.equivalence.output_files import printable_name
-from mpiric.workflows.launch.hint_file import hint_file_findings
+from mpiric.workflows.launch.container_findings import hint_file_findings
 
 _MPI_IO_KNOBS = frozenset({"mpi-io", "mpi-io-library", "mpi-io-driver", "hdf5"})
 _COPY_HINT = "remove files that the program creates again, or copy them: `cp FILE COPY && mv COPY FILE`"

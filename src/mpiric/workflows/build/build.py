@@ -27,7 +27,9 @@ _PATIENCE, _LEAST_LIMIT_S = (
     10,
     60,
 )  # time limit of a run: this factor of the first program's time, at least these seconds
-_NOTHING = "the build called no compiler: clean the directory first, or give a command that builds all anew"
+_NOTHING = (
+    "the build called no compiler: clean the directory first, or give a command that rebuilds everything"
+)
 TIMED_OUT = 124
 
 
@@ -169,7 +171,7 @@ def proved_fastest(
         attempts[configuration].ratio = ratio
     first, evidence = right[0], result.evidence
     if evidence is None:
-        return first, f"none was faster than {first.label}" if result.ratios else ""
+        return first, f"no build was faster than {first.label}" if result.ratios else ""
     best, pairs = attempts[evidence.configuration], len(evidence.pairs)
     if evidence.verdict is Verdict.FASTER:
         return (
@@ -195,7 +197,7 @@ def try_all(
     """Build with each candidate, check the results against the first, measure the times alternately."""
     path = toolchain.environ.get("PATH", "")
     if request.feedback and not request.run:
-        raise MpiricError("feedback comes from a run, and none is given", hint="add --run COMMAND")
+        raise MpiricError("--feedback needs a run", hint="add --run COMMAND")
     if not candidates(path):
         raise NotFoundError("no compiler that mpiric knows is on PATH", hint="apt-get install gcc")
     mpis: Sequence[MpiLibrary | None] = (

@@ -193,7 +193,7 @@ class Cell:
     def verdict(self) -> str:
         """Return the result as text."""
         if self.is_green:
-            return "right, at the second try: the first came to no end" if self.is_second_try else "right"
+            return "right, at the second try: the first run did not end" if self.is_second_try else "right"
         return self.sentence if self.library_unfit else f"WRONG, {self.sentence}"
 
 

@@ -37,7 +37,8 @@ def run_command(situation: Situation, limit_s: float) -> Plan[tuple[TransportRep
     text = printed(trial)
     if trial.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
         raise ProgramFailedError(
-            f"the command {trial.reason} as it stands: {_end(text)}", hint="make it run by itself first"
+            f"the command {trial.reason} as it stands: {_end(text)}",
+            hint="make the command work without mpiric first",
         )
     if trial.ranks:
         count = max(len(trial.ranks), len(situation.observation.ranks))

@@ -137,5 +137,5 @@ def _given(request: MapRequest, capacity: int) -> Numbers:
         slot_of_launch_slot = np.argsort(request.machine.launch_slots)
         return slot_of_launch_slot[np.arange(ranks, dtype=np.int64) * slots // ranks]
     if capacity == 0 and len(np.unique(request.slots_before)) != ranks:
-        raise MpiricError("the order of today has two ranks in one slot", hint="each slot takes one")
+        raise MpiricError("the current order has two ranks in one slot", hint="each slot takes one")
     return request.slots_before

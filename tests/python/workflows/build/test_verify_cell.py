@@ -38,7 +38,7 @@ class Answers(Toolchain):
     ("answers", "verdict"),
     [
         ((RIGHT,), "right"),
-        ((NO_END, RIGHT), "right, at the second try: the first came to no end"),
+        ((NO_END, RIGHT), "right, at the second try: the first run did not end"),
         ((NO_END, NO_END), "WRONG, it printed nothing"),
     ],
 )

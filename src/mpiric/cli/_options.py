@@ -1,14 +1,21 @@
 """Options and arguments that several commands share, and options that a later call takes over."""
 
-from collections.abc import Container, Sequence
+import os
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from mpiric.cli._completing import files, mpi_labels
 from mpiric.model.errors import MpiricError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Request = TypeVar("Request", bound="DataclassInstance")
 
 FILE: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
 DIRECTORY: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "DIR"}
@@ -55,6 +62,25 @@ minimum_effect_option = click.option(
 in_place_option = click.option(
     "--in-place", is_flag=True, help="Run in the current directory instead of a copy of it."
 )
+
+
+def request_of(kind: type[Request], options: Mapping[str, Any], **values: Any) -> Request:
+    """Make a request from the options that have the names of its fields, and from further ``values``.
+
+    The default of a field applies where its option was not given.
+    """
+    names = {field.name for field in fields(kind)}
+    named = {name: value for name, value in options.items() if name in names and value is not None}
+    make: Callable[..., Request] = kind
+    return make(**{**named, **values})
+
+
+def launch_request_of(
+    kind: type[Request], command_line: tuple[str, ...], options: Mapping[str, Any], **values: Any
+) -> Request:
+    """Make a request for a launch line in the current directory and environment."""
+    launch = {"argv": command_line, "working_directory": str(Path.cwd()), "environment": dict(os.environ)}
+    return request_of(kind, options, **launch, **values)
 
 
 def given_options(context: click.Context, without: Container[str]) -> list[str]:

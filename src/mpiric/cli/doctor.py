@@ -1,6 +1,5 @@
 """`mpiric doctor`: run a command once and print findings."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from mpiric.cli._options import (
     DIRECTORY,
     FILE,
     command_line_or_none,
+    launch_request_of,
     mpi_option,
 )
 from mpiric.cli.profile import abi_option, json_of_run_option, report_console
@@ -80,11 +80,10 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
         return _report_log(options["log"], command_line, options)
     if not command_line:
         raise click.UsageError("Missing argument '-- CMD'.")
-    request = ProfileRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        directory=options["directory"],
+    request = launch_request_of(
+        ProfileRequest,
+        command_line,
+        options,
         mpi=options["mpi_label"],
         family=AbiFamily(options["abi"]) if options["abi"] else None,
         output=Output.STDERR if options["as_json"] else Output.STDOUT,

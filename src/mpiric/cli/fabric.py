@@ -1,7 +1,5 @@
 """`mpiric fabric`: show the transport and network of a command, and faster ones."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +13,7 @@ from mpiric.cli._options import (
     COUNT,
     command_line,
     json_option,
+    launch_request_of,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
@@ -78,14 +77,8 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     CMD runs once while its MPI library reports its transports. Then a small program measures every transport
     and network that the library could use, for ranks on one NUMA node, on one node and on two nodes.
     """
-    request = FabricRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        limit_s=parse_duration(options["limit"]),
-        rounds=options["rounds"],
-        keep=options["keep"],
-    )
+    limit_s = parse_duration(options["limit"])
+    request = launch_request_of(FabricRequest, command_line, options, limit_s=limit_s)
     if options["submit"]:
         return _submit(request, options)
     fabric = examine(request, LocalHost(), say)

@@ -1,7 +1,6 @@
 """`mpiric history`: list tunes, and find out whether a program has become slower."""
 
 import hashlib
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +21,7 @@ from mpiric.cli._options import (
     given_options,
     in_place_option,
     json_option,
+    launch_request_of,
     minimum_effect_option,
     store_option,
 )
@@ -100,16 +100,8 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         with piped_input(command_line) as stdin:
             return _submitted(command_line, store, stdin)
     with piped_input(command_line) as stdin, Progress() as progress:
-        request = AgainstRequest(
-            argv=command_line,
-            working_directory=str(Path.cwd()),
-            environment=dict(os.environ),
-            against=baseline,
-            stdin=stdin,
-            store=store,
-            in_place=options["in_place"],
-            confidence=options["confidence"],
-            minimum_effect=options["minimum_effect"],
+        request = launch_request_of(
+            AgainstRequest, command_line, options, against=baseline, stdin=stdin, store=store
         )
         comparison = against(request, LocalHost(), progress)
     if options["as_json"]:

@@ -1,8 +1,6 @@
 """`mpiric pack`: write a program and its libraries to one file, for another site."""
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +13,7 @@ from mpiric.cli._options import (
     allow_rounding_of_others,
     command_line,
     json_option,
+    launch_request_of,
     store_option,
 )
 from mpiric.host.facts.local import LocalHost
@@ -63,17 +62,11 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     The file contains the program, its libraries and its recipe. The C library, drivers and MPI library are
     taken from the other site.
     """
-    request = PackRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        output=options["output"],
-        image_format=options["image_format"] or "",
-        recipe=options["recipe"],
-        store=options["store"],
+    request = launch_request_of(
+        PackRequest,
+        command_line,
+        options,
         use_recipe=not options["no_recipe"],
-        allow_rounding=options["allow_rounding"],
-        more=options["more"],
         glibc=_release(options["glibc"]) if options["glibc"] else (),
     )
     say("gathering and compressing; the environment of a Python program may take a minute")

@@ -16,6 +16,7 @@ from mpiric.cli._options import (
     FILE,
     command_line_or_none,
     json_option,
+    request_of,
 )
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
@@ -170,6 +171,7 @@ _KINDS = ("performance", "efficiency", "any")
     ),
     click.option("--svg", **FILE, help="Write a picture of the placement."),
     json_option,
+    request_of,
 )
 @option_group(
     "Check a running command",
@@ -249,18 +251,14 @@ def _request(options: dict[str, Any]) -> PlacementRequest:
     hosts = hosts_of(options["hosts"]) if options["hosts"] else ()
     if twice := next((name for name in hosts if hosts.count(name) > 1), ""):
         raise MpiricError(f"--hosts names {twice} twice", hint="name each node once")
-    return PlacementRequest(
-        ranks=options["ranks"],
-        threads=options["threads"],
-        policy=options["policy"],
+    return request_of(
+        PlacementRequest,
+        options,
         nodes=options["nodes"] or len(hosts),
         hosts=hosts,
         hardware_threads=HardwareThreads(options["hardware_threads"]),
         bandwidth_bound=options["bandwidth_bound"] or options["table"] is not None,
         measured=_table(options["table"]) if options["table"] else (),
-        leave_cores=options["leave_cores"],
-        core_kind=options["core_kind"] or "",
-        memory_mib=options["memory_mib"],
         huge_pages=HugePages(options["huge_pages"] or ""),
     )
 

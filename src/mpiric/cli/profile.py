@@ -1,6 +1,5 @@
 """`mpiric profile`: run a command once and report where its time goes."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
     command_line,
+    launch_request_of,
     mpi_option,
 )
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
@@ -102,11 +102,10 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **optio
     terminal, and to stderr otherwise. The full report is DIR/report.html.
     """
     refuse_unsubmitted(options)
-    request = ProfileRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        directory=options["directory"],
+    request = launch_request_of(
+        ProfileRequest,
+        command_line,
+        options,
         mpi=options["mpi_label"],
         family=AbiFamily(options["abi"]) if options["abi"] else None,
         output=Output.STDERR if as_json else Output.STDOUT,

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +16,7 @@ from mpiric.cli._options import (
     FILE,
     allow_rounding_of_others,
     command_line,
+    launch_request_of,
     mpi_option,
     store_option,
 )
@@ -141,22 +141,14 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
     """
     values = _values(options["settings"], options["mpi_label"])
     values |= {"honour-reorder": "yes"} if options["honour_reorder"] else {}
-    request = RunRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        recipe=options["recipe"],
-        store=options["store"],
+    request = launch_request_of(
+        RunRequest,
+        command_line,
+        options,
         use_recipe=not options["no_recipe"],
-        allow_rounding=options["allow_rounding"],
         values=values,
-        policy=options["policy"],
-        rank_order=options["rank_order"],
-        policy_out=options["policy_out"],
         learn_at_most=parse_share(options["learn_at_most"]) if options["learn_at_most"] else "",
         learn_only=tuple(word for word in (options["learn_only"] or "").split(",") if word),
-        learn_ranks=options["learn_ranks"] or 0,
-        reproducible=options["reproducible"],
         starts=not (options["dry_run"] or options["as_json"]),
         reprove=not options["no_reprove"],
     )

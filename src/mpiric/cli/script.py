@@ -1,6 +1,5 @@
 """`mpiric script`: write a job script for a scheduler."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from mpiric.cli._options import (
     COUNT,
     FILE,
     allow_rounding_of_others,
+    launch_request_of,
+    request_of,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole
@@ -77,6 +78,7 @@ Examples:
     ),
     click.option(
         "--directive",
+        "directives",
         multiple=True,
         metavar="OPTION",
         help="Further option of the scheduler: --directive=--qos=normal.",
@@ -103,6 +105,8 @@ Examples:
     click.option("--defaults", **FILE, help="File with the defaults of the site. [default: $MPIRIC_SITE]"),
     click.option("--recipe", **FILE, help="Include the settings of this recipe."),
     allow_rounding_of_others,
+    launch_request_of,
+    request_of,
 )
 @option_group(
     "Output",
@@ -132,33 +136,13 @@ def command(command_line: tuple[str, ...], **options: Any) -> int:
 
 
 def _request(command_line: tuple[str, ...], options: dict[str, Any]) -> ScriptRequest:
-    return ScriptRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        layout=LayoutRequest(
-            nodes=options["nodes"] or 0,
-            ranks=options["ranks"] or 0,
-            ranks_per_node=options["ranks_per_node"] or 0,
-            threads=options["threads"],
-            bandwidth_bound=options["bandwidth_bound"],
-            gpus_per_node=options["gpus_per_node"] or 0,
-        ),
+    return launch_request_of(
+        ScriptRequest,
+        command_line,
+        options,
+        layout=request_of(LayoutRequest, options),
         shape=_shape(options["shape"]) if options["shape"] else None,
-        options=ScriptOptions(
-            shebang=options["shebang"],
-            job_name=options["job_name"],
-            time=options["time"],
-            account=options["account"],
-            partition=options["partition"],
-            directives=options["directive"],
-            setup=options["setup"],
-        ),
-        scheduler=options["scheduler"] or "",
-        mpi=options["mpi"],
-        defaults=options["defaults"],
-        recipe=options["recipe"],
-        allow_rounding=options["allow_rounding"],
+        options=request_of(ScriptOptions, options),
         check=not options["no_check"],
     )
 

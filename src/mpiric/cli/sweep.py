@@ -17,6 +17,7 @@ from mpiric.cli._options import (
     DIRECTORY,
     given_options,
     json_option,
+    launch_request_of,
     recall_options,
 )
 from mpiric.cli._submitting import (
@@ -255,21 +256,16 @@ def _plan(plan: SweepPlan) -> dict[str, Any]:
 
 
 def _request(launch_line: tuple[str, ...], options: dict[str, Any]) -> SweepRequest:
-    return SweepRequest(
-        argv=launch_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        directory=options["directory"],
+    return launch_request_of(
+        SweepRequest,
+        launch_line,
+        options,
         collectives=_collectives(options["collectives"], COLLECTIVES if options["record"] else USUAL),
         sizes=_sizes(options["sizes"]),
         ranks=tuple(_number(word) for word in options["ranks"]),
         per_node=tuple(_number(word) for word in options["per_node"]),
-        record=options["record"],
-        seconds=options["seconds"],
         budget_s=parse_duration(options["budget"]) if options["budget"] else None,
-        thorough=options["thorough"],
         own_algorithms=options["own"],
-        resume=options["resume"],
     )
 
 

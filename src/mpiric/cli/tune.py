@@ -1,6 +1,5 @@
 """`mpiric tune`: find the fastest configuration, prove it and save the recipe."""
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +22,11 @@ from mpiric.cli._options import (
     given_options,
     in_place_option,
     json_option,
+    launch_request_of,
     minimum_effect_option,
     mpi_option,
     recall_options,
+    request_of,
     store_option,
 )
 from mpiric.cli._progress import Progress
@@ -166,15 +167,20 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     ),
     click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes."),
     click.option(
-        "--allow-rounding", is_flag=True, help="Also try settings that may change the last digits of results."
+        "--allow-rounding",
+        "rounding",
+        is_flag=True,
+        help="Also try settings that may change the last digits of results.",
     ),
     click.option(
         "--allow-late",
+        "late",
         is_flag=True,
         help="Also try settings that delay when data or time stamps of files become visible.",
     ),
     click.option(
         "--allow-relayout",
+        "relayout",
         is_flag=True,
         help="Also try settings that arrange the contents of HDF5 files differently.",
     ),
@@ -315,46 +321,26 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
 def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any]) -> TuneRequest:
     if options["no_check"] and options["check_command"]:
         raise MpiricError("--check and --no-check cannot be combined", hint="give one of them")
-    return TuneRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
+    return launch_request_of(
+        TuneRequest,
+        command_line,
+        options,
         stdin=stdin,
         budget_s=parse_duration(options["budget"]),
         begun_s=STARTED_S,
-        max_runs=options["max_runs"],
-        only=options["only"],
-        without=options["without"],
         objective=parse_objective(options["objective"], maximise=options["maximise"]),
-        check_command=options["check_command"],
         ignore_lines=check_pattern(options["ignore_lines"]),
         compare_output=not (options["no_check"] or options["check_command"]),
-        in_place=options["in_place"],
         io_budget=check_io_budget(options["io_budget"] or ""),
-        warm=options["warm"],
-        resume=options["resume"],
-        into=options["into"],
-        store=options["store"],
-        output=options["output"],
-        allowed=Allowed(
-            vary_ranks=options["vary_ranks"],
-            vary_nodes=options["vary_nodes"],
-            rounding=options["allow_rounding"],
-            late=options["allow_late"],
-            relayout=options["allow_relayout"],
-        ),
-        rule=StoppingRule(confidence=options["confidence"], minimum_effect=options["minimum_effect"]),
+        allowed=request_of(Allowed, options),
+        rule=request_of(StoppingRule, options),
         effort=EFFORTS[options["effort"]],
-        seed=options["seed"],
         advised=advised_knobs(options["advice"]) if options["advice"] else (),
-        try_all=options["try_all"],
-        to_the_end=options["to_the_end"],
         mark=parse_mark(options["mark"]) if options["mark"] is not None else None,
         after_s=parse_duration(options["after"]) if options["after"] else 0.0,
         length_s=parse_duration(options["length"]) if options["length"] else None,
         finish=options["finish"] or options["reference"] is not None,
         reference=check_reference(options["reference"]) if options["reference"] else None,
-        site=options["site"],
         spread=spread_of(options),
         options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )

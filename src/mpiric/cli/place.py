@@ -171,7 +171,6 @@ _KINDS = ("performance", "efficiency", "any")
     ),
     click.option("--svg", **FILE, help="Write a picture of the placement."),
     json_option,
-    request_of,
 )
 @option_group(
     "Check a running command",

@@ -105,8 +105,6 @@ Examples:
     click.option("--defaults", **FILE, help="File with the defaults of the site. [default: $MPIRIC_SITE]"),
     click.option("--recipe", **FILE, help="Include the settings of this recipe."),
     allow_rounding_of_others,
-    launch_request_of,
-    request_of,
 )
 @option_group(
     "Output",

@@ -11,17 +11,12 @@ from mpiric import mpis
 from mpiric.host.host import HERE, Completed, Elf, Host
 from mpiric.launchers.containers import engines, split_container
 from mpiric.model.job import Container, Job, Segment
-from mpiric.model.launch import Launch
-from mpiric.workflows.launch.parse_job import program_path
 
 _OURS = "mpiric's library"
 _MUSL, _LIBC = "ld-musl-", "libc.so.6"
 _LIBRARY_DIRECTORIES = ("lib", "lib64", "usr/lib", "usr/lib64")
 _SEPARATORS = " :"  # separators of LD_PRELOAD, which cannot be escaped (ld.so(8))
 _PATIENCE_S = 60  # an engine may unpack its image first
-_TRACE = ("env", "LD_TRACE_LOADED_OBJECTS=1")  # ld.so(8): list the libraries and end
-_LIMIT_S = 20.0
-_MISSING = " => not found"
 
 
 def why_not_loadable(job: Job, library: str, host: Host, *, whose: str = _OURS) -> str:
@@ -184,25 +179,3 @@ def two_families(names: Iterable[str]) -> str:
     families = {family.value: name for name in sorted(names) if (family := mpis.family_of_soname(name))}
     both = " and ".join(families.values())
     return f"loads {both}: MPI libraries of two ABI families in one process" if len(families) > 1 else ""
-
-
-def missing_libraries(launch: Launch, job: Job, host: Host) -> tuple[str, ...]:
-    """Return the libraries that the dynamic linker does not find in the ranks of a launch on this node.
-
-    Nothing is checked where a launch starts several programs or an image, or may have to wait for a job.
-    """
-    is_here = bool(job.launcher_words) and not job.launcher.serves_every_library  # srun may ask for nodes
-    if len(job.segments) != 1 or job.container is not None or not is_here or launch.prepare:
-        return ()
-    program = job.segments[0].program
-    at = len(launch.argv) - len(program)
-    if launch.argv[at:] != tuple(program) or host.elf(program_path(job, host)) is None:
-        return ()
-    done = host.run(
-        (*launch.argv[:at], *_TRACE, program[0]),
-        environment={**launch.environment, **dict.fromkeys(launch.unset)},
-        timeout_s=_LIMIT_S,
-        working_directory=job.working_directory,
-    )
-    lines = f"{done.stdout}\n{done.stderr}".splitlines()
-    return tuple(sorted({line.strip().removesuffix(_MISSING) for line in lines if line.endswith(_MISSING)}))

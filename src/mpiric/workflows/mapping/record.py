@@ -1,4 +1,4 @@
-"""Traffic and placement of recorded ranks, and an order for them."""
+"""Traffic and placement of a record's ranks, as input of the engine."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpiric.host.host import Host
 from mpiric.mapping.collectives.decompose import CollectiveTraffic, collective_traffic
 from mpiric.mapping.graph import graph_of
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSpec
-from mpiric.model.mapped_ranks import Mapped, OrderProposal, RecordedRun
+from mpiric.model.mapped_ranks import RecordedRun
 from mpiric.model.profile import Message
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
-from mpiric.model.rank_order import RankOrder
 from mpiric.model.record import Record
 from mpiric.profile.read import read_record
 from mpiric.profile.traffic import ONE_SIDED, POINT_TO_POINT, between_ranks, nodes_of
-from mpiric.workflows.mapping.machine import rank_order, record_on_machine
-from mpiric.workflows.mapping.map import MapRequest, map_ranks
 
 _EXCHANGING = frozenset(("send", "receive", "start", "wait", "collective", "one_sided"))
 
@@ -107,31 +102,3 @@ def _exchange_s(record: Record) -> float:
     counted = {name for name, kind in record.function_classes.items() if kind in _EXCHANGING}
     spent = [sum(cell.time_s for cell in rank.cells if cell.function in counted) for rank in record.ranks]
     return sum(spent) / max(len(spent), 1)
-
-
-@dataclass(frozen=True)
-class RecordedOrder:
-    """Order for a recorded run in the launcher's slots, with its predicted effects."""
-
-    order: RankOrder
-    proposal: OrderProposal
-
-    @property
-    def mapped(self) -> Mapped:
-        """Return the order in the tree's slots, with its predicted effects."""
-        return self.proposal.mapped
-
-
-def order_for_record(
-    record: Path, host: Host, spec: MachineSpec | None = None, preset: str = "eco", seed: int = 1
-) -> RecordedOrder:
-    """Map the ranks of a record onto the nodes they used; ``spec`` may describe these nodes further.
-
-    Raises MpiricError if ranks are missing, or if no order has an effect.
-    """
-    traffic = recorded_traffic(record)
-    placed = record_on_machine(traffic, spec or MachineSpec())
-    request = MapRequest(traffic.graph, placed.machine, placed.slots_before, preset=preset, seed=seed)
-    mapped = map_ranks(request, host)
-    proposal = OrderProposal(mapped, traffic.graph, placed.machine)
-    return RecordedOrder(rank_order(placed.machine, mapped.slots), proposal)

@@ -24,7 +24,7 @@ from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
 from mpiric.tuning.marks.choice import with_own_places
 from mpiric.tuning.marks.later_pace import step_change
-from mpiric.workflows.mapping.record import order_for_record
+from mpiric.workflows.mapping.map import order_for_record
 
 _MOST_ORDERED = 8192  # largest number of ranks that are ordered
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")

@@ -19,7 +19,7 @@ from mpiric.report.tuned_shares import chain
 from mpiric.schedulers import job_around
 from mpiric.tuning.recipe import file_name, write_recipe
 from mpiric.workflows.launch.fingerprints import fingerprint, program_name
-from mpiric.workflows.launch.loadable import missing_libraries
+from mpiric.workflows.launch.load_check import missing_libraries
 from mpiric.workflows.policies.export import export_policy, of_library
 from mpiric.workflows.policies.files import all_learned, origins
 from mpiric.workflows.run.collectives import RunRequest

@@ -113,7 +113,7 @@ def test_a_sweep_removes_its_own_files_only(tmp_path, name):
         forget(tmp_path)
         assert not path.exists()
         return
-    with pytest.raises(MpiricError, match="an earlier sweep of yours did not write it"):
+    with pytest.raises(MpiricError, match="no sweep of yours wrote it"):
         forget(tmp_path)
     assert path.read_text() == "of mine\n"
 

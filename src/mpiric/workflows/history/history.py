@@ -69,7 +69,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
     runs = runs_needed(len(baseline.original), request.confidence)
     if runs is None:
         raise MpiricError(
-            f"{baseline.name} has only {len(baseline.original)} runs, too few for a comparison",
+            f"a comparison needs more runs than the {len(baseline.original)} of {baseline.name}",
             hint="use a recipe with a proof or several records as baseline, or a lower --confidence",
         )
     store = Store(request.store)

@@ -57,7 +57,7 @@ def files_that_stay(value: str, working_directory: str) -> list[str]:
     if not names:
         return []
     first, more = printable_name(min(names)), len(names) - 1
-    which = f"{first} and {more} more files exist" if more else f"{first} exists"
+    which = f"{first} and {more} more file{'s' * (more > 1)} exist" if more else f"{first} exists"
     return [with_hint(f"{which} already: an existing file keeps its layout", _COPY_HINT)]
 
 

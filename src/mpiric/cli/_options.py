@@ -64,7 +64,7 @@ in_place_option = click.option(
 )
 
 
-def request_of(kind: type[Request], options: Mapping[str, Any], **values: Any) -> Request:
+def request_of(kind: type[Request], options: Mapping[str, Any], /, **values: Any) -> Request:
     """Make a request from the options that have the names of its fields, and from further ``values``.
 
     The default of a field applies where its option was not given.
@@ -76,7 +76,7 @@ def request_of(kind: type[Request], options: Mapping[str, Any], **values: Any) -
 
 
 def launch_request_of(
-    kind: type[Request], command_line: tuple[str, ...], options: Mapping[str, Any], **values: Any
+    kind: type[Request], command_line: tuple[str, ...], options: Mapping[str, Any], /, **values: Any
 ) -> Request:
     """Make a request for a launch line in the current directory and environment."""
     launch = {"argv": command_line, "working_directory": str(Path.cwd()), "environment": dict(os.environ)}

@@ -20,7 +20,7 @@ originals are no longer needed and m = 2 × units, a third again. With nothing b
 1: pairs.
 
 Where the objective is a time, the second run of a pair is stopped at twice the first: then the ratio is
-known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known`).
+known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_bounds`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

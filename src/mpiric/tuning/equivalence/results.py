@@ -10,7 +10,7 @@ from math import isclose, isnan
 
 from mpiric.model.marks import PlaceResults, RunMarks
 from mpiric.model.pace import MarkKey
-from mpiric.tuning.marks.choice import is_send, own_key
+from mpiric.tuning.marks.choice import is_send, without_library_place
 
 _TOLERANCE = 1e-9  # relative, where rounding may differ
 
@@ -64,7 +64,7 @@ def _by_place(run: RunMarks) -> dict[Place, Seen]:
     places: dict[Place, list[PlaceResults]] = defaultdict(list)
     for rank in run.ranks:
         for each in rank.results:
-            places[rank.rank, own_key(each.key)].append(each)
+            places[rank.rank, without_library_place(each.key)].append(each)
     return {
         place: tuple(sorted(found, key=lambda r: (r.results, r.digest))) for place, found in places.items()
     }

@@ -81,7 +81,7 @@ def median_interval(ratios: Sequence[float], error: float) -> tuple[float, float
     return ordered[-needed], ordered[needed - 1]
 
 
-def interval_of_known(ratios: Sequence[Known], error: float) -> tuple[float, float]:
+def interval_of_bounds(ratios: Sequence[Known], error: float) -> tuple[float, float]:
     """The same for ratios of which some are only known to lie between two bounds.
 
     Lower ends give the lower end, upper ends the upper. A sign that is not known counts as lost; the wealth

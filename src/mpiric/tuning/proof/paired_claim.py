@@ -34,7 +34,7 @@ class PairedClaim:
 
     def interval(self, error: float) -> tuple[float, float]:
         """Interval of the ratio with two-sided ``error``."""
-        return confidence_sequence.interval_of_known(self.ratios, error)
+        return confidence_sequence.interval_of_bounds(self.ratios, error)
 
     def judge(self) -> None:
         """Call a verdict, or stop without one when none can be expected any more."""

@@ -8,7 +8,7 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, without_library_places
 from mpiric.tuning.marks.later_pace import per_mark_s
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 
@@ -29,7 +29,7 @@ def recorded_steps(records: tuple[Path, ...]) -> tuple[MarkChoice, MarkWindow, t
 
     Raises MpiricError for runs without such calls.
     """
-    runs = [with_own_places(run_pace(read_record(path))) for path in records]
+    runs = [without_library_places(run_pace(read_record(path))) for path in records]
     choice = choose_key(runs[0])
     if choice.key is None:
         raise MpiricError(f"nothing counts the steps of {records[0]}: {choice.why}", hint=_HINT)

@@ -19,7 +19,7 @@ from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
-from mpiric.tuning.marks.choice import with_own_places
+from mpiric.tuning.marks.choice import without_library_places
 from mpiric.tuning.marks.later_pace import step_change
 from mpiric.workflows.mapping.record_order import order_for_record
 from mpiric.workflows.profile.launch_facts import DATA, PAGE, launch_facts, node_topology
@@ -58,7 +58,7 @@ def with_others(profile: Profile, record: Path) -> Profile:
 def load_two(first: Path, second: Path) -> Comparison:
     """What changed from one record to another; of runs that were ended early too, by the time per step."""
     comparison = compare((str(first), load(first)), (str(second), load(second)))
-    paces = [with_own_places(run_pace(read_record(path))) for path in (first, second)]
+    paces = [without_library_places(run_pace(read_record(path))) for path in (first, second)]
     step = step_change(*paces)
     if step is None:
         return comparison

@@ -38,8 +38,9 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import confidence_sequence
+from mpiric.tuning.proof.confidence_sequence import Bounds
 from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
-from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim, as_ratios
+from mpiric.tuning.proof.paired_claim import PairedClaim, as_ratios
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
@@ -232,7 +233,7 @@ class Standing:
         if not self.claim.stopped_because:
             self.claim.run_out()
         for unit in self.open:
-            unit.settle("the budget ended: ", least=LIKELY if self.compares else PRESELECTED)
+            unit.settle("the budget ended: ", threshold=LIKELY if self.compares else PRESELECTED)
 
     @property
     def _stopped_because(self) -> str:

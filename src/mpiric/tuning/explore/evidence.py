@@ -15,8 +15,8 @@ from mpiric.model.marks import MarkPair
 from mpiric.tuning.explore.blocks import paired
 from mpiric.tuning.explore.ledger import ExploredJob, JobEnd, Over, Side
 from mpiric.tuning.marks.later_pace import per_mark_s
-from mpiric.tuning.proof.confidence_sequence import centre
-from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim
+from mpiric.tuning.proof.confidence_sequence import Bounds, centre
+from mpiric.tuning.proof.paired_claim import PairedClaim
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _UNKNOWN: tuple[Bounds, Bounds] = (0.0, inf), (1.0, inf)  # a quotient between 0 and infinity

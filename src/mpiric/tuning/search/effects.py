@@ -27,7 +27,7 @@ _INTERACTION = (0.1, 0.35, 1.0)  # typical size of an interaction, relative to a
 _NOISE = (0.004, 0.01, 0.025, 0.06, 0.15)
 _DRIFT = (0.0, 1.5, 8.0)  # relative to the noise; the last one for a machine whose speed changes suddenly
 _DRIFT_RUNS = 10.0  # correlation length of the drift, in runs
-_RUNS_PER_DISTURBED = 8  # at most one in this many runs is excluded as disturbed
+_RUNS_PER_DISTURBED = 8  # number of runs among which one may be excluded as disturbed
 _DISTURBED = 0.25  # variance of a disturbed run's logarithm, so that it has hardly any weight
 UNPROMISING = 0.2  # score below which a knob is not expected to matter
 _BASE = 1.0  # prior standard deviation of the original's logarithm, almost uninformative
@@ -75,7 +75,7 @@ class Effects:
         self._weights = self._inverse @ self._logs
 
     def predict(self, points: Sequence[Point]) -> tuple[Array, Array]:
-        """Return mean and covariance of the objective's logarithm at these points, without noise and drift."""
+        """Return mean and covariance of the objective's logarithm at points, without noise and drift."""
         levels = np.array(points, dtype=np.intp).reshape(len(points), self._points.shape[1])
         across = self._signal(self.sizes, *self._parts(levels, self._points))
         within = self._signal(self.sizes, *self._parts(levels, levels))
@@ -116,7 +116,7 @@ class Effects:
         return np.where(self._doubt > 0, 0.0, chance)
 
     def _parts(self, rows: NDArray[Any], columns: NDArray[Any]) -> tuple[Array, Array, Array]:
-        """Return the similarity of every two points: sum over factors, sum over pairs of factors, identity."""
+        """Return the similarity of points: sum over factors, sum over pairs of factors, and identity."""
         total = np.zeros((len(rows), len(columns)))
         squares = np.zeros_like(total)
         same = np.ones_like(total)

@@ -1,9 +1,9 @@
 """Expected improvement over the best point, where each run may have been disturbed.
 
 If the gain of a point over the best is distributed as N(m, s²), its expected improvement is E[max(gain, 0)].
-Without a run that may have been disturbed (`disturbance`), other points may be better than the best. They are
-weighted by the probability of the disturbance. So settings whose only run was bad are tried again when nothing
-better remains.
+Without a run that may have been disturbed (`disturbance`), other points may be better than the best; the
+probability of the disturbance is their weight. So settings whose only run was bad are tried again when
+nothing better remains.
 
 Sources: Mockus 1974; Sundararajan and Keerthi, Neural Computation 13 (2001) 1103 (leaving out one run, in
 closed form).

@@ -13,7 +13,7 @@ Point = tuple[int, ...]  # level of each factor; 0 leaves the setting as the use
 
 @dataclass(frozen=True)
 class Dimension:
-    """Knob with the values to try. Values of other knobs that a value requires are set when it is rendered."""
+    """Knob with the values to try. Settings that a value requires are added when it is rendered."""
 
     knob: str
     values: tuple[str, ...]  # values to try, in natural order; level n of the knob is values[n - 1]

@@ -16,8 +16,7 @@ from mpiric.model.knob import ResultsEffect
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
-from mpiric.tuning.explore.blocks import Assignment, assign
-from mpiric.tuning.explore.evidence import Explored, explored
+from mpiric.tuning.explore.evidence import Assignment, Explored, assign, explored
 from mpiric.tuning.explore.ledger import (
     UNPAIRED,
     ExploredJob,
@@ -121,8 +120,8 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
             say(f"not explored: {limit}; running with the recipe")
         coin = Side.RECIPE if secrets.randbits(1) else Side.ORIGINAL
         place = Assignment(UNPAIRED, Side.RECIPE) if limit else assign(ledger.jobs, inputs, coin)
-        if place.word:
-            say(place.word)
+        if place.note:
+            say(place.note)
         job = beginning_job(place, inputs, directory, host)
         log.append("began", begun_fields(job))
     if place.block != UNPAIRED:

@@ -32,7 +32,7 @@ class JobEnd:
     """End of a job, and the marks that it reached."""
 
     status: int | None  # exit status as in a shell; None if the job disappeared
-    end_requested: bool = False  # by a signal from outside
+    end_requested: bool = False  # a signal from outside requested the end
     nan: str = ""  # first line with a NaN in the output
     wall_s: float = 0.0
     pace: KeyPace | None = None

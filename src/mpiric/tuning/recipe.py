@@ -183,7 +183,7 @@ def _fingerprint(table: CheckedTable) -> Fingerprint:
 
 
 def _evidence(table: CheckedTable, version: int) -> Evidence:
-    low, high = table.numbers("interval", exactly=2)
+    low, high = table.numbers("interval", count=2)
     pairs, confidence = table.pairs("pairs", limit=100_000), table.number("confidence")
     if version == 1 and 0 < confidence < 1 and all(original > 0 < tuned for original, tuned in pairs):
         # Format 1 stored a 95 % interval, but the verdict had another confidence.
@@ -209,9 +209,9 @@ def _evidence(table: CheckedTable, version: int) -> Evidence:
 
 
 def _share(table: CheckedTable) -> Share:
-    low, high = table.numbers("interval", exactly=2)
+    low, high = table.numbers("interval", count=2)
     share = Share(
-        knobs=table.texts("knobs", most=_MOST_KNOBS),
+        knobs=table.texts("knobs", limit=_MOST_KNOBS),
         ratio=table.number("ratio"),
         low=low,
         high=high,

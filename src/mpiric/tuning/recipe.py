@@ -18,18 +18,23 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.knob import REMOVED
+from mpiric.model.marks import read_mark_option
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
+from mpiric.model.whole_check import ProvedMarks, WholeCheck, WholeVerdict
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.proof.confidence_sequence import median_interval
-from mpiric.tuning.recipe_marks import read_proved_marks, read_whole_check, render_marks, whole_check_keys
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
 _MOST_KNOBS = 200
 _KNOB = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 _SCOPES = ("steps", "forecast")
+MOST_INPUTS = 64
+_LONGEST_WHY = 500
+_CHECK_LINES = re.compile(rb"^whole_check(_why)? *=.*\n", re.MULTILINE)
+_FIRST_TABLE = re.compile(rb"^\[", re.MULTILINE)
 _HINT = "it was edited or damaged; tune again, or correct it by spec/formats/recipe.md"
 
 Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" if it can
@@ -63,9 +68,9 @@ def render_recipe(recipe: Recipe) -> str:
     if recipe.measured_in:
         document["measured_in"] = recipe.measured_in
     if recipe.whole is not None:
-        document |= whole_check_keys(recipe.whole)
+        document |= _whole_check_keys(recipe.whole)
     if recipe.marks is not None:
-        document["marks"] = render_marks(recipe.marks)
+        document["marks"] = _render_marks(recipe.marks)
     if recipe.policy:
         document["policy"] = list(recipe.policy)
     if recipe.rank_order:
@@ -138,8 +143,8 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
         mpiric_version=top.text("mpiric_version", default=""),
         scope=top.choice("scope", _SCOPES) if top.has("scope") else "",
         measured_in=top.text("measured_in", default=""),
-        whole=read_whole_check(top),
-        marks=read_proved_marks(top.table("marks")) if top.has("marks") else None,
+        whole=_whole_check(top),
+        marks=_proved_marks(top.table("marks")) if top.has("marks") else None,
         policy=top.texts("policy", limit=5000) if top.has("policy") else (),
         rank_order=_rank_order(top) if top.has("rank_order") else (),
         format=version,
@@ -256,3 +261,58 @@ def file_name(program: str) -> str:
     """Return a file name for a recipe of this program: letters, digits and ``_.-`` only."""
     stem = re.sub(r"[^A-Za-z0-9_.]+", "-", program).strip("-.")
     return (stem[:100].strip("-.") or "program") + SUFFIX
+
+
+def _render_marks(marks: ProvedMarks) -> dict[str, object]:
+    """Render the table ``marks``."""
+    return {
+        "mark": marks.pair.option,
+        "on_rank_0_alone": marks.pair.on_rank_0_alone,
+        "start_s": list(marks.start_s),
+        "per_mark_s": list(marks.per_mark_s),
+        "prints_nan": marks.prints_nan,
+        **({"inputs": list(marks.inputs)} if marks.inputs else {}),
+    }
+
+
+def _proved_marks(table: CheckedTable) -> ProvedMarks:
+    """Read and check the table ``marks``."""
+    pair = read_mark_option(table.text("mark"), on_rank_0_alone=table.boolean("on_rank_0_alone"))
+    if pair is None:
+        raise table.error("mark", "names no two calls")
+    original_start_s, start_s = table.numbers("start_s", count=2)
+    original_s, tuned_s = table.numbers("per_mark_s", count=2)
+    inputs = table.texts("inputs", MOST_INPUTS) if table.has("inputs") else ()
+    prints_nan = table.boolean("prints_nan")
+    table.refuse_unread()
+    if min(original_s, tuned_s) <= 0 or min(original_start_s, start_s) < 0:
+        raise table.error("per_mark_s", "and start_s must be times")
+    return ProvedMarks(pair, (original_start_s, start_s), (original_s, tuned_s), prints_nan, inputs)
+
+
+def _whole_check_keys(check: WholeCheck) -> dict[str, object]:
+    """Render the result of the check of a complete run; the reason is omitted if it is empty."""
+    why = {"whole_check_why": check.why[:_LONGEST_WHY]} if check.why else {}
+    return {"whole_check": check.verdict.value, **why}
+
+
+def _whole_check(top: CheckedTable) -> WholeCheck | None:
+    """Read the result of the check of a complete run; None without one."""
+    if not top.has("whole_check"):
+        return None
+    verdict = WholeVerdict(top.choice("whole_check", tuple(verdict.value for verdict in WholeVerdict)))
+    return WholeCheck(verdict, top.text("whole_check_why", default=""))
+
+
+def write_whole_check(path: Path, check: WholeCheck) -> None:
+    """Replace the result of the check of a complete run in a recipe's file, and nothing else in it.
+
+    Raises MpiricError if the file cannot be read or written.
+    """
+    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune` writes recipes")
+    first_table = _FIRST_TABLE.search(data)
+    end = first_table.start() if first_table else len(data)
+    printable = "".join(char if char.isprintable() else "?" for char in check.why)
+    keys = tomli_w.dumps(_whole_check_keys(WholeCheck(check.verdict, printable))).encode()
+    head = _CHECK_LINES.sub(b"", data[:end]).rstrip(b"\n")
+    write_whole(path, (head + b"\n" + keys + b"\n" + data[end:]).decode(), "make the recipe writable")

@@ -1,13 +1,14 @@
 """Ledger of explored jobs: events as models (spec/formats/explore.md); unreadable events are skipped."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 
 from mpiric.model.errors import MpiricError
+from mpiric.model.json_text import read_fields
 from mpiric.model.marks import MarkPair, read_mark_option
-from mpiric.model.pace import KeyPace, MarkKey
+from mpiric.model.pace import KeyPace
 from mpiric.tuning.store.events import TuneEvents
 
 VERSION = 1
@@ -138,71 +139,24 @@ def end_fields(job: str, end: JobEnd) -> dict[str, object]:
 
 def _begun_job(event: Mapping[str, object]) -> ExploredJob | None:
     try:
-        number, began = _pair(event["process"])
-        scheduler, scheduled = _pair(event["scheduler"])
-        return ExploredJob(
-            job=_name(event["job"]),
-            block=_integer(event["block"]),
-            side=Side(event["side"]),
-            inputs=str(event["inputs"]),
-            began_at=str(event.get("at", "")),
-            host=str(event["host"]),
-            process=(_integer(number), _number(began)),
-            scheduler=(str(scheduler), str(scheduled)),
-            directory=str(event["directory"]),
-        )
-    except (KeyError, TypeError, ValueError):
+        job = read_fields(ExploredJob, {**event, "began_at": event.get("at", ""), "end": None})
+    except ValueError:
         return None
+    return job if job.job.isalnum() else None  # the name is used as the name of a directory
 
 
 def _end(event: Mapping[str, object], pair: MarkPair | None) -> JobEnd | None:
     try:
-        status = event["status"]
-        return JobEnd(
-            None if status is None else _integer(status),
-            event["asked"] is True,
-            str(event.get("nan", "")),
-            _number(event["wall_s"]),
-            _pace(event, pair.key) if pair is not None and "times_s" in event else None,
-        )
-    except (KeyError, TypeError, ValueError):
+        end = read_fields(JobEnd, {**event, "end_requested": event.get("asked"), "pace": None})
+        if pair is None or "times_s" not in event:
+            return end
+        pace = read_fields(KeyPace, {**event, "key": asdict(pair.key)})
+    except ValueError:
         return None
-
-
-def _pace(event: Mapping[str, object], key: MarkKey) -> KeyPace | None:
-    times = event["times_s"]
-    if not isinstance(times, list) or not times:
-        raise TypeError("times_s")
-    at_s = tuple(map(_number, times))
-    calls, stride = _integer(event["calls"]), _integer(event["stride"])
-    if (
-        stride < 1
-        or calls < (len(at_s) - 1) * stride + 1
-        or any(later < earlier for earlier, later in pairwise(at_s))
-    ):
-        raise ValueError("times_s")
-    return KeyPace(key, calls, stride, at_s)
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or not value.isalnum():
-        raise ValueError("name")  # it is used as the name of a directory
-    return value
-
-
-def _pair(value: object) -> tuple[object, object]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise TypeError("two values")
-    return value[0], value[1]
-
-
-def _integer(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("integer")
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("number")
-    return float(value)
+    is_valid = (
+        pace.times_s
+        and pace.stride >= 1
+        and pace.calls >= (len(pace.times_s) - 1) * pace.stride + 1
+        and all(earlier <= later for earlier, later in pairwise(pace.times_s))
+    )
+    return replace(end, pace=pace) if is_valid else None

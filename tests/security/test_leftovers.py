@@ -95,7 +95,7 @@ def test_a_profile_leaves_files_of_the_user_alone(people, name):
 import sys
 from pathlib import Path
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.profile.record_directory import lock_emptied
+from mpiric.workflows.profile.request import lock_emptied
 try:
     lock_emptied(Path(sys.argv[1]))
 except MpiricError as error:
@@ -116,7 +116,7 @@ def test_a_sweep_removes_its_own_files_only(tmp_path, name):
         forget(tmp_path)
         assert not path.exists()
         return
-    with pytest.raises(MpiricError, match="an earlier sweep of yours did not write it"):
+    with pytest.raises(MpiricError, match="no sweep of yours wrote it"):
         forget(tmp_path)
     assert path.read_text() == "of mine\n"
 

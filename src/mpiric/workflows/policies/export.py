@@ -14,8 +14,8 @@ from mpiric.mpis import Exported
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
+    library_choices,
     render_flat,
-    without_own,
     write_learned,
 )
 from mpiric.workflows.policies.files import site_name
@@ -72,7 +72,7 @@ def export_policy(
 
 def of_library(learned: LearnedPolicy) -> Policy:
     """Return the part of a policy that a library can express, with its own best algorithms only."""
-    return condense(without_own(learned))
+    return condense(library_choices(learned))
 
 
 def chooses_something(policy: Policy) -> bool:

@@ -1,4 +1,4 @@
-"""The directory that a sweep works in."""
+"""Directory of the measurements of a sweep."""
 
 import errno
 import json
@@ -38,7 +38,7 @@ def keep_options(directory: Path, arguments: Sequence[str]) -> None:
 
 
 def kept_options(directory: Path) -> tuple[str, ...]:
-    """The options of this user's sweep in a directory; () where none are kept."""
+    """Return the saved options of this user's sweep in a directory; () if there are none."""
     try:
         arguments = parse_json(read_own(directory / _OPTIONS))
     except (OSError, ValueError):
@@ -47,10 +47,10 @@ def kept_options(directory: Path) -> tuple[str, ...]:
 
 
 def forget(directory: Path) -> None:
-    """Empty the directory for a new sweep: what an earlier one measured there does not count."""
+    """Remove the measurements of an earlier sweep from the directory."""
     make_directory(directory)
     if holder := Lock.holder(directory / LOCK):
-        raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
+        raise MpiricError(f"another sweep uses {directory} ({holder})", hint="name another --out")
     for path, is_of_sweep in ((directory / LOG, _is_log), (directory / ROUNDS, _is_rounds)):
         if os.path.lexists(path) and not is_of_sweep(path):
             raise _not_ours(path)
@@ -70,7 +70,7 @@ def check_free(directory: Path) -> None:
 
 def _not_ours(path: Path) -> MpiricError:
     return MpiricError(
-        f"{path} has a name that `mpiric sweep` uses, and an earlier sweep of yours did not write it",
+        f"{path} has the name of a file of `mpiric sweep`, but no sweep of yours wrote it",
         hint="name another --out",
     )
 

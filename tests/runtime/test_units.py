@@ -80,7 +80,7 @@ def doctest_main(tmp_path_factory):
 # What the runtime says on stderr of a failure that the test provokes.
 PROVOKED = {
     "test_layouts": "mpiric: files keep the layout of their directory: theirs cannot be set: a.?0\n",
-    "test_merge": "mpiric: what the ranks recorded could not be written to one file: "
+    "test_merge": "mpiric: the records of the ranks could not be written to one file: "
     "No such file or directory\n",
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("comments, blanks and a missing end of the last line are understood") 
     CHECK(read("# of today\n\n 1 # the first\r\n0", 2).slots == std::vector<int32_t>{1, 0});
 }
 
-TEST_CASE("what is no permutation is named with its line") {
+TEST_CASE("an invalid order is reported with its line") {
     CHECK(read("0\n0\n", 2).problem == "line 2: slot 0 is taken twice");
     CHECK(read("0\n2\n", 2).problem == "line 2: slot 2 is none of the 2 of this run");
     CHECK(read("0\n-1\n", 2).problem == "line 2: slot -1 is none of the 2 of this run");

@@ -66,7 +66,7 @@ bool write_policy(const Tuner& all, const std::string& keys) {
     return false;
 }
 
-/// Gathers the texts of all ranks on rank 0, with commas between those that are not empty.
+/// Gathers the texts of all ranks on rank 0, with commas between texts that are not empty.
 bool gather(const world::ShadowComm& shadow, std::string& text) {
     constexpr int tag = 3;
     uint64_t bytes = text.size();

@@ -378,7 +378,8 @@ def printed(big, program, *options):
 
 def masks(big, *options):
     """CPU masks of the ranks of each node, as srun gave them."""
-    lines = set(printed(big, ["printenv", "SLURM_CPU_BIND_LIST"], *options))
+    program = ["sh", "-c", 'test "$SLURM_LOCALID" != 0 || echo "$SLURM_CPU_BIND_LIST"']
+    lines = printed(big, program, *options)
     return [[int(word, 16) for word in line.split(",")] for line in lines]
 
 
@@ -424,5 +425,6 @@ def test_half_filled_nodes_use_both_sockets(big, options):
 def test_ranks_of_a_script_have_the_gpus_of_the_plan(big):
     program = ["sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES"]
     lines = printed(big, program, "--nodes", "2", "--ranks-per-node", "8", "--gpus-per-node", str(GPUS))
+    print(lines)
     gpus = {int(rank): int(gpu) for rank, gpu in (line.split() for line in lines)}
     assert gpus == {rank: rank % 8 // 2 for rank in range(16)}

@@ -1,6 +1,8 @@
 """Real Slurm on the virtual cluster: jobs of every MPI, and mpiric's own dealings with it."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
 import uuid
@@ -355,7 +357,7 @@ def big(tmp_path_factory):
     state = place / "state"
     cluster.up(state, Plan(("b1", "b2"), shares=(str(place),)))
     for number in range(GPUS):
-        (place / f"gpu{number}").touch()
+        os.mknod(place / f"gpu{number}", 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # slurmd wants devices
     (state / "slurm").mkdir(exist_ok=True)
     (state / "slurm" / "gres.conf").write_text(f"Name=gpu File={place}/gpu[0-{GPUS - 1}]\n")
     geometry = f"CPUs=256 {BETZY.geometry} Gres=gpu:{GPUS}".replace("245000", "2000")
@@ -425,6 +427,5 @@ def test_half_filled_nodes_use_both_sockets(big, options):
 def test_ranks_of_a_script_have_the_gpus_of_the_plan(big):
     program = ["sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES"]
     lines = printed(big, program, "--nodes", "2", "--ranks-per-node", "8", "--gpus-per-node", str(GPUS))
-    print(lines)
     gpus = {int(rank): int(gpu) for rank, gpu in (line.split() for line in lines)}
     assert gpus == {rank: rank % 8 // 2 for rank in range(16)}

@@ -61,7 +61,7 @@ def test_a_directory_that_vanishes_midway(profiled, tmp_path):
     assert (done.returncode, answer["exit_status"], answer["recorded"]) == (3, 3, False), done.stderr
     assert "the end" in done.stderr
     assert told(done) == [
-        "mpiric: what the ranks recorded could not be written to one file: No such file or directory",
+        "mpiric: the records of the ranks could not be written to one file: No such file or directory",
         f"mpiric: there is no record {tmp_path}/p",
     ]
 

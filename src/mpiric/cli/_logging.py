@@ -4,7 +4,9 @@ Each package logs to the logger of its name. INFO has each command that is start
 reason and each file that is written. DEBUG has environments, ends of commands and answers from the cache.
 """
 
+import io
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -34,6 +36,12 @@ class _Screen(logging.Handler):
 
 class _File(logging.FileHandler):
     """Append records to a file; a file that can no longer be written ends the log, not the command."""
+
+    def _open(self) -> io.TextIOWrapper:
+        from mpiric.host.owned_files import open_output  # only a log needs it
+
+        descriptor = open_output(self.baseFilename)
+        return io.TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 name of the base class
         """Stop logging to the file."""

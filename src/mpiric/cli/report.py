@@ -23,7 +23,7 @@ from mpiric.report.policy_text import policy_html, policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned
-from mpiric.workflows.policies.export import export_policy, of_library
+from mpiric.workflows.policies.export import check_free, export_policy, of_library
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
 from mpiric.workflows.profile.report import (
     export_csv,
@@ -107,6 +107,7 @@ def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | Non
         print(f"wrote {write(page, policy_html(learned, __version__))}", file=sys.stderr)
     sentences = []
     if directory is not None:
+        check_free(directory)
         sentences = export_policy(learned, directory, LocalHost(), of_library(learned))
         sentences.append(
             "the exported choices were not measured without mpiric; `mpiric sweep` measures its exports"

@@ -26,7 +26,7 @@ from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
-from mpiric.tuning.marks.forecast import forecast_s
+from mpiric.tuning.marks.split import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
 
 OUTPUTS = "outputs"  # directory of a tune with the output of its runs

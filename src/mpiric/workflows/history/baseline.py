@@ -16,7 +16,7 @@ from mpiric.model.recipe import Recipe
 from mpiric.model.trial import Phase, Trial
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, without_library_places
 from mpiric.tuning.marks.later_pace import per_mark_s
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.tuning.recipe import SUFFIX, read_recipe
@@ -239,7 +239,7 @@ def recorded_steps(records: tuple[Path, ...]) -> tuple[MarkChoice, MarkWindow, t
 
     Raises MpiricError if no call marks the steps.
     """
-    runs = [with_own_places(run_pace(read_record(path))) for path in records]
+    runs = [without_library_places(run_pace(read_record(path))) for path in records]
     choice = choose_key(runs[0])
     if choice.key is None:
         raise MpiricError(f"no step marker in {records[0]}: {choice.why}", hint=_PROFILE_HINT)

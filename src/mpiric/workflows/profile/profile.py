@@ -32,7 +32,7 @@ from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
 from mpiric.storage import layouts_of
-from mpiric.tuning.marks.choice import choose_key, with_own_places
+from mpiric.tuning.marks.choice import choose_key, without_library_places
 from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
@@ -85,7 +85,7 @@ class Profiled:
         """Step marker as `--mark` names it, with numbers and times of the steps."""
         if self.record is None:
             return None, ()
-        pace = with_own_places(run_pace(self.record))
+        pace = without_library_places(run_pace(self.record))
         choice, first = choose_key(pace), pace.first_rank
         calls = first.of(choice.key) if first is not None and choice.key is not None else None
         if calls is None:

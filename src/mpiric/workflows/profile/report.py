@@ -22,7 +22,7 @@ from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
-from mpiric.tuning.marks.choice import with_own_places
+from mpiric.tuning.marks.choice import without_library_places
 from mpiric.tuning.marks.later_pace import step_change
 from mpiric.workflows.mapping.map import order_for_record
 
@@ -61,7 +61,7 @@ def with_others(profile: Profile, record: Path) -> Profile:
 def load_two(first: Path, second: Path) -> Comparison:
     """Compare two records; the time per step compares runs that were ended early, too."""
     comparison = compare((str(first), load(first)), (str(second), load(second)))
-    paces = [with_own_places(run_pace(read_record(path))) for path in (first, second)]
+    paces = [without_library_places(run_pace(read_record(path))) for path in (first, second)]
     step = step_change(*paces)
     if step is None:
         return comparison

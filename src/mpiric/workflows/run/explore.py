@@ -19,8 +19,7 @@ from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.schedulers import batch_scheduler_here
-from mpiric.tuning.explore.blocks import Assignment, assign
-from mpiric.tuning.explore.evidence import Explored, explored
+from mpiric.tuning.explore.evidence import Assignment, Explored, assign, explored
 from mpiric.tuning.explore.ledger import (
     UNPAIRED,
     ExploredJob,
@@ -126,8 +125,8 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
             say(f"not explored: {limit}; running with the recipe")
         coin = Side.RECIPE if secrets.randbits(1) else Side.ORIGINAL
         place = Assignment(UNPAIRED, Side.RECIPE) if limit else assign(ledger.jobs, inputs, coin)
-        if place.word:
-            say(place.word)
+        if place.note:
+            say(place.note)
         job = beginning_job(place, inputs, directory, host)
         log.append("began", begun_fields(job))
     if place.block != UNPAIRED:

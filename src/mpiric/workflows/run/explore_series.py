@@ -18,7 +18,7 @@ from mpiric.model.job import Job
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.profile.marks import read_marks
 from mpiric.schedulers import batch_scheduler_here
-from mpiric.tuning.explore.blocks import Assignment
+from mpiric.tuning.explore.evidence import Assignment
 from mpiric.tuning.explore.ledger import VERSION, ExploredJob, JobEnd, Ledger, end_fields, read_ledger
 from mpiric.tuning.marks.later_pace import pace_of
 from mpiric.tuning.store.events import read_log
@@ -115,7 +115,7 @@ def settle(log: TuneLog, jobs: tuple[ExploredJob, ...], host: Host) -> None:
             except MpiricError:
                 marks = None
             pace = pace_of(marks, pair) if pair else None
-            log.append("ended", end_fields(job.job, JobEnd(None, asked=True, pace=pace)))
+            log.append("ended", end_fields(job.job, JobEnd(None, end_requested=True, pace=pace)))
             if marks is not None:
                 shutil.rmtree(job_directory, ignore_errors=True)
 

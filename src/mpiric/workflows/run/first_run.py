@@ -11,8 +11,7 @@ from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.explore.evidence import has_failed
 from mpiric.tuning.explore.ledger import JobEnd
 from mpiric.tuning.marks.later_pace import against_forecast, pace_of
-from mpiric.tuning.recipe import read_recipe
-from mpiric.tuning.recipe_marks import write_whole_check
+from mpiric.tuning.recipe import read_recipe, write_whole_check
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun

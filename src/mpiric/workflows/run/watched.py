@@ -73,7 +73,7 @@ def run_watched(
             lab = Foreground(
                 lambda chosen, carried: render(chosen, situation, carried),
                 environment,
-                output_tap=OutputTap(watch.hear, through_launcher=bool(situation.job.launcher_words)),
+                output_tap=OutputTap(watch.feed, through_launcher=bool(situation.job.launcher_words)),
                 after_ended_run=after_ended_run,
             )
             trial = lab.measure(Run(configuration, Phase.FINISH, probe=probe))

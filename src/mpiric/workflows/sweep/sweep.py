@@ -18,7 +18,7 @@ from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import site_name
 from mpiric.workflows.sweep.check_export import ExportCheck, check_export
-from mpiric.workflows.sweep.directory import LOCK, LOG, make_directory
+from mpiric.workflows.sweep.directory import LOCK, LOG, check_free, make_directory
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.launch import where
 from mpiric.workflows.sweep.log import Log
@@ -48,6 +48,7 @@ def sweep(plan: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swe
     ``say`` gets messages that the next one may replace, ``tell`` gets lasting messages.
     """
     make_directory(plan.request.directory)
+    check_free(plan.request.directory)
     lock = Lock.take(plan.request.directory / LOCK)
     try:
         return _sweep(plan, host, say, tell or say)

@@ -23,9 +23,8 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.marks.agreement import disagreement
-from mpiric.tuning.marks.forecast import marks_of
-from mpiric.tuning.marks.repeatable import repeatable_hint
+from mpiric.tuning.marks.agreement import disagreement, repeatable_hint
+from mpiric.tuning.marks.split import marks_of
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks

@@ -1,4 +1,4 @@
-"""Settings of files: remove those that cannot be applied here, and warn of obstacles to the others."""
+"""Settings of files: remove settings that cannot be applied here, and warn of obstacles to the others."""
 
 import os
 from collections.abc import Iterator

@@ -27,18 +27,7 @@ from mpiric.tuning.equivalence.output_digest import (
 
 _FEW_DIGITS = 4  # values of a timing table with at most this many digits may be equal by chance
 _FRACTIONS = 2  # number of fractions in a row of a timing table from which its integers are not results
-_ALARM = (
-    "error",
-    "fail",
-    "abort",
-    "segmentation",
-    "fault",
-    "nan",
-    "corrupt",
-    "invalid",
-    "mismatch",
-    "killed",
-)
+_ALARM = "error fail abort segmentation fault nan corrupt invalid mismatch killed".split()
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from rich.console import Console
 
 from mpiric.cli.report import command
 from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
-from mpiric.report.policy_html import policy_html
-from mpiric.report.policy_text import legend, overall_gain, pictures, policy_json, print_policy
+from mpiric.report.policy_text import legend, overall_gain, pictures, policy_html, policy_json, print_policy
 from mpiric.tuning.policy import library_choices, read_learned, write_learned
 
 EIGHT = Shape(8, 4, 2)

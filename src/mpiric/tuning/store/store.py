@@ -9,7 +9,6 @@ import errno
 import json
 import logging
 import os
-import pwd
 import re
 import secrets
 import stat
@@ -23,7 +22,7 @@ from types import TracebackType
 from mpiric.host.files import is_file
 from mpiric.host.owned_files import open_directory, open_own
 from mpiric.host.secrets import masked
-from mpiric.host.user_directories import user_directory
+from mpiric.host.user_directories import user_directory_or_passwd
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Trial
@@ -37,8 +36,8 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def default_store() -> Path:
-    """Return ``$XDG_STATE_HOME/mpiric/tunes``."""
-    state = user_directory(os.environ, "state") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state"
+    """Return ``$XDG_STATE_HOME/mpiric/tunes``; a user without a home directory cannot write there."""
+    state = user_directory_or_passwd(os.environ, "state") or "/nonexistent/.local/state"
     return Path(state) / "mpiric/tunes"
 
 

@@ -147,14 +147,14 @@ def _not_there(trial: Trial) -> str:
     """Why a run of the original is of no use for comparing others with it, "" where it is."""
     marks, split = trial.marks, trial.split
     if marks is None:
-        return "its ranks left no marks"
+        return "its ranks recorded no step markers"
     if marks.runs > 1:
         return f"the command starts {marks.runs} MPI programs, and marks are those of one"
     flags = {flag for rank in marks.ranks for flag in rank.flags}
     if why := next((why for flag, why in _FLAGS.items() if flag in flags), ""):
         return f"a run cannot end at a mark: {why}"
     if marks.missing:
-        return f"{len(marks.missing)} of its ranks left no marks"
+        return f"{len(marks.missing)} of its ranks recorded no step markers"
     absent = [rank.rank for rank in marks.ranks if rank.last is None]
     if len(absent) == len(marks.ranks):
         return f"a run ended before the mark, after {marks.ranks[0].calls} of such calls on rank 0"

@@ -57,7 +57,7 @@ def test_a_site_has_its_say_and_the_user_the_last_word(script, tmp_path):
 def test_without_a_cluster_and_a_shape_the_error_says_how_to_give_one(run_mpiric, tmp_path):
     done = run_mpiric("script", "--", "./app", env={"PATH": str(tmp_path)})
     assert done.returncode == ExitCode.USAGE
-    assert "hint: give --node 2x64x2" in done.stderr
+    assert "hint: add --node 2x64x2" in done.stderr
 
 
 @pytest.mark.parametrize("shape", ["2", "2x0", "ax2", "2x4x2x1"])

@@ -1,4 +1,4 @@
-"""What of a tune's budget its search and its benchmark may spend, so that a proof still fits."""
+"""Division of a tune's budget: what the search and the benchmark may spend, so that a proof still fits."""
 
 from collections.abc import Callable
 from math import inf
@@ -6,13 +6,12 @@ from math import inf
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
-_PROOF_SLACK = 1.5  # pairs a proof takes beyond the fewest, as a rule
-_PROOFS = 2  # of the answer, and of what is left of it without what does not contribute
-_WITHOUT_UNITS = 1.5  # runs of a proof for each of its pairs' runs: a third lacks a unit of the answer
-_PROOF_SHARE = 0.25  # of the budget that is kept for a proof however short the runs are
-_MOST_FOR_PROOF = 0.65  # of the budget, however long they are
-_LIKELY_SHARE = 0.4  # the same where no proof fits
-_BENCHMARK_SHARE = 0.25  # of the budget, or of the job it is made in
+_PROOF_SLACK = 1.5  # pairs of a typical proof, relative to the fewest pairs
+_WITH_SHARES = 3.0  # price of proved shares: a second, smaller answer, and a third of runs without a setting
+_PROOF_SHARE = 0.25  # smallest share of the budget that is kept for a proof
+_MOST_FOR_PROOF = 0.65  # largest share of the budget that is kept for a proof
+_LIKELY_SHARE = 0.4  # share kept for some pairs if a whole proof does not fit
+_BENCHMARK_SHARE = 0.25  # largest share of the budget, or of the job, for a benchmark
 
 
 def search_budget(
@@ -21,30 +20,30 @@ def search_budget(
     best_s: Callable[[], float],
     rule: StoppingRule,
     *,
+    proves_shares: bool = False,
     explores: Callable[[], bool] = lambda: False,
     keeps: Callable[[], bool] | None = None,
 ) -> Budget:
-    """What the search may spend, so that a proof still fits.
+    """Return the part of the budget that the search may spend, so that a proof still fits.
 
-    A pair of the proof takes a run of the original (``run_s``) and one of the best so far (``best_s()``).
-    Less is kept where no proof fits while ``explores()``, as knobs are left to try. A search that goes on
-    after it was ended may spend all runs that are left, and keeps time for a proof only while ``keeps()``.
+    A pair of the proof takes a run of the original (``run_s``) and one of the best configuration so far
+    (``best_s()``). The reserve is larger if the proof includes the share of each setting
+    (``proves_shares``), and smaller if no proof fits while knobs are left to try (``explores()``). A search
+    that is continued may spend all runs that are left, and reserves time only while ``keeps()``.
     """
-    pairs = rule.fewest_pairs() * _PROOF_SLACK
-    proof_runs = int(2 * pairs * _PROOFS * _WITHOUT_UNITS)
+    pairs = rule.fewest_pairs() * _PROOF_SLACK * (_WITH_SHARES if proves_shares else 1.0)
     left_s, left_runs = budget.remaining_s, budget.remaining_runs
 
     def proof_s() -> float:
         if keeps is not None and not keeps():
             return 0.0
         pair_s = run_s + min(run_s, best_s())
-        if rule.fewest_pairs() * pair_s > left_s and explores():  # some pairs show what is likely
+        if rule.fewest_pairs() * pair_s > left_s and explores():
             return _LIKELY_SHARE * left_s
-        needed = pairs * _PROOFS * _WITHOUT_UNITS * pair_s
-        return min(max(needed, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
+        return min(max(pairs * pair_s, _PROOF_SHARE * left_s), _MOST_FOR_PROOF * left_s)
 
     if left_runs is not None and keeps is None:
-        left_runs = max(left_runs // 2, left_runs - proof_runs)
+        left_runs = max(left_runs // 2, left_runs - int(2 * pairs))
     return Budget(
         None if budget.seconds is None else left_s,
         left_runs,
@@ -54,9 +53,9 @@ def search_budget(
 
 
 def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float = inf) -> float:
-    """Seconds that a benchmark of the program's collectives may take, so that a proof still fits.
+    """Return the time limit of a benchmark of the program's collectives, so that a proof still fits.
 
-    ``job_s`` is what the job has in which it is made.
+    ``job_s`` is the time limit of the job that runs the benchmark.
     """
     left_s = budget.remaining_s
     proof_s = 2 * rule.fewest_pairs() * _PROOF_SLACK * run_s
@@ -64,9 +63,9 @@ def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float =
 
 
 def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: float = inf) -> str:
-    """A sentence when the budget is too small for a proof, "" otherwise.
+    """Return a sentence if the budget is too small for a proof, "" otherwise.
 
-    Half of its runs are the original's (``run_s``), half those of a candidate (``best_s``; at most as long).
+    Half of the runs are those of the original (``run_s``), half those of a candidate (``best_s``).
     """
     pairs, answer_s = rule.fewest_pairs(), min(run_s, best_s)
     needed_s = pairs * (run_s + answer_s)

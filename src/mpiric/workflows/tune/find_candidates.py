@@ -49,6 +49,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
         state.run_s,
         lambda: state.quickest_s,
         request.rule,
+        proves_shares=request.effort.proves_shares,
         explores=lambda: bool(not_reached(state)),
     )
     observed = (trial for trial in (*state.originals, *state.earlier) if trial.phase is Phase.OBSERVE)

@@ -17,7 +17,8 @@ at after each round is valid at every look.
 
 m = max(3, units), so that runs without a unit are a third at most. When the main claim is decided,
 originals are no longer needed and m = 2 × units, a third again. With nothing but the main claim open, m =
-1: pairs.
+1: pairs. A gain that the search has seen clearly begins with one block of m = 6, which decides if it is
+separated (`separation`).
 
 Where the objective is a time, the second run of a pair is stopped at twice the first: then the ratio is
 known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known`).
@@ -41,6 +42,7 @@ from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
 from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim, as_ratios
 from mpiric.tuning.proof.rank_betting import Block
+from mpiric.tuning.proof.separation import block_pairs
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
@@ -96,6 +98,7 @@ class Standing:
     may_be_left: bool = False  # whether the smaller answer may begin before this one is decided
     compares: bool = True
     slowest: float = 0.0  # largest objective of the baseline so far; limits runs without a unit
+    is_clear: bool = False  # the gain is expected to be so clear that a block in random order shows it
     failures: list[str] = field(default_factory=list, init=False)
     rejected: str = field(default="", init=False)
 
@@ -113,6 +116,9 @@ class Standing:
             )
             for unit in (self.units if len(self.units) > 1 or not self.compares else ())
         ]
+        block = block_pairs(self.error)
+        if self.is_clear and not self.contributions and block <= self.rule.max_pairs:
+            self.claim.block = block
 
     @property
     def open(self) -> list[Contribution]:
@@ -157,6 +163,8 @@ class Standing:
         keeps = claims or not self.compares or (self.has_room and shrinks)
         if fits(len(whole) + (self._kept_runs if keeps else 0)):
             return whole
+        if not self.claim.pairs:
+            self.claim.block = 0
         return pair if claims and fits(len(pair)) else None
 
     def _whole_round(self) -> list[_Run]:
@@ -186,11 +194,15 @@ class Standing:
             return FEWEST_REPLICATES
         if self.claim.stopped_because:
             return 2 * units
-        return max(FEWEST_REPLICATES, units) if units else 1
+        is_first = not self.claim.pairs and not self.failures
+        return max(FEWEST_REPLICATES, units) if units else max(1, self.claim.block * is_first)
 
     def enter(self, trials: Mapping[_Run, Trial]) -> None:
         """Add a round, and see what it decides."""
+        is_first = not self.claim.pairs and not self.failures
         self._enter(trials)
+        if is_first and self.claim.block:
+            self.claim.end_block()
         runs = len(self.failures) + len(self.claim.pairs)
         if len(self.failures) >= self.rule.original_failures and 2 * len(self.failures) > runs:
             raise ProgramFailedError(

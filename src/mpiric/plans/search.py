@@ -15,7 +15,7 @@ interrupted search repeats them from the recorded trials and goes on.
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 
 from mpiric.model.configuration import Configuration
@@ -47,6 +47,7 @@ class ProofCandidate:
     doubtful: tuple[str, ...] = ()  # knobs whose settings are not seen to contribute, the most useless first
     evident: tuple[str, ...] = ()  # those whose settings are, beyond doubt
     shares: tuple[Share, ...] = ()  # estimated, of its settings
+    is_clear: bool = False  # a gap separates its runs from those of the original
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
             break  # what is behind the original is no candidate
         ratio = _ratio(evaluator, entry, ranked)
         if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
-            candidates.append(_candidate(evaluator, entry, ratio))
+            is_clear = evaluator.is_separated(entry.point, least_gain)
+            candidates.append(replace(_candidate(evaluator, entry, ratio), is_clear=is_clear))
     disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
     runs = len(evaluator.points)
     return SearchResult(tuple(candidates), evaluator.rejected(), disturbed, runs, left_out)

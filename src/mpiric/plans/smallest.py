@@ -65,6 +65,7 @@ class ProofPlan:
     is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
     limit_s: float | None = None  # of each run
+    is_clear: bool = False  # the runs of the search show the gain clearly
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,7 @@ class SmallestAnswer:
             has_room=_has_room(plan, len(units)),
             may_be_left=not (self.left or self.came_back),
             slowest=plan.slowest,
+            is_clear=plan.is_clear,
         )
 
     def _prove(self, standing: Standing) -> Plan[Proof]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from statistics import median
 
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof import confidence_sequence
 from mpiric.tuning.proof.confidence_sequence import Known
+from mpiric.tuning.proof.separation import SHARE, decides, separation
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _LIKELY = 0.75  # share of the pairs in which the answer has to be faster to be called likely
@@ -26,6 +27,8 @@ class PairedClaim:
     verdict: Verdict | None = None
     stopped_because: str = ""
     missing_pairs: int = 0  # minimum for a decision of an open claim
+    block: int = 0  # number of pairs of the first round, if it is a block in random order
+    separated: Known = (0.0, inf)  # ratios between which no gap separates the runs of the block
 
     def enter(self, original: Bounds, answer: Bounds) -> None:
         """Add a pair."""
@@ -34,7 +37,20 @@ class PairedClaim:
 
     def interval(self, error: float) -> tuple[float, float]:
         """Interval of the ratio with two-sided ``error``."""
-        return confidence_sequence.interval_of_known(self.ratios, error)
+        low, high = confidence_sequence.interval_of_known(self.ratios, self._of_pairs(error))
+        if self.block and decides(self.block, error):
+            return max(low, self.separated[0]), min(high, self.separated[1])
+        return low, high
+
+    def end_block(self) -> None:
+        """Compare the runs of the first round; nothing follows from it if one of them failed."""
+        if self.block == len(self.pairs):
+            originals, answers = zip(*self.pairs, strict=True)
+            self.separated = separation(originals, answers)
+
+    def _of_pairs(self, error: float) -> float:
+        """Return the error of the pairs alone, which have a part of the wealth beside a block."""
+        return error * (1 - SHARE) if self.block else error
 
     def judge(self) -> None:
         """Call a verdict, or stop without one when none can be expected any more."""
@@ -55,7 +71,7 @@ class PairedClaim:
 
     def run_out(self) -> None:
         """Stop because the budget is used up; undecided unless the interval already rules out a gain."""
-        count, fewest = len(self.pairs), self.rule.fewest_pairs(self.error)
+        count, fewest = len(self.pairs), self.rule.fewest_pairs(self._of_pairs(self.error))
         note = f"; at least {fewest} are needed" if count < fewest else ""
         self.stopped_because = f"the budget ended after {count} pairs{note}"
         if self.interval(self.error)[1] <= 1 + self.rule.minimum_effect:
@@ -75,7 +91,7 @@ class PairedClaim:
         """Return the number of further pairs that decide if all agree with the majority; at least one."""
         count = len(self.pairs)
         for more in range(1, self.rule.max_pairs - count + 1):
-            needed = confidence_sequence.wins_needed(count + more, self.error / 2)
+            needed = confidence_sequence.wins_needed(count + more, self._of_pairs(self.error) / 2)
             if needed is not None and wins + more >= needed and count + more >= self.rule.min_pairs:
                 return more
         return max(1, self.rule.max_pairs - count)
@@ -83,7 +99,7 @@ class PairedClaim:
     def _futile(self) -> bool:
         """Whether even a lucky rest would not decide by ``max_pairs``; calls no difference."""
         count, rest = len(self.pairs), self.rule.max_pairs - len(self.pairs)
-        needed = confidence_sequence.wins_needed(self.rule.max_pairs, self.error / 2)
+        needed = confidence_sequence.wins_needed(self.rule.max_pairs, self._of_pairs(self.error) / 2)
         if needed is None:
             return True
         return all(wins + hopeful(wins, count, 2.58) * rest < needed for wins in self._wins())

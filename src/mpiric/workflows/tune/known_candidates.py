@@ -19,6 +19,7 @@ def keep_candidates(state: TuneState) -> None:
             "doubtful": list(candidate.doubtful),
             "evident": list(candidate.evident),
             "shares": [_render(share) for share in candidate.shares],
+            "is_clear": candidate.is_clear,
         }
         for candidate in state.candidates.values()
     ]
@@ -41,6 +42,7 @@ def kept_candidates(state: TuneState) -> tuple[ProofCandidate, ...]:
             tuple(candidate["doubtful"]),
             tuple(candidate["evident"]),
             tuple(_read(share) for share in candidate.get("shares", ())),
+            candidate.get("is_clear", False) is True,
         )
         for candidate in candidates
     )

@@ -41,7 +41,15 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         worth = f", and what each of {settings} settings is worth" if with_shares else ""
         state.narrator.phase(f"Proving {candidate} against the original, in fresh pairs{worth}")
         seen = state.candidates.get(candidate)
-        of_candidate = replace(proofs, doubtful=seen.doubtful, evident=seen.evident) if seen else proofs
+        of_candidate = proofs
+        if seen is not None:
+            of_candidate = replace(
+                proofs,
+                doubtful=seen.doubtful,
+                evident=seen.evident,
+                # The runs of a block are made one after the other, not in several jobs.
+                is_clear=seen.is_clear and not state.is_planned,
+            )
         smallest = SmallestAnswer(of_candidate, candidate)
         try:
             found = yield from smallest.prove()

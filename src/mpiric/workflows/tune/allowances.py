@@ -1,10 +1,17 @@
-"""Division of a tune's budget: what the search and the benchmark may spend, so that a proof still fits."""
+"""Division of a tune's budget between search, benchmark and proof, and its price."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 
+from mpiric.lab.judge import cores_used
+from mpiric.lab.render import render
+from mpiric.model.configuration import Configuration
+from mpiric.model.situation import Situation
+from mpiric.model.trial import Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
+from mpiric.tuning.search.effects import UNPROMISING
+from mpiric.workflows.tune.state import TuneState
 
 _PROOF_SLACK = 1.5  # pairs of a typical proof, relative to the fewest pairs
 _WITH_SHARES = 3.0  # price of proved shares: a second, smaller answer, and a third of runs without a setting
@@ -65,7 +72,7 @@ def benchmark_s(budget: Budget, run_s: float, rule: StoppingRule, job_s: float =
 def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: float = inf) -> str:
     """Return a sentence if the budget is too small for a proof, "" otherwise.
 
-    Half of the runs are those of the original (``run_s``), half those of a candidate (``best_s``).
+    Half of the runs take ``run_s`` (the original), half ``best_s`` (a candidate).
     """
     pairs, answer_s = rule.fewest_pairs(), min(run_s, best_s)
     needed_s = pairs * (run_s + answer_s)
@@ -74,11 +81,39 @@ def proof_shortfall(budget: Budget, run_s: float, rule: StoppingRule, best_s: fl
         return f"a proof takes at least {2 * pairs} runs; give --max-runs more"
     if needed_s * 1.3 > budget.remaining_s:
         minutes = max(1, round(needed_s * 2.5 / 60))
-        each = (
+        lengths = (
             f"of {run_s:.3g} s" if answer_s == run_s else f"of {run_s:.3g} and of {answer_s:.3g} s by turns"
         )
         return (
-            f"a proof takes at least {2 * pairs} runs {each}: "
+            f"a proof takes at least {2 * pairs} runs {lengths}: "
             f"give a --budget of about {minutes}m, a smaller input, or a lower --confidence"
         )
     return ""
+
+
+_UNPROMISING_TRIED = 5  # usual number of unpromising values that are tried
+_CONFIRMING = 4  # usual number of further runs of the search
+
+
+def core_hours(trials: Iterable[Trial], situation: Situation) -> float:
+    """Return the core-hours of runs, on the cores of the unchanged command."""
+    return sum(trial.wall_s for trial in trials) * _cores(situation) / 3600
+
+
+def expected_price(state: TuneState) -> str:
+    """Return a sentence on the usual number of further runs and core-hours; "" without a knob to try."""
+    values = [
+        dimension.score >= UNPROMISING for dimension in state.space.dimensions for _ in dimension.values
+    ]
+    if not values:
+        return ""
+    searched = values.count(True) + min(values.count(False), _UNPROMISING_TRIED) + _CONFIRMING
+    runs = searched + 2 * state.request.rule.fewest_pairs()
+    fit = state.budget.runs_that_fit(max(state.run_s, 1e-3))
+    limited = " (the budget ends it there)" if fit < runs else ""
+    hours = min(runs, fit) * state.run_s * _cores(state.situation) / 3600
+    return f"expected: about {min(runs, fit)} more runs, {hours:.2g} core-hours{limited}"
+
+
+def _cores(situation: Situation) -> int:
+    return cores_used(render(Configuration(), situation), situation, ())

@@ -45,10 +45,8 @@ def test_a_limit_of_runs_is_shared_too():
 
 @pytest.mark.parametrize("proves_shares", [False, True])
 def test_the_reserve_of_runs_depends_on_whether_shares_are_proved(proves_shares: bool):
-    shared = search_budget(
-        Budget(runs=400), 1.0, lambda: 1.0, StoppingRule(), proves_shares=proves_shares
-    )
-    assert shared.remaining_runs == 400 - int(27 * (3 if proves_shares else 1))
+    shared = search_budget(Budget(runs=400), 1.0, lambda: 1.0, StoppingRule(), proves_shares=proves_shares)
+    assert shared.remaining_runs == 400 - (27 * (3 if proves_shares else 1))
 
 
 @pytest.mark.parametrize("budget_s", [30.0, 200.0, 3600.0])

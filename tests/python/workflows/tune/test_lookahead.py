@@ -16,7 +16,7 @@ from mpiric.model.trial import Outcome, Phase
 from mpiric.plans.effort import EFFORTS
 from mpiric.tuning.blocks import deal
 from mpiric.tuning.budget import Budget
-from mpiric.workflows.tune import lookahead as module
+from mpiric.workflows.tune import plan_round as module
 from mpiric.workflows.tune.plan_round import Lookahead, RoundFull
 
 ORIGINAL = Configuration()

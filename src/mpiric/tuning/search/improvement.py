@@ -1,17 +1,16 @@
-"""Expected improvement over the best so far by a few more runs, where each run may have been disturbed.
+"""Expected improvement over the best so far by one more run, where each run may have been disturbed.
 
-The gain of a point over the best is distributed as N(m, s²). After n more runs with noise σ its expected
-value has changed by a normal variable of variance s⁴ / (s² + σ²/n). The value of these runs is
-E[max(gain, 0)] of this distribution (the knowledge gradient). It is small where a few runs cannot tell two
-configurations apart, however uncertain their difference is.
+The gain of a point over the best is distributed as N(m, s²). After one more run with noise σ its expected
+value has changed by a normal variable of variance s⁴ / (s² + σ²). The value of this run is E[max(gain, 0)] of
+this distribution (the knowledge gradient). It is small where a run cannot tell two configurations apart,
+however uncertain their difference is.
 
 Without a run that may have been disturbed (`disturbance`) other points may be better than the best, and by
 the chance of that they are worth a look. So settings with a single bad run are tried again when nothing
 better is left.
 
 Sources: Mockus 1974; Frazier, Powell and Dayanik, SIAM J. Control Optim. 47 (2008) 2410 (knowledge gradient);
-Frazier and Powell, Decis. Anal. 7 (2010) 378 (several runs at once); Sundararajan and Keerthi, Neural
-Computation 13 (2001) 1103 (leaving out one run, in closed form).
+Sundararajan and Keerthi, Neural Computation 13 (2001) 1103 (leaving out one run, in closed form).
 """
 
 from collections.abc import Sequence
@@ -23,20 +22,18 @@ from mpiric.tuning.search.disturbance import Array
 from mpiric.tuning.search.effects import Effects
 from mpiric.tuning.search.space import Point
 
-_RUNS = 4  # further runs whose value is estimated together: a single one may be worthless, several not
-
 
 def expected_improvement(effects: Effects, points: Sequence[Point], best: Point) -> Array:
     """The gain of each point over the best that can be hoped for; a logarithm."""
     gains, disturbed = effects.gains(points, best), effects.disturbed()
-    noise = effects.sizes.noise**2 / _RUNS
+    noise = effects.sizes.noise**2
     all_count = _positive_part(gains.mean, _learned(gains.variance, noise))
     one_less = _positive_part(gains.mean_without, _learned(gains.variance_without, noise))
     return np.asarray(all_count * max(0.0, 1 - disturbed.sum()) + one_less @ disturbed)
 
 
 def _learned(variance: Array, noise: float) -> Array:
-    """Return the variance by which the expected gain changes after more runs."""
+    """Return the variance by which the expected gain changes after one more run."""
     variance = np.maximum(variance, 1e-12)
     return np.asarray(variance**2 / (variance + noise))
 

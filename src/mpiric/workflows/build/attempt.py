@@ -1,7 +1,6 @@
 """Attempt of `mpiric build`: a build with one compiler, flag set and MPI library, and its runs."""
 
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,6 @@ from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.model.mpi_library import MpiLibrary
 
 _NOTHING = "the build called no compiler: clean the directory first, or give a command that builds all anew"
-TIMED_OUT = 124
 
 
 @dataclass(frozen=True)
@@ -78,16 +76,6 @@ def build_attempt(
     attempt.vectorised = sum("vectorized" in line for line in output.splitlines())
     attempt.tree, attempt.environment = tree, environment
     return attempt
-
-
-def run_attempt(
-    request: BuildRequest, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
-) -> tuple[Finished, float]:
-    """Run the program; after ``limit_s`` (0: no limit) it is ended with status 124."""
-    start = time.monotonic()
-    argv = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
-    done = _in(attempt.tree, argv, attempt.environment, toolchain)
-    return done, time.monotonic() - start
 
 
 def _in(

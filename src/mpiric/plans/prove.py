@@ -160,7 +160,7 @@ class Standing:
         whole, pair = self._whole_round(), [(ORIGINAL, 0), (self.answer, 0)]
         claims = self.compares and not self.claim.stopped_because
         shrinks = not all(unit.would_stay for unit in self.contributions)
-        keeps = claims or not self.compares or (self.has_room and shrinks)
+        keeps = bool(self.contributions) and (claims or not self.compares or (self.has_room and shrinks))
         if fits(len(whole) + (self._kept_runs if keeps else 0)):
             return whole
         if not self.claim.pairs:

@@ -105,6 +105,11 @@ class Effects:
         """Runs that were plainly disturbed and do not count."""
         return int((self._doubt > 0).sum())
 
+    @property
+    def noise(self) -> float:
+        """Return the standard deviation of a run; 0 while too few runs could tell a disturbed one."""
+        return self.sizes.noise if len(self._logs) >= _FEW else 0.0
+
     def disturbed(self) -> Array:
         """The chance of each run that it was disturbed, if that is not certain and taken into account."""
         chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))

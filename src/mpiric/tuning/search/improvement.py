@@ -3,7 +3,7 @@
 The gain of a point over the best is distributed as N(m, s²). After one more run with noise σ its expected
 value has changed by a normal variable of variance s⁴ / (s² + σ²). The value of this run is E[max(gain, 0)] of
 this distribution (the knowledge gradient). It is small where a run cannot tell two configurations apart,
-however uncertain their difference is.
+however uncertain their difference is. While a disturbed run cannot be told from noise, σ counts as 0.
 
 Without a run that may have been disturbed (`disturbance`) other points may be better than the best, and by
 the chance of that they are worth a look. So settings with a single bad run are tried again when nothing
@@ -26,7 +26,7 @@ from mpiric.tuning.search.space import Point
 def expected_improvement(effects: Effects, points: Sequence[Point], best: Point) -> Array:
     """The gain of each point over the best that can be hoped for; a logarithm."""
     gains, disturbed = effects.gains(points, best), effects.disturbed()
-    noise = effects.sizes.noise**2
+    noise = effects.noise**2
     all_count = _positive_part(gains.mean, _learned(gains.variance, noise))
     one_less = _positive_part(gains.mean_without, _learned(gains.variance_without, noise))
     return np.asarray(all_count * max(0.0, 1 - disturbed.sum()) + one_less @ disturbed)

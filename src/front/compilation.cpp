@@ -144,7 +144,7 @@ bool Compilation::run_steps(std::size_t first, std::size_t end) {
     }
 }
 
-// The baseline's object does not lie there until it is fat: a build that is killed leaves none.
+// The baseline's object is removed until it is fat: a build that is killed leaves none.
 bool Compilation::take_baseline() {
     words_ = tools_.front().words();
     struct stat state{};

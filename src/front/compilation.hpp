@@ -7,7 +7,7 @@
 
 namespace mpiric::front {
 
-// The exit status; nothing where the file is one that only Python knows how to compile, or to report about.
+// The exit status; nothing if only Python can compile the file or report its errors.
 std::optional<int> carry_out(const Plan& plan, const Request& request);
 
 }  // namespace mpiric::front

@@ -15,8 +15,7 @@ struct Section {
 // file itself).
 std::string payload(const std::string& description, const std::string& object);
 
-// Whether `object` is one that `with_sections` can extend: relocatable, without IFUNCs, of a usual number of
-// sections.
+// Whether `with_sections` can extend `object`: relocatable, without IFUNCs, with a usual number of sections.
 bool can_carry(const std::string& object);
 
 // The object with sections that linkers leave out of a program.

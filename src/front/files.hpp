@@ -13,7 +13,7 @@ std::optional<std::string> read_descriptor(int file);
 // Writes a file whole; on failure there is none.
 bool write_file(const std::string& path, std::string_view contents);
 
-// What a shell would start for `name`; "" when there is nothing.
+// The program that a shell would start for `name`; "" when there is none.
 std::string find_program(const std::string& name);
 
 // A scratch directory, gone with everything in it at the end; `path` is "" when none could be made.

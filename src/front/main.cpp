@@ -1,8 +1,8 @@
-// `mpiric`, `mpiric-cc`, `mpiric-cxx`, `mpiric-fc` as they stand in bin.
+// The commands `mpiric`, `mpiric-cc`, `mpiric-cxx` and `mpiric-fc` in bin.
 //
 // A build calls a compiler for every file, and Python takes as long to start as a small file to compile. So a
-// compilation that Python has written down once (src/mpiric/build/plan.py) is repeated from here for every
-// other file. Everything else is Python's, which stands beside this as `mpiric-python`.
+// compilation that Python has planned once (src/mpiric/build/plan.py) is repeated from here for every other
+// file. Everything else is left to Python, by the command `mpiric-python` in the same directory.
 
 #include "compilation.hpp"
 #include "files.hpp"
@@ -34,20 +34,20 @@ std::string target_of(const char* link) {
     return target;
 }
 
-// Why a file that is there was not started, and what helps.
+// Reason why an existing file was not started, with a hint.
 std::string refusal(int error) {
     if (error == EACCES || error == EPERM)
         return ", or the Python it names, may not be read and executed by you\n"
                "hint: whoever installed mpiric can allow it: chmod -R a+rX on its directory";
     const std::string again = "\nhint: install mpiric again";
     if (error == ENOENT)
-        return " names a Python that is not there" + again;
+        return " names a Python that does not exist" + again;
     return std::string(" cannot be started: ") + std::strerror(error) + again;
 }
 
-// The first line of the script names the Python of the place where mpiric was installed. An environment that
-// was moved or copied has its own beside the script, and `pyvenv.cfg` above says that it is an environment's.
-// Returns the error with which the script itself could not be started.
+// The first line of the script names the Python with which mpiric was installed. An environment that was
+// moved or copied has its own Python next to the script, and `pyvenv.cfg` in the parent directory marks it as
+// an environment. Returns the error with which the script itself could not be started.
 int start_python(const std::string& bin, const std::string& script, const std::vector<std::string>& words) {
     const std::string python = bin + "python3";
     const std::string path = bin + script;
@@ -68,7 +68,7 @@ int start_python(const std::string& bin, const std::string& script, const std::v
 // Does not return: Python does what is left.
 [[noreturn]] void become_python(const std::string& called, const std::vector<std::string>& words) {
     const std::string name = "mpiric-python";
-    std::string why = name + " is not beside this program\nhint: install mpiric again";
+    std::string why = name + " is missing from the directory of this program\nhint: install mpiric again";
     for (const auto& beside : {find_program(called), target_of("/proc/self/exe")}) {
         const std::string path = directory_of(beside) + name;
         if (beside.empty())
@@ -88,7 +88,7 @@ int start_python(const std::string& bin, const std::string& script, const std::v
     std::_Exit(cannot_start);
 }
 
-// Ends this process when there is a plan; otherwise Python is told where to write one.
+// Ends this process when there is a plan; otherwise tells Python where to write one.
 void compile(const Request& request) {
     const std::string key = request.key();
     const std::string path = plan_path(key);

@@ -10,7 +10,7 @@
 namespace mpiric::front {
 
 struct Step {
-    std::string section, description;  // of the fat object
+    std::string section, description;  // name and content of a section of the fat object
     std::string made;
     std::vector<std::string> argv;
 };
@@ -23,7 +23,7 @@ struct Plan {
     std::vector<Step> steps;  // the baseline first; one without a section where no variants are made
 };
 
-// How a build system's questions about the compiler are told from compilations, and who answers them.
+// How to recognise a build system's questions about the compiler, and the command that answers them.
 struct Question {
     std::vector<std::string> marks;      // parts of a file's path that only questions have
     std::vector<std::string> own_words;  // beginnings of words that are for mpiric: Python reads those

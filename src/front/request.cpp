@@ -12,7 +12,8 @@ constexpr std::array<std::string_view, 25> endings = {
     ".c",   ".cc",  ".cp",  ".cpp", ".cxx", ".c++", ".CPP", ".C",   ".f",   ".for", ".ftn", ".fpp", ".f77",
     ".f90", ".f95", ".f03", ".f08", ".F",   ".FOR", ".F77", ".F90", ".F95", ".F03", ".F08", ".S"};
 constexpr std::array<std::string_view, 4> names_a_file = {"-o", "-MF", "-MT", "-MQ"};
-// The environment that Python looks at when it plans; what only changes how it is done is left out.
+// Environment variables that affect Python's plan, except for variables that only change how it is carried
+// out.
 constexpr std::array<std::string_view, 5> matters = {"MPIRIC_", "OMPI_", "MPICH_", "I_MPI_", "PATH="};
 constexpr std::array<std::string_view, 2> does_not = {"MPIRIC_JOBS=", "MPIRIC_PLAN"};
 

@@ -1,5 +1,5 @@
-// A command line as the front sees it: which words change from file to file, and what all others make the key
-// of.
+// A command line as the front sees it: the words that change from file to file, and the key made from all
+// others.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,22 @@
 
 namespace mpiric::front {
 
-// Stands around the name of what is to be filled in, in the words of a key and of a plan.
+// Encloses the name of a placeholder in the words of a key and of a plan.
 inline constexpr char hole = '\x1f';
 
 struct Request {
     std::string verb;                // "cc", "cxx" or "fc"
-    std::vector<std::string> words;  // with -o, also where the compiler would have chosen the name
+    std::vector<std::string> words;  // includes -o, also if the compiler would have chosen the name
     std::vector<std::size_t>
         changing;        // positions of the words that name files of this compilation, the source's first
-    std::string ending;  // of the source, with its dot
+    std::string ending;  // suffix of the source, with its dot
 
     const std::string& source() const { return words[changing.front()]; }
 
     // All that decides how the file is compiled, but not which file it is.
     std::string key() const;
 
-    // What Python is told so that it writes a plan: positions separated by spaces.
+    // The placeholders' positions, separated by spaces; Python needs them to write a plan.
     std::string positions() const;
 };
 

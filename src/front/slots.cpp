@@ -33,7 +33,7 @@ bool is_pipe(int file) {
     return fstat(file, &state) == 0 && S_ISFIFO(state.st_mode);
 }
 
-// The number of threads that run or want to stands behind the three averages: "0.20 0.18 0.12 1/80 11206".
+// The number of running or runnable threads follows the three averages: "0.20 0.18 0.12 1/80 11206".
 bool is_a_cpu_idle() {
     const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -84,9 +84,9 @@ Slots::~Slots() {
         close(writing_);
 }
 
-// True under a parallel make, also where its tokens are out of reach: it closes its pipe to what it does not
-// take for another make. The pipe is opened anew, for reading without waiting is a property that all its
-// users share.
+// True under a parallel make, also if its tokens are out of reach: it closes its pipe to commands that it
+// does not take for another make. The pipe is opened anew, because non-blocking reading is a property that
+// all its users share.
 bool Slots::connect(const char* makeflags) {
     const auto where = job_server(makeflags);
     if (where.empty())

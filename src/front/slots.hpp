@@ -1,5 +1,4 @@
-// How many tools may run at once: a number, the CPUs that are idle, or what a parallel make has left of its
-// -j.
+// How many tools may run at once: a number, the idle CPUs, or the free part of a parallel make's -j.
 #pragma once
 
 #include <vector>
@@ -15,7 +14,7 @@ class Slots {
     Slots(const Slots&) = delete;
     Slots& operator=(const Slots&) = delete;
 
-    // A place beside the first, which everybody has; false when there is none now.
+    // Takes a slot besides the first one, which everybody has; false when none is free now.
     bool take();
     void give();
 
@@ -26,7 +25,7 @@ class Slots {
     bool connect(const char* makeflags);
 
     unsigned free_ = 0;       // without a job server
-    bool only_idle_ = false;  // of these, what is idle
+    bool only_idle_ = false;  // only as many as there are idle CPUs
     int reading_ = -1;
     int writing_ = -1;
     std::vector<char> tokens_;  // go back as they came

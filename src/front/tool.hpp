@@ -12,7 +12,7 @@ std::vector<char*> argv_of(const std::vector<std::string>& words);
 
 class Tool {
   public:
-    // Starts it with no input; `keeps_words`: what it says is kept, else nobody hears it.
+    // Starts it with empty input; `keeps_words`: its output is kept, else it is discarded.
     Tool(const std::vector<std::string>& argv, bool keeps_words);
     ~Tool();
     Tool(Tool&& other) noexcept;
@@ -26,7 +26,7 @@ class Tool {
     // Stops it, and waits for that: a compiler takes its temporary files away.
     void stop();
 
-    // What it said, on its output first.
+    // Its output: standard output first, then standard error.
     std::string words() const;
 
   private:

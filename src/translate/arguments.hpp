@@ -1,4 +1,4 @@
-// What a call's arguments become on the other side, and what they come back as.
+// Translation of a call's arguments to the library, and of its results back to the program.
 #pragma once
 
 #include "kept.hpp"
@@ -57,7 +57,7 @@ template <class T> class ChangedHandles {
     Room<LHandle<T>> room_;
 };
 
-/// A handle that no library gives: what holds it after a call has not been written.
+/// A handle that no library gives: a variable with this value has not been written by the call.
 template <class Handle> Handle unwritten_handle() {
     if constexpr (std::is_same_v<Handle, int>)
         return unwritten;
@@ -103,8 +103,9 @@ inline void mark(LStatus& status) {
     status.set(unwritten_bytes, false);
 }
 
-/// What the library has written of a status, and nothing else: calls that complete one operation leave
-/// MPI_ERROR alone, those of files write the bytes only, and the end of a send whether it was cancelled.
+/// Copies the fields of a status that the library has written, and nothing else: calls that complete one
+/// operation leave MPI_ERROR alone, calls on files write the bytes only, and the end of a send sets whether
+/// it was cancelled.
 inline void copy_written(PStatus& to, const LStatus& from) {
     if (from.MPI_SOURCE != unwritten) {
         to.MPI_SOURCE = to_program_rank(from.MPI_SOURCE);
@@ -251,7 +252,7 @@ inline const int* in_weights(const int* weights) {
 
 /// Ranks that a rank of a communicator talks to in a collective call.
 long peers(PComm comm);
-/// Its neighbours in the topology: those that it sends to, or receives from.
+/// Its neighbours in the topology: the ranks that it sends to, or receives from.
 template <bool is_sending> long neighbours(PComm comm);
 
 }  // namespace mpiric::translate

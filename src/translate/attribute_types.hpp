@@ -1,4 +1,5 @@
-// Attributes of Fortran: what MPICH's Fortran library asks of its C library, and ours of every stand-in.
+// Attributes of Fortran: the interface of MPICH's Fortran library to its C library, and of ours to every
+// stand-in.
 #pragma once
 
 namespace mpiric::translate {

@@ -15,7 +15,7 @@ constexpr std::size_t page_bytes = 4096, entrance_bytes = 16, on_a_page = 255;
 void Closures::make_page() {
     void* at = mmap(nullptr, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
-        give_up("there is no memory for the entrance of a callback");
+        give_up("out of memory for the entrance of a callback");
     page_ = static_cast<char*>(at);
     used_ = 0;
     std::memcpy(page_ + page_bytes, static_cast<void*>(&receiver_), sizeof receiver_);

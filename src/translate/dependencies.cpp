@@ -11,7 +11,7 @@
 namespace mpiric::translate {
 namespace {
 
-constexpr int deepest = 8;  // of libraries that need libraries
+constexpr int deepest = 8;  // depth of nested dependencies
 
 /// The directories of a search path, with `$ORIGIN` as the library's own.
 std::vector<std::string> directories(const std::string& path, const std::string& origin) {
@@ -51,7 +51,7 @@ void open_dependencies(const std::string& library, int depth) {
             if (!dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
                 open_dependencies(file, depth + 1);
                 dlopen(file.c_str(),
-                       RTLD_LAZY | RTLD_LOCAL);  // where that fails the library's own opening says why
+                       RTLD_LAZY | RTLD_LOCAL);  // if it fails, opening the library itself reports the reason
             }
             break;
         }

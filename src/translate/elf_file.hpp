@@ -7,7 +7,7 @@
 
 namespace mpiric::translate {
 
-/// A file, mapped for as long as the process lives; without sections when it cannot be read or is no ELF
+/// A file, mapped for as long as the process lives; without sections when it cannot be read or is not an ELF
 /// file.
 class ElfFile {
   public:

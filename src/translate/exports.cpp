@@ -24,7 +24,7 @@ struct Symbols {
     ElfW(Sym) * table = nullptr;
     const char* names = nullptr;
     std::size_t count = 0;      // 0: not said
-    std::size_t undefined = 0;  // of these at the front are not defined by the object itself
+    std::size_t undefined = 0;  // number of leading symbols that the object itself does not define
 };
 
 Symbols symbols_of(const dl_phdr_info& object) {
@@ -62,7 +62,7 @@ int collect_needed(dl_phdr_info* object, std::size_t, void* result) {
     return 0;
 }
 
-/// What the objects need that are loaded when this is first asked.
+/// Names that the loaded objects need when this is first called.
 const Names& needed_names() {
     static const Names& needed = *[] {
         auto* names = new Names;
@@ -119,10 +119,10 @@ void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* n
         if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !is_mpi(name))
             continue;
         const char* plain = name + (*name == 'P');
-        // What is refused stays: programs count on every library having it, and its call says why it fails.
+        // Refused functions stay: programs expect every library to have them, and a call reports the reason.
         const bool is_served = answer_of(plain) != Answer::library || defined.contains(plain) ||
                                (has_form_of_extension(plain) && defined.contains(extension(plain)));
-        // A local symbol is invisible to the dynamic linker; what is bound to it already stays so.
+        // A local symbol is invisible to the dynamic linker; existing bindings stay.
         if (!is_served && !needed.contains(name) && std::strstr(name, "_FN") == nullptr)
             symbol.st_info = std::uint8_t(ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info)));
     }

@@ -16,8 +16,8 @@ enum class Answer { library, always, never };
 /// Whether something loaded at the start cannot do without the MPI function of this name, in two parts.
 bool is_needed(std::string_view prefix, std::string_view name);
 
-/// Takes the MPI functions out of the table of symbols that `library`, a file, does not define, but
-/// for those that something loaded cannot do without. A program that binds weakly trusts what it finds.
+/// Removes the MPI functions that `library`, a file, does not define from the table of symbols, except for
+/// names that a loaded object needs. A program that binds weakly relies on each name that it finds.
 void hide_what_is_lacking(const char* library, Answer (*answer_of)(const char* name));
 
 }  // namespace mpiric::translate

@@ -15,11 +15,10 @@
 namespace mpiric::translate {
 
 struct KeptArrays {
-    std::atomic<long> requests = 0;  ///< that arrays are kept for
+    std::atomic<long> requests = 0;  ///< number of requests with kept arrays
     std::mutex changing;
-    /// A library may give a request to one call while another thread has not yet returned from the one that
-    /// ended it, and one request to all operations that are over at once: what is kept for a request is a
-    /// queue.
+    /// A library may give a request to one call before another thread has returned from the call that ended
+    /// it, and one request to all operations that complete at once: the arrays of a request are a queue.
     std::map<LRequest, std::deque<std::vector<void*>>> of_requests;
 };
 inline KeptArrays kept_arrays;
@@ -55,7 +54,7 @@ inline void let_go(LRequest request) {
     kept_arrays.requests.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// What holds the handle of an object has been given another value: a request has ended, or been freed.
+/// Called when a variable that held a handle gets another value: a request has ended, or been freed.
 template <class T> [[gnu::always_inline]] inline void gone(LHandle<T> handle) {
     if constexpr (std::is_same_v<T, Request>)
         if (kept_arrays.requests.load(std::memory_order_relaxed) > 0) [[unlikely]]

@@ -1,11 +1,11 @@
-// The library underneath: its functions, and what a translated call is to it.
+// The library underneath: its functions, and the state of a translated call.
 #pragma once
 
 #include "classes.hpp"
 #include "room.hpp"
 
-// Where an entrance leads, two for each function, MPI_ then PMPI_: to the translation (or to what stands
-// above that) when the call is the program's, to the library when it is the library's own.
+// Targets of the entrances, two for each function, MPI_ then PMPI_: the translation (or a function above it)
+// when the call is the program's, the library's function when the call is the library's own.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_targets[];
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_originals[];
 // How deep this thread is in calls of the library: more than 0 and a call is its own. The entrances read it.
@@ -17,7 +17,7 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open();
 
 namespace mpiric::translate {
 
-/// A function of the library, as it is there.
+/// A function of the library.
 template <Function function, class Signature> [[gnu::always_inline]] inline Signature* original() {
     return reinterpret_cast<Signature*>(mpiric_originals[2UL * function]);
 }

@@ -1,4 +1,4 @@
-// Opens the library underneath with the first call of MPI, and what this takes.
+// Opens the library underneath with the first call of MPI.
 
 #include "arguments.hpp"
 #include "dependencies.hpp"
@@ -55,8 +55,8 @@ const Entry entries[] = {
 #undef own
 #undef refused
 
-/// The library's path: that of the environment, else that of the file `library` beside the stand-in; empty
-/// when there is none.
+/// The library's path: from the environment, else from the file `library` next to the stand-in; empty when
+/// there is neither.
 const char* path() {
     static char found[PATH_MAX] = "";
     if (*found)
@@ -79,7 +79,7 @@ const char* path() {
     return found;
 }
 
-/// The number of an exported name, MPI_ or PMPI_; -1 when there is no such name.
+/// The number of an exported name, MPI_ or PMPI_; -1 for any other name.
 int index_of(const char* name) {
     const bool is_profiling = *name == 'P';
     const Entry* end = std::end(entries);
@@ -102,7 +102,7 @@ Answer answer_of(const char* name) {
         hide_what_is_lacking(path(), &answer_of);
 }
 
-// What a predefined handle is on either side: a number, or an object of data.
+// The value of a predefined handle on either side: a number, or the address of a data object.
 template <class Handle> Handle as_handle(std::uintptr_t value) {
     if constexpr (std::is_same_v<Handle, int>)
         return int(value);
@@ -144,7 +144,7 @@ void add_predefined_handles() {
 
 void lead(unsigned name, void* target) { __atomic_store_n(&mpiric_targets[name], target, __ATOMIC_RELEASE); }
 
-/// Functions with large counts, and those that can do the same with smaller ones.
+/// Functions with large counts, and their forms that use the plain function.
 struct NarrowForm {
     Function large, plain;
     void* form;
@@ -155,7 +155,7 @@ const NarrowForm narrow_forms[] = {
 #undef NARROW
 };
 
-/// What answers a function for the program; null when nothing does.
+/// The translation of a function for the program; null when there is none.
 void* translation_of(unsigned function) {
     const Entry& entry = entries[function];
     const bool is_there = mpiric_originals[2UL * function] != reinterpret_cast<void*>(&mpiric_lacking);
@@ -168,7 +168,7 @@ void* translation_of(unsigned function) {
     return entry.how == How::own || (is_there && entry.how != How::refused) ? entry.translation : nullptr;
 }
 
-/// What answers an exported name for the program; null when nothing does.
+/// The target of an exported name for the program; null when there is none.
 void* next_of(unsigned name) {
     void* translation = translation_of(name / 2);
     void* tool = translation && name % 2 == 0 ? tool_above(opened, entries[name / 2].name) : nullptr;
@@ -213,7 +213,7 @@ void give_up(const char* format, ...) {
 void* symbol_of_library(const char* name) { return dlsym(opened, name); }
 
 void* data_symbol(const char* name) {
-    void* found = dlsym(RTLD_DEFAULT, name);  // what is loaded at the start goes before the library's own
+    void* found = dlsym(RTLD_DEFAULT, name);  // objects loaded at the start precede the library's own
     return found ? found : symbol_of_library(name);
 }
 
@@ -274,14 +274,14 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
     static std::once_flag once;
     std::call_once(once, [] {
         if (!*path())
-            give_up("this stand-in for an MPI library leads to none: no file `library` is beside it\n"
+            give_up("this stand-in for an MPI library has no library underneath: its directory has no file `library`\n"
                     "hint: `mpiric mpi stand-in` writes a directory with both");
-        mpiric_depth = 1;  // what the library calls while it is being opened is its own
+        mpiric_depth = 1;  // calls that the library makes while it is being opened are its own
         open_dependencies(path());
         opened = dlopen(path(), RTLD_LAZY | RTLD_LOCAL);
         if (!opened)
             give_up("the MPI library under the program cannot be opened: %s\n"
-                    "hint: `mpiric mpi list` shows those that are here, `mpiric mpi stand-in` leads to one",
+                    "hint: `mpiric mpi list` shows the installed MPI libraries, `mpiric mpi stand-in` selects one",
                     dlerror());
         if (void* below = dlsym(opened, "mpiric_stand_in_is_below"))
             reinterpret_cast<void (*)()>(below)();
@@ -297,13 +297,13 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
 // The runtime above a stand-in takes its place in the entrances, where the library's own calls have been told
 // apart already: it gets each call of the program, and passes it on to the translation.
 extern "C" {
-/// The entrance of an exported name; null when there is no such name.
+/// The entrance of an exported name; null for any other name.
 [[gnu::visibility("default")]] void* mpiric_stand_in_entrance(const char* name) {
     const int at = mpiric::translate::index_of(name);
     return at < 0 ? nullptr : mpiric_entrances[at];
 }
-/// What answers the program's calls of a name behind its entrance: a tool, or the translation; null when
-/// nothing does. Opens the library.
+/// The target of the program's calls of a name behind its entrance: a tool, or the translation; null when
+/// there is none. Opens the library.
 [[gnu::visibility("default")]] void* mpiric_stand_in_next(const char* name) {
     const int at = mpiric::translate::index_of(name);
     mpiric_open();

@@ -1,7 +1,6 @@
 // Preloaded before a library of the MPI standard's ABI that gives some constants other values than the
-// standard: takes the place of the functions that such a constant is given to or comes from, and leaves all
-// others alone. What the library calls of itself has its own values already; it is told by where the call
-// came from.
+// standard: replaces the functions that take or return such a constant, and leaves all others alone. Calls of
+// the library itself use its own values already; they are recognised by the address of the caller.
 #include <cstddef>
 #include <cstdint>
 #include <dlfcn.h>
@@ -76,7 +75,7 @@ struct Library {
     }
 };
 
-/// What stands behind a name: the library's function, or a tool's, which the constants reach as they are.
+/// The next definition of a name: the library's function, or a tool's, which gets the constants unchanged.
 struct Next {
     void* function;
     bool is_of_library;

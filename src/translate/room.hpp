@@ -17,7 +17,7 @@ template <class T> class Room {
                     ? small_
                     : static_cast<T*>(std::malloc(sizeof(T) * std::size_t(count > 0 ? count : 1)))) {
         if (!data_)
-            give_up("there is no memory for the %ld elements of an argument", count);
+            give_up("out of memory for the %ld elements of an argument", count);
     }
     ~Room() {
         if (data_ != small_)

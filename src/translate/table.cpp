@@ -33,7 +33,7 @@ void Table::make_room() {
     constexpr std::uint32_t step = 1u << 17;  // a MiB
     if (!addresses_ || room_ == most_ ||
         mprotect(static_cast<void*>(addresses_ + room_), sizeof(void*) * step, PROT_READ | PROT_WRITE) != 0)
-        give_up("there is no memory for the handles of more than %u objects", room_);
+        give_up("out of memory for the handles of more than %u objects", room_);
     room_ += step;
 }
 

@@ -14,7 +14,7 @@ class Table {
     static constexpr std::uint32_t first = 16;  // the numbers below are given by hand
 
     void make();
-    /// The address of a number, null for one that was never given.
+    /// The address of a number, null for an unused number.
     [[gnu::always_inline]] void* address(std::uint32_t number) const {
         return number < used_.load(std::memory_order_acquire) ? addresses_[number] : nullptr;
     }
@@ -36,7 +36,8 @@ class Table {
     };
     struct Index {
         std::size_t mask = 0, filled = 0;
-        Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }  // they lie behind it
+        // The entries follow the index in memory.
+        Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
         const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
     };
     static_assert(sizeof(Index) % alignof(Entry) == 0);

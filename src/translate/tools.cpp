@@ -9,8 +9,8 @@
 namespace mpiric::translate {
 namespace {
 
-/// A string of a loaded object's dynamic section, of a tag and at a place among those of this tag; null when
-/// there are not so many.
+/// The string of the `place`-th entry with a tag in a loaded object's dynamic section; null when there are
+/// fewer entries.
 const char* dynamic_string(const link_map& object, ElfW(Sxword) tag, unsigned place) {
     const char* names = nullptr;
     for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry)
@@ -41,7 +41,7 @@ bool is_linked_to(void* opened, void* function) {
 /// library, or the runtime, which takes its place by itself.
 void* tool_behind(const char* name) {
     if (!is_needed("P", name))
-        return nullptr;  // a tool calls what it stands in front of
+        return nullptr;  // a tool calls the profiling names of the functions that it replaces
     void* tool = dlsym(RTLD_NEXT, name);
     void* others = dlsym(RTLD_NEXT, "PMPI_Init");
     Dl_info of_tool, of_others;

@@ -1,4 +1,4 @@
-// Tools (PMPI) of the process: those for the program's types, and those for the types of the library
+// Tools (PMPI) of the process: tools for the program's types, and tools for the types of the library
 // underneath.
 #pragma once
 

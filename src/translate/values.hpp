@@ -53,14 +53,15 @@ template <const auto& from, const auto& to> [[gnu::const, gnu::noinline]] int lo
     return value;
 }
 
-/// Whether all constants lie just below 0, as those of ranks and tags do.
+/// Whether all constants are just below 0, as with ranks and tags.
 template <const auto& from> consteval bool is_just_negative() {
     for (const int value : from)
         if (value != absent && (value >= 0 || value < -negatives))
             return false;
     return true;
 }
-/// What the numbers just below 0 become, -1 first. Calls with ranks have no call of ours among theirs then.
+/// Translations of the numbers just below 0, -1 first. With this table, translations of ranks do not call a
+/// function of ours.
 template <const auto& from, const auto& to, bool for_library>
 inline constexpr auto negatives_of = [] {
     std::array<int, negatives> result{};
@@ -77,8 +78,8 @@ inline constexpr auto negatives_of = [] {
     return result;
 }();
 
-/// A constant of the program for the library. What the library lacks, and what is a constant there alone, is
-/// made a value that it refuses.
+/// Translates a constant of the program for the library. Constants that the library lacks, and values that
+/// are constants of the library alone, become a value that it refuses.
 template <const auto& from, const auto& to> [[gnu::always_inline]] inline int to_library(int value) {
     if constexpr (is_same<from, to>())
         return value;
@@ -129,14 +130,15 @@ template <const auto& from, const auto& to> int bits(int value) {
 #undef ROLE
 #undef BITS
 
-/// Error codes that are no classes of the standard have numbers of their own on the program's side, behind
+/// Error codes outside the classes of the standard have numbers of their own on the program's side, behind
 /// its last one.
 int own_code(int library);
 int library_code(int own);
-/// The greatest code the program knows of.
+/// The greatest code that the program has seen.
 int last_code();
 
-/// The other family's number of an error class: `absent` where it has none, `invalid` for what is no class.
+/// The other family's number of an error class: `absent` where it has none, `invalid` if the number is not a
+/// class.
 template <const auto& from, const auto& to> int counterpart(int error_class) {
     for (std::size_t at = 0; at < std::size(from); ++at)
         if (from[at] == error_class && error_class != absent)

@@ -30,7 +30,7 @@ TEST_CASE("twelve ranks of a periodic grid on a node form a block of 3 x 2 x 2 w
     const auto orders = grid_orders({{12, 12, 12}}, machine);
     const Quality rows = measure(graph, machine, named(classics(machine), "smp"));
     const Quality blocks = measure(graph, machine, named(orders, "grid blocks from inside"));
-    CHECK(rows.worst_node == 48);  // of the 50 faces of 12 x 1 x 1 the two ends touch each other
+    CHECK(rows.worst_node == 48);  // 50 faces of 12 x 1 x 1, of which the two ends touch each other
     CHECK(blocks.worst_node == 32);
     CHECK(blocks.off_node == 144 * 32 / 2);
 }
@@ -146,7 +146,7 @@ TEST_CASE("a grid is found whatever the order of its vertices") {
 }
 
 TEST_CASE(
-    "a grid is found under the little that all ranks send beside it, and nothing else is taken for one") {
+    "a grid is found under small messages between all ranks, and other graphs are not taken for grids") {
     std::vector<std::size_t> names = shuffled(64);
     Graph graph = grid({8, 8}, false, names);
     for (Arc& arc : graph.arcs)

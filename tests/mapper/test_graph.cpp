@@ -26,7 +26,7 @@ TEST_CASE("a cut edge counts once") {
     CHECK(cut(grid({4, 4}, false), {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1}) == 4);
 }
 
-TEST_CASE("the distance of two slots is that of their closest common group") {
+TEST_CASE("the distance of two slots is the distance within their closest common group") {
     const Machine machine = Machine::uniform({4, 2, 2}, {1, 10, 100});
     CHECK(machine.distance(0, 0) == 0);
     CHECK(machine.distance(0, 3) == 1);

@@ -17,7 +17,7 @@ const Effort thorough{.coarsest_per_block = 10,
                       .shrink = 2};
 }
 
-TEST_CASE("clusters are no heavier than allowed and stay inside the blocks given") {
+TEST_CASE("clusters have at most the allowed weight and stay inside the given blocks") {
     const Graph graph = grid({16, 16}, false);
     Partition halves(256);
     for (std::size_t v = 0; v < 256; ++v)

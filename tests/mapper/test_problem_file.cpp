@@ -50,7 +50,7 @@ std::string written(std::size_t vertices, std::uint64_t capacity) {
     return bytes;
 }
 
-// One change: a byte, a number of 64 or 32 bits at one of the ends of what fits, a part left out or repeated.
+// One change: a byte, a number of 64 or 32 bits at an end of its range, a part left out or repeated.
 void change(std::string& bytes, Random& random) {
     constexpr std::array<std::uint64_t, 10> ends = {
         0, 1, 3, 255, 1ULL << 31U, (1ULL << 32U) - 1, 1ULL << 32U, 1ULL << 41U, ~0ULL >> 1U, ~0ULL};

@@ -1,4 +1,4 @@
-"""The whole runtime for AArch64, compiled across from the same source; its units run under QEMU."""
+"""The runtime for AArch64, cross-compiled from the same sources; its unit tests run under QEMU."""
 
 import os
 import subprocess
@@ -21,9 +21,9 @@ pytestmark = [
 
 @pytest.mark.timeout(1800)
 @pytest.mark.requires("mpi:mpich", "mpi:openmpi")
-def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix, tmp_path):
+def test_every_family_exports_the_same_names_on_arm(mpi_prefix, tmp_path):
     cmake = Path(sys.executable).parent / "cmake"
-    given = {
+    settings = {
         "CMAKE_SYSTEM_NAME": "Linux",
         "CMAKE_SYSTEM_PROCESSOR": "aarch64",
         "CMAKE_CXX_COMPILER": f"{PREFIX}g++",
@@ -32,8 +32,8 @@ def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix,
         "MPIRIC_MPICH_PREFIX": mpi_prefix("mpich"),
         "MPIRIC_OPENMPI_PREFIX": mpi_prefix("openmpi"),
     }
-    words = [f"-D{name}={value}" for name, value in given.items()]
-    subprocess.run([cmake, "-S", RUNTIME, "-B", tmp_path, "-G", "Unix Makefiles", *words], check=True)
+    definitions = [f"-D{name}={value}" for name, value in settings.items()]
+    subprocess.run([cmake, "-S", RUNTIME, "-B", tmp_path, "-G", "Unix Makefiles", *definitions], check=True)
     jobs = os.environ.get("JOBS", "2")
     subprocess.run([cmake, "--build", tmp_path, "-j", jobs], check=True)
     for family in FAMILIES:
@@ -50,16 +50,16 @@ def test_every_family_is_compiled_and_exports_what_it_does_elsewhere(mpi_prefix,
     "program",
     [unit for unit in PROGRAMS if unit.id != "test_readable"],  # QEMU has no process_vm_readv
 )
-def test_unit_holds_what_it_states_there_too(program, generated, mpi_prefix, tmp_path):
+def test_unit_on_arm(program, generated, mpi_prefix, tmp_path):
     binary = tmp_path / program.stem
     doctest = ["-idirafter", "/usr/include", HERE / "doctest_main.cpp"]
-    words = [
+    arguments = [
         f"-I{RUNTIME}/base/arch/aarch64",
         f"-I{generated}",
         *includes(program, mpi_prefix),
         *sources(program),
         *doctest,
     ]
-    compile_units(f"{PREFIX}g++", *words, "-o", binary)
+    compile_units(f"{PREFIX}g++", *arguments, "-o", binary)
     done = subprocess.run(["qemu-aarch64", "-L", SYSROOT, binary], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

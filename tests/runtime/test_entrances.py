@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "src/runtime"
 HERE = Path(__file__).parent / "symbols"
 SYSROOT = "/usr/aarch64-linux-gnu"
-# processor → compiler, and what runs its programs
+# processor → compiler, and command that runs its programs
 HOW = {
     "x86_64": ("gcc", ()),
     "aarch64": ("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", SYSROOT)),

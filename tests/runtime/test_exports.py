@@ -1,4 +1,4 @@
-"""What the runtime exports is what the spec wraps and the library has, in both directions."""
+"""The runtime exports exactly the functions that the spec wraps and the library has."""
 
 import re
 import subprocess
@@ -30,7 +30,7 @@ def wrapped() -> set[str]:
     return {function.name for function in read_functions()}
 
 
-def left_alone() -> set[str]:
+def unwrapped() -> set[str]:
     ledger = tomllib.loads((ROOT / "spec/mpi/exceptions.toml").read_text())
     return set(ledger["not_wrapped"])
 
@@ -46,7 +46,7 @@ def exported(library: Path) -> set[str]:
 
 
 def declared(prefix: Path, header: str) -> set[str]:
-    """Functions of a header, asked of the preprocessor."""
+    """Functions of a header, according to the preprocessor."""
     done = subprocess.run(
         ["g++", "-E", "-P", "-xc++", f"-I{prefix}/include", "-include", header, "/dev/null"],
         capture_output=True,
@@ -73,7 +73,7 @@ def family(request, mpi_prefix):
     return runtime, declared(mpi_prefix(prefix), header), mpi_prefix(prefix) / "lib" / library
 
 
-def test_only_changed_sources_are_written_again(tmp_path):
+def test_only_changed_sources_are_rewritten(tmp_path):
     generate(tmp_path)
     table, notes = tmp_path / "runtime/symbols/functions.inc", tmp_path / "runtime/wrap/notes.inc"
     text, written_ns = table.read_text(), notes.stat().st_mtime_ns
@@ -85,14 +85,14 @@ def test_only_changed_sources_are_written_again(tmp_path):
     assert not (tmp_path / "runtime/wrap/stale.inc").exists()
 
 
-def test_each_handwritten_function_is_in_its_file_and_no_other_is():
+def test_files_define_exactly_their_handwritten_functions():
     ledger = tomllib.loads((ROOT / "spec/mpi/exceptions.toml").read_text())["handwritten"]
     for name, functions in ledger.items():
         source = (ROOT / f"src/runtime/wrap/hw_{name}.cpp").read_text()
         assert set(re.findall(r'extern "C" int w_(MPI_\w+)\(', source)) == set(functions)
 
 
-def test_each_function_substituted_by_hand_is_in_its_file_and_no_other_is():
+def test_handwritten_substitutions_match_the_spec():
     ledger = tomllib.loads((ROOT / "spec/mpi/exceptions.toml").read_text())["substitution"]
     source = (ROOT / "src/runtime/order/hw_substitution.cpp").read_text()
     assert set(re.findall(r"case Function::(MPI_\w+):", source)) == set(ledger["by_hand"])
@@ -103,13 +103,13 @@ def test_each_function_substituted_by_hand_is_in_its_file_and_no_other_is():
 
 
 @pytest.mark.requires("g++")
-def test_every_function_of_the_header_is_wrapped_or_left_alone_with_a_reason(family):
+def test_every_function_of_the_header_is_wrapped_or_excluded(family):
     _, functions, _ = family
-    assert functions - wrapped() - left_alone() == set()
+    assert functions - wrapped() - unwrapped() == set()
 
 
 @pytest.mark.requires("g++")
-def test_exactly_the_wrapped_functions_of_the_header_are_exported(family):
+def test_exactly_the_wrapped_functions_are_exported(family):
     runtime, functions, _ = family
     expected = {prefix + name for name in functions & wrapped() for prefix in ("", "P")}
     posix = set(
@@ -121,14 +121,14 @@ def test_exactly_the_wrapped_functions_of_the_header_are_exported(family):
 
 
 @pytest.mark.requires("g++")
-def test_the_library_has_every_function_that_the_runtime_exports(family):
+def test_library_has_every_exported_function(family):
     runtime, _, library = family
-    ours = {name for name in exported(runtime) if re.match("P?MPI_", name)}
-    assert ours - exported(library) == set()
+    functions = {name for name in exported(runtime) if re.match("P?MPI_", name)}
+    assert functions - exported(library) == set()
 
 
 @pytest.mark.requires("g++")
-def test_the_runtime_needs_libc_alone(family):
+def test_runtime_needs_only_libc(family):
     runtime, _, _ = family
     with runtime.open("rb") as file:
         dynamic = next(part for part in ELFFile(file).iter_sections() if isinstance(part, DynamicSection))

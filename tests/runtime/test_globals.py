@@ -9,7 +9,7 @@ from elftools.elf.elffile import ELFFile
 NATIVE = Path(__file__).parents[2] / "src/mpiric/_native"
 WRITABLE = (".data", ".bss", ".tdata", ".tbss")  # .data.rel.ro is constant once the library is loaded
 OURS = re.compile(r"_ZZ?N[KVr]*6mpiric|mpiric_|_ZZ\d+mpiric_|_ZN12_GLOBAL__N_1(5state|3own)")
-GUARD = "_ZGV"  # of a variable that is initialised when its function is first called
+GUARD = "_ZGV"  # guard of a variable that is initialised when its function is first called
 
 # Largest numbers of such variables. They may only fall.
 CEILINGS = {

@@ -1,4 +1,4 @@
-"""A layer is one file: a made-up one, listed after the runtime's own, sees the calls that it asks for."""
+"""A layer is one file: an example layer, listed after the runtime's own, sees the calls that it asks for."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from mpiric.profile.read import read_record
 
 HERE = Path(__file__).parent / "layers"
 RUNTIME = HERE.parents[2] / "src/runtime"
-LAYER_FOLDERS = ("deferred", "inputs", "layouts", "order", "record", "select", "steps")
+LAYER_FOLDERS = ("deferred", "layouts", "order", "record", "select", "steps")
 MOST_LINES = 60
 
 pytestmark = pytest.mark.requires("mpi:mpich")
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.requires("mpi:mpich")
 
 @pytest.fixture
 def run(mpi_prefix, environment, tmp_path):
-    """`run(**variables)` on two ranks with the runtime that has the made-up layer: its output."""
+    """`run(**variables)` on two ranks with a runtime that has the example layer: its output."""
     program = tmp_path / "barriers"
     prefix = mpi_prefix("mpich")
     subprocess.run([prefix / "bin/mpicc", "-o", program, HERE / "barriers.c"], check=True)
 
     def start(**variables):
-        given = {"LD_PRELOAD": yielding(native_program("layered_mpich.so")), **variables}
-        options = [str(word) for name, value in given.items() for word in ("-genv", name, value)]
+        settings = {"LD_PRELOAD": yielding(native_program("layered_mpich.so")), **variables}
+        options = [str(argument) for name, value in settings.items() for argument in ("-genv", name, value)]
         argv = [prefix / "bin/mpiexec", "-n", "2", *options, program]
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stderr
@@ -36,12 +36,12 @@ def run(mpi_prefix, environment, tmp_path):
     return start
 
 
-def test_a_made_up_layer_counts_what_it_asks_for(run):
+def test_example_layer_counts_barriers(run):
     assert run(COUNT_BARRIERS="1") == ["rank 0: 3 barriers", "rank 1: 3 barriers"]
     assert run() == []
 
 
-def test_a_made_up_layer_works_beside_the_record(run, tmp_path):
+def test_example_layer_works_with_the_record(run, tmp_path):
     settings = {"MPIRIC_RECORD_DIR": tmp_path / "record", "MPIRIC_MERGE": "tree"}
     assert run(COUNT_BARRIERS="1", **settings) == ["rank 0: 3 barriers", "rank 1: 3 barriers"]
     record = read_record(tmp_path / "record")
@@ -51,11 +51,11 @@ def test_a_made_up_layer_works_beside_the_record(run, tmp_path):
     ]
 
 
-def test_a_layer_fits_one_short_file():
+def test_example_layer_is_one_short_file():
     assert len((HERE / "barrier_counter.cpp").read_text().splitlines()) <= MOST_LINES
 
 
-def test_the_switchboard_and_the_layers_name_no_other_layer():
+def test_layers_do_not_include_each_other():
     for room in ("symbols", *LAYER_FOLDERS):
         for source in (RUNTIME / room).rglob("*.[ch]pp"):
             used = set(re.findall(r'#include "(\w+)/', source.read_text())) & set(LAYER_FOLDERS)

@@ -1,4 +1,4 @@
-"""The runtime's C++ unit tests (doctest), each built from the sources it is about and run."""
+"""The runtime's C++ unit tests (doctest), each built from the sources that it tests, and run."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ PROGRAMS = [
 OPTIONS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{RUNTIME}", f"-I{HERE}")
 SANITIZED = ("-g1", "-fsanitize=address,undefined")
 RECORDER = ("recorder", "rank_file", "merged_file", "timeline", "pace")
-# of tests that need more than the source they are named for
+# Sources of tests that need others than the source they are named for.
 SOURCES = {
     "test_arithmetic": [],
     "test_communicators": ["world/communicators.cpp", "world/datatypes.cpp"],
@@ -47,13 +47,13 @@ SOURCES = {
 
 
 def sources(program: Path) -> list[Path]:
-    """What a test is built from: by default the source of its own name."""
-    own = f"{program.parent.name}/{program.stem.removeprefix('test_')}.cpp"
-    return [program, *(RUNTIME / name for name in SOURCES.get(program.stem, [own]))]
+    """Return the sources of a test: by default the source with its name."""
+    default = f"{program.parent.name}/{program.stem.removeprefix('test_')}.cpp"
+    return [program, *(RUNTIME / name for name in SOURCES.get(program.stem, [default]))]
 
 
 def includes(program: Path, mpi_prefix) -> list[str]:
-    """Where headers are found: for rooms that know MPI also those of an MPI library, which is not linked."""
+    """Return options for further headers: rooms that use MPI need an MPI library's, which is not linked."""
     if program.parent.name != "world":
         return []
     return [
@@ -64,9 +64,9 @@ def includes(program: Path, mpi_prefix) -> list[str]:
     ]
 
 
-def compile_units(compiler: str, *words: object) -> None:
-    """One call of a compiler with the options of all unit tests."""
-    subprocess.run([compiler, *OPTIONS, *map(str, words)], check=True)
+def compile_units(compiler: str, *arguments: object) -> None:
+    """Call a compiler with the options of all unit tests."""
+    subprocess.run([compiler, *OPTIONS, *map(str, arguments)], check=True)
 
 
 @pytest.fixture(scope="session")
@@ -77,22 +77,22 @@ def doctest_main(tmp_path_factory):
     return target
 
 
-# What the runtime says on stderr of a failure that the test provokes.
+# Messages on stderr about failures that the tests provoke.
 PROVOKED = {
     "test_layouts": "mpiric: files keep the layout of their directory: theirs cannot be set: a.?0\n",
-    "test_merge": "mpiric: what the ranks recorded could not be written to one file: "
+    "test_merge": "mpiric: the records of the ranks could not be written to one file: "
     "No such file or directory\n",
 }
 
 
 @pytest.mark.requires("g++", "header:doctest/doctest.h")
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_unit_holds_what_it_states(program, doctest_main, generated, mpi_prefix, tmp_path):
-    binary, whole = tmp_path / program.stem, tmp_path / "whole.cpp"
+def test_unit(program, doctest_main, generated, mpi_prefix, tmp_path):
+    binary, unit = tmp_path / program.stem, tmp_path / "unit.cpp"
     # One translation unit, as in the library's own build: the headers are read once.
-    whole.write_text("".join(f'#include "{path}"\n' for path in sources(program)))
+    unit.write_text("".join(f'#include "{path}"\n' for path in sources(program)))
     arch = RUNTIME / "base/arch" / os.uname().machine
-    words = [*SANITIZED, f"-I{arch}", f"-I{generated}", *includes(program, mpi_prefix), whole, doctest_main]
-    compile_units("g++", *words, "-o", binary)
+    headers = [f"-I{arch}", f"-I{generated}", *includes(program, mpi_prefix)]
+    compile_units("g++", *SANITIZED, *headers, unit, doctest_main, "-o", binary)
     done = subprocess.run([binary], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, PROVOKED.get(program.stem, "")), done.stdout

@@ -325,7 +325,7 @@ def test_a_recipe_of_a_job_is_not_compared_with_runs_that_wait_for_allocations(h
     recipe = here.recipe("in-a-job", {"malloc": "keep-memory"}, *line, mark="", inside=job)
     refused = here.run(MPIRIC, "history", "--against", str(recipe), "--", *line)
     assert refused.returncode not in (0, 1)
-    assert "would wait for an allocation of its own" in refused.stderr
+    assert "waits for a new allocation" in refused.stderr
     assert f"history --submit --against {recipe}" in refused.stderr
 
 

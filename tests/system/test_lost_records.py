@@ -61,7 +61,7 @@ def test_a_directory_that_vanishes_midway(profiled, tmp_path):
     assert (done.returncode, answer["exit_status"], answer["recorded"]) == (3, 3, False), done.stderr
     assert "the end" in done.stderr
     assert told(done) == [
-        "mpiric: what the ranks recorded could not be written to one file: No such file or directory",
+        "mpiric: the records of the ranks could not be written to one file: No such file or directory",
         f"mpiric: there is no record {tmp_path}/p",
     ]
 
@@ -141,4 +141,4 @@ def test_a_damaged_policy_of_the_site_does_not_keep_a_program_from_running(damag
     launch = ("mpiexec.mpich", "-n", "1", "sh", "-c", "echo here; exit 3")
     done = run_mpiric("run", "--", *launch, env={"MPIRIC_POLICIES": str(tmp_path)})
     assert (done.returncode, done.stdout) == (3, "here\n")
-    assert any("without this site's policy" in line for line in told(done)), done.stderr
+    assert any("the policy of this site is not applied" in line for line in told(done)), done.stderr

@@ -316,7 +316,7 @@ def test_the_parts_for_aarch64_run_there(tmp_path, environment):
     unstarted = subprocess.run(
         [*qemu, native / "any/mpiric-front"], capture_output=True, text=True, **variables
     )
-    assert "mpiric-python is not beside this program" in unstarted.stderr
+    assert "mpiric-python is missing from the directory of this program" in unstarted.stderr
     misused = subprocess.run(
         [*qemu, native / "any/mpiric-mapper"], capture_output=True, text=True, **variables
     )

@@ -72,8 +72,8 @@ def test_the_first_whole_run_is_looked_at_once_and_passes_everything_through(pro
     assert out.splitlines()[-1].startswith("step 110 sum ")
     assert production.whole.verdict.value == "ran, no reference"
     assert "what was forecast" in production.whole.why
-    assert "its first whole run" in err
-    assert "its first whole run" not in production.run()[2]
+    assert "first whole run with this recipe" in err
+    assert "first whole run with this recipe" not in production.run()[2]
     assert not any((production.store / "whole-runs").iterdir())
 
 
@@ -88,7 +88,7 @@ def test_a_recipe_whose_first_run_goes_wrong_is_not_applied_again(production, te
     assert why in production.whole.why
     again = production.run()
     assert again[0] == status
-    assert "is not applied again" in again[2]
+    assert "is not applied, since its whole run differs" in again[2]
     assert production.run("--recipe", str(production.path))[0] == ExitCode.MISMATCH
 
 
@@ -124,8 +124,10 @@ def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
     ledger.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "beg')
     after = production.run("--explore")[2]
     assert "a line of the ledger" in after
-    assert "exploring has ended: with the recipe a job ended with status 3 where the original ran" in after
-    assert "running the command as it is" in after
+    assert (
+        "the exploration has ended: with the recipe a job ended with status 3 where the original ran" in after
+    )
+    assert "running the command without the recipe" in after
     assert production.history()["damaged_lines"] == 1
 
 
@@ -162,7 +164,7 @@ def test_a_job_killed_with_its_mpiric_counts_by_the_marks_it_left(production):
     process.wait()
     production.input("120 0 0")
     output = production.run("--explore")[2]
-    assert "inputs have changed since the first job of block 1" in output
+    assert "the inputs have changed since the first job of block 1" in output
     (ledger,) = (production.store / "explore").glob("*/events.jsonl")
     ends = [
         line for text in ledger.read_text().splitlines() if (line := json.loads(text))["event"] == "ended"

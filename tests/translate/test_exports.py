@@ -1,4 +1,4 @@
-"""Stand-ins and their Fortran libraries export what the spec says: nothing is missing, nothing is more."""
+"""Stand-ins and their Fortran libraries export exactly the names in the spec."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ PAIRS = [
     for library in (AbiFamily.MPICH, AbiFamily.OPENMPI)
     if program is not library
 ]
-# Data and functions that are values, beside the functions and Open MPI's objects.
+# Further names: data, and functions that are used as values.
 DATA = {
     AbiFamily.MPICH: r"MPI_(UNWEIGHTED|WEIGHTS_EMPTY|F(08)?_STATUS(ES)?_IGNORE|T_PVAR_ALL_HANDLES)"
     r"|MPIR_Dup_fn|MPIR_C_MPI_(UNWEIGHTED|WEIGHTS_EMPTY)|MPII_\w+(_attr|_set_proxy|_lang_f77)",
@@ -27,7 +27,7 @@ DATA = {
     r"|mpiric_\w+(_attr|_set_proxy|_lang_f77)",
     AbiFamily.STANDARD: r"mpiric_\w+(_attr|_set_proxy|_lang_f77)|MPI_F_STATUS(ES)?_IGNORE",
 }
-# Of the libraries, what is Fortran's, an extension, or Open MPI's alone.
+# Names of libraries that stand-ins lack: Fortran's, extensions, and names of Open MPI alone.
 OTHERS = re.compile(r"P?MPIX_|P?MPI_[A-Z0-9_]+$|MPI_F|P?MPI_Session_set_info")
 
 
@@ -42,22 +42,22 @@ def with_profiling(names: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(("program", "library"), PAIRS)
-def test_a_stand_in_exports_each_function_under_both_names_and_its_data(program, library):
+def test_stand_in_exports_functions_under_both_names_and_data(program, library):
     path = native_stand_in(program, library, SONAMES[program])
     if not path:
         pytest.skip("not built here")
-    found, functions = exports(path), with_profiling(FUNCTIONS)
+    names, functions = exports(path), with_profiling(FUNCTIONS)
     objects = set(read_family(program.value).objects)
-    assert functions | objects <= found
-    known = re.compile(rf"mpiric_stand_in_\w+|MPIX_(Query|GPU)_\w+_support|{DATA[program]}")
-    assert {name for name in found - functions - objects if not known.fullmatch(name)} == set()
+    assert functions | objects <= names
+    further = re.compile(rf"mpiric_stand_in_\w+|MPIX_(Query|GPU)_\w+_support|{DATA[program]}")
+    assert {name for name in names - functions - objects if not further.fullmatch(name)} == set()
 
 
-def test_nothing_of_a_library_is_missing_in_the_stand_in_for_its_programs(mpi: MpiLibrary):
+def test_stand_in_has_every_function_of_its_familys_library(mpi: MpiLibrary):
     family = mpi.abi_families[0]
-    others = [library for library in (AbiFamily.MPICH, AbiFamily.OPENMPI) if library is not family]
+    libraries = [library for library in (AbiFamily.MPICH, AbiFamily.OPENMPI) if library is not family]
     assert not can_translate(family, mpi)
-    path = native_stand_in(family, others[0], SONAMES[family])
+    path = native_stand_in(family, libraries[0], SONAMES[family])
     if not path:
         pytest.skip("not built here")
     names = {name for name in exports(mpi.library) if re.match("P?MPI_", name) and not OTHERS.match(name)}
@@ -66,7 +66,7 @@ def test_nothing_of_a_library_is_missing_in_the_stand_in_for_its_programs(mpi: M
 
 
 @pytest.mark.parametrize(("program", "library"), PAIRS)
-def test_what_a_stand_in_has_for_each_thread_fits_beside_that_of_others(program, library):
+def test_stand_in_needs_little_thread_local_storage(program, library):
     path = native_stand_in(program, library, SONAMES[program])
     if not path:
         pytest.skip("not built here")
@@ -78,15 +78,15 @@ def test_what_a_stand_in_has_for_each_thread_fits_beside_that_of_others(program,
 
 @pytest.mark.requires("debian-openmpi")
 @pytest.mark.parametrize("family", list(FORTRAN_NAMES), ids=lambda family: family.value)
-def test_fortrans_library_has_each_function_in_every_spelling(family):
+def test_fortran_library_has_each_function_in_every_spelling(family):
     path = native_fortran(family, FORTRAN_NAMES[family][0])
     if not path:
         pytest.skip("not built here")
-    found = exports(path)
-    lower = {name for name in found if re.fullmatch(r"mpi_[a-z0-9_]*[a-z0-9]", name)}
+    names = exports(path)
+    lower = {name for name in names if re.fullmatch(r"mpi_[a-z0-9_]*[a-z0-9]", name)}
     assert {"mpi_send", "mpi_init", "mpi_comm_spawn", "mpi_file_write_all"} <= lower
     for name in lower:
         spellings = {name, f"{name}_", f"{name}__", name.upper()}
-        assert spellings | {f"p{each}" if each.islower() else f"P{each}" for each in spellings} <= found
-    beside = re.compile(r"p?mpix?_\w+|P?MPIX?_\w+|ompix?_\w+_f|mpi(priv|fcm)\w*_*")
-    assert {name for name in found if not beside.fullmatch(name)} == set()
+        assert spellings | {f"p{name}" if name.islower() else f"P{name}" for name in spellings} <= names
+    further = re.compile(r"p?mpix?_\w+|P?MPIX?_\w+|ompix?_\w+_f|mpi(priv|fcm)\w*_*")
+    assert {name for name in names if not further.fullmatch(name)} == set()

@@ -78,8 +78,8 @@ def test_an_array_whose_length_nothing_says_is_an_error():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_constants_of_a_role_are_told_apart_in_each_family(family, role):
     numbers = read_family(family).integers
-    known = [numbers[name] for name in {**ROLES.values, **ROLES.bits}[role] if name in numbers]
-    assert len(known) == len(set(known))
+    constants = [numbers[name] for name in {**ROLES.values, **ROLES.bits}[role] if name in numbers]
+    assert len(constants) == len(set(constants))
 
 
 def test_undefined_is_the_same_everywhere():

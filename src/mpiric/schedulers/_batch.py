@@ -108,7 +108,7 @@ class BatchScheduler(Scheduler):
         ranks, gpus = layout.ranks_per_node, layout.gpus_per_node
         if not self.library_launcher or not gpus:
             return ()
-        number = f"rank * {gpus} / {ranks}" if ranks > gpus else "rank"  # same as `BatchLayout.gpu_of_rank`
+        number = f"rank * {gpus} / {ranks}"  # same as `BatchLayout.gpu_of_rank`
         code = _GPU_OF_RANK.format(gpus=",".join(map(str, range(gpus))), number=number)
         return ("sh", "-c", code, "sh")
 
@@ -377,7 +377,7 @@ class BatchScheduler(Scheduler):
         """The error for a command that the scheduler refused."""
         command = command or self.submitter
         if done.status == _NO_COMMAND or self.has_no_cluster(done):
-            missing = "is not there" if done.status == _NO_COMMAND else "knows no cluster here"
+            missing = "is not there" if done.status == _NO_COMMAND else "is not configured on this machine"
             return NotFoundError(
                 f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
             )

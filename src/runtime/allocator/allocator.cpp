@@ -57,8 +57,8 @@ constinit State state;
 
 struct ThreadState {
     Slot* slot = nullptr;
-    uint32_t depth = 0;    ///< of calls within one another
-    bool looking = false;  ///< for the functions
+    uint32_t depth = 0;    ///< number of nested calls
+    bool looking = false;  ///< true while this thread looks up the functions
 };
 constinit thread_local ThreadState own;
 
@@ -75,7 +75,7 @@ Slot& slot() noexcept {
     return *own.slot;
 }
 
-/// Time from here to the end of the block; of calls within one another that of the outermost.
+/// Time from the construction to the end of the block. Of nested calls, only the outermost is timed.
 class Timed {
   public:
     Timed() noexcept : begin_(own.depth++ == 0 ? ticks() : 0) {}
@@ -150,7 +150,7 @@ void* calloc(size_t count, size_t each_bytes) noexcept {
     const Timed timed(count > SIZE_MAX / (each_bytes | 1) ? 0 : count * each_bytes);
     const Functions* const following = next();
     return following ? following->calloc(count, each_bytes)
-                     : early_memory(count * each_bytes);  // which is zero
+                     : early_memory(count * each_bytes);  // zeroed already
 }
 
 void* realloc(void* memory, size_t bytes) noexcept {

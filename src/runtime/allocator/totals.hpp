@@ -1,4 +1,4 @@
-// What the allocator of this process has been called for: between the library that counts and the runtime.
+// Totals of the calls of this process's allocator: interface between the counting library and the runtime.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace mpiric::allocator {
 
 struct Totals {
-    uint64_t calls;        ///< that hand out memory
-    uint64_t large_calls;  ///< those for as much as glibc would map apart, before it adapts
-    uint64_t time_ns;      ///< in these, and in giving back, of all threads
+    uint64_t calls;        ///< calls that allocate memory
+    uint64_t large_calls;  ///< calls for as many bytes as glibc maps separately by default
+    uint64_t time_ns;      ///< time in allocations and in free, over all threads
 };
 
 }  // namespace mpiric::allocator

@@ -1,4 +1,4 @@
-// What the elements of a datatype are, for code that knows no MPI.
+// Properties of the elements of a datatype, for code without MPI.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace mpiric {
 
 enum class ElementKind : uint8_t {
     unknown,    ///< not asked yet
-    scattered,  ///< with holes, or of several parts: not to be read as it lies
+    scattered,  ///< elements with holes or of several parts, whose bytes cannot be compared
     other,
     floating,
     signed_integer,

@@ -7,7 +7,7 @@
 
 namespace mpiric {
 
-/// Whether this process may write a file of so many bytes.
+/// Whether the limit allows this process to write a file of `bytes` bytes.
 inline bool may_be_as_long_as(uint64_t bytes) noexcept {
     rlimit limit{};
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;

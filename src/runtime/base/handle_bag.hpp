@@ -13,7 +13,7 @@ template <class Value> class HandleBag {
     HandleBag(const HandleBag&) = delete;
     HandleBag& operator=(const HandleBag&) = delete;
 
-    /// Returns false when there is no room.
+    /// Returns false when memory is short.
     bool put(uint64_t handle, const Value& value) noexcept {
         if (front_.taken) {
             if (!put_into_table(handle, value))
@@ -108,7 +108,7 @@ template <class Value> class HandleBag {
         return true;
     }
 
-    Entry front_ = {};  ///< where a handle goes while nothing is there: most programs wait for one at a time
+    Entry front_ = {};  ///< the only handle while the table is empty: most programs wait for one at a time
     Entry first_[first_slots] = {};
     Entry* entries_ = first_;
     uint32_t mask_ = first_slots - 1;

@@ -11,7 +11,7 @@ template <class Value, uint32_t Capacity> class HandleMap {
     static_assert((Capacity & (Capacity - 1)) == 0);
 
   public:
-    /// Returns false when there is no room.
+    /// Returns false when the map is full.
     bool put(uint64_t handle, const Value& value) noexcept {
         const Held held(lock_, true);
         uint32_t at = slot(handle);
@@ -38,7 +38,7 @@ template <class Value, uint32_t Capacity> class HandleMap {
         if (!entries_[hole].taken)
             return;
         --used_;
-        // Those that were pushed past the hole move back into it.
+        // Entries that were pushed past the hole move back into it.
         for (uint32_t at = next(hole); entries_[at].taken; at = next(at)) {
             const uint32_t home = home_of(entries_[at].handle);
             if (((at - home) & (Capacity - 1)) >= ((at - hole) & (Capacity - 1))) {

@@ -8,7 +8,7 @@ namespace mpiric {
 /// The words of the first rule whose pattern fits; empty when none does.
 std::string_view words_for(const char* path, std::string_view rules) noexcept;
 
-/// What stands before the first `end`, which is taken off `text` along with it.
+/// Removes the text before the first `end`, and that character, from `text`; returns the removed text.
 std::string_view cut(std::string_view& text, char end) noexcept;
 
 }  // namespace mpiric

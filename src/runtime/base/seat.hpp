@@ -3,7 +3,7 @@
 
 namespace mpiric {
 
-/// Numbers are the kernel's; negative: not known, or its CPUs lie in several.
+/// Numbers are the kernel's; negative: unknown, or the process may run on CPUs of several.
 struct Seat {
     int domain = -1;   ///< NUMA domain
     int package = -1;  ///< socket

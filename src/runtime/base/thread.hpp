@@ -1,4 +1,4 @@
-// What each thread knows about itself while it is in a wrapper.
+// State of each thread while it is in a wrapper.
 #pragma once
 
 #include <csignal>
@@ -6,17 +6,17 @@
 
 namespace mpiric {
 
-/// Depth and the frame of the outermost wrapper on this thread. Only that one records: what a library, a tool
-/// or a callback calls on the way belongs to it.
+/// Depth and frame of the outermost wrapper on this thread. Only the outermost wrapper records: calls that a
+/// library, a tool or a callback makes inside it belong to the same call of the program.
 struct Thread {
     const void* frame = nullptr;
     uint32_t depth = 0;
     bool by_profiling_name = false;  ///< entered through the PMPI_ name: go on to the library itself
-    bool dispatching = false;        ///< in a collective that the tuner dispatches
-    uint32_t turns_left = 0;         ///< polled calls until the next one that is timed
-    uint32_t receive_turn = 0;       ///< counts receives, for those that are looked at
+    bool dispatching = false;        ///< true inside a collective that the tuner dispatches
+    uint32_t turns_left = 0;         ///< polled calls until the next timed one
+    uint32_t receive_turn = 0;       ///< counter of receives, to select the probed ones
     uint64_t waited = 0;             ///< ticks in the barrier before the collective that comes next
-    void* caller = nullptr;          ///< of the PMPI_ name
+    void* caller = nullptr;          ///< return address of a call by the PMPI_ name
     /// Locks that this thread holds or waits for. A signal handler that interrupts it meanwhile must take
     /// none.
     uint32_t locks_held = 0;
@@ -28,14 +28,14 @@ struct Thread {
 // Reached with one instruction: the runtime is in the program from its start.
 inline thread_local constinit Thread thread;
 
-/// Whether a signal handler runs on a stack of its own, whose frames lie anywhere.
+/// Whether a signal handler runs on a stack of its own, whose frames may have any address.
 inline bool on_signal_stack() noexcept {
     stack_t stack{};
     return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
-/// Whether a wrapper is at work below us on the stack. A frame that lies above ours was left by longjmp and
-/// no longer counts.
+/// Whether a wrapper is active further up the call stack. A frame at a higher address than ours was left by
+/// longjmp and no longer counts.
 inline bool nested(Thread& self) noexcept {
     if (self.depth == 0) [[likely]]
         return false;

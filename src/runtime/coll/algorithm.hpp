@@ -1,4 +1,5 @@
-// What a collective algorithm is to those who choose one: a name, what it serves, and how to run it.
+// A collective algorithm as the selection sees it: its name, the calls that it serves, and a function to run
+// it.
 //
 // An algorithm lives in src/runtime/coll/<collective>/<name>.cpp and enters the registry with
 // MPIRIC_ALGORITHMS; nothing else names it.
@@ -24,11 +25,12 @@ struct Layout {
     int most_per_node = 1;           ///< ranks on the fullest node
     int least_per_node = 1;          ///< ranks on the emptiest node
     bool consecutive = true;         ///< each node's ranks follow one another
-    int memory_levels = 1;           ///< of the node that has most: 2 and 3 with NUMA domains and packages
-    bool levels_consecutive = true;  ///< on each node, the ranks of each of them follow one another
+    /// Levels on the node with most of them: 2 and 3 with NUMA domains and packages.
+    int memory_levels = 1;
+    bool levels_consecutive = true;  ///< ranks of each level follow one another on each node
     bool shared_memory = false;      ///< every node has a board: memory that its ranks share
     bool direct_reads = false;       ///< every rank may read the memory of the others on its node
-    uint32_t slot_bytes = 0;         ///< of a board's slot, the smallest of all nodes
+    uint32_t slot_bytes = 0;         ///< size of a board's slot, the smallest of all nodes
 };
 
 /// One call as all ranks see it: nothing in here may differ between them.
@@ -112,7 +114,7 @@ consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[c
 }  // namespace mpiric::coll
 
 /// Enters a namespace-scope `constinit const Algorithm registered[]`, a row an algorithm, into the registry.
-/// Its alignment is said because the compiler may give arrays a larger one: the section has no gaps.
+/// Its alignment is explicit because the compiler may give arrays a larger one: the section has no gaps.
 #define MPIRIC_ALGORITHMS(table)                                                                             \
     [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto table##_entries =   \
         ::mpiric::coll::each_of(table);

@@ -43,7 +43,7 @@ class Board {
     void publish() noexcept;
     /// What `rank` publishes in this step; waits for it. `bytes` must be what its fill() was given.
     const char* look(int rank, uint64_t bytes) noexcept;
-    /// What this rank has published in this step.
+    /// Data that this rank has published in this step.
     const char* own(uint64_t bytes) const noexcept { return data_of(rank_, bytes); }
     /// Ends the step for this rank.
     void finish() noexcept;
@@ -56,7 +56,8 @@ class Board {
 
     /// Steps that this rank has finished.
     uint64_t steps() const noexcept { return step_; }
-    /// What is known from elsewhere: every rank has finished so many steps. Nobody is asked again then.
+    /// Takes over that every rank has finished `steps` steps, known from elsewhere: ranks are not asked about
+    /// these.
     void know_finished(uint64_t steps) noexcept { finished_by_all_ = std::max(finished_by_all_, steps); }
 
     /// Copies from the memory of another rank of the node; false when the system refused.
@@ -71,7 +72,7 @@ class Board {
     struct Slot;
 
     Board() = default;
-    /// Makes room for what is known of each rank; false when memory is short.
+    /// Allocates the state kept of each rank; false when memory is short.
     bool remember(int size) noexcept;
     Head& head(int rank) const noexcept;
     Slot& slot(int rank) const noexcept;

@@ -8,7 +8,7 @@ namespace mpiric::coll {
 
 namespace {
 
-/// Copies elements that lie without gaps; false where those of the type have some.
+/// Copies elements without gaps; false if elements of the type have gaps.
 bool copied_densely(const Geometry& type, const void* from, void* into, uint64_t bytes) noexcept {
     if (bytes != 0 && type.dense() && into != from)
         std::memcpy(into, from, bytes);

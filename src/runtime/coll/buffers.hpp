@@ -39,7 +39,7 @@ class Target {
 
     char* data() const noexcept { return data_; }
     uint64_t bytes() const noexcept { return bytes_; }
-    /// Fills data() with what is in the program's buffer.
+    /// Fills data() with the contents of the program's buffer.
     int load() noexcept { return dense_ ? MPI_SUCCESS : pack(team_, into_, count_, type_, data_); }
     int store() noexcept { return dense_ ? MPI_SUCCESS : unpack(team_, data_, into_, count_, type_); }
     int error() const noexcept { return dense_ || data_ ? MPI_SUCCESS : MPI_ERR_NO_MEM; }

@@ -1,4 +1,4 @@
-// Where the bytes of a datatype's elements lie.
+// Positions of the bytes of a datatype's elements.
 #pragma once
 
 #include "world/datatypes.hpp"
@@ -9,8 +9,8 @@
 namespace mpiric::coll {
 
 struct Geometry {
-    MPI_Aint lower = 0, extent = 0;            ///< with the markers of resized types
-    MPI_Aint true_lower = 0, true_extent = 0;  ///< of the data
+    MPI_Aint lower = 0, extent = 0;            ///< bounds including the markers of resized types
+    MPI_Aint true_lower = 0, true_extent = 0;  ///< bounds of the data
     uint64_t size = 0;                         ///< bytes of data in one element
     /// Elements follow one another without a gap from the buffer's address on.
     bool dense() const noexcept {

@@ -1,5 +1,5 @@
-// k-nomial trees, members counted from the root: a member's subtree are those that follow it, and its
-// children lie k^s, 2k^s, … (k − 1)k^s further for each s within.
+// k-nomial trees, members counted from the root: a member's subtree consists of the members that follow it,
+// and its children are k^s, 2k^s, … (k − 1)k^s further for each s within.
 #pragma once
 
 #include "coll/message.hpp"
@@ -23,7 +23,7 @@ struct Knomial {
     Group group;
     int size, root, radix;
     int relative_rank;  ///< this rank, counted from the root
-    int reach;          ///< of its subtree
+    int reach;          ///< reach of its subtree
 
     Knomial(const Group& group, int root, int radix) noexcept
         : group(group), size(group.size), root(root), radix(radix),

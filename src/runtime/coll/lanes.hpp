@@ -1,4 +1,4 @@
-// Leaders: some ranks of each node carry a part each of what goes between nodes. The l-th leaders of all
+// Leaders: several ranks of each node each carry a part of the data between nodes. The l-th leaders of all
 // nodes are a lane.
 #pragma once
 
@@ -40,8 +40,8 @@ class Lanes {
     /// the leader.
     int first_of(int lane, int ranks) const noexcept { return lane * ranks / leaders_; }
 
-    /// What all leaders share, a part for each, as a division among the ranks of this node: those that lead
-    /// nothing have none.
+    /// Data that all leaders share, a part for each, as a division among the ranks of this node: ranks that
+    /// do not lead have empty parts.
     Blocks among(const Blocks& parts) const {
         const int ranks = team_.local().size;
         std::vector<MPI_Count> sizes(static_cast<size_t>(ranks));
@@ -49,7 +49,7 @@ class Lanes {
             sizes[size_t(first_of(lane, ranks))] = MPI_Count(parts.size(lane));
         return Blocks::of(Counts{sizes.data()}, ranks, 1);
     }
-    /// What all leaders share in parts as even as possible.
+    /// Data that all leaders share in parts as even as possible.
     Blocks among(uint64_t whole) const { return among(Blocks::even(whole, leaders_)); }
 
   private:
@@ -58,7 +58,8 @@ class Lanes {
     std::vector<int> ranks_;
 };
 
-/// Whether every node has so many ranks, and some node more: where all ranks lead, that is `all_ranks`.
+/// Whether every node has at least `leaders` ranks, and some node more: where all ranks lead, that is
+/// `all_ranks`.
 template <int leaders> bool has_leaders(const Workload& workload) noexcept {
     if (leaders == all_ranks)
         return has_levels(workload) && is_uniform(workload);

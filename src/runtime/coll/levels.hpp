@@ -10,7 +10,7 @@
 
 namespace mpiric::coll {
 
-/// What one rank has to do with the others of its node, all by their places among its ranks.
+/// One rank's neighbours in the tree of its node, by their numbers among the node's ranks.
 struct Tree {
     int parent = -1;                ///< leader of the next larger group; none: this is the root
     std::span<const int> children;  ///< ranks led by this one at any level, ascending
@@ -18,11 +18,11 @@ struct Tree {
 
 class Levels {
   public:
-    /// Takes all memory that it ever has, for nodes of so many ranks; raises std::bad_alloc.
+    /// Allocates all its memory, for nodes of at most `most_ranks` ranks; raises std::bad_alloc.
     explicit Levels(size_t most_ranks);
 
-    /// Learns how a node's ranks share memory from where each sits. What one of them does not know does not
-    /// count.
+    /// Groups a node's ranks by the domains and packages that they share. A level that is unknown for one of
+    /// them is ignored.
     void arrange(std::span<const Seat> seats) noexcept;
 
     /// At how many levels some group has several members; 1 where the ranks are not told apart.
@@ -36,12 +36,12 @@ class Levels {
   private:
     int parent_of(int rank, int root) const noexcept;
 
-    // The lowest rank of the group that a rank is in. Each inner group lies in one outer group.
+    // The lowest rank of the group of each rank. Each inner group is within one outer group.
     std::vector<int> inner_, outer_;
     std::vector<int> children_;
     int ranks_ = 0, depth_ = 1;
     bool consecutive_ = true;
-    int root_ = -1, rank_ = -1;  ///< whose tree tree_ is
+    int root_ = -1, rank_ = -1;  ///< root and rank of tree_
     Tree tree_;
 };
 

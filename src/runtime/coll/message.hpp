@@ -12,8 +12,8 @@ namespace mpiric::coll {
     if (const int code = (step); code != MPI_SUCCESS) [[unlikely]]                                           \
     return code
 
-inline constexpr int tag = 0;      ///< of the first stream; messages of one stream keep their order
-inline constexpr int nobody = -1;  ///< as a peer: no message that way
+inline constexpr int tag = 0;      ///< tag of the first stream; messages of one stream keep their order
+inline constexpr int nobody = -1;  ///< peer to which no message goes
 
 int send(const Team& team, const void* from, MPI_Count count, MPI_Datatype type, int to) noexcept;
 int receive(const Team& team, void* into, MPI_Count count, MPI_Datatype type, int from) noexcept;
@@ -44,7 +44,7 @@ inline int exchange(const Team& team, const char* out, uint64_t out_bytes, int t
                     world::handles.byte, from);
 }
 
-/// Messages under way. Those that are still under way at the end are waited for.
+/// Messages under way. The destructor waits for unfinished messages.
 class Requests {
   public:
     explicit Requests(size_t most) { under_way_.reserve(most); }

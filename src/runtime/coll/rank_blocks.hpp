@@ -1,5 +1,5 @@
-// Where the blocks of the ranks lie in a buffer of the program: one after another, or as the arrays of a
-// v-form say.
+// Positions of the blocks of the ranks in a buffer of the program: consecutive, or given by the arrays of a
+// v-form.
 #pragma once
 
 #include "coll/datatype.hpp"
@@ -7,7 +7,7 @@
 
 namespace mpiric::coll {
 
-/// One side of a call on a rank where that side counts; `Byte` is `char` for what is received.
+/// One side of a call on a rank where that side counts; `Byte` is `char` for the receiving side.
 template <class Byte> class RankBlocks {
   public:
     RankBlocks(Byte* base, MPI_Count each, const Counts& counts, const Counts& displacements,

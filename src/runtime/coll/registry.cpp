@@ -4,7 +4,7 @@
 #include <cstring>
 
 // Bounds of the section that the linker gathers from MPIRIC_ALGORITHMS.
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names from that of the section.
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker derives these names from the section's name.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __start_mpiric_algorithms[];
 [[gnu::visibility("hidden")]] extern const mpiric::coll::Algorithm* __stop_mpiric_algorithms[];

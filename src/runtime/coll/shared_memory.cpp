@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned close_on_exec = 1, not_executable = 8;  // MFD_CLOEXEC, MFD_NOEXEC_SEAL (Linux 6.3)
 constexpr unsigned at_once = 1;                            // GRND_NONBLOCK
 
-/// Where the others find rank 0's file, and by what they know that it is that one: in another process
-/// namespace the same number is another process.
+/// Address of rank 0's file and a number that identifies it: in another process namespace the same process
+/// number belongs to another process.
 struct Address {
     int32_t pid = 0, file = -1;
     uint64_t number = 0;  ///< drawn by lot
@@ -56,7 +56,7 @@ Address offer(size_t bytes) noexcept {
     return address;
 }
 
-/// The file behind an address; -1 when something else is there. Its name is read before it is opened, because
+/// The file behind an address; -1 when it is another file. Its name is read before it is opened, because
 /// opening another process's pipe or device is not harmless.
 int open_offered(const Address& address) noexcept {
     char path[64], expected[64], found[64];

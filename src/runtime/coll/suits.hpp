@@ -1,4 +1,4 @@
-// What several algorithms ask of a workload.
+// Conditions on a workload that several algorithms share.
 #pragma once
 
 #include "coll/algorithm.hpp"
@@ -20,7 +20,7 @@ inline bool reads_directly(const Workload& workload) noexcept {
     return on_one_node(workload) && workload.layout.direct_reads;
 }
 
-/// Whether there are so many ranks that a radix differs from a smaller one.
+/// Whether there are more than `ranks` ranks, so that a radix differs from a smaller one.
 template <int ranks> bool on_more_than(const Workload& workload) noexcept {
     return workload.layout.size > ranks;
 }
@@ -52,7 +52,7 @@ inline bool levels_join(const Workload& workload) noexcept {
     return workload.commutative || (workload.layout.consecutive && workload.layout.levels_consecutive);
 }
 
-/// Bytes of the blocks of all ranks together, where `bytes` are those of one.
+/// Bytes of the blocks of all ranks together, where `bytes` is the size of one block.
 inline uint64_t all_blocks(const Workload& workload) noexcept {
     return workload.bytes * uint64_t(workload.layout.size);
 }

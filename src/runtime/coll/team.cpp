@@ -15,12 +15,12 @@ using world::library;
 
 }  // namespace
 
-/// What each rank tells all others when a team is made.
+/// Data that each rank sends to all others when a team is made.
 struct Team::Introduction {
     int leader;  ///< lowest rank of its node
     uint32_t slot_bytes;
     char has_board, direct_reads;
-    int node;  ///< of a leader: number of its node, which everyone counts
+    int node;  ///< number of the node, set by its leader and counted by everyone
     Seat seat;
 };
 

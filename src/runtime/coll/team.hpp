@@ -36,13 +36,13 @@ class Team {
     const Group& everyone() const noexcept { return everyone_; }
     /// The ranks of this node, ascending.
     const Group& local() const noexcept { return local_; }
-    /// The lowest rank of each node, in the order of nodes; a node's number is that of its lowest rank.
+    /// The lowest rank of each node, in the order of nodes, which are numbered by their lowest ranks.
     const Group& leaders() const noexcept { return leaders_; }
     int node() const noexcept { return node_of_[size_t(rank())]; }
     int node_of(int rank) const noexcept { return node_of_[size_t(rank)]; }
     /// The ranks of a node, ascending.
     Group on_node(int node) const noexcept;
-    /// Position of a rank among those of its node.
+    /// Position of a rank among the ranks of its node.
     int local_rank(int rank) const noexcept { return local_rank_[size_t(rank)]; }
 
     /// The levels of memory of this node, as a tree of local ranks; valid until the next call.
@@ -66,7 +66,7 @@ class Team {
     Layout layout_;
     Group everyone_, local_, leaders_;
     std::vector<int> identity_, node_of_, local_rank_, by_node_, node_begin_, leader_ranks_;
-    mutable Levels levels_;  ///< of this node; keeps the last tree
+    mutable Levels levels_;  ///< levels of this node; keeps the last tree
     std::unique_ptr<Board> board_;
 };
 

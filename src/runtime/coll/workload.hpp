@@ -1,4 +1,4 @@
-// From one rank's arguments to what all ranks know of a call.
+// The facts of a call that all ranks know, from one rank's arguments.
 #pragma once
 
 #include "coll/team.hpp"

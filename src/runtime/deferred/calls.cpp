@@ -89,8 +89,8 @@ Result after(int descriptor, Arguments... arguments) {
     return libc<Result (*)(int, Arguments...)>(which)(descriptor, arguments...);
 }
 
-/// Two descriptors of one position: what is held for one would go to the wrong place after the other has
-/// moved.
+/// Two descriptors share one position: bytes held for one would be written to the wrong place after the other
+/// has moved.
 int noted_copy(int copy) noexcept {
     if (copy >= 0)
         note_opened(copy, {.flags = O_RDWR});
@@ -190,7 +190,7 @@ int d_fflush(FILE* stream) {
     return libc<int (*)(FILE*)>(Posix::fflush)(stream);
 }
 
-/// Before as many bytes as there may be go to a stream: those that were written to its descriptor come first.
+/// Called before bytes are added to a stream: bytes that were written to its descriptor come first.
 void make_room_in(FILE* stream) noexcept {
     make_room();
     if (state.held_bytes.load(std::memory_order_relaxed) > 0)
@@ -198,7 +198,8 @@ void make_room_in(FILE* stream) noexcept {
     write_out_before_streams();
 }
 
-/// A move in a stream, or where it is: what was written to its descriptor comes before.
+/// A call that moves the position in a stream or asks for it: bytes that were written to its descriptor come
+/// first.
 template <Posix which, class Result, class... Arguments>
 Result move_in(FILE* stream, Arguments... arguments) {
     write_out(fileno(stream));

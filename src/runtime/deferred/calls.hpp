@@ -5,7 +5,7 @@
 
 namespace mpiric::deferred {
 
-/// What stands for a name of libc, a number of Posix; null: libc's own.
+/// Replacement of a libc function, by its number in Posix; null: no replacement.
 void* deferring_call(uint32_t at) noexcept;
 
 /// Writes out what is held of files.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kib = 1024;
 
-/// What a call of libc's has to do with what is held.
+/// Effect of a libc call on the held output.
 enum class Passing : uint8_t {
     straight,
     prints,  ///< into a stream: there must be room
@@ -106,8 +106,7 @@ void write_out_at_end() noexcept {
     write_out_late();
     end_stdout();
     if (state.held_bytes.load(std::memory_order_relaxed) > 0)
-        say_once("what was written last to a file is not there: it could not be written out, and the file "
-                 "was not closed");
+        say_once("the last output to a file is lost: it could not be written, and the file was not closed");
 }
 
 void begin_child() noexcept {

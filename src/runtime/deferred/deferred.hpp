@@ -4,9 +4,9 @@
 //   2. Names of libc and MPI that could show or need what is held lead through before_call() and
 //      before_mpi(), which write it out first.
 //   3. Nothing is held longer than `late_ms`, whatever the program does meanwhile.
-// What is lost when the process is killed: at most the buffers. A descriptor that is sent to another process
-// through a socket, and memory shared between processes as a sign that a file is ready, are not seen; step 3
-// bounds both.
+// When the process is killed, at most the contents of the buffers are lost. A descriptor that is sent to
+// another process through a socket, and memory shared between processes as a sign that a file is ready, are
+// not seen; step 3 bounds both.
 #pragma once
 
 #include "base/options.hpp"
@@ -25,7 +25,8 @@ void begin(const Options& options) noexcept;
 bool passes(uint32_t at) noexcept;
 /// Before a call that may show what is held, or needs room in a buffer.
 void before_call(uint32_t at) noexcept;
-/// Before a call of MPI's that may tell another rank of what was written; `ends`: the program leaves MPI.
+/// Called before a call of MPI that may let another rank learn of written output; `ends`: the program leaves
+/// MPI.
 void before_mpi(bool ends) noexcept;
 
 }  // namespace mpiric::deferred

@@ -1,10 +1,10 @@
-// The stream keeps its bytes in a large buffer of its own, whichever function of stdio they come from; what
-// is due is worked out when it matters: in a line-buffered stream all up to the last end of a line, in an
-// unbuffered one all, in a fully buffered one what was flushed and what would not have fitted. write(1),
-// which Fortran, Python and others use, has a buffer beside it. Order: what is due in the stream goes out
-// before more is held beside it, and what is held beside it before more of the stream goes out. Writes are of
-// at most PIPE_BUF bytes and end with a line where one ends in them: a pipe that several ranks share takes
-// each of them whole.
+// The stream keeps its bytes in a large buffer of its own, whichever function of stdio they come from; the
+// number of due bytes is computed when it matters. In a line-buffered stream all bytes up to the last newline
+// are due, in an unbuffered one all, in a fully buffered one the flushed bytes and all beyond the plain run's
+// buffer. Fortran, Python and others use write(1), whose bytes have a second buffer. Order: due bytes of the
+// stream are written before more is held in the second buffer, and the second buffer is written before more
+// of the stream. Each write is of at most PIPE_BUF bytes and ends with a line if a line ends in it: a pipe
+// that several ranks share takes each write whole.
 #include "deferred/gathered_stdout.hpp"
 
 #include "base/say.hpp"
@@ -22,7 +22,8 @@
 namespace mpiric::deferred {
 namespace {
 
-constexpr int unbuffered_flag = 0x2, error_flag = 0x20, line_buffered_flag = 0x200;  // of glibc's FILE
+// Bits of glibc's FILE::_flags.
+constexpr int unbuffered_flag = 0x2, error_flag = 0x20, line_buffered_flag = 0x200;
 
 constexpr Gathered& gathered = state.gathered;
 
@@ -62,7 +63,7 @@ size_t due_in_stream() noexcept {
     return blocks > gathered.ahead ? blocks - gathered.ahead : 0;
 }
 
-/// An error of the pipe's is the program's to know; what could not be written is lost, as it is of stdio's.
+/// An error of the pipe is reported to the program; bytes that could not be written are lost, as with stdio.
 bool judge_written(size_t written, size_t asked) noexcept {
     if (written == asked)
         return true;

@@ -1,5 +1,5 @@
-// stdout as lines that are gathered: what a program flushes line by line goes out in few writes, each of
-// whole lines.
+// Gathers the lines of stdout: lines that a program flushes one by one are written by few system calls, each
+// of whole lines.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,11 @@
 
 namespace mpiric::deferred {
 
-/// Which bytes go out: those that the plain run would have written by now; or, of them and the others, whole
-/// lines.
+/// Bytes to write: all that the plain run would have written by now; or these and all further whole lines.
 enum class Outgoing : unsigned char { due, lines };
 
-/// Gathers what goes to stdout up to `bytes`, where that is a pipe, a socket or a terminal of its own: not
-/// that of stderr. Before anything else in this process writes there at once.
+/// Gathers output to stdout up to `bytes`, where stdout is a pipe, a socket or a terminal that stderr does
+/// not share. Called before anything else in this process writes to it.
 void begin_stdout(size_t bytes) noexcept;
 bool gathers_stdout() noexcept;
 /// Descriptor 1 or its stream is about to become something else.
@@ -26,7 +25,7 @@ bool write_out_stdout(Outgoing what) noexcept;
 /// The same in a signal handler that ends the process: takes no lock of stdio's.
 void write_out_stdout_at_end() noexcept;
 
-/// fflush(stdout): what is there is due, in a while. As fflush returns.
+/// fflush(stdout): the contents of the stream become due, and are written later. Returns as fflush does.
 int flush_stdout_later() noexcept;
 /// setvbuf(stdout): the mode and the bytes of a buffer, 0 for none given, are kept in mind: they say when
 /// lines are due. MPICH makes the stream an unbuffered one.

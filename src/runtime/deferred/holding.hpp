@@ -1,4 +1,4 @@
-// What the parts that hold output back share: one lock, libc's own functions, writing to the end.
+// Common parts of deferred output: one lock, libc's own functions, writing to the end.
 #pragma once
 
 #include "deferred/state.hpp"
@@ -11,7 +11,7 @@
 
 namespace mpiric::deferred {
 
-/// The function of libc that stands behind a name, whatever wrappers there are.
+/// The function of libc with this name, past any wrapper.
 template <class Pointer> Pointer libc(Posix which) noexcept {
     return reinterpret_cast<Pointer>(libc_posix(static_cast<uint32_t>(which)));
 }
@@ -47,8 +47,8 @@ inline bool is_locked_by_this_thread(const FILE* stream) noexcept {
 char* new_buffer(size_t bytes) noexcept;
 void delete_buffer(char* buffer, size_t bytes) noexcept;
 
-/// Writes so many bytes to a descriptor, waiting where it would block; returns those written. Fewer than
-/// asked: errno tells why.
+/// Writes `bytes` bytes to a descriptor, waiting where it would block; returns the number written. If it is
+/// smaller than `bytes`, errno has the reason.
 size_t write_fully(int descriptor, const char* from, size_t bytes) noexcept;
 
 }  // namespace mpiric::deferred

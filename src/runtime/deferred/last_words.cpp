@@ -10,8 +10,8 @@
 namespace mpiric::deferred {
 namespace {
 
-/// What was there before answers the signal: at once where it is a fault, which happens again, else when it
-/// is sent anew.
+/// The previous handler answers the signal: immediately if it is a fault, which happens again, else when the
+/// signal is sent again.
 void answer(int signal, siginfo_t* info, void*) {
     const int error = errno;
     state.last_words();

@@ -1,4 +1,4 @@
-// Signals that end the process: what is held of its files goes out first.
+// Signals that end the process: held output of files is written first.
 #pragma once
 
 namespace mpiric::deferred {

@@ -5,8 +5,8 @@
 
 namespace mpiric::deferred {
 
-/// Starts the thread; what is held is written out `after_ms` after bound_lateness() was called. False when
-/// there can be no thread: then nothing may be held.
+/// Starts the thread; held output is written `after_ms` after bound_lateness() was called. False when the
+/// thread cannot be started: then nothing may be held.
 bool begin_lateness(uint32_t after_ms, void (*write_out)()) noexcept;
 
 /// Something is held from now on. Cheap where that is known already.

@@ -1,5 +1,4 @@
-// What the layer of deferred output keeps. All of it but the bytes that are held is under the lock of
-// Holding.
+// State of the layer of deferred output. Protected by the lock of Holding, except for the held bytes.
 #pragma once
 
 #include <atomic>
@@ -22,47 +21,47 @@ struct Descriptor {
     size_t bytes = 0;
     bool regular = false;  ///< and seen when it was opened
     bool may_hold = false;
-    bool failed = false;  ///< to write out what it holds, the last time
+    bool failed = false;  ///< the last attempt to write the held bytes failed
 };
 
 /// A stream with a larger buffer than libc would give it.
 struct Stream {
     FILE* file = nullptr;
     char* buffer = nullptr;
-    size_t block = 0;  ///< of the plain run's buffer; 0: the program has set one itself
+    size_t block = 0;  ///< buffer size in the plain run; 0: the program has set a buffer itself
     dev_t device = 0;
     ino_t inode = 0;
-    int error = 0;  ///< of a write that the program has not been told of
+    int error = 0;  ///< errno of a write that the program has not been told about
 };
 
 /// Standard output.
 struct Gathered {
     bool active = false;
     bool of_stream = false;  ///< `stdout` is on descriptor 1
-    int mode = _IOFBF;       ///< that the program sees
-    size_t block = 0;        ///< of a fully buffered stream in the plain run
-    size_t capacity = 0;     ///< of each buffer
+    int mode = _IOFBF;       ///< buffering mode as the program sees it
+    size_t block = 0;        ///< block size of a fully buffered stream in the plain run
+    size_t capacity = 0;     ///< size of each buffer
     size_t flushed = 0;      ///< bytes at the begin of the stream's buffer that the program has flushed
     size_t ahead = 0;        ///< bytes of the block under way, in the plain run, that are out already
-    char* beside = nullptr;  ///< what write(1) holds
+    char* beside = nullptr;  ///< bytes held for write(1)
     size_t beside_bytes = 0;
-    int error = 0;  ///< of a write that the program has not been told of
+    int error = 0;  ///< errno of a write that the program has not been told about
 };
 
 struct State {
     bool begun = false;
     bool of_child = false;                ///< forked: its parent has written out what was held
     std::atomic<bool> locked{false};      ///< the lock of Holding
-    std::atomic<uint64_t> held_bytes{0};  ///< for all descriptors together: what the fast paths look at
+    std::atomic<uint64_t> held_bytes{0};  ///< bytes held for all descriptors together, read by the fast paths
 
     Descriptor descriptors[descriptor_count];
     int descriptors_end = 0;           ///< above all that were noted
     std::atomic<int> streams_held{0};  ///< descriptors of streams for which something is held
-    size_t capacity = 0;               ///< of a descriptor's buffer; 0: nothing is held
+    size_t capacity = 0;               ///< size of a descriptor's buffer; 0: nothing is held
 
     Stream streams[256];
     std::atomic<int> buffered{0};  ///< streams with a buffer of ours
-    size_t stream_capacity = 0;    ///< of such a buffer
+    size_t stream_capacity = 0;    ///< size of such a buffer
 
     Gathered gathered;
 

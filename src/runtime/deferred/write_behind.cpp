@@ -1,5 +1,5 @@
-// Errors: where the disk is full, what is held stays held, and the write, fsync or close that comes next
-// fails. A program that makes room and writes again loses nothing; close is the last to tell.
+// Errors: when the disk is full, held bytes stay held, and the next write, fsync or close fails. A program
+// that makes room and writes again loses nothing; close is the last call that reports the error.
 #include "deferred/write_behind.hpp"
 
 #include "deferred/holding.hpp"
@@ -16,7 +16,7 @@
 namespace mpiric::deferred {
 namespace {
 
-constexpr size_t large_part = 4;  // a write of more than this part of a buffer is no small one
+constexpr size_t large_part = 4;  // a write of more than this part of a buffer is not joined
 
 Descriptor* of(int descriptor) noexcept {
     return descriptor >= 0 && descriptor < descriptor_count ? &state.descriptors[descriptor] : nullptr;
@@ -44,7 +44,7 @@ bool write_out(int number, Descriptor& entry) noexcept {
     return !entry.failed;
 }
 
-/// Gives up the buffer, and what could not be written of it.
+/// Releases the buffer, including bytes that could not be written.
 void release(Descriptor& entry) noexcept {
     if (entry.stream && entry.bytes > 0)
         --state.streams_held;
@@ -87,7 +87,7 @@ bool is_open_elsewhere(int number, const struct stat& file) noexcept {
 
 /// Whether stdio itself writes to the stream of a descriptor.
 bool stdio_writes(const Descriptor& entry) noexcept {
-    constexpr int currently_putting = 0x800;  // of glibc's FILE
+    constexpr int currently_putting = 0x800;  // bit of glibc's FILE::_flags
     return entry.stream && (entry.stream->_flags & currently_putting);
 }
 

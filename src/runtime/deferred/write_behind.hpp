@@ -13,11 +13,12 @@ void begin_write_behind(size_t bytes) noexcept;
 
 /// How a descriptor was opened.
 struct Opening {
-    int flags = 0;                 ///< of open(2)
-    const FILE* stream = nullptr;  ///< that opened it: C++ and others write to the descriptor beside it
+    int flags = 0;                 ///< flags of open(2)
+    /// Stream on the descriptor, if any: C++ and others write past it to the descriptor.
+    const FILE* stream = nullptr;
 };
-/// Whether it is no regular file, or this process has it open a second time: then it is to behave as in the
-/// plain run.
+/// Whether the file is not a regular one, or this process has opened it before: then it is to behave as in
+/// the plain run.
 bool note_opened(int descriptor, const Opening& opening) noexcept;
 /// A descriptor is about to be closed, or to become another file: writes out what it holds. False, with
 /// errno, when that failed; the bytes are lost then.
@@ -35,8 +36,8 @@ bool write_out(int descriptor) noexcept;
 /// on the file.
 void write_out_files() noexcept;
 
-/// Before stdio writes to some stream: what is held for the descriptor of one that stdio itself is at work on
-/// goes first.
+/// Called before stdio writes to a stream: bytes held for descriptors whose streams stdio is writing are
+/// written first.
 void write_out_before_streams() noexcept;
 
 /// Takes a write of the program's: as write(2) returns.

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint32_t posix = 0, standard_stream = 2;
 
-/// The row of a descriptor. Of those that were opened before us, or by means that we do not see, only the
-/// standard streams are known.
+/// The row of a descriptor. Of the descriptors that were opened before the runtime, or by calls that it does
+/// not intercept, only the standard streams are known.
 profile::File* row_of(int descriptor) noexcept {
     if (descriptor < 0 || descriptor >= descriptor_count)
         return nullptr;
@@ -25,7 +25,7 @@ profile::File* row_of(int descriptor) noexcept {
     return open.row;
 }
 
-/// Counts how an access lies to the one before and to blocks of the file.
+/// Counts the position of an access relative to the previous one and to blocks of the file.
 void locate_access(int descriptor, profile::File& row, const Access& access) noexcept {
     Descriptor& open = state.descriptors[descriptor];
     const int64_t begin = access.offset >= 0 ? access.offset : open.position;
@@ -38,7 +38,7 @@ void locate_access(int descriptor, profile::File& row, const Access& access) noe
         open.trail.pass(begin, end);
 }
 
-/// What an open asks for, as a record tells it.
+/// Flags of an open, in the encoding of the record.
 uint64_t asked_for(int flags) noexcept {
     const int access = flags & O_ACCMODE;
     const auto bit = [flags](int flag, uint64_t value) { return flags & flag ? value : 0; };

@@ -8,16 +8,16 @@
 
 namespace mpiric::files {
 
-/// What an access did.
+/// One access to a file.
 struct Access {
     int64_t bytes = 0;    ///< moved; negative: it failed
-    int64_t offset = -1;  ///< where, -1: at the descriptor's own position
+    int64_t offset = -1;  ///< position of the access; -1: the descriptor's own position
     uint64_t ticks = 0;
     bool buffered = false;   ///< through stdio, whose buffer joins small accesses
-    bool ends_line = false;  ///< what was written ends with a line's end
+    bool ends_line = false;  ///< the written data end with a newline
 };
 
-/// `flags`: those of open(2).
+/// `flags`: flags of open(2).
 void descriptor_opened(int descriptor, const char* path, int flags, uint64_t ticks) noexcept;
 void descriptor_closed(int descriptor, uint64_t ticks) noexcept;
 void descriptor_read(int descriptor, const Access& access) noexcept;

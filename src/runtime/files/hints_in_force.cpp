@@ -16,7 +16,7 @@ using world::library;
 namespace {
 
 constexpr int longest_value = 1024;
-constexpr int most_files = 64;  // of a rank whose hints are read back
+constexpr int most_files = 64;  // files per rank whose hints are read back
 
 void write_line(int to, const char* first, const char* second) noexcept {
     char line[longest_value + MPI_MAX_INFO_KEY + 8];

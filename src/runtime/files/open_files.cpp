@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t through_mpi = 1;
 
-/// What an open asks for, as a record tells it.
+/// Mode of an open, in the encoding of the record.
 uint64_t asked_of_mpi(int mode) noexcept {
     const auto bit = [mode](int flag, uint64_t value) { return mode & flag ? value : 0; };
     return bit(MPI_MODE_RDONLY, 1) | bit(MPI_MODE_WRONLY, 2) | bit(MPI_MODE_RDWR, 3) |

@@ -16,7 +16,7 @@ struct SharedOpen {
     uint64_t ticks;
 };
 
-/// An access that is over, or one that is under way and has moved the file's pointer.
+/// A completed access, or one in progress that has moved the file pointer already.
 struct SharedAccess {
     bool is_write;
     uint64_t bytes;

@@ -1,4 +1,4 @@
-// What the record keeps of the files that the program has open.
+// State of the files that the program has open, for the record.
 #pragma once
 
 #include "base/handle_map.hpp"
@@ -10,18 +10,18 @@
 
 namespace mpiric::files {
 
-inline constexpr int descriptor_count = 4096;  // those above are not followed
+inline constexpr int descriptor_count = 4096;  // descriptors above are not followed
 
 struct Descriptor {
     profile::File* row = nullptr;
-    int64_t position = 0;  ///< where the next access at the descriptor's own position begins
+    int64_t position = 0;  ///< position of the next access at the descriptor's own position
     Trail trail;
 };
 
 /// A file that is open through MPI-IO.
 struct OpenFile {
     profile::File* row = nullptr;
-    int64_t elementary_bytes = 1;  ///< of the view's elementary type
+    int64_t elementary_bytes = 1;  ///< size of the view's elementary type
     Trail trail;
 };
 

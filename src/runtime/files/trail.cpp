@@ -8,7 +8,7 @@ namespace mpiric::files {
 namespace {
 
 constexpr int64_t block_bytes = 4096;
-constexpr uint64_t small_access_bytes = 4096;  // those below are counted as small
+constexpr uint64_t small_access_bytes = 4096;  // accesses below this size count as small
 
 }  // namespace
 

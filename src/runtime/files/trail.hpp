@@ -1,4 +1,5 @@
-// How the accesses to an open file lie: one to the next, and to blocks of the file.
+// Pattern of the accesses to an open file: position relative to the previous access and to blocks of the
+// file.
 #pragma once
 
 #include "profile/format.hpp"
@@ -29,7 +30,7 @@ class Trail {
   private:
     int64_t last_begin_ = 0;
     int64_t last_end_ = -1;     ///< -1: there was none
-    int64_t step_ = INT64_MIN;  ///< from the begin of the last access but one to that of the last
+    int64_t step_ = INT64_MIN;  ///< distance between the beginnings of the last two accesses
 };
 
 }  // namespace mpiric::files

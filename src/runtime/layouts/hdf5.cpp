@@ -24,7 +24,7 @@ struct Hdf5 {
     Id (*mpio_driver)() = nullptr;
     int (*get_alignment)(Id, uint64_t*, uint64_t*) = nullptr;
     int (*set_alignment)(Id, uint64_t, uint64_t) = nullptr;
-    int (*set_collective_writes)(Id, bool) = nullptr;  // of 1.10 and later
+    int (*set_collective_writes)(Id, bool) = nullptr;  // exists since HDF5 1.10
 
     bool is_parallel() const noexcept {
         return copy && close && get_driver && mpio_driver && get_alignment && set_alignment &&
@@ -32,7 +32,8 @@ struct Hdf5 {
     }
 };
 
-/// Path of a loaded libhdf5: one that a Python module has brought is in no scope that RTLD_NEXT looks into.
+/// Path of a loaded libhdf5. A libhdf5 that a Python module has loaded is in no scope that RTLD_NEXT
+/// searches.
 int find_library(dl_phdr_info* object, size_t, void* result) {
     const char* slash = std::strrchr(object->dlpi_name, '/');
     if (!slash || std::strncmp(slash + 1, "libhdf5", 7) != 0)

@@ -1,5 +1,5 @@
-// A file gets its layout under another name and then its own by link(2): no other rank ever sees it without
-// one, and where it is there already, or two ranks make it at once, the first one stays.
+// A file gets its layout under a temporary name and its final name by link(2), so that no other rank ever
+// sees it without a layout. If the file exists already, or two ranks create it at once, the first one stays.
 #include "layouts/layouts.hpp"
 
 #include "base/rules.hpp"
@@ -144,7 +144,7 @@ bool set_layout(int file, const Attribute& layout, int directory, const char* pa
     return false;
 }
 
-/// A path beside the file, where no other of the job's processes makes one.
+/// A path in the file's directory that no other process of the job uses.
 bool write_name(char (&name)[PATH_MAX], const char* path) noexcept {
     const int head = head_of(path);
     char host[65] = "";

@@ -11,10 +11,10 @@
 namespace mpiric::layouts {
 
 struct State {
-    bool lays_out = false;          ///< from MPI_Init to MPI_Finalize
+    bool lays_out = false;          ///< true from MPI_Init to MPI_Finalize
     std::atomic<unsigned> made{0};  ///< files under a name of ours
     RefusedLayouts refused;
-    symbols::NextFunction unhinted;  ///< what follows our MPI_File_open
+    symbols::NextFunction unhinted;  ///< function that our MPI_File_open calls
 };
 inline constinit State state;
 

@@ -9,12 +9,11 @@
 
 namespace mpiric::layouts {
 
-/// Refusals by file system and rule, those of any thread, the latest of many. Without one, has_any() is all
-/// that a file costs.
+/// The latest refusals of all threads, by file system and rule. Without any, a file costs only has_any().
 class RefusedLayouts {
   public:
-    /// Whether a refusal holds for the next file too: the file system knows no layouts, not this one, or lets
-    /// nobody set them. What a full disk or a server that is away has refused may go next time.
+    /// Whether a refusal holds for the next file too: the file system has no layouts, not this one, or lets
+    /// nobody set them. A refusal by a full disk or an unreachable server may be temporary.
     static constexpr bool lasts(int error) noexcept {
         return error == EOPNOTSUPP || error == EPERM || error == EACCES || error == EINVAL;
     }
@@ -37,7 +36,8 @@ class RefusedLayouts {
   private:
     static constexpr unsigned most = 32;
 
-    /// A device is 32 bits in the kernel. Never 0: a pattern stands before the words of a rule.
+    /// A device is 32 bits in the kernel. Never 0: a rule begins with its pattern, so its words are at an
+    /// offset above 0.
     static uint64_t key(dev_t device, std::string_view words, std::string_view rules) noexcept {
         return uint64_t(device) << 32 | uint32_t(words.data() - rules.data());
     }

@@ -1,4 +1,4 @@
-// A number that stands for results in their order: equal when all of them are, to the bit.
+// Digest of a sequence of results: equal when all results are equal, to the bit.
 #pragma once
 
 #include <bit>
@@ -32,8 +32,9 @@ inline uint64_t take_result(uint64_t digest, const void* result, size_t bytes) n
     return digest;
 }
 
-/// The digest of one message: of four that take every fourth word of it, which is faster for long ones. Those
-/// of several are added up, as the order in which a program sends may depend on what has arrived.
+/// Digest of one message, made of four digests of every fourth word, which is faster for long messages.
+/// Digests of several messages are added, as the order of the program's sends may depend on the order of
+/// arrivals.
 inline uint64_t take_message(const void* message, size_t bytes) noexcept {
     const auto* from = static_cast<const char*>(message);
     uint64_t digest = 0, lanes[4] = {0, 1, 2, 3}, words[4];

@@ -10,9 +10,9 @@ namespace mpiric::marks {
 struct Mark {
     std::string_view function;
     std::string_view module;  ///< file without its directory; empty: called from anywhere
-    uint64_t offset = 0;      ///< of the return address in it
-    uint32_t ranks = 0;       ///< of the communicator; 0: any
-    uint32_t birth = 0;       ///< communicators of so many ranks that this rank made before it
+    uint64_t offset = 0;      ///< offset of the return address in the module
+    uint32_t ranks = 0;       ///< size of the communicator; 0: any size
+    uint32_t birth = 0;       ///< number of communicators of this size that this rank created before it
     uint64_t first = 0, last = 0;
 };
 
@@ -20,7 +20,7 @@ struct Mark {
 inline constexpr std::string_view only_times = "main";
 
 /// Reads `FUNCTION@MODULE+0xOFFSET@RANKS.BIRTH:FIRST,LAST`, with `*` for any place or communicator; false
-/// when it is no such text. The parts of the mark are parts of the text.
+/// when the text is malformed. The parts of the mark are parts of the text.
 bool read_mark(std::string_view text, Mark& mark) noexcept;
 
 }  // namespace mpiric::marks

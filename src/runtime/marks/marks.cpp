@@ -29,7 +29,7 @@ Kind kind_of(ElementKind kind) noexcept {
     }
 }
 
-/// What a row says of one more result or message.
+/// Adds one more result or message to a row.
 void add(Result& row, uint64_t digest, const void* data, size_t bytes, Element element) noexcept {
     row.digest = digest;
     ++row.results;

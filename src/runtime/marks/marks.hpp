@@ -1,5 +1,5 @@
-// What a run between two marks leaves: when this rank came where, what it had called by then, and digests of
-// results, in a mapped file that outlives it. No MPI here: numbers, names, bytes.
+// Results of a run between two marks: when this rank passed which mark, counts of its calls until then, and
+// digests of results, in a mapped file that outlives it. Free of MPI: numbers, names, bytes.
 #pragma once
 
 #include "base/clock.hpp"
@@ -13,17 +13,17 @@
 
 namespace mpiric::marks {
 
-/// Where an address lies: a file without its directory (empty: not known), and how far behind its start.
+/// Position of an address: a file without its directory (empty: unknown), and the offset from its start.
 struct Location {
     char module[sizeof(Module::name)] = "";
     uint64_t offset = 0;
 };
 using Locate = void (*)(uint64_t address, Location& location);
 
-/// What is known of a rank when MPI has been initialised.
+/// Parameters of a rank, known when MPI has been initialised.
 struct Arming {
     const char* directory;
-    const char* text;  ///< as the mark was asked for
+    const char* text;  ///< text that asked for the mark
     const Mark* mark;  ///< null: only times are taken
     int world_rank, world_size;
     int thread_level;
@@ -33,7 +33,7 @@ struct Arming {
     Locate locate;
 };
 
-/// What a counted call was.
+/// Position of a counted call relative to the marks.
 enum class Passed : uint8_t {
     neither,
     first,
@@ -53,7 +53,7 @@ class Marks {
 
     /// Adds a communicator of one group, in the order in which this rank makes them; returns its row.
     uint32_t add_communicator(uint32_t ranks) noexcept;
-    /// The row of what has none of its own.
+    /// The row of calls without a communicator of their own.
     static constexpr uint32_t no_communicator = communicator_count - 1;
 
     [[gnu::always_inline]] void count_collective(uint64_t bytes) noexcept {
@@ -80,7 +80,7 @@ class Marks {
     /// Takes the present moment for that at which the last mark was passed.
     void pass_last() noexcept { cross(head_->at_last, now_ns()); }
 
-    /// Digests a result of so many bytes, at most `result_bytes`. What is in it has to be readable.
+    /// Digests a result of at most `result_bytes` bytes, which must be readable.
     void add_result(uint64_t address, uint32_t function, const char* name, uint32_t communicator,
                     const void* result, size_t bytes, Element element) noexcept;
     /// The same of a message of the step before the last mark, of at most `message_bytes`, in whatever order.
@@ -116,12 +116,12 @@ class Marks {
     Result* results_ = nullptr;
     uint64_t upcoming_ = 0;  ///< number of the next call at which there is something to do
     bool any_place_ = false, any_communicator_ = false, many_threads_ = false;
-    uint32_t communicator_ = UINT32_MAX;  ///< row of the mark's, once it is there
+    uint32_t communicator_ = UINT32_MAX;  ///< row of the mark's communicator, once it exists
     Mark mark_;
     Locate locate_ = nullptr;
     SpinLock lock_;
     Place places_[place_slots] = {};            ///< return addresses that have been looked at
-    Source sources_[result_count] = {};         ///< of the rows of results
+    Source sources_[result_count] = {};         ///< sources of the rows of results
     uint16_t result_index_[result_slots] = {};  ///< row + 1 by hash
     char path_[4096] = {};
 };

@@ -59,7 +59,8 @@ template <class Result, class... Rest> struct WithComm<Result (*)(MPI_Comm, Rest
     }
 };
 
-/// An error handler. What follows the code is the library's business; two words cover what there is.
+/// An error handler. The arguments after the code are the library's business; two words cover all that are
+/// passed.
 struct WithError {
     using Pointer = MPI_Comm_errhandler_function*;
     static constexpr size_t kind = 2;

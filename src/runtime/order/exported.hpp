@@ -1,4 +1,4 @@
-// Names by which a Fortran layer calls its library past the names of MPI. The build exports every one that
+// Names by which a Fortran layer calls its library past the names of MPI. The build exports every name that
 // MPIRIC_EXPORTED declares.
 #pragma once
 

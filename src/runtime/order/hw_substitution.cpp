@@ -10,8 +10,8 @@
 namespace mpiric::order {
 namespace {
 
-/// Whether a function is one of the library's own: a value that it compares, or one that knows no
-/// communicator.
+/// Whether a function is one of the library's own: a value that it compares, or a function that does not use
+/// a communicator.
 bool is_predefined(const void* function) noexcept {
     Dl_info there{}, library{};
     return reinterpret_cast<uintptr_t>(function) < 4096 ||
@@ -23,7 +23,7 @@ template <class Kind, class Pointer> Pointer entrance(Pointer function) noexcept
     return is_predefined(reinterpret_cast<const void*>(function)) ? function : Kind::entrance(function);
 }
 
-/// The attributes that the library has set are those of its own world.
+/// Attributes that the library has set are attributes of its own world.
 template <Function function> int get_attribute(MPI_Comm comm, int key, void* value, int* flag) {
     auto* get = next<function, decltype(&get_attribute<function>)>();
     const int result = get(to_library(comm), key, value, flag);
@@ -54,7 +54,7 @@ int create_key(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function*
                                                              entrance<Deletions>(remove), key, extra);
 }
 
-/// A number for a handle: that of the handle that the program knows.
+/// A number for a handle: the number of the handle that the program knows.
 template <Function function> int number_of(MPI_Comm comm) {
     return next<function, decltype(&number_of<function>)>()(to_program(comm));
 }

@@ -14,7 +14,7 @@ int get_by_name(const char* name, MPI_Comm comm, int key, void* value, int* flag
     const int result = get(to_library(comm), key, value, flag, type);
     if (result != MPI_SUCCESS || *flag || comm != worlds.program || worlds.ordered == worlds.program)
         return result;
-    return get(comm, key, value, flag, type);  // what the library has set
+    return get(comm, key, value, flag, type);  // attributes that the library has set
 }
 
 // They call a function of the program, their first argument, for a handle.

@@ -7,7 +7,7 @@
 namespace mpiric::order {
 namespace {
 
-/// The attributes that the library has set, integers all, are those of its own world.
+/// Attributes that the library has set, all of them integers, are attributes of its own world.
 template <class Value> int get_by_name(const char* name, void* attributes, int key, Value* value, int* flag) {
     const auto get = following<int (*)(void*, int, Value*, int*)>(name);
     const int result = get(attributes, key, value, flag);

@@ -48,7 +48,7 @@ std::string take_slots(std::string_view text, int32_t size, std::vector<int32_t>
         int32_t slot = -1;
         const auto read = std::from_chars(word.data(), word.data() + word.size(), slot);
         if (read.ec != std::errc{} || read.ptr != word.data() + word.size())
-            return where + "`" + std::string(word.substr(0, 40)) + "` is no number of a slot";
+            return where + "`" + std::string(word.substr(0, 40)) + "` is not the number of a slot";
         if (slot < 0 || slot >= size)
             return where + "slot " + std::to_string(slot) + " is none of the " + std::to_string(size) +
                    " of this run";

@@ -16,8 +16,8 @@ struct SlotOrder {
     bool is_valid() const noexcept { return problem.empty(); }
 };
 
-/// Reads one slot a line; blank lines and what follows a `#` are left out. Never throws: what is no
-/// permutation of 0…size-1 is a problem, named with its line.
+/// Reads one slot per line; blank lines and text after a `#` are ignored. Never throws: if the slots are not
+/// a permutation of 0…size-1, `problem` says why and in which line.
 SlotOrder read_order(const char* path, int32_t size) noexcept;
 
 /// The rank that sits in each slot.

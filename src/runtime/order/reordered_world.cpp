@@ -39,7 +39,7 @@ std::vector<int32_t> common_order(int rank, int size) {
 }
 
 /// Frees the world of ours when MPI_Finalize deletes the attributes of MPI_COMM_SELF: this one is the first
-/// that was set, so it is the last deleted, and those of our world are deleted as MPI_COMM_WORLD's would be.
+/// that was set, so it is deleted last, and attributes of our world are deleted as MPI_COMM_WORLD's would be.
 int free_ordered_world(MPI_Comm, int, void*, void*) noexcept {
     MPI_Comm ordered = worlds.ordered;
     const int result = library.Comm_free(&ordered);

@@ -6,8 +6,8 @@
 namespace mpiric::order {
 
 /// MPI has been initialised: makes the world in another order, from here on the program's MPI_COMM_WORLD.
-/// Collective over the world; rank 0 reads the order. What is no order of this world changes nothing and is
-/// said once. Ranks that were spawned keep their order: the file is their parents'.
+/// Collective over the world; rank 0 reads the order. An invalid order changes nothing and is reported once.
+/// Ranks that were spawned keep their order: the file is for their parents.
 void reorder_world(ProgramWorld& world) noexcept;
 
 /// Replaces the group of `mpi://WORLD` by the same processes in the order; each process reads it.

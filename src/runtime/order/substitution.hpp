@@ -1,5 +1,5 @@
-// A world in another order: what the program calls MPI_COMM_WORLD is, for the library, a communicator with
-// the same processes in another order. Functions that pass communicators on stand directly before the
+// A world in another order: the program's MPI_COMM_WORLD is, for the library, a communicator with the same
+// processes in another order. Functions that pass communicators on are inserted directly before the
 // library's, below recording, tuning and other tools, so that all of these see the program's handles and
 // ranks.
 #pragma once
@@ -28,8 +28,9 @@ struct GivenFunctions {
 
 struct State {
     Worlds worlds;
-    void* library_functions[symbols::function_count] = {};  ///< that ours stand before
-    GivenFunctions given_functions[6];                      ///< by Entrance::kind
+    void* library_functions[symbols::function_count] = {};  ///< library functions that ours call
+    /// Functions of the program, indexed by Entrance::kind.
+    GivenFunctions given_functions[6];
 };
 inline constinit State state;
 inline constexpr Worlds& worlds = state.worlds;

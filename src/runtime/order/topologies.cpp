@@ -23,7 +23,7 @@ struct Reordered {
     std::vector<int32_t> ranks;  ///< new rank of each old one
 };
 
-/// What of a topology a rank knows: exchanges between ranks of the old communicator.
+/// Part of a topology that a rank knows: exchanges between ranks of the old communicator.
 using Arcs = std::vector<Arc>;
 
 /// All arcs between ranks on rank 0, by messages on a communicator of ours.
@@ -196,7 +196,7 @@ int make_distributed(MPI_Comm comm, int count, const int sources[], const int de
     for (int at = 0, edge = 0; reorder && at < count; ++at)
         for (const int end = edge + degrees[at]; edge < end; ++edge)
             arcs.push_back({sources[at], destinations[edge], are_weights(weights) ? weights[edge] : 1});
-    const auto make = [&](const Reordered& better) {  // edges are those of vertices, whoever names them
+    const auto make = [&](const Reordered& better) {  // vertices keep their edges, whichever rank names them
         return next_function(better.comm, count, sources, degrees, destinations, weights, info, 0, graph);
     };
     if (made_reordered(comm, reorder, arcs, result, make))
@@ -208,11 +208,11 @@ int make_distributed(MPI_Comm comm, int count, const int sources[], const int de
 /// One rank's neighbours on one side, on their way to the process that takes its place.
 struct Side {
     std::vector<int> neighbours, weights;
-    int count = 0, kind = 0;  ///< of weights: 0 none, 1 empty, 2 given
+    int count = 0, kind = 0;  ///< kind of weights: 0 none, 1 empty, 2 given
 };
 
-/// Sends a side to the process that plays this rank from now on, and receives the one that this process
-/// plays.
+/// Sends a side to the process that takes this rank from now on, and receives the side of the rank that this
+/// process takes.
 Side exchanged(const Reordered& better, MPI_Comm comm, int rank, int count, const int neighbours[],
                const int weights[]) {
     const auto& ranks = better.ranks;

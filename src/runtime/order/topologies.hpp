@@ -6,7 +6,7 @@
 
 namespace mpiric::order {
 
-/// Our function before the library's; null for one that makes no topology, and where it is not asked for.
+/// Our function before the library's; null if the function does not make a topology, or reordering is off.
 void* topology_before_library(symbols::Function function) noexcept;
 
 }  // namespace mpiric::order

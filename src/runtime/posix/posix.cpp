@@ -12,7 +12,7 @@ constexpr const char* names[posix_count] = {
 #undef MPIRIC_POSIX
 };
 #if defined(__x86_64__)
-constexpr const char* first_version = "GLIBC_2.2.5";  // of the platform's libc
+constexpr const char* first_version = "GLIBC_2.2.5";  // first version of the platform's libc
 #else
 constexpr const char* first_version = "GLIBC_2.17";
 #endif

@@ -24,7 +24,7 @@ constexpr bool is_watched(Posix name) noexcept {
     return watched[static_cast<uint32_t>(name)];
 }
 
-/// Whether a call ends this program, or begins another one in its place or beside it.
+/// Whether a call ends this program or starts another one.
 constexpr bool leaves_program(Posix name) noexcept {
     switch (name) {
     case Posix::_exit:
@@ -52,7 +52,8 @@ constexpr bool leaves_program(Posix name) noexcept {
 /// The next definition of a name after this library: libc's, or another interposer's. For a name that this
 /// libc lacks, a function that fails with ENOSYS.
 void* libc_posix(uint32_t at) noexcept;
-/// What the wrapper that counts goes on to: the next definition, or what set_next_posix() has put before it.
+/// The function that the counting wrapper calls: the next definition, or the replacement set by
+/// set_next_posix().
 void* next_posix(uint32_t at) noexcept;
 void set_next_posix(uint32_t at, void* call) noexcept;
 /// Whether this libc has a name.

@@ -1,4 +1,4 @@
-// The one context of the runtime in this process: its options, and what it records into.
+// The context of the runtime in this process: its options and its recorder.
 #pragma once
 
 #include "base/options.hpp"

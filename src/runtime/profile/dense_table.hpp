@@ -1,5 +1,5 @@
-// A fixed table that is written front to back and found by hash: what is used stays together, so it can be
-// copied as it lies.
+// A fixed table that is filled front to back and searched by hash: used entries are contiguous, so they can
+// be copied at once.
 #pragma once
 
 #include "profile/format.hpp"
@@ -16,7 +16,7 @@ template <unsigned Bits> class DenseIndex {
   public:
     static constexpr uint32_t slots = 1u << Bits;
 
-    /// The slot of a key: the one that holds it (`same(position)`), or the free one where it belongs.
+    /// The slot that holds a key (`same(position)`), or the free slot where it belongs.
     template <class Same> uint32_t slot(uint64_t key, Same&& same) const noexcept {
         uint32_t at = static_cast<uint32_t>(spread(key) >> (64 - Bits));
         while (position_[at] && !same(position_[at] - 1))

@@ -7,8 +7,8 @@
 
 namespace mpiric::profile {
 
-/// Lets such a touch find zeroed memory in place of all these bytes, from now on. A signal handler calls
-/// `lost` before the touching instruction goes on. Any other SIGBUS ends where it would have. One range a
+/// From now on, lets such a touch find zeroed memory instead of any of these bytes. A signal handler calls
+/// `lost` before the touching instruction goes on. Any other SIGBUS is handled as before. One range per
 /// process.
 void guard_pages(const void* from, size_t bytes, void (*lost)() noexcept) noexcept;
 

@@ -25,7 +25,7 @@ bool PaceTable::add(uint32_t slot, uint64_t address, uint32_t function, uint32_t
 
 void PaceTable::keep(Pace& row, uint64_t now) noexcept {
     uint64_t (&kept)[pace_time_count] = times_[&row - rows_].ticks;
-    // Of several threads one may come late, with a time before that of the call counted ahead of it.
+    // With several threads a call may be counted late, with an earlier time than the call counted before it.
     keep_time(row, kept, row.kept > 0 ? std::max(now, kept[row.kept - 1]) : now);
 }
 

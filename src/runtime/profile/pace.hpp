@@ -1,5 +1,5 @@
-// How often each function was called from each place on each communicator, and when: what shows a program's
-// steps.
+// Number and times of the calls of each function from each place on each communicator, from which a program's
+// steps are found.
 #pragma once
 
 #include "profile/dense_table.hpp"

@@ -1,4 +1,4 @@
-// What one rank records: tables in a mapped file, so that they outlive the rank. No MPI here: names, numbers,
+// Record of one rank: tables in a mapped file, so that they outlive the rank. Free of MPI: names, numbers,
 // times.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace mpiric::profile {
 
-/// Communicator index of what happens on none.
+/// Communicator index of calls without a communicator.
 inline constexpr uint32_t no_communicator = 0xFFFF;
 
 /// Parameters of a record, known when a rank begins it.
@@ -36,7 +36,7 @@ struct Beginning {
 struct Elapsed {
     uint64_t ticks = 0;
     uint64_t end = 0;     ///< tick at which it was over
-    uint32_t weight = 0;  ///< calls of its kind that it stands for; 0: this one was not timed
+    uint32_t weight = 0;  ///< calls of its kind that it represents; 0: this call was not timed
 };
 
 /// Bin of a message size: 0 for nothing, else the number of bits in it.
@@ -50,8 +50,8 @@ class Recorder {
     /// recorded, unless memory may take its place.
     bool open(const Beginning& beginning, const char*& reason) noexcept;
 
-    /// The cell of calls of this kind and size when it is that of this function's latest call, as it mostly
-    /// is; null otherwise. The hot path: no lock, nothing looked up.
+    /// The cell of calls of this kind and size if it is the cell of this function's latest call, as in most
+    /// cases; null otherwise. The hot path: no lock and no look-up.
     [[gnu::always_inline]] Cell* latest(uint32_t function, uint32_t communicator,
                                         uint64_t bytes) const noexcept {
         Cell* cell = latest_cells_[function];
@@ -71,7 +71,7 @@ class Recorder {
     }
 
     /// Counts one call of a size: the bytes it has moved and the room it has offered. Returns its cell, null
-    /// when there is no room.
+    /// when the table is full.
     Cell* count(uint32_t function, uint32_t communicator, uint64_t bytes, uint64_t room,
                 const Elapsed& elapsed, uint64_t waited) noexcept {
         const uint64_t key = key_of(function, communicator, bytes + room);
@@ -91,7 +91,7 @@ class Recorder {
         cell.bytes += bytes;
     }
 
-    /// Adds time in files outside MPI. Without MPI_THREAD_MULTIPLE only that of the first thread counts: on
+    /// Adds time in files outside MPI. Without MPI_THREAD_MULTIPLE only time of the first thread counts: on
     /// others it does not hold up the rank's own work.
     void in_files(uint64_t from, uint64_t to) noexcept {
         if (!many_threads_ && !pthread_equal(pthread_self(), owner_))
@@ -100,8 +100,8 @@ class Recorder {
         spend(Activity::files, to - from, to, 1);
     }
 
-    /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when there
-    /// is no room.
+    /// The cell of a cheap local function, which has no communicator, no bytes and no region; null when the
+    /// table is full.
     Cell* local(uint32_t function) noexcept {
         Cell* cell = latest_cells_[function];
         return cell != &no_cell_ ? cell : add_local(function);
@@ -128,17 +128,17 @@ class Recorder {
         peer->bytes += bytes;
     }
 
-    /// Adds a communicator or window; returns its index, or that of the last row, which gathers what found no
-    /// room.
+    /// Adds a communicator or window; returns its index, or the index of the last row, which gathers all that
+    /// did not fit.
     uint32_t add_communicator(const Communicator& row) noexcept;
     void name_communicator(uint32_t index, const char* name) noexcept;
 
     void enter_region(const char* name) noexcept;
     void leave_region() noexcept;
 
-    /// The row of a file by path; null when there is no room.
+    /// The row of a file by path; null when the table is full.
     File* file(const char* path, uint32_t interface, uint32_t processes) noexcept;
-    /// What else is counted of a file.
+    /// Further counts of a file.
     FileDetail& detail(const File& row) noexcept {
         return entries<FileDetail>(Section::file_details)[&row - entries<File>(Section::files)];
     }
@@ -146,8 +146,8 @@ class Recorder {
     /// Counts a call from a place in the program; true when it is the first one from there.
     bool call_site(uint64_t address, uint32_t function, uint64_t bytes, const Elapsed& elapsed) noexcept;
 
-    /// Counts a call of what may count the program's steps, from a place in it; true when it is the first one
-    /// from there.
+    /// Counts a call of a function that may count the program's steps, from a place in it; true when it is
+    /// the first one from there.
     [[gnu::always_inline]] bool pace(uint64_t address, uint32_t function, uint32_t communicator,
                                      uint64_t now) noexcept {
         if (many_threads_) [[unlikely]]
@@ -166,7 +166,7 @@ class Recorder {
 
     /// Bytes that compact() needs at most.
     size_t compact_bytes() const noexcept;
-    /// Writes the image without the room that was not used and what is not merged; returns its length.
+    /// Writes the image without unused room and without sections that are not merged; returns its length.
     size_t compact(std::byte* to) const noexcept;
 
     /// Takes the file away after its contents have gone into a merged one.
@@ -252,9 +252,9 @@ class Recorder {
     Usage usage_at_begin_ = {};
     allocator::Totals allocated_at_begin_ = {};
     pthread_t owner_{};
-    uint8_t activity_[function_capacity] = {};  ///< by function
-    // Where there is nothing to remember, or several threads would, these lead to what nothing equals.
-    Cell* latest_cells_[function_capacity] = {};  ///< by function: where its last call was counted
+    uint8_t activity_[function_capacity] = {};  ///< indexed by function
+    // Without a latest call, or with several threads, these point to entries that equal nothing.
+    Cell* latest_cells_[function_capacity] = {};  ///< indexed by function: the cell of its last call
     Peer* latest_peer_ = nullptr;                 ///< whom the latest message was for
     Cell no_cell_ = {};
     Peer no_peer_ = {};

@@ -5,8 +5,8 @@ namespace {
 
 constexpr uint32_t first_shift = 18;  // about a tenth of a millisecond
 
-/// The region with most of a span's time, by majority vote: what is counted for one is counted against
-/// another (Boyer and Moore, MJRTY, 1991). Exact when one region has more than half of the span.
+/// The region with most of a span's time, by majority vote: time of one region is counted against the others
+/// (Boyer and Moore, MJRTY, 1991). Exact when one region has more than half of the span.
 void vote(Span& span, uint64_t region, uint64_t ticks) noexcept {
     if (span.region == region)
         span.region_ticks += ticks;

@@ -1,5 +1,5 @@
-// What a rank did in the course of its run: a fixed number of equal spans of time. When the run outgrows them
-// two become one and each spans twice as long, so that an hour costs no more room than a second.
+// Activities of a rank in the course of its run: a fixed number of equal spans of time. When the run outgrows
+// them two become one and each spans twice as long, so that an hour costs no more room than a second.
 #pragma once
 
 #include "profile/format.hpp"
@@ -13,8 +13,8 @@ class Timeline {
     /// Takes `span_count` zeroed spans, their length and how many are in use, all in the mapped file.
     void begin(Span* spans, uint64_t& span_ticks, uint32_t& used, uint64_t now) noexcept;
 
-    /// Adds the time from one tick to another; `weight`: calls that this one stands for. True when a new span
-    /// has begun.
+    /// Adds the time from one tick to another; `weight`: number of calls that this one represents. True when
+    /// a new span has begun.
     bool add(Activity activity, uint64_t from, uint64_t to, uint32_t weight = 1) noexcept {
         if (!in_this_span(to - from, to))
             return add_elsewhere(activity, from, to, weight);
@@ -22,7 +22,7 @@ class Timeline {
         return false;
     }
 
-    /// Whether all that was spent until then lies in the span that time goes to at present.
+    /// Whether the time spent until then is within the current span.
     bool in_this_span(uint64_t spent, uint64_t until) const noexcept {
         const uint64_t past = until - now_begin_;
         return past < now_ticks_ && spent <= past;

@@ -24,7 +24,7 @@ struct RecordedCall : world::Volume {
     uint64_t waited;
     void* return_address;
     uint64_t bytes = 0;
-    uint64_t room = 0;  ///< of receives that it posts: what comes is known when they complete
+    uint64_t room = 0;  ///< buffer size of receives that it posts: the message size is known on completion
     uint32_t communicator = profile::no_communicator;  ///< index in the record
     world::CommInfo* comm_info = nullptr;
     MPI_Comm comm{};
@@ -92,7 +92,7 @@ struct RecordedCall : world::Volume {
     /// The same out of line, for functions that are seldom called: it is compiled once.
     [[gnu::noinline]] void note_apart() const noexcept;
 
-    /// Counts the call among those that may count the program's steps.
+    /// Counts the call among those whose function may count the program's steps.
     [[gnu::always_inline]] void note_pace() const noexcept {
         if (runtime.recorder.pace(reinterpret_cast<uint64_t>(return_address), function, communicator,
                                   elapsed.end)) [[unlikely]]

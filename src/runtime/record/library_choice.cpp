@@ -18,8 +18,8 @@ namespace {
 /// program has no use for.
 constexpr uint32_t first_cheap_openmpi = 5;
 
-/// Names the open components of a framework. Open MPI closes those that it does not choose, and their
-/// variables go with them: the variable of a version is left only of those in use.
+/// Names the open components of a framework. Open MPI closes components that it does not choose, and their
+/// variables disappear with them: only components in use still have a version variable.
 std::string components(std::string_view framework) {
     constexpr std::string_view mark = "_release_version";
     std::set<std::string> open;
@@ -72,7 +72,7 @@ void report_library_choice(system::AddFact add_fact) noexcept try {
                      candidate.name.c_str() + prefix.size());
     }
 } catch (...) {
-    say_once("what the library says that it uses is not recorded", "memory is short");
+    say_once("the transport and algorithms of the library are not recorded", "memory is short");
 }
 
 }  // namespace mpiric::record

@@ -1,4 +1,4 @@
-// What the library has chosen for itself.
+// Choices of the library itself.
 #pragma once
 
 #include "system/process.hpp"

@@ -15,8 +15,8 @@
 namespace mpiric::record {
 
 struct ReceivesUnderWay {
-    HandleBag<profile::Cell*> cells;  ///< by request, the cell that counted it
-    SpinLock lock;                    ///< where several threads call MPI
+    HandleBag<profile::Cell*> cells;  ///< cell that counted the receive, by request
+    SpinLock lock;                    ///< used when several threads call MPI
 };
 extern constinit ReceivesUnderWay under_way;
 
@@ -82,7 +82,7 @@ template <int Few> class Completion {
                 before_.data()[at] = handles[at];
     }
 
-    /// What the call is to fill in.
+    /// The array for the call to fill in.
     MPI_Status* statuses() noexcept { return watched_ && ignored() ? own_.data() : given_; }
 
     /// The request at a position is done, and this status of the call is its own.
@@ -97,7 +97,7 @@ template <int Few> class Completion {
         for (int at = 0; watched_ && at < requests_; ++at)
             done(at, at);
     }
-    /// The call failed: what it has taken away will not come again.
+    /// The call failed: requests that it has removed will not complete again.
     void failed() noexcept {
         for (int at = 0; watched_ && at < requests_; ++at)
             if (handles_now_[at] != before_.data()[at]) {
@@ -118,8 +118,8 @@ template <int Few> class Completion {
     Room<MPI_Status, Few> own_;
 };
 
-/// The same for a call about one request; `own` is what the status goes to where the program ignores it. It
-/// stands apart, so that the rest stays in registers.
+/// The same for a call about one request; `own` receives the status where the program ignores it. It is a
+/// separate variable, so that the other members stay in registers.
 class CompletionOfOne {
   public:
     CompletionOfOne(const MPI_Request* request, MPI_Status* given, MPI_Status& own) noexcept

@@ -13,8 +13,8 @@ namespace mpiric::select {
 struct CollectiveCall {
     Collective collective;
     MPI_Comm comm;
-    uint64_t bytes;        ///< the size that policies speak of
-    uint64_t all_bytes;    ///< the size that our algorithms speak of
+    uint64_t bytes;        ///< size in policies
+    uint64_t all_bytes;    ///< size for our algorithms
     uint64_t count;        ///< reductions: elements
     MPI_Datatype type;     ///< reductions
     MPI_Op op;             ///< reductions

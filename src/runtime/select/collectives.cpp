@@ -9,7 +9,7 @@ namespace mpiric::select {
 
 namespace {
 
-/// What follows the tuner's functions.
+/// Functions that the tuner's functions call.
 constinit symbols::NextFunction untuned[symbols::function_count];
 
 using symbols::Function;
@@ -33,7 +33,7 @@ template <Function function, Name name, class Pointer, class CallNext>
         comm);
 }
 
-/// The arguments of a call, and what to do with them, for code that is the same for all functions.
+/// The arguments of a call and functions that use them, for code that is the same for all functions.
 struct CallAccess {
     const void* given;
     Amount (*measure)(const void* given, const CommState& state);
@@ -302,8 +302,8 @@ struct UnevenScattering {
 
 template <class Code> void* address(Code* code) noexcept { return reinterpret_cast<void*>(code); }
 
-// Functions that give a handle back. The library may hand the same value out again at once: what is known of
-// it is forgotten before the call.
+// Functions that give a handle back. The library may hand the same value out again at once, so all state of
+// the handle is dropped before the call.
 template <Function function, Name name, class Handle> struct Freeing {
     static int run(Handle* handle) {
         if constexpr (function == Function::MPI_Type_free)

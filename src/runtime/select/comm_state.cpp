@@ -15,7 +15,8 @@ using world::handles;
 using world::library;
 
 constexpr uint32_t most_kept_shadows = 8;
-constexpr size_t most_kept_groups = 1024;  // where no other communicator can have the group again
+// Groups kept although no later communicator can have the same group.
+constexpr size_t most_kept_groups = 1024;
 
 /// Ranks of a communicator as ranks of the world; empty when it is to be left to the library.
 std::vector<int32_t> members_of(MPI_Comm comm, const Tuner& tuner, int& rank) {

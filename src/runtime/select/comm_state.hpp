@@ -30,7 +30,7 @@ struct ShadowComms {
     std::unordered_map<uint32_t, world::ShadowComm> switched;  ///< made under the settings of a candidate
 };
 
-/// What is known of all communicators with the same ranks in the same order.
+/// State shared by all communicators with the same ranks in the same order.
 struct GroupState {
     uint64_t identity = 0;  ///< key of CommStates::groups
     tune::Shape shape;
@@ -42,7 +42,7 @@ struct GroupState {
     BlockingTable blocking;
 };
 
-/// What is known of the forms that do not block, on one communicator: their calls have an order only there.
+/// State of the forms that do not block, on one communicator: their calls have an order only there.
 struct StartedState {
     StartedTable table;
     std::vector<std::pair<Entry*, Exploration*>> full;  ///< blocks that have ended without agreement
@@ -51,17 +51,18 @@ struct StartedState {
 /// One communicator of the program.
 struct CommState {
     GroupState* group = nullptr;
-    std::shared_ptr<GroupState> owner;  ///< of `group`
+    std::shared_ptr<GroupState> owner;  ///< owner of `group`
     int rank = 0, size = 0;
     std::unique_ptr<StartedState> started;  ///< once a form that does not block was called
     bool agrees_next = false;               ///< a block is to be agreed on in the next call that blocks
 };
 
 struct CommStates {
-    std::mutex lock;                                                 ///< of the two maps
-    std::unordered_map<uint64_t, std::unique_ptr<CommState>> comms;  ///< by handle; null: left to the library
-    std::unordered_map<uint64_t, std::shared_ptr<GroupState>> groups;  ///< by identity
-    std::vector<Explorations> orphans;  ///< of freed communicators, with calls under way
+    std::mutex lock;                                                 ///< protects the two maps
+    /// Indexed by handle; null: left to the library.
+    std::unordered_map<uint64_t, std::unique_ptr<CommState>> comms;
+    std::unordered_map<uint64_t, std::shared_ptr<GroupState>> groups;  ///< indexed by identity
+    std::vector<Explorations> orphans;  ///< explorations of freed communicators, with calls under way
     uint64_t serial = 0;
     uint32_t kept_shadows = 0;  ///< groups that keep theirs
 };
@@ -97,8 +98,8 @@ void forget_comm_state(MPI_Comm comm) noexcept;
 /// Moves what a communicator has learned about the forms that do not block to its group.
 void keep_explorations(CommState& state, std::vector<Explorations>& orphans);
 
-/// The shadow of a communicator of the program; null, then on all ranks, when there is no room. Collective
-/// where it is not made yet, as are the next two.
+/// The shadow of a communicator of the program; null, then on all ranks, when no communicator can be made.
+/// Collective where it is not made yet, as are the next two.
 const world::ShadowComm* shadow_comm(CommState& state, MPI_Comm comm) noexcept;
 
 /// The shadow made under the settings of a candidate, for a library that reads its variables when a

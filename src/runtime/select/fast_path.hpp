@@ -9,8 +9,8 @@
 
 namespace mpiric::select {
 
-/// What a call moves: elements of a datatype, divided among `shares` ranks where policies speak of one
-/// rank's.
+/// Data that a call moves: elements of a datatype, divided among `shares` ranks where policies use the size
+/// of one rank's part.
 struct Amount {
     uint64_t elements = 0;
     MPI_Datatype type{};

@@ -63,7 +63,7 @@ bool share_rules(const Options& options, Tuner& all, std::string& policy) {
     return world::broadcast(all.world, policy.data(), policy.size());
 }
 
-/// Reads the policy; one that is malformed or of another library is not used, which rank 0 says.
+/// Reads the policy; a policy that is malformed or for another library is not used, and rank 0 reports it.
 void take_policy(Tuner& all, const std::string& text) {
     if (text.empty())
         return;
@@ -99,8 +99,8 @@ bool learn_nodes(Tuner& all) {
     return gathered;
 }
 
-/// Lists the library's algorithms, ours, and those of the policy. Writing the variables of another algorithm
-/// of the library can disturb what another thread does at the same time.
+/// Lists the library's algorithms, ours, and the candidates of the policy. Writing the variables of another
+/// algorithm of the library can disturb other threads that use it at the same time.
 tune::Catalogue list_candidates(const Tuner& all) {
     tune::Catalogue catalogue(all.many_threads ? tune::Library{} : all.library);
     for (const coll::Algorithm* algorithm : coll::algorithms())
@@ -119,7 +119,7 @@ bool open_settings(const tune::Candidate& candidate, world::Settings& settings) 
     return complete;
 }
 
-/// The algorithm of ours that a candidate names; null for those of the library.
+/// The algorithm of ours that a candidate names; null for candidates of the library.
 const coll::Algorithm* algorithm_of(const tune::Candidate& candidate) {
     constexpr size_t prefix = 4;  // "own:"
     for (const coll::Algorithm* algorithm : coll::algorithms())

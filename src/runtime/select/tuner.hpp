@@ -1,4 +1,4 @@
-// The tuner of this process: what it holds for the job, and its beginning and end.
+// The tuner of this process: its state for the job, and its beginning and end.
 #pragma once
 
 #include "base/options.hpp"
@@ -23,8 +23,9 @@ struct Tuner {
     bool active = false;
     bool many_threads = false;
     Basis basis;
-    std::vector<world::Settings> settings;           ///< by candidate
-    std::vector<const coll::Algorithm*> algorithms;  ///< by candidate; null for those of the library
+    std::vector<world::Settings> settings;           ///< indexed by candidate
+    /// Indexed by candidate; null for candidates of the library.
+    std::vector<const coll::Algorithm*> algorithms;
     tune::Library library;
     std::vector<uint32_t> node_of_rank;
     tune::Nodes nodes;
@@ -46,7 +47,7 @@ void begin_tuning(ProgramWorld& world) noexcept;
 /// Ends tuning before MPI_Finalize, collectively over the world, and writes the learned policy.
 void end_tuning(const ProgramWorld& world) noexcept;
 
-/// What this rank has to tell of the learned policy while tuning goes on; empty where no policy is written.
+/// This rank's part of the learned policy while tuning goes on; empty where no policy is written.
 std::string learned_so_far() noexcept;
 
 /// Adds to a list of keys, with a comma between two that are not empty.
@@ -54,7 +55,7 @@ inline void append(std::string& keys, const std::string& more) {
     keys += (keys.empty() || more.empty() ? "" : ",") + more;
 }
 
-/// Writes the learned policy from what the ranks had to tell, where one is to be written. On rank 0.
+/// Writes the learned policy from the parts of all ranks, if a policy is to be written. On rank 0.
 void write_learned(std::span<const std::string> of_ranks) noexcept;
 
 }  // namespace mpiric::select

@@ -1,4 +1,4 @@
-// A run whose marks are armed: what its wrappers count up to the last mark, and how it ends there.
+// A run whose marks are armed: counts of its wrappers up to the last mark, and its end there.
 #pragma once
 
 #include "marks/marks.hpp"
@@ -20,8 +20,8 @@ enum class Stage : uint8_t {
 
 struct Armed {
     Stage stage = Stage::off;
-    bool in_last_step = false;  ///< before the last mark: what is sent is looked at
-    uint16_t function = 0;      ///< of the mark
+    bool in_last_step = false;  ///< before the last mark: messages are digested
+    uint16_t function = 0;      ///< function of the mark
     marks::Marks marks;
     uint64_t begin_unix_ns = 0, init_entered_ns = 0;
     char mark_text[sizeof(marks::Head::mark)] = "";
@@ -39,8 +39,8 @@ void watch_everything() noexcept;
 /// Past the last mark: asks, without waiting, whether all ranks are, and ends the run then.
 void try_to_end() noexcept;
 
-/// A send of which nothing matters but its bytes, before it is made: of another type than the one that was
-/// sent last the size is not known.
+/// A send of which only the bytes matter, before it is made: if its type is not the type of the last send,
+/// the size is unknown.
 struct SendAhead {
     uint64_t bytes = 0;
     bool is_known = true;
@@ -102,7 +102,7 @@ struct MarkedCall : world::Volume {
     void remembers(MPI_Request request, int destination) noexcept;
     void starts(int count, const MPI_Request requests[]) noexcept;
 
-    /// So many elements of a type that all ranks, or the one at `root`, have got.
+    /// `count` elements of a type that all ranks, or the one at `root`, have received.
     template <class Count>
     [[gnu::always_inline]] void result(const void* at, Count count, MPI_Datatype type) const noexcept {
         if (const uint64_t size = payload(type, count); size - 1 < marks::result_bytes)
@@ -115,7 +115,7 @@ struct MarkedCall : world::Volume {
             result(at, count, type);
     }
 
-    /// What is sent, of which `bytes` have gone somewhere.
+    /// The sent data, of which `bytes` bytes have gone to a rank.
     template <class Count>
     [[gnu::always_inline]] void message(const void* at, Count, MPI_Datatype type) const noexcept {
         if (armed.in_last_step && bytes - 1 < marks::message_bytes) [[unlikely]]
@@ -134,7 +134,7 @@ struct MarkedCall : world::Volume {
     void reads(MPI_File, world::FilePlace) noexcept {}
     void writes(MPI_File, world::FilePlace) noexcept {}
 
-    /// Counts a call of what may count the program's steps.
+    /// Counts a call of a function that may count the program's steps.
     template <symbols::Function counted> [[gnu::always_inline]] void note() const noexcept {
         if (armed.stage != Stage::counting) [[unlikely]]
             return in_memory().note_carefully(symbols::family_of(counted));
@@ -147,7 +147,7 @@ struct MarkedCall : world::Volume {
     }
 
   private:
-    /// A copy for what is not inlined, so that the call itself stays in registers.
+    /// A copy for functions that are not inlined, so that the call itself stays in registers.
     [[gnu::always_inline]] MarkedCall in_memory() const noexcept { return *this; }
     void note_result(const void* at, uint64_t size, MPI_Datatype type) const noexcept;
     void note_message(const void* at, MPI_Datatype type) const noexcept;

@@ -25,14 +25,14 @@ using world::library;
 
 constexpr int report_tag = 1, signal_tag = 2, learned_tag = 3;
 
-/// What a rank reports.
+/// Report of a rank.
 struct Report {
     int32_t rank;
     uint32_t passed;
-    uint64_t learned_bytes;  ///< of what it has to tell of the learned policy, which follows
+    uint64_t learned_bytes;  ///< size of the part of the learned policy that follows
 };
 
-/// What a rank has to tell of the learned policy, under way.
+/// Part of the learned policy that a rank sends or receives.
 struct Learned {
     std::string keys;
     MPI_Request request{};
@@ -48,21 +48,21 @@ struct Ending {
     MPI_Comm comm{};
 
     bool reported = false;       ///< not on rank 0
-    bool receiving = false;      ///< on rank 0: a report that is there
-    MPI_Request reporting{};     ///< of what this rank sends or receives
+    bool receiving = false;      ///< rank 0 has found a report and receives it
+    MPI_Request reporting{};     ///< request of the report that this rank sends or receives
     Report report{};             ///< sent, or received
     Learned* learned = nullptr;  ///< sent; on rank 0 received, a list
-    int reports = 0;             ///< that have come to rank 0
-    bool all_passed = true;      ///< of those
+    int reports = 0;             ///< number of reports that have come to rank 0
+    bool all_passed = true;      ///< whether all ranks that have reported had passed
     bool signalled = false;      ///< rank 0 has sent the signal, or this rank has received it
     bool signal = false;         ///< sent, or received
     MPI_Request signal_in{};     ///< not on rank 0
-    MPI_Request* signals_out{};  ///< of rank 0, one for each of the others
+    MPI_Request* signals_out{};  ///< requests of rank 0, one for each of the others
 
     std::atomic<bool> asking{false};  ///< some thread asks how far the others are
     std::atomic<uint64_t> due{0};     ///< ticks before which rank 0 is not asked again
-    uint32_t openings = UINT32_MAX;   ///< of libraries, when drivers were last looked for
-    bool driver_loaded = false;       ///< of an accelerator
+    uint32_t openings = UINT32_MAX;   ///< number of library openings when drivers were last looked for
+    bool driver_loaded = false;       ///< the driver of an accelerator is loaded
 };
 constinit Ending ending;
 
@@ -89,10 +89,10 @@ bool take_report() noexcept {
     return !ending.receiving;
 }
 
-/// Room for so many bytes of what was learned; null where there is none.
+/// Memory for a learned part; null when memory is short.
 Learned* make_learned(std::string keys) noexcept { return new (std::nothrow) Learned{std::move(keys)}; }
 
-/// Where there is no room the rank's message is never received: its part is missing.
+/// When memory is short the rank's message is never received: its part is missing.
 void receive_learned(const Report& report) noexcept {
     Learned* learned = make_learned({});
     if (!learned)
@@ -117,7 +117,8 @@ bool learned_is_done() noexcept {
     return true;
 }
 
-/// Takes the reports that have come to rank 0; whether they are all there, with what they announce.
+/// Takes the reports that have come to rank 0; returns whether all have come, with the learned parts that
+/// they announce.
 bool take_reports() noexcept {
     while (ending.reports < ending.size - 1) {
         if (!take_report())
@@ -160,7 +161,7 @@ void wait_for(MPI_Request& request) noexcept {
     world::wait_until([&](int* done) { return library.Test(&request, done, MPI_STATUS_IGNORE); });
 }
 
-/// What all ranks have learned, the run being over.
+/// Writes the policy that all ranks have learned, when the run is over.
 void write_learned() noexcept try {
     if (!world::early_end.write)
         return;

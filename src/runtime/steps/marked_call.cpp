@@ -63,7 +63,7 @@ void MarkedCall::note_result(const void* at, uint64_t size, MPI_Datatype type) c
 void MarkedCall::note_message(const void* at, MPI_Datatype type) const noexcept {
     const world::CommInfo* found = info();
     const Element element = world::element_of(type);
-    // Of what is no number, bytes may be padding, which is whatever was there.
+    // Bytes of a type that is not a number may be padding with arbitrary content.
     if (!found || element.kind == ElementKind::scattered || element.kind == ElementKind::other ||
         results_may_be_elsewhere())
         return;
@@ -75,7 +75,7 @@ void MarkedCall::note_message(const void* at, MPI_Datatype type) const noexcept 
 }
 
 /// Counts the call if it is of the mark's kind. The step before the last mark begins with the call before it;
-/// where rank 0 alone counts, what it sends depends on what arrives when.
+/// where rank 0 alone counts, the messages it sends depend on the order of arrivals.
 bool MarkedCall::counts_as_last() const noexcept {
     if (!armed.marks.is_marked(reinterpret_cast<uint64_t>(return_address), row()))
         return false;

@@ -123,8 +123,9 @@ void search(const char* name, char (&path)[PATH_MAX]) noexcept {
 }
 
 /// Shows the names for a library that is being opened: it may bring the MPI library, and binds its references
-/// before any of our code runs again. They are those of the MPI library's file, which its own needs or the
-/// launch name; without one, those that every library has and those that it could not be opened without.
+/// before any of our code runs again. Shown are the names in the file of the MPI library, which the opened
+/// library's own needs or the launch name; without that file, names that every library has and names that the
+/// opened library could not be loaded without.
 void show_for(const char* opened) noexcept {
     const LibraryFile module(std::strchr(opened, '/') ? opened : "");
     char path[PATH_MAX] = "";
@@ -154,8 +155,9 @@ void show_what_is_loaded() noexcept {
     openings.library_loaded.store(true, std::memory_order_release);
 }
 
-/// Shows what the library has, once it is loaded; until then no MPI name, except while `opened` is being
-/// opened. No lock: another thread may be in the dynamic linker's and come here from what it opens.
+/// Shows the names that the library has, once it is loaded; until then no MPI name, except while `opened` is
+/// being opened. No lock: another thread may hold the dynamic linker's lock and reach this function from a
+/// library that it opens.
 void update_visible_names(const char* opened) noexcept {
     // To look for the library is to call dlopen.
     if (openings.library_loaded.load(std::memory_order_acquire) || looking)
@@ -168,7 +170,7 @@ void update_visible_names(const char* opened) noexcept {
             show_for(opened);
         else
             show([](const char*, const char*) { return false; });
-        if (openings.library_loaded.load(std::memory_order_acquire))  // by another thread, meanwhile
+        if (openings.library_loaded.load(std::memory_order_acquire))  // loaded by another thread, meanwhile
             show_what_is_loaded();
     }
     looking = false;

@@ -13,7 +13,7 @@
 
 namespace mpiric {
 
-/// What a layer needs of the calls of a function.
+/// Interest of a layer in the calls of a function.
 enum class Interest : uint8_t {
     none,
     before,  ///< Layer::before runs ahead of each call, by whichever name and at any depth
@@ -24,10 +24,10 @@ enum class Interest : uint8_t {
 
 /// The processes that MPI has been initialised for.
 struct ProgramWorld {
-    MPI_Group group{};       ///< of MPI_COMM_WORLD, or of `mpi://WORLD`
+    MPI_Group group{};       ///< group of MPI_COMM_WORLD, or of `mpi://WORLD`
     bool has_group = false;  ///< the library has told the group
     bool of_sessions = false;
-    bool spawned = false;  ///< by another MPI job, whose files are not ours
+    bool spawned = false;  ///< true if another MPI job spawned it; the files belong to that job
     int thread_level = MPI_THREAD_SINGLE;
 };
 

@@ -1,4 +1,4 @@
-// What a shared library defines and needs, read from its file: it need not be loaded.
+// Names that a shared library defines and needs, read from its file: it need not be loaded.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ class LibraryFile {
     LibraryFile(const LibraryFile&) = delete;
     LibraryFile& operator=(const LibraryFile&) = delete;
 
-    /// Whether it is a shared library whose table of symbols lies inside it.
+    /// Whether it is a shared library whose symbol table is within the file.
     bool readable() const noexcept { return symbols_ != nullptr; }
     bool defines(const char* name) const noexcept;
     /// Whether it cannot be loaded unless another library defines the name.

@@ -1,4 +1,5 @@
-// Which file a code address belongs to, and where that was mapped: what the address means after the run.
+// The file that a code address belongs to and its load address, which give the address a meaning after the
+// run.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,10 @@ struct CodeModule {
     char path[4096] = "";
 };
 
-/// Finds the executable or library that an address lies in; false when there is none.
+/// Finds the executable or library that contains an address; false when there is none.
 bool find_module(const void* address, CodeModule& module) noexcept;
 
-/// Records the fact `module.<start>=<path>` of the executable or library that an address lies in, once for
+/// Records the fact `module.<start>=<path>` of the executable or library that contains an address, once for
 /// each.
 void record_module(void* address) noexcept;
 

@@ -45,15 +45,15 @@ inline constexpr Family families[function_count] = {
 };
 constexpr Family family_of(Function function) noexcept { return families[static_cast<uint32_t>(function)]; }
 
-/// Whether calls of a function may count the steps of a program: they are the same in every run. What polls,
-/// waits or receives comes as often as it happens to.
+/// Whether calls of a function may count the steps of a program: these are the same in every run. The number
+/// of calls that poll, wait or receive varies from run to run.
 constexpr bool counts_steps(Function function) noexcept {
     const Family family = family_of(function);
     return family == Family::collective || family == Family::send || family == Family::start;
 }
 
-/// Whether calls of a function have a wrapper in their way while marks are armed: what may count steps, what
-/// makes communicators and persistent requests, and what may call either of these itself.
+/// Whether calls of a function go through a wrapper while marks are armed: functions that may count steps,
+/// functions that make communicators and persistent requests, and functions that may call either of these.
 constexpr bool watched_by_marks(Function function) noexcept {
     const Family family = family_of(function);
     return counts_steps(function) || family == Family::manage || family == Family::persistent ||
@@ -62,7 +62,7 @@ constexpr bool watched_by_marks(Function function) noexcept {
 
 /// Where collectives are tuned, both are the tuner's, which has the true ones from wrap/collectives.hpp.
 struct NextFunction {
-    void* next = nullptr;     ///< what the MPI_ name leads to without us: the library, or a tool before it
+    void* next = nullptr;     ///< target of the MPI_ name without us: the library, or a tool before it
     void* library = nullptr;  ///< the library's own
 };
 extern constinit NextFunction next_functions[function_count];

@@ -10,7 +10,7 @@ namespace mpiric::symbols {
 bool read_text(const void* from, char* to, size_t room) noexcept {
     if (!from)
         return false;
-    // Up to the end of the page first: what lies behind may not be mapped.
+    // Up to the end of the page first: the next page may not be mapped.
     const size_t in_page = 4096 - (reinterpret_cast<uintptr_t>(from) & 4095);
     const iovec local = {to, room - 1};
     const iovec remote[2] = {{const_cast<void*>(from), in_page < room - 1 ? in_page : room - 1},

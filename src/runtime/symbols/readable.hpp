@@ -5,7 +5,7 @@
 
 namespace mpiric::symbols {
 
-/// Copies a short printable text from an address that may be anything. False when it is no such text.
+/// Copies a short printable text from an arbitrary address. False when the address does not hold such a text.
 bool read_text(const void* from, char* to, size_t room) noexcept;
 
 /// Copies bytes from an address that this process may not be able to read; false then.

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <unistd.h>
 
-// Two slots per function, MPI_ then PMPI_, then those of the POSIX names; filled in by the assembler with
+// Two slots per function, MPI_ then PMPI_, then the slots of the POSIX names; filled in by the assembler with
 // first calls.
 extern "C" [[gnu::visibility("hidden")]] void* mpiric_slots[];
 extern "C" [[gnu::visibility("hidden")]] void* const mpiric_posix_first[];
@@ -39,7 +39,7 @@ struct Switchboard {
     SpinLock deciding, resolving;
     std::array<const Layer*, 16> enabled{};
     size_t enabled_count = 0;
-    bool posix_watched = true;  ///< until the program leaves MPI
+    bool posix_watched = true;  ///< true until the program leaves MPI
 };
 constinit Switchboard switchboard;
 
@@ -127,8 +127,8 @@ void* wrapper_in(Mode now, uint32_t slot) noexcept {
 
 const char* name_of(uint32_t slot) noexcept { return profiling_names[slot / 2] + (slot % 2 != 0 ? 0 : 1); }
 
-/// Where a slot leads for a target. Above a stand-in that is its entrance, which passes the program's calls
-/// on to the target: what the library underneath calls comes here too, and must reach no wrapper.
+/// Target of a slot. Above a stand-in it is the stand-in's entrance, which passes the program's calls on to
+/// the target: calls of the library underneath come to the slot too, and must not reach a wrapper.
 void* through_stand_in(uint32_t slot, const void* target) noexcept {
     const world::StandIn* below = slot < 2 * function_count ? world::stand_in() : nullptr;
     if (!below)
@@ -157,8 +157,8 @@ bool is_found(uint32_t function) noexcept {
     return __atomic_load_n(&next_functions[function].next, __ATOMIC_ACQUIRE) != nullptr;
 }
 
-/// Finds the next definition of a function, with those that layers put before it. False where a stand-in has
-/// none.
+/// Finds the next definition of a function, with the functions that layers insert before it. False where a
+/// stand-in does not have it.
 bool find(uint32_t slot, Mode now) noexcept {
     const uint32_t function = slot / 2;
     const world::StandIn* below = world::stand_in();

@@ -31,7 +31,8 @@ void interest_changed() noexcept;
 /// Leads every exported name straight to its next definition, from here on.
 void step_aside() noexcept;
 
-/// How many times a library has been opened by name: what is loaded may have changed since.
+/// Number of times that a library has been opened by name: after each, the set of loaded libraries may
+/// differ.
 uint32_t library_openings() noexcept;
 
 /// Leaves visible to later look-ups those MPI names that the loaded library has, and no other: a program that

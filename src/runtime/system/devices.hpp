@@ -3,7 +3,8 @@
 
 namespace mpiric::system {
 
-/// Whether the driver of one is loaded: what a pointer leads to may then be out of the processor's reach.
+/// Whether the driver of an accelerator is loaded: a pointer may then lead to memory that the processor
+/// cannot access.
 bool device_driver_loaded() noexcept;
 
 }  // namespace mpiric::system

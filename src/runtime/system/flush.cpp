@@ -15,8 +15,8 @@
 namespace mpiric::system {
 namespace {
 
-/// Holds back, for a scope, the signals that answer a write to a pipe without a reader, or beyond the limit
-/// on the size of files, and drops those that came.
+/// Blocks, for a scope, the signals that answer a write to a pipe without a reader, or beyond the limit on
+/// the size of files, and discards any that arrived.
 class WithoutWriteSignals {
   public:
     WithoutWriteSignals() noexcept {

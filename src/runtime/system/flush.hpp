@@ -1,4 +1,4 @@
-// What a program has written and still holds in its buffers.
+// Output that a program has written and still holds in its buffers.
 #pragma once
 
 namespace mpiric::system {

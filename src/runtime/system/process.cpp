@@ -3,6 +3,7 @@
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
 #include "system/devices.hpp"
+#include "system/secrets.hpp"
 #include "system/state.hpp"
 #include "system/text.hpp"
 
@@ -19,8 +20,8 @@
 namespace mpiric::system {
 namespace {
 
-/// To say what lies on huge pages the kernel walks the page tables: the better part of a millisecond, which
-/// many ranks on a CPU would wait for one after the other. Where there is less memory it does not matter.
+/// To count huge pages the kernel walks the page tables: almost a millisecond, which many ranks on a CPU
+/// would wait for one after the other. With less memory huge pages do not matter.
 constexpr uint64_t worth_a_walk_kib = 16u << 10;
 
 constexpr size_t touched_pages = 64;
@@ -66,11 +67,10 @@ void add_program(AddFact add_fact) noexcept {
         text[length] = '\0';
         add_fact("executable", text);
     }
+    char command[1024];
     const size_t read = read_file("/proc/self/cmdline", text, sizeof text);
-    for (size_t at = 0; at + 1 < read; ++at)
-        if (text[at] == '\0')
-            text[at] = ' ';
-    add_fact("command", text);
+    copy_masked({text, read}, command, sizeof command, shows_secrets());
+    add_fact("command", command);
 }
 
 void add_memory(AddFact add_fact) noexcept {
@@ -92,7 +92,7 @@ uint64_t microseconds(const timeval& time) noexcept {
     return uint64_t(time.tv_sec) * 1'000'000u + uint64_t(time.tv_usec);
 }
 
-/// What the first access to a page costs here and now: the median of a few, about 0.1 ms in all.
+/// Cost of the first access to a page here and now: the median of a few, about 0.1 ms in all.
 void add_fault_cost(AddFact add_fact) noexcept {
     const auto page = size_t(sysconf(_SC_PAGESIZE));
     const size_t bytes = touched_pages * page;

@@ -1,4 +1,4 @@
-// What the operating system knows of this process, as facts of the record.
+// Facts of the record about this process, from the operating system.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ void take_usage_before_mpi() noexcept;
 /// Adds host, program and placement; starts the counters.
 void add_start_facts(AddFact add_fact, bool counters) noexcept;
 
-/// Adds memory, I/O totals, threads and counters: what has changed since the start.
+/// Adds memory, I/O totals, threads and counters: differences since the start.
 void add_end_facts(AddFact add_fact) noexcept;
 
 /// Starts what can be started, for this thread and those it makes from now on.

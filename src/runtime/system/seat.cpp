@@ -20,7 +20,7 @@ class Cpus {
 
     bool has(size_t cpu) const noexcept { return mask_[cpu / word] >> (cpu % word) & 1; }
     size_t bits() const noexcept { return bits_; }
-    /// Number of CPUs that lie in a range.
+    /// Number of CPUs in a range.
     size_t between(size_t first, size_t last) const noexcept {
         size_t found = 0;
         for (size_t cpu = first; cpu <= last && cpu < bits_; ++cpu)

@@ -7,7 +7,7 @@
 
 namespace mpiric::system {
 
-/// The seat of a process that may run on the CPUs of `mask`, by what the kernel shows below `sysfs`.
+/// The seat of a process that may run on the CPUs of `mask`, according to the kernel's files below `sysfs`.
 Seat read_seat(const char* sysfs, const unsigned long* mask, size_t bits) noexcept;
 
 /// The seat of the calling thread.

@@ -1,4 +1,4 @@
-// What the facts of a process are compared with.
+// Values at the start, which the facts of a process are compared with.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@ struct Totals {
     uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
 };
 
-/// What the process had used when its first call of MPI began: reading input, loading libraries, an
-/// interpreter.
+/// Resources used before the first call of MPI: by reading input, loading libraries, or an interpreter.
 struct UsedBefore {
     uint64_t user_us, system_us, minor_faults;
 };
@@ -19,7 +18,7 @@ struct UsedBefore {
 struct State {
     Totals at_begin{};
     UsedBefore before_mpi{};
-    int counter_files[4] = {-1, -1, -1, -1};  ///< of perf_event, by counters.cpp's table
+    int counter_files[4] = {-1, -1, -1, -1};  ///< files of perf_event, indexed as the table in counters.cpp
 };
 inline constinit State state;
 

@@ -12,8 +12,8 @@ size_t read_file(const char* path, char* to, size_t room) noexcept;
 /// The number after `label` at the start of a line, 0 when there is none.
 uint64_t number_after(const char* text, const char* label) noexcept;
 
-/// What stands after `label` and a colon on the first line that begins so, cut at the room there is; empty
-/// when there is no such line. Returns its length.
+/// Copies the text after `label` and a colon on the first line that begins with it, cut at the room there is;
+/// empty when no line does. Returns its length.
 size_t text_after(const char* text, const char* label, char* to, size_t room) noexcept;
 
 struct Range {

@@ -11,7 +11,7 @@
 
 namespace mpiric::tune {
 
-/// A control variable of the library and what it is set to.
+/// A control variable of the library and its value.
 struct Write {
     std::string variable, value;
 
@@ -21,20 +21,20 @@ struct Write {
 };
 
 enum class Kind : uint8_t {
-    library,   ///< what the library does by itself
+    library,   ///< the library's own default
     switched,  ///< an algorithm of the library, selected by control variables
     own        ///< an algorithm of ours
 };
 
-/// What control variables act on: the process, or communicators that are made after the write.
+/// Scope of control variables: the process, or communicators that are made after the write.
 enum class Scope : uint8_t { process, communicator };
 
 struct Candidate {
     Collective collective{};
     Kind kind = Kind::library;
-    std::string name;  ///< as policies spell it
+    std::string name;  ///< name in policies
     std::vector<Write> writes;
-    Scope scope = Scope::process;  ///< of the writes
+    Scope scope = Scope::process;  ///< scope of the writes
     int32_t parent = -1;           ///< index of the candidate of which this is a variant; -1: none
     bool worth_trying = true;      ///< false: only a policy chooses it
 };
@@ -48,7 +48,7 @@ struct Library {
     std::string version_text() const;
 };
 
-/// Recognises a library by what MPI_Get_library_version says.
+/// Recognises a library by the text of MPI_Get_library_version.
 Library library_of(std::string_view text);
 
 class Catalogue {

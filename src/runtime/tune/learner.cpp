@@ -60,7 +60,7 @@ void Learner::end_block(const Agreed& agreed) {
         if (incumbent_ == 0)
             return;
         race_ = Race(seconds);
-        pause(seconds * (race_.lead() + race_.calls()));  // as if the library took twice as long
+        pause(seconds * (race_.lead() + race_.calls()));  // assumes that the library takes twice as long
         return;
     }
     const bool is_incumbent = race_.next() == incumbent_;

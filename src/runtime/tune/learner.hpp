@@ -1,7 +1,7 @@
 // Learning of one key: which candidate serves its next call, and whether that is measured.
 //
-// Ranks stay in step because everything here follows from the number of calls and from what they agreed on:
-// times are the largest over the ranks.
+// Ranks stay in step because all decisions follow from the number of calls and from agreed values: times are
+// the largest over the ranks.
 #pragma once
 
 #include "tune/race.hpp"
@@ -11,20 +11,21 @@
 
 namespace mpiric::tune {
 
-/// The candidate of a call, and what is measured of it.
+/// The candidate of a call, and how it is measured.
 struct Step {
     uint32_t candidate = 0;
     bool measured = false;    ///< its time counts
-    bool rendezvous = false;  ///< of the ranks before it, so that no skew is measured
+    bool rendezvous = false;  ///< ranks meet before the call, so that no skew is measured
     bool ends_block = false;  ///< after it the ranks agree on the times for end_block()
 };
 
 /// Times of a block that the ranks agreed on: the largest over the ranks, in nanoseconds.
 struct Agreed {
-    uint64_t inside;          ///< in the measured calls
+    uint64_t inside;          ///< time in the measured calls
     uint64_t between;         ///< between the measured calls
     uint64_t agreeing;        ///< spent on the agreement before this one
-    uint64_t rendezvous = 0;  ///< of the ranks before calls: the least over the ranks, as others wait for it
+    /// Time of meetings before calls: the least over the ranks, as others wait for it.
+    uint64_t rendezvous = 0;
 };
 
 class Learner {
@@ -65,7 +66,7 @@ class Learner {
     uint32_t lead_ = 0;       ///< calls of the block before those
     bool probed_ = false;     ///< how the program calls is known: back to back or not
     bool rendezvous_ = false;
-    double incumbent_seconds_ = 0;  ///< of a call
+    double incumbent_seconds_ = 0;  ///< time of one call
     double total_ = 0, lost_ = 0;
 };
 

@@ -23,7 +23,7 @@ struct Rule {
     Range ranks, nodes, ranks_per_node;
     std::optional<Distribution> distribution;
     std::optional<uint64_t> placement;
-    uint64_t from = 0, to = UINT64_MAX;  ///< from ≤ size < to; UINT64_MAX as `to`: no end
+    uint64_t from = 0, to = UINT64_MAX;  ///< sizes with from ≤ size < to; UINT64_MAX as `to`: no end
     std::string candidate;
 
     bool fits(Collective of, const Shape& shape) const noexcept;

@@ -10,13 +10,13 @@ namespace {
 
 constexpr uint32_t warmup_rounds = 3;   // the first calls set up connections and memory: none is judged alone
 constexpr double hopeless = 3;          // times the library's own in each warm-up round
-constexpr double skew_seconds = 20e-6;  // of one call: ranks begin apart, memory is new
+constexpr double skew_seconds = 20e-6;  // skew of one call: ranks begin apart, memory is new
 constexpr uint32_t first_judged = 4;    // rounds
 constexpr uint32_t most_race_rounds = 24;
 constexpr uint32_t duel_look = 4, least_duel_rounds = 8, most_duel_rounds = 96;
 constexpr std::ptrdiff_t most_contenders = 3;
 constexpr double race_sigmas = 2.5, duel_sigmas = 2.8;
-constexpr double smallest_spread = 0.004;  // of a logarithm; clocks and agreement are no finer
+constexpr double smallest_spread = 0.004;  // spread of a logarithm: the resolution of clocks and agreement
 constexpr double block_seconds = 400e-6;   // short calls are timed several in a row
 constexpr double most_calls = 16;
 

@@ -1,12 +1,12 @@
 // Finds the fastest of several candidates, the first of them being what the library does by itself.
 //
 // Successive elimination (Even-Dar, Mannor, Mansour, JMLR 7, 2006) over rounds. In each round every candidate
-// that remains is timed once, in changing order, and judged by the logarithm of its time over that of the
-// others in the same round: what slows a whole round down falls out. Centres are medians, spreads are median
-// deviations, so that a few calls hit by the scheduler decide nothing. The winner is then compared with the
-// library's own in fresh rounds, because the best of many is flattered by having been picked; it is chosen
-// only when those show it faster by more than `least_gain`, else the next best is compared. Times fed in are
-// equal on all ranks, so every rank decides alike.
+// that remains is timed once, in changing order, and judged by the logarithm of the ratio of its time to the
+// times of the others in the same round: effects that slow a whole round down cancel. Centres are medians and
+// spreads are median deviations, so that a few calls hit by the scheduler decide nothing. The winner is then
+// compared with the library's own in fresh rounds, because the best of many is flattered by having been
+// picked; it is chosen only when those show it faster by more than `least_gain`, else the next best is
+// compared. Times fed in are equal on all ranks, so every rank decides alike.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,9 @@ class Race {
     /// Number of consecutive calls to time it with.
     uint32_t calls() const noexcept { return calls_; }
     bool begins_round() const noexcept { return turn_ == 0; }
-    /// Number of calls of it before those that are not timed: what ran last has left its own state in caches
-    /// and connections, and the winner will run after itself. It varies: programs change roots in turn.
+    /// Number of untimed calls of it before the timed ones: the previous candidate has left its own state in
+    /// caches and connections, and the winner will run after itself. It varies: programs change roots in
+    /// turn.
     uint32_t lead() const noexcept { return phase_ == Phase::duel ? 1 + round_ / 2 % 2 : 0; }
 
     /// Adds the time of a call of next(), on the slowest rank.
@@ -47,7 +48,7 @@ class Race {
     bool decided() const noexcept { return phase_ == Phase::decided; }
     /// The chosen candidate; 0 until another has been proved faster.
     uint32_t choice() const noexcept { return choice_; }
-    /// Confidence with which the choice is no slower than the library's own.
+    /// Confidence with which the choice is at least as fast as the library's own.
     double confidence() const noexcept { return confidence_; }
 
     /// Median time of a call so far; 0 before the first.
@@ -76,11 +77,11 @@ class Race {
     std::vector<int32_t> parents_;
     std::vector<Timings> timings_;
     std::vector<uint32_t> remaining_;   ///< not eliminated, the library's own first
-    std::vector<uint32_t> order_;       ///< of this round
+    std::vector<uint32_t> order_;       ///< order of this round
     std::vector<uint32_t> contenders_;  ///< not compared with the library's own yet, the best last
     std::vector<double> now_;           ///< times of this round, by candidate
     std::vector<std::vector<double>>
-        logs_;  ///< by candidate: logarithms of times, one for each round of this phase
+        logs_;  ///< logarithms of times, one for each round of this phase, indexed by candidate
     std::vector<double> best_of_warmup_;
     uint32_t turn_ = 0, round_ = 0, calls_ = 1, choice_ = 0;
     double confidence_ = 0;

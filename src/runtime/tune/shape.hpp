@@ -1,4 +1,4 @@
-// The shape of a communicator, as policies describe it: its size and how its ranks lie over the nodes.
+// The shape of a communicator in policies: its size and the distribution of its ranks over the nodes.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ bool rendezvous(MPI_Comm of, void (*late)()) noexcept;
 /// every rank when it failed on any.
 bool make_shadow_comm(MPI_Comm of, ShadowComm& shadow) noexcept;
 
-/// make_shadow_comm() without errors that the program would see. MPICH takes the handler that is put back for
-/// one that the program gave: better not on the world, whose handler others follow.
+/// make_shadow_comm() without errors that the program would see. MPICH treats the restored handler as one
+/// that the program has set: better not on the world, whose handler others follow.
 bool make_shadow_comm_quietly(MPI_Comm of_program, ShadowComm& shadow) noexcept;
 void free_shadow_comm(ShadowComm& shadow) noexcept;
 

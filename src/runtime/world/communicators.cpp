@@ -118,8 +118,8 @@ void look_into(Groups groups, const char* name, CommInfo& info) noexcept {
     info.index = comms.enter(description);
 }
 
-/// The table's entry for a key, made now if it is new. Only the table is touched under the lock: `groups_of`
-/// and what follows it call the library.
+/// The table's entry for a key, made now if it is new. Only the table is accessed under the lock: `groups_of`
+/// and look_into() call the library.
 template <class GroupsOf>
 CommInfo* info_of(uint64_t key, bool is_window, const char* name, GroupsOf&& groups_of) noexcept {
     CommInfo* free_slot = nullptr;

@@ -46,7 +46,7 @@ void begin_comm_info(MPI_Group world, AddToRecord add_to_record) noexcept;
 /// Looks it up under a lock, or asks the library, and caches it.
 CommInfo* find_comm_info(MPI_Comm comm, CachedCommInfo& cached) noexcept;
 
-/// What is known of a live communicator; null when there is no room. Cached per thread: a lock alone costs as
+/// Facts about a live communicator; null when the table is full. Cached per thread: a lock alone costs as
 /// much as the rest of the wrapper.
 [[gnu::always_inline]] inline CommInfo* comm_info(MPI_Comm comm) noexcept {
     const uint64_t handle = number(comm);

@@ -103,7 +103,7 @@ bool Setting::open(const std::string& variable, const std::string& value) noexce
         restore();
         return true;
     }
-    // What cannot be written any more may already have the value.
+    // A variable that can no longer be written may already have the value.
     return before_ == value_;
 }
 

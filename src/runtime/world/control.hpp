@@ -37,7 +37,7 @@ class Setting {
     std::vector<char> value_, before_;
 };
 
-/// Several at once; those that could be applied are restored in reverse.
+/// Several settings at once. If one cannot be applied, those before it are restored in reverse.
 class Settings {
   public:
     bool open(const std::string& variable, const std::string& value) noexcept;

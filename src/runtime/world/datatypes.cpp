@@ -19,7 +19,7 @@ ElementKind kind_of(std::string_view name) noexcept {
     return ElementKind::other;
 }
 
-/// What a predefined type without holes consists of, by its name.
+/// Elements of a predefined type without holes, by its name.
 Element element_named(std::string_view name, uint64_t bytes) noexcept {
     name.remove_prefix(name.starts_with("MPI_") ? 4 : 0);
     // Of 16 bytes 10 are the number, the others are whatever was there.

@@ -33,7 +33,7 @@ struct LatestSize {
 };
 
 struct Caches {
-    std::atomic<uint32_t> generation{1};  ///< changes when a handle is freed: what was cached before is void
+    std::atomic<uint32_t> generation{1};  ///< changes when a handle is freed: earlier cache entries are void
     LatestSize latest_size;
 };
 inline constinit Caches caches;
@@ -57,7 +57,7 @@ struct alignas(32) CachedCommInfo {
     CommInfo* info;
 };
 
-/// What this thread has asked for, by cache_index().
+/// Caches of this thread, indexed by cache_index().
 struct ThreadCaches {
     CachedSize sizes[16];
     CachedCommInfo comms[16];
@@ -89,7 +89,7 @@ inline bool is_current(const CachedSize& cached, MPI_Datatype type) noexcept {
 /// Asks the library what a type consists of.
 Element find_element(MPI_Datatype type, uint64_t bytes) noexcept;
 
-/// What a type consists of. Only for a type that the library has just accepted.
+/// Elements of a type. Only for a type that the library has just accepted.
 inline Element element_of(MPI_Datatype type) noexcept {
     const uint64_t bytes = size_of(type);
     CachedSize& cached = thread_caches.sizes[cache_index(type)];

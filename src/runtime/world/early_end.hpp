@@ -8,8 +8,10 @@ namespace mpiric::world {
 
 /// Set by who has something to write; null where nobody has.
 struct EarlyEnd {
-    std::string (*collect)() noexcept = nullptr;  ///< what this rank hands over, while the run goes on
-    void (*write)(std::span<const std::string> of_ranks) noexcept = nullptr;  ///< on rank 0
+    /// Returns the data of this rank; the run goes on meanwhile.
+    std::string (*collect)() noexcept = nullptr;
+    /// Writes the data of all ranks; called on rank 0.
+    void (*write)(std::span<const std::string> of_ranks) noexcept = nullptr;
 };
 inline constinit EarlyEnd early_end;
 

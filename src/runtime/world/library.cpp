@@ -17,13 +17,13 @@ constinit Handles handles;
 
 namespace {
 
-/// What was found of the process's library.
+/// Search results for the process's library.
 struct Found {
-    char version[2048] = "";  ///< what the library says about itself
+    char version[2048] = "";  ///< text of MPI_Get_library_version
     void* opened = nullptr;   ///< handle of a library that was opened privately
     StandIn stand_in{};
     std::atomic<bool> is_stand_in_found{false}, is_stand_in_absent{false};
-    SpinLock filling;  ///< of `stand_in`
+    SpinLock filling;  ///< held while `stand_in` is filled
 };
 constinit Found found;
 
@@ -66,7 +66,7 @@ void* private_library() noexcept {
 
 bool contains(const char* text, const char* word) noexcept { return std::strstr(text, word) != nullptr; }
 
-/// Family of the library that has a symbol, by its file name and by what it says about itself.
+/// Family of the library that has a symbol, by its file name and its version text.
 const char* family_of(void* symbol) noexcept {
     Dl_info where{};
     if (!dladdr(symbol, &where))

@@ -13,32 +13,32 @@ void* find(const char* symbol) noexcept;
 
 /// A stand-in (src/translate): a library with the types of the program's family that translates its calls for
 /// a library of another one. Its entrances tell the library's own calls apart before any argument is read, so
-/// the runtime stands behind them instead of in front.
+/// the runtime is called behind them instead of in front.
 struct StandIn {
-    void* handle;  ///< of dlopen
+    void* handle;  ///< handle of dlopen
     const char* family;
-    void* (*entrance)(const char* name);  ///< of an exported name, null when there is no such name
-    void* (*next)(const char* name);      ///< what answers it behind the entrance, null when nothing does
+    void* (*entrance)(const char* name);  ///< entrance of an exported name, null for any other name
+    void* (*next)(const char* name);      ///< function behind the entrance of a name, null when there is none
     void (*lead)(const char* name, void* target);  ///< puts a function between the two
 };
 
 /// The stand-in that this process has instead of an MPI library of its own; null when it has none.
 const StandIn* stand_in() noexcept;
 
-/// What answers a function of MPI: find(), or the translation of a stand-in.
+/// The definition of an MPI function: by find(), or the translation of a stand-in.
 void* find_function(const char* symbol) noexcept;
 
 /// find() among what the program was linked to: null as long as an MPI library is only opened privately.
 void* find_linked(const char* symbol) noexcept;
 
-/// Address of a variable: that of the program, where the linker has put a copy of it there.
+/// Address of a variable: the program's copy if the linker has made one, else the library's.
 void* find_variable(const char* symbol) noexcept;
 
 /// Whether a loaded MPI library is of the family this build is for. A library of another family must not be
 /// called with our types: handles would be cut.
 bool family_fits() noexcept;
 
-/// What the library says about itself, empty before family_fits().
+/// Version text of the library, empty before family_fits().
 const char* version_text() noexcept;
 
 // clang-format off
@@ -72,7 +72,7 @@ struct Handles {
     MPI_Errhandler errors_return{};
     MPI_Info info_null{};
     MPI_Op op_null{};
-    const int *unweighted{}, *weights_empty{};  ///< that a distributed graph may have for weights
+    const int *unweighted{}, *weights_empty{};  ///< special values of a distributed graph's weights
 };
 extern constinit Handles handles;
 

@@ -19,12 +19,13 @@ namespace {
 
 constexpr int tag = 1;
 constexpr size_t chunk_bytes = 64u << 20;  // a count of bytes is an int
-constexpr size_t first_bytes = 1u << 20;   // of a bundle, that its parent takes without being asked
+constexpr size_t first_bytes = 1u << 20;   // part of a bundle that its parent receives without being asked
 
-/// In front of each image while it travels, also of one that is not there.
+/// Header of each image in a bundle, also of an image that is missing.
 struct Envelope {
     uint64_t rank, bytes;
-    uint64_t bundle_bytes;  ///< of a bundle that begins with it; 0: something is missing, nothing follows
+    /// Size of the bundle that begins with it; 0: something is missing, nothing follows.
+    uint64_t bundle_bytes;
 };
 
 struct Freed {
@@ -56,8 +57,8 @@ class Bundle {
 };
 
 /// Waits without keeping the processor from ranks that have not come so far: with many of them on few cores,
-/// each question costs a turn of them all. Pauses grow with the wait: what comes is seen late by a sixteenth
-/// of it.
+/// each test costs a turn of them all. Pauses grow with the wait: an arrival is noticed late by a sixteenth
+/// of the wait.
 bool completes(MPI_Request& request) noexcept {
     constexpr uint64_t at_once_ns = 50'000, shortest_ns = 20'000, longest_ns = 8'000'000;
     const uint64_t begin = now_ns();
@@ -121,8 +122,8 @@ Bundle own_image(const Merging& merging) noexcept {
     return bundle;
 }
 
-/// Takes the bundle of a child; false when something is missing: it does not come, there is no memory for it,
-/// or it was not whole. What is longer than the first piece waits for an answer before the rest is sent.
+/// Takes the bundle of a child; false when something is missing: the bundle does not arrive, memory is short,
+/// or the child's own bundle was incomplete. The part after the first piece is sent only after an answer.
 bool take_from(const Link& link, int child, Bundle& bundle) noexcept {
     static std::byte nowhere[first_bytes];
     std::byte* room = bundle.room_for(first_bytes);
@@ -186,7 +187,7 @@ bool write(const Merging& merging, const Bundle& bundle) noexcept {
         profile::write_merged(merging.directory, merging.first_number, uint32_t(merging.world_size),
                               {images.get(), size_t(count)}, merging.names, reason))
         return count > 0;
-    say_once("what the ranks recorded could not be written to one file", reason);
+    say_once("the records of the ranks could not be written to one file", reason);
     return false;
 }
 

@@ -16,7 +16,7 @@
 
 namespace mpiric::world {
 
-/// What this thread knows of the crowd on its core.
+/// Estimate of the load on this thread's core.
 class Core {
   public:
     static constexpr int most_spins = 200;

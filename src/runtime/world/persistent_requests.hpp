@@ -1,4 +1,4 @@
-// Persistent requests: what moves each time one is started.
+// Persistent requests: the communicator, peer and bytes of each start.
 #pragma once
 
 #include "base/handle_map.hpp"

@@ -1,6 +1,6 @@
-// Completions: how many bytes a receive got stands in its status, when a collective ended shows here, and a
-// handle is gone afterwards. Done at any depth and also while recording pauses: a handle that is left behind
-// would be taken for the next one of its value.
+// Completions: the number of received bytes is in the status, the end of a nonblocking collective is noticed
+// here, and the handle is gone afterwards. Done at any depth and also while recording pauses: a handle that
+// is left behind would be taken for the next one of its value.
 #include "record/receives.hpp"
 #include "wrap/intercept.hpp"
 

@@ -1,5 +1,5 @@
-// Blocking receives: how many bytes came stands in the status only, so one is given where the program ignores
-// it.
+// Blocking receives: only the status has the number of received bytes, so one is supplied where the program
+// ignores it.
 #include "record/receives.hpp"
 #include "wrap/intercept.hpp"
 

@@ -11,7 +11,7 @@ namespace mpiric::wrap {
 namespace {
 
 struct State {
-    ProgramWorld world;  ///< that the layers have begun with
+    ProgramWorld world;  ///< world that the layers have begun with
     std::atomic<int> sessions{0};
 };
 constinit State state;

@@ -27,7 +27,7 @@ using symbols::NextFunction;
 /// asked for. A rare one always does, and is made small instead of fast.
 enum class Timing : uint8_t { always, polled, synchronising, rare };
 
-/// Of polled functions one call in so many is timed.
+/// One in this many calls of a polled function is timed.
 inline constexpr uint32_t polled_in_turn = 17;
 
 constexpr uint32_t weight(Timing timing) noexcept { return timing == Timing::polled ? polled_in_turn : 1; }
@@ -51,7 +51,7 @@ template <class Result> bool succeeded(const Result& result) noexcept {
 }
 
 /// The body where nothing is recorded: up to the last mark calls are counted, past it they try to end the
-/// run. Where rank 0 alone counts, those of the others ask whether it has passed the last mark.
+/// run. Where rank 0 alone counts, calls of the other ranks check whether it has passed the last mark.
 template <Function function, class Pointer, class Do, class Tell>
 [[gnu::always_inline]] inline auto mark(Thread& self, void* caller, Pointer next, Do&& call_next,
                                         Tell&& tell) {
@@ -131,8 +131,8 @@ template <Function function, Timing timing, class Pointer, class Do, class Tell>
     return result;
 }
 
-/// The body of cheap local functions: they are all counted and seldom timed, and what they call is watched
-/// for only where another tool follows, which goes on by the PMPI_ name.
+/// The body of cheap local functions: all calls are counted and few are timed. Nested calls matter only where
+/// another tool follows, which goes on by the PMPI_ name.
 template <Function function, class Pointer, class Do>
 [[gnu::always_inline]] inline auto count_local(Do&& call_next) {
     Thread& self = thread;
@@ -167,7 +167,7 @@ inline void arrive(MPI_Comm comm) noexcept {
     self.waited = record::wait_for_others(comm);
 }
 
-/// Before a receive is posted: one in so many looks whether its message is already there.
+/// Called before a receive is posted: one in `unexpected` checks whether its message has already arrived.
 inline void posts(int source, int tag, MPI_Comm comm) noexcept {
     Thread& self = thread;
     if (++self.receive_turn < runtime.options.unexpected) [[likely]]

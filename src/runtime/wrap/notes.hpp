@@ -1,4 +1,4 @@
-// What is noted about a call of each function: generated from spec/mpi/recording.toml.
+// Notes taken about a call of each function, generated from spec/mpi/recording.toml.
 #pragma once
 
 #include "wrap/intercept.hpp"

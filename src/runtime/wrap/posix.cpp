@@ -1,5 +1,5 @@
-// The wrappers of libc's names: they count the program's own input and output, and lay out files that it
-// makes.
+// The wrappers of libc's names: they count the program's own input and output, and set the layouts of files
+// that it creates.
 #include "layouts/layouts.hpp"
 #include "symbols/wrapper.hpp"
 #include "wrap/streams.hpp"
@@ -164,7 +164,7 @@ template <Posix which, class Stat> int on_descriptor(int descriptor, Stat* into)
                    [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
 }
 
-/// As programs ask that were built before glibc 2.33; `version` is that of the structure.
+/// The form that programs built before glibc 2.33 call; `version` is the version of the structure.
 template <Posix which, class Stat> int on_versioned(int version, int descriptor, Stat* into) {
     return watched([&] { return real<int (*)(int, int, Stat*)>(which)(version, descriptor, into); },
                    [&](int, uint64_t took) { descriptor_asked(descriptor, took); });

@@ -13,7 +13,7 @@ namespace {
 using namespace files;
 using layouts::lay_out;
 
-/// The flags of open(2) that a mode of fopen(3) stands for.
+/// The flags of open(2) for a mode of fopen(3).
 int flags_of(const char* mode) noexcept {
     const bool both = std::strchr(mode, '+') != nullptr;
     if (*mode == 'r')

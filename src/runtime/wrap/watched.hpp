@@ -16,13 +16,13 @@ template <class Pointer> Pointer real(Posix which) noexcept {
     return reinterpret_cast<Pointer>(next_posix(static_cast<uint32_t>(which)));
 }
 
-/// Whether this call is the program's own: what MPI and we ourselves read and write is not, nor what a signal
-/// handler does that has come between us and a lock of ours.
+/// Whether this call is the program's own: reads and writes of MPI and of the runtime are not, nor are calls
+/// of a signal handler that has interrupted code that holds a lock of ours.
 inline bool counts(Thread& self) noexcept {
     return runtime.recording && self.locks_held == 0 && !nested(self);
 }
 
-/// Calls and, when it counts, tells what came of it and how long it took. errno stays that of the call.
+/// Calls the function and, if the call counts, hands its result and duration to `tell`. errno is the call's.
 template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {
     Thread& self = thread;
     if (!counts(self))

@@ -18,7 +18,7 @@ struct FortranValue {
     long value;
 };
 std::mutex values_changing;
-std::unordered_set<void*> values;  // those that exist: an attribute's value may be any address
+std::unordered_set<void*> values;  // all existing values: an attribute's value may be any address
 std::atomic<bool> has_values = false;
 
 FortranValue* fortran_value(void* value) {
@@ -50,8 +50,7 @@ void delete_value(FortranValue* value) {
     delete value;
 }
 
-/// The predefined functions are small numbers where they are no functions: 0 copies nothing, 1 copies the
-/// value.
+/// Predefined functions may be small numbers instead of functions: 0 copies nothing, 1 copies the value.
 template <class Function> std::uintptr_t number(Function* function) {
     return reinterpret_cast<std::uintptr_t>(function);
 }
@@ -116,7 +115,7 @@ template <const auto& from, const auto& to> int* constant(int value) {
     return nullptr;
 }
 
-/// The program's value of a predefined attribute; null for one that is the same on both sides.
+/// The program's value of a predefined attribute; null if it is the same on both sides.
 int* translated(int keyval, int value) {
     static std::atomic<int> last = 0;
     const auto is = [keyval](int predefined) { return predefined != absent && keyval == predefined; };
@@ -179,7 +178,7 @@ constexpr auto t_MPI_Keyval_create = &create_keyval<F_MPI_Keyval_create, Comm>;
 constexpr auto t_MPI_Type_create_keyval = &create_keyval<F_MPI_Type_create_keyval, Datatype>;
 constexpr auto t_MPI_Win_create_keyval = &create_keyval<F_MPI_Win_create_keyval, Win>;
 
-// Another thread may be given the same number before the call returns: what belongs to it is found before.
+// Another thread may be given the same number before the call returns, so the callbacks are looked up before.
 template <Function function, class T> int free_keyval(int* keyval) {
     const Inside inside;
     Callbacks<T>* const given = keyval ? used<T>(*keyval) : nullptr;

@@ -74,9 +74,10 @@ struct Generalized {
     int (*free)(void*);
     int (*cancel)(void*, int);
     void* extra;
-    bool is_fortran = false;  // functions get the addresses of what they read, and of their result
+    bool is_fortran = false;  // its functions take the addresses of their arguments and of their result
 };
-constinit thread_local Generalized* last_generalized = nullptr;  // what this thread has started last
+// The latest request that this thread has started.
+constinit thread_local Generalized* last_generalized = nullptr;
 
 int query(void* extra, LStatus* status) {
     const auto& request = *static_cast<Generalized*>(extra);

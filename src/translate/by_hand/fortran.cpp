@@ -1,5 +1,5 @@
-// What a Fortran library asks of the C library under it: MPICH's own by its names for programs of MPICH's
-// family, ours by names of our own, so that no library underneath calls them by mistake.
+// The interface of a Fortran library to the C library under it: MPICH's own names for programs of MPICH's
+// family, and names of our own for the others, so that a library underneath does not call them by mistake.
 // clang-format off
 
 #include "arguments.hpp"
@@ -56,8 +56,9 @@ template <auto get, class Handle> int get_for_fortran(Handle from, int keyval, v
     return 0;
 }
 
-/// Another definition of a function of this library: MPICH calls these of its own, and the dynamic linker leads it here where
-/// it lies under two stand-ins, of which the upper is for its programs. Null when no loaded object has one.
+/// Another definition of a function of this library. MPICH calls these functions itself, and under two
+/// stand-ins the dynamic linker leads it to the upper one, which is for the program. Null when no loaded
+/// object has another.
 void* other_definition(const char* name) {
     std::vector<std::string> paths;
     dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void* result) {

@@ -1,4 +1,5 @@
-// What the program has given with its keyvals, each kept while the keyval or an attribute of it exists.
+// Callbacks that the program has given with its keyvals, each kept while the keyval or an attribute of it
+// exists.
 #pragma once
 
 #include "attribute_types.hpp"
@@ -18,13 +19,14 @@ template <class T> struct Callbacks {
     Copy<T>* copy;
     Delete<T>* remove;
     void* extra;
-    CopyProxy<PHandle<T>> copy_proxy = nullptr;  // of functions in Fortran
+    CopyProxy<PHandle<T>> copy_proxy = nullptr;  // proxy for functions in Fortran
     DeleteProxy<PHandle<T>> remove_proxy = nullptr;
-    int keyval = 0;                       // as the program knows it
-    std::atomic<bool> has_keyval = true;  // until the program frees it
+    int keyval = 0;                       // number that the program knows
+    std::atomic<bool> has_keyval = true;  // false after the program has freed it
     std::atomic<long> users = 1;          // the keyval and its attributes
 };
-constinit thread_local void* last_callbacks = nullptr;  // of the keyval that this thread has made last
+// Callbacks of the latest keyval that this thread has made.
+constinit thread_local void* last_callbacks = nullptr;
 
 std::mutex keyvals_changing;
 template <class T> std::map<int, Callbacks<T>*> entered;
@@ -34,7 +36,7 @@ template <class T> void enter(Callbacks<T>* made, int keyval) {
     const std::lock_guard held(keyvals_changing);
     entered<T>[keyval] = made;
 }
-/// What belongs to a keyval, with one user more; null for a predefined one.
+/// The callbacks of a keyval, with one user more; null for a predefined keyval.
 template <class T> Callbacks<T>* used(int keyval) {
     const std::lock_guard held(keyvals_changing);
     const auto found = entered<T>.find(keyval);

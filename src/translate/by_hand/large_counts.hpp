@@ -31,7 +31,7 @@ class Narrow {
     bool is_given_, fits_ = true;
 };
 
-/// A count and a type; a count that does not fit is made 1 of a type that holds so many.
+/// A count and a type; a count that does not fit is made 1 of a type that holds `count` elements.
 class LargeType {
   public:
     LargeType(long long count, PDatatype type) : count_(count), type_(type) {
@@ -43,7 +43,7 @@ class LargeType {
     }
     ~LargeType() {
         if (is_made_)
-            t_MPI_Type_free(&type_);  // what is being moved keeps it
+            t_MPI_Type_free(&type_);  // a pending operation keeps it
     }
     LargeType(const LargeType&) = delete;
     LargeType& operator=(const LargeType&) = delete;
@@ -57,7 +57,7 @@ class LargeType {
     bool is_made_ = false;
 };
 
-/// How a reduction of so many elements is done in parts.
+/// Parameters of a reduction of `count` elements in parts.
 struct Reduction {
     LOp op;
     LDatatype type;
@@ -78,7 +78,7 @@ void reduce_in_parts(char* from, char* into, int* blocks, LDatatype*, const Redu
 [[gnu::naked]] void reduce_in_parts_entrance() { asm("mov %r10, %r8\n jmp mpiric_reduce_in_parts"); }
 Closures reductions(&reduce_in_parts_entrance);
 
-/// The one address of such a reduction, for good: what is pending reads it.
+/// The one address of such a reduction, for good: pending operations read it.
 Reduction* lasting(const Reduction& reduction) {
     static std::mutex changing;
     static std::map<Reduction, Reduction> known;
@@ -86,8 +86,8 @@ Reduction* lasting(const Reduction& reduction) {
     return &known.try_emplace(reduction, reduction).first->second;
 }
 
-/// Count, type and operation of a reduction. Predefined operations take no type of ours: one that calls them
-/// for its parts does.
+/// Count, type and operation of a reduction. Predefined operations do not accept types of ours; an operation
+/// that calls them for its parts does.
 class LargeReduction {
   public:
     LargeReduction(long long count, PDatatype type, POp op) : large_(count, type), op_(op) {
@@ -121,7 +121,7 @@ class LargeReduction {
     bool is_made_ = false;
 };
 
-/// What the library answers to questions of our own.
+/// Asks the library a question of our own.
 template <class Ask> auto asked(Ask&& ask) {
     const Inside inside;
     return ask();
@@ -132,7 +132,7 @@ bool gives_arrays(PComm comm, int root) {
     int is_between = 0, rank = -1;
     t_MPI_Comm_test_inter(comm, &is_between);
     if (is_between)
-        return root == program::rank_values[2];  // in the order of the spec: ANY_SOURCE PROC_NULL ROOT
+        return root == program::rank_values[2];  // order of the spec: ANY_SOURCE PROC_NULL ROOT
     t_MPI_Comm_rank(comm, &rank);
     return rank == root;
 }

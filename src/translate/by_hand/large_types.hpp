@@ -29,16 +29,17 @@ class Parts {
     std::vector<PDatatype> made_;
 };
 
-constexpr int most = 1 << 30;  // of a type in one other
+constexpr int most = 1 << 30;  // elements of a type in another one
 
-/// A type with these bounds; one that has them stays without marks of bounds, which would count in types made of it.
+/// A type with these bounds. A type that has them already stays without bound markers, which would count in
+/// types made of it.
 int make_bounded(PDatatype type, long low, long high, PDatatype* made) {
     long begin = 0, extent = 0;
     t_MPI_Type_get_extent(type, &begin, &extent);
     return begin == low && extent == high - low ? t_MPI_Type_dup(type, made) : t_MPI_Type_create_resized(type, low, high - low, made);
 }
 
-/// So many of a type, each `stride` bytes behind the one before it.
+/// `count` elements of a type, each `stride` bytes behind the one before it.
 int make_spaced(long long count, long stride, PDatatype type, PDatatype* made) {
     if (fits_int(count))
         return t_MPI_Type_create_hvector(int(count), 1, stride, type, made);
@@ -54,7 +55,7 @@ int make_spaced(long long count, long stride, PDatatype type, PDatatype* made) {
     return t_MPI_Type_create_struct(2, lengths, displacements, halves, made);
 }
 
-/// So many of a type, one behind the other.
+/// `count` elements of a type, one behind the other.
 int make_repeated(long long count, PDatatype type, PDatatype* made) {
     long low = 0, extent = 0;
     if (const int rc = t_MPI_Type_get_extent(type, &low, &extent); rc != 0)
@@ -119,7 +120,7 @@ int make_strided(long long count, long long length, long stride, PDatatype type,
     return make_spaced(count, stride, parts.add(block), made);
 }
 
-/// The blocks of an array of lengths, or of one length, and displacements that count units of so many bytes.
+/// The blocks of an array of lengths, or of one length, and displacements in units of `unit` bytes.
 template <class Length>
 std::vector<Block> blocks_of(long long count, Length&& length, const long long* displacements, long unit, PDatatype type) {
     std::vector<Block> blocks;
@@ -180,8 +181,10 @@ static int l_MPI_Type_create_subarray_c(int dimensions, const long long sizes[],
     Parts parts;
     PDatatype inner = type, placed;
     long stride = extent_of(type), start = 0;
-    for (int nth = 0; nth < dimensions; ++nth) {  // from the dimension whose neighbours are neighbours in memory
-        const int at = order == program::order_values[1] ? nth : dimensions - 1 - nth;  // in the order of the spec: C, Fortran
+    // Starts at the dimension whose neighbours are neighbours in memory.
+    for (int nth = 0; nth < dimensions; ++nth) {
+        // Order of the spec: C, Fortran.
+        const int at = order == program::order_values[1] ? nth : dimensions - 1 - nth;
         PDatatype row;
         if (const int rc = make_strided(subsizes[at], 1, stride, inner, &row); rc != 0)
             return rc;

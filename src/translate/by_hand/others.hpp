@@ -42,8 +42,8 @@ static int t_MPI_Abort(PComm comm, int code) {
     const Inside inside;
     return to_program_error(original<F_MPI_Abort, int(LComm, int)>()(in<Comm>(comm), code));
 }
-/// A class is its own class, also where the library lacks it; one that the program's family lacks is no
-/// number that it could make sense of.
+/// A class is its own class, also if the library lacks it. The library does not know the number of a class
+/// that only the program's family has.
 static int t_MPI_Error_class(int code, int* errorclass) {
     const Inside inside;
     const int rc = original<F_MPI_Error_class, int(int, int*)>()(to_library_error(code), errorclass);
@@ -67,7 +67,7 @@ static int t_MPI_Pcontrol(int level, ...) {
     const Inside inside;
     return to_program_error(original<F_MPI_Pcontrol, int(int, ...)>()(level));
 }
-/// A program that believes in a version uses its constants: it hears of none newer than its ABI.
+/// A program that sees a version uses its constants, so it never sees one newer than its ABI.
 static int t_MPI_Get_version(int* version, int* subversion) {
     const Inside inside;
     const int rc = original<F_MPI_Get_version, int(int*, int*)>()(version, subversion);
@@ -232,7 +232,7 @@ namespace {
 
 constexpr bool program_has_numbers = program::representation == program::Representation::number;
 constexpr bool library_has_numbers = library::representation == library::Representation::number;
-// Numbers that the library gives are put behind those of predefined handles.
+// The library's numbers are shifted behind the numbers of predefined handles.
 constexpr int fortran_offset = 4096;
 
 /// Calls a conversion of the library. MPICH's numbers need none, but for files.
@@ -243,8 +243,8 @@ template <class T> LHandle<T> ask_f2c(int number) {
     return reinterpret_cast<LHandle<T> (*)(int)>(mpiric_originals[2UL * T::f2c])(number);
 }
 
-/// Fortran's integers of predefined handles, where they are not the handles themselves, in the order of the
-/// integers; in a cell the integer stands behind the library's handle, greater by one.
+/// Fortran's integers of predefined handles, if they differ from the handles themselves, indexed by integer;
+/// in a cell, the integer plus one follows the library's handle.
 inline PHandle<Comm> of_fortran[class_count][128];
 template <class T> void add_fortran_number(void* cell, int number) {
     static_cast<int*>(cell)[1] = number + 1;

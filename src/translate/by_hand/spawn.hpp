@@ -12,7 +12,7 @@
 namespace mpiric::translate {
 namespace {
 
-/// What the children need of this process's environment, as arguments of `env`.
+/// Settings of this process's environment that the children need, as arguments of `env`.
 std::vector<std::string> settings() {
     std::vector<std::string> found;
     for (const char* name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "MPIRIC_TRANSLATE"})
@@ -117,7 +117,7 @@ class ChildArguments {
     std::vector<char*> pointers_;
 };
 
-/// Only the root's arguments mean anything: those of others may be anything at all.
+/// Only the root's arguments are significant: other ranks may pass anything.
 bool is_root(LComm comm, int root) {
     int rank = -1;
     original<F_MPI_Comm_rank, int(LComm, int*)>()(comm, &rank);

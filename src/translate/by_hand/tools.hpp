@@ -14,7 +14,7 @@ class BoundObject {
     BoundObject(int bind, void* given) {
         if (!given)
             return;
-        const auto& binds = library::bind_values;  // in the order of the spec
+        const auto& binds = library::bind_values;  // order of the spec
         bool is_known = false;
         const auto convert = [&](std::size_t at, auto* of_class) {
             using T = std::remove_pointer_t<decltype(of_class)>;

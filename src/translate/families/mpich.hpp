@@ -1,4 +1,5 @@
-// The ABI of MPICH, Intel MPI and MVAPICH (libmpi.so.12): handles are numbers, those of files addresses.
+// The ABI of MPICH, Intel MPI and MVAPICH (libmpi.so.12): handles are numbers, handles of files are
+// addresses.
 #pragma once
 
 #include "classes.hpp"

@@ -1,4 +1,4 @@
-// The ABI of Open MPI (libmpi.so.40): handles are addresses, of predefined objects those of data symbols.
+// The ABI of Open MPI (libmpi.so.40): handles are addresses, predefined ones are addresses of data symbols.
 #pragma once
 
 #include "classes.hpp"
@@ -29,7 +29,7 @@ inline void* const in_place = reinterpret_cast<void*>(1L);
 inline void* const buffer_automatic = nullptr;  // it has none
 inline constexpr bool has_cells = true;  // predefined handles are addresses of objects, others in Fortran
 inline constexpr bool weights_are_data = false;
-inline void* const all_handles = reinterpret_cast<void*>(-1L);  // of performance variables
+inline void* const all_handles = reinterpret_cast<void*>(-1L);  // all handles of performance variables
 inline int* const unweighted = reinterpret_cast<int*>(2L);
 inline int* const weights_empty = reinterpret_cast<int*>(3L);
 inline constexpr int fortran_keyval_offset = 0;

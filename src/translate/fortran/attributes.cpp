@@ -29,7 +29,8 @@ ACCESS(Win, Win)
 
 namespace {
 
-/// Calls the program's function: `Value` is what an attribute is there, an INTEGER of MPI-1 or of the size of an address.
+/// Calls the program's function: `Value` is the type of an attribute there, an INTEGER of MPI-1 or of the
+/// size of an address.
 template <class T, class Value>
 int copy(void* function, PHandle<T> from, int keyval, void* extra, AttributeType, void* value, void** result, int* flag) {
     int translated = number<T>(from), rc = 0, is_copied = 0;

@@ -1,5 +1,5 @@
-// Functions whose arguments in Fortran are not those of C: no arguments of main, arrays of characters, and the calls of MPI-1
-// that put an address into an INTEGER.
+// Functions whose arguments in Fortran differ from C: no arguments of main, arrays of characters, and the
+// calls of MPI-1 that put an address into an INTEGER.
 // clang-format off
 
 #include "fortran/convert.hpp"

@@ -15,7 +15,7 @@ int C(MPI_File_create_errhandler)(void*, PErrhandler*);
 int C(MPI_Session_create_errhandler)(void*, PErrhandler*);
 int C(MPI_Grequest_start)(void*, void*, void*, void*, PRequest*);
 int C(MPI_Register_datarep)(const char*, void*, void*, void*, void*);
-[[gnu::visibility("default")]] void mpi_conversion_fn_null_();  // as the program knows it
+[[gnu::visibility("default")]] void mpi_conversion_fn_null_();  // the program's name of it
 }
 ASM("ALSO CONVERSION_FN_NULL conversion_fn_null Conversion_fn_null")
 FORTRAN(MPI_Conversion_fn_null)() {}

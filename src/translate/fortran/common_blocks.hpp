@@ -1,4 +1,4 @@
-// The common blocks in which Open MPI's Fortran keeps the variables that stand for MPI_BOTTOM and its like.
+// The common blocks in which Open MPI's Fortran keeps the variables for MPI_BOTTOM and similar constants.
 // clang-format off
 #pragma once
 

@@ -1,4 +1,4 @@
-// What Fortran's arguments are in C.
+// Conversion of Fortran's arguments to C.
 #pragma once
 
 #include "fortran/sentinels.hpp"
@@ -172,7 +172,7 @@ inline void answer(int* ierror, int code) {
 
 /// Ranks that a rank of a communicator talks to in a collective call.
 long peers(int comm);
-/// Its neighbours in the topology: those that it sends to, or receives from.
+/// Its neighbours in the topology: the ranks that it sends to, or receives from.
 template <bool is_sending> long neighbours(int comm);
 /// Dimensions of a Cartesian communicator.
 long dimensions(int comm);

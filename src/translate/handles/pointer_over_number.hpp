@@ -1,5 +1,5 @@
 // A program whose predefined handles are small numbers and others addresses, over a library whose handles are
-// numbers: what is not predefined goes through as it is, for the library's numbers are all large.
+// numbers: other handles are passed unchanged, for the library's numbers are all large.
 #pragma once
 
 namespace mpiric::translate {

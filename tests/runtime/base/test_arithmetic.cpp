@@ -17,7 +17,7 @@ TEST_CASE("logarithms and roots agree with libm") {
     CHECK(square_root(0) == 0);
 }
 
-TEST_CASE("the normal distribution agrees with that of libm") {
+TEST_CASE("the normal distribution agrees with libm") {
     for (double sigmas = -9; sigmas <= 9; sigmas += 0.01)
         CHECK(std::abs(normal_below(sigmas) - 0.5 * std::erfc(-sigmas / std::sqrt(2.0))) < 2e-7);
 }

@@ -7,7 +7,7 @@
 
 namespace {
 
-TEST_CASE("what is put is taken as often") {
+TEST_CASE("each entry is taken as often as it was put") {
     static mpiric::HandleBag<int> bag;
     std::multimap<uint64_t, int> expected;
     std::mt19937_64 random(7);

@@ -7,7 +7,7 @@
 
 namespace {
 
-TEST_CASE("what is put is found until it is erased") {
+TEST_CASE("an entry is found until it is erased") {
     static mpiric::HandleMap<int, 64> map;
     std::map<uint64_t, int> expected;
     std::mt19937_64 random(7);
@@ -34,7 +34,7 @@ TEST_CASE("a full map refuses") {
     for (uint64_t handle = 1; handle <= 16; ++handle)
         taken += map.put(handle, 0);
     CHECK(taken == 12);
-    CHECK(map.put(1, 5));  // one that is there can still be changed
+    CHECK(map.put(1, 5));  // an existing entry can still be changed
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ using namespace mpiric;
 TEST_CASE("options are read from the environment") {
     for (const char* name : {"MPIRIC_RECORD_DIR", "MPIRIC_MERGE", "MPIRIC_UNEXPECTED", "MPIRIC_POSIX_IO"})
         unsetenv(name);
-    SUBCASE("what is not set has its default") {
+    SUBCASE("unset options have their defaults") {
         CHECK(std::string_view(read_options().record_dir).empty());
         CHECK(read_options().merge == Merge::never);
         CHECK(read_options().posix_io);
     }
-    SUBCASE("what is set counts") {
+    SUBCASE("set options are read") {
         setenv("MPIRIC_MERGE", "tree", 1);
         setenv("MPIRIC_UNEXPECTED", "1", 1);
         setenv("MPIRIC_POSIX_IO", "0", 1);
@@ -24,7 +24,7 @@ TEST_CASE("options are read from the environment") {
         CHECK(read_options().unexpected == 1);
         CHECK(!read_options().posix_io);
     }
-    SUBCASE("what cannot be understood keeps its default") {
+    SUBCASE("invalid values keep the default") {
         setenv("MPIRIC_MERGE", "forest", 1);
         setenv("MPIRIC_UNEXPECTED", "many", 1);
         CHECK(read_options().merge == Merge::never);

@@ -1,5 +1,5 @@
-// What the grid compares, and how: datatypes and operations, buffers with margins, one call of the library
-// against one of each algorithm that serves.
+// Comparisons of the grid: datatypes and operations, buffers with margins, one call of the library against
+// one of each algorithm that serves.
 #pragma once
 
 #include "coll/algorithm.hpp"
@@ -35,8 +35,7 @@ inline bool is_wanted(const Algorithm& algorithm) {
            });
 }
 
-/// Which algorithms are compared on a layout: all, or those that would not serve if the ranks of a node were
-/// not told apart.
+/// Algorithms compared on a layout: all, or only algorithms that depend on the levels of a node's memory.
 enum class Serving { all, by_levels };
 inline Serving compared_here;
 
@@ -52,7 +51,7 @@ inline bool serves_here(const Algorithm& algorithm, const Workload& workload) {
 struct Type {
     const char* name;
     MPI_Datatype handle;
-    int ints;           ///< in one element's data; 0: made of other things
+    int ints;           ///< ints in one element; 0: elements of other types
     bool exact = true;  ///< bytes between data must stay as they are
 };
 
@@ -247,7 +246,7 @@ inline std::vector<int> spread(const std::vector<int>& counts, int gap) {
     return places;
 }
 
-/// What MPI_Reduce_scatter gives. For operations that do not commute MPICH 5.0 has an algorithm that takes
+/// Calls MPI_Reduce_scatter. For operations that do not commute MPICH 5.0 has an algorithm that takes
 /// too little memory for elements with gaps, and writes beyond it.
 inline int reduce_and_scatter(void* input, void* to, const std::vector<int>& parts, MPI_Datatype type,
                               MPI_Op op) {

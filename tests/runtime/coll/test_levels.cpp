@@ -9,7 +9,7 @@ using namespace mpiric::coll;
 
 namespace {
 
-/// Two packages of two domains, so many ranks in each domain.
+/// Two packages of two domains, with the given number of ranks in each domain.
 std::vector<Seat> blocks(int each) {
     std::vector<Seat> seats;
     for (int rank = 0; rank < 4 * each; ++rank)
@@ -72,7 +72,7 @@ TEST_CASE("ranks in turns do not follow one another") {
     CHECK(!levels.consecutive());
 }
 
-TEST_CASE("what one rank does not know does not count") {
+TEST_CASE("a level that one rank does not know is ignored") {
     std::vector<Seat> seats = blocks(2);
     seats[3].domain = -1;
     Levels levels = arranged(seats);
@@ -85,13 +85,13 @@ TEST_CASE("what one rank does not know does not count") {
     CHECK(is(levels.tree(1, 1), -1, {0, 2, 3, 4, 5, 6, 7}));
 }
 
-TEST_CASE("groups of one are no level") {
+TEST_CASE("groups of one rank do not form a level") {
     CHECK(arranged(blocks(1)).depth() == 2);
     CHECK(arranged({{0, 0}, {1, 0}, {2, 0}}).depth() == 1);
     CHECK(arranged({{0, 0}}).depth() == 1);
 }
 
-TEST_CASE("packages may lie within domains") {
+TEST_CASE("packages may be within domains") {
     Levels levels = arranged({{0, 0}, {0, 0}, {0, 1}, {0, 1}});
     CHECK(levels.depth() == 2);
     CHECK(is(levels.tree(0, 2), 0, {3}));

@@ -85,7 +85,7 @@ TEST_CASE("a file that no rule means costs no system call") {
     CHECK(opens + stats + others == 0);
 }
 
-TEST_CASE("a refusal is that of a file system and a rule") {
+TEST_CASE("a refusal holds for one file system and one rule") {
     layouts::RefusedLayouts refused;
     const std::string_view rules = "a.* 4x1048576;b.* 2x1048576", first = rules.substr(4, 9),
                            second = rules.substr(18, 9);

@@ -1,4 +1,4 @@
-// Marks as they are asked for: what is one, and what is not.
+// Parsing of marks: valid and malformed ones.
 #include "marks/mark.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ TEST_CASE("a mark names a function, a place, a communicator and two calls") {
     CHECK(mark.last == 1300);
 }
 
-TEST_CASE("a star stands for any place or communicator") {
+TEST_CASE("a star matches any place or communicator") {
     Mark mark;
     REQUIRE(read_mark("MPI_Isend@*@*:1,2", mark));
     CHECK(mark.module.empty());
@@ -32,7 +32,7 @@ TEST_CASE("a file may have a name with the separators in it") {
     CHECK(mark.offset == 0x10);
 }
 
-TEST_CASE("what is no mark is refused") {
+TEST_CASE("malformed marks are refused") {
     Mark mark;
     for (const char* text : {"",
                              "main",

@@ -1,4 +1,4 @@
-// A rank's marks: which calls are marks, what is counted up to the last one, and what the file says.
+// A rank's marks: the calls that are marks, the counts up to the last one, and the contents of the file.
 #include "marks/marks.hpp"
 
 #include <cstdio>
@@ -15,7 +15,7 @@ using namespace mpiric::marks;
 
 namespace {
 
-/// Addresses below 4096 lie in `app`, others nowhere.
+/// Addresses below 4096 belong to `app`, others to no file.
 void locate(uint64_t address, Location& location) {
     if (address < 4096)
         std::strcpy(location.module, "app");
@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(InDirectory, "a call is the mark's by its place and its commun
         CHECK_FALSE(marks->is_marked(0x10, other));
 }
 
-TEST_CASE_FIXTURE(InDirectory, "communicators beyond the room share one row that is no mark") {
+TEST_CASE_FIXTURE(InDirectory, "communicators beyond the capacity share one row that is not a mark") {
     REQUIRE(open("MPI_Barrier@*@2.255:1,2"));
     for (uint32_t made = 0; made < 300; ++made)
         CHECK(marks->add_communicator(2) == (made < 255 ? made : Marks::no_communicator));

@@ -33,12 +33,12 @@ TEST_CASE("comments, blanks and a missing end of the last line are understood") 
     CHECK(read("# of today\n\n 1 # the first\r\n0", 2).slots == std::vector<int32_t>{1, 0});
 }
 
-TEST_CASE("what is no permutation is named with its line") {
+TEST_CASE("an invalid order is reported with its line") {
     CHECK(read("0\n0\n", 2).problem == "line 2: slot 0 is taken twice");
     CHECK(read("0\n2\n", 2).problem == "line 2: slot 2 is none of the 2 of this run");
     CHECK(read("0\n-1\n", 2).problem == "line 2: slot -1 is none of the 2 of this run");
-    CHECK(read("0\n1 2\n", 2).problem == "line 2: `1 2` is no number of a slot");
-    CHECK(read("0\n99999999999\n", 2).problem == "line 2: `99999999999` is no number of a slot");
+    CHECK(read("0\n1 2\n", 2).problem == "line 2: `1 2` is not the number of a slot");
+    CHECK(read("0\n99999999999\n", 2).problem == "line 2: `99999999999` is not the number of a slot");
     CHECK(read("0\n", 2).problem == "1 slots for 2 ranks");
     CHECK(read("0\n1\n2\n", 2).problem == "line 3: slot 2 is none of the 2 of this run");
     CHECK(read("", 2).problem == "0 slots for 2 ranks");

@@ -1,4 +1,4 @@
-// The pace of a rank: kinds of call are told apart, and times kept of ever fewer of their calls.
+// The pace of a rank: kinds of call are distinguished, and times of ever fewer of their calls are kept.
 #include "profile/pace.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// A rank's tables: what goes in comes out, what finds no room is counted as lost, and the file outlives the
-// process.
+// A rank's tables: entries are read back, entries beyond the capacity are counted as lost, and the file
+// outlives the process.
 #include "profile/lost_pages.hpp"
 #include "profile/merged_file.hpp"
 #include "profile/recorder.hpp"
@@ -228,7 +228,7 @@ TEST_CASE_FIXTURE(InDirectory, "room stays under two mebibytes") {
     recorder.remove_file();
 }
 
-TEST_CASE("the checksum is that of zlib") {
+TEST_CASE("the checksum agrees with zlib") {
     const char text[] = "123456789";
     CHECK(crc32({reinterpret_cast<const std::byte*>(text), 9}) == 0xCBF43926u);
 }

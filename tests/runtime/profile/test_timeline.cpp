@@ -65,14 +65,14 @@ TEST_CASE("a jump far ahead is reached at once") {
     CHECK(run.spans[0].ticks[uint32_t(Activity::other_mpi)] == 7);
 }
 
-TEST_CASE("what began before the recording counts from its beginning") {
+TEST_CASE("time before the recording is not counted") {
     Run run;
     run.timeline.add(Activity::collective, origin - 500, origin + 5);
     run.timeline.add(Activity::collective, origin - 500, origin - 5);
     CHECK(run.total(Activity::collective) == 5);
 }
 
-TEST_CASE("calls that stand for others weigh more") {
+TEST_CASE("calls that represent others weigh more") {
     Run run;
     run.timeline.add(Activity::point_to_point, origin, origin + 10, 17);
     CHECK(run.total(Activity::point_to_point) == 170);

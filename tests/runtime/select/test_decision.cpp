@@ -90,7 +90,7 @@ struct Program {
         return name;
     }
 
-    /// Names the candidates that serve so many calls.
+    /// Makes `count` calls; names the candidates that serve them.
     std::set<std::string> seen(int count, Collective collective, uint64_t bytes) {
         std::set<std::string> names;
         for (int at = 0; at < count; ++at)
@@ -125,7 +125,7 @@ TEST_CASE("short lived communicators are left to the library") {
     CHECK(program.seen(200, allreduce, 1024).contains("own:fast"));
 }
 
-TEST_CASE("what is faster is chosen for the sizes it was learned with") {
+TEST_CASE("the faster candidate is chosen for the sizes it was learned with") {
     Program program{basis_of(Collectives::online)};
     CHECK(program.calls(2000, allreduce, 1024) == "own:fast");
     const Entry& entry = program.entry(allreduce, 1024);
@@ -295,7 +295,7 @@ TEST_CASE("calls that never complete leave the collective to the library") {
     CHECK(entry.choice == Choice::library);
 }
 
-TEST_CASE("what was learned is written with its evidence") {
+TEST_CASE("learned choices are written with their evidence") {
     Program program{basis_of(Collectives::online)};
     const auto keys = [&] { return learned_keys(program.shape, program.blocking, program.basis.catalogue); };
     CHECK(keys().empty());

@@ -1,4 +1,4 @@
-// What stands behind the entrances in this test: the first call of a function is resolved, with every
+// The functions behind the entrances in this test: the first call of a function is resolved, with every
 // register for arguments overwritten on the way, and the later ones go straight on.
 #define _GNU_SOURCE
 #include <dlfcn.h>

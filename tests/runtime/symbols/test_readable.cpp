@@ -17,7 +17,7 @@ TEST_CASE("a pointer is read only when it leads to a short printable text") {
     CHECK(!read_text("", text, sizeof text));
 }
 
-TEST_CASE("a text is read up to the end of what is mapped") {
+TEST_CASE("a text is read up to the end of the mapping") {
     char text[40];
     auto* pages =
         static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -1,4 +1,4 @@
-// What tells one run from another.
+// The number that identifies a run.
 #include "base/hash.hpp"
 #include "system/job.hpp"
 

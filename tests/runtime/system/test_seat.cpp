@@ -1,4 +1,4 @@
-// Where a process is bound, by trees like that of /sys.
+// The domain and package of a process, from trees like /sys.
 #include "system/seat.hpp"
 
 #include <doctest/doctest.h>
@@ -79,7 +79,7 @@ TEST_CASE("high numbers and domains of memory alone") {
     CHECK(is(tree.seat(1), 2, -1));
 }
 
-TEST_CASE("what the kernel does not show") {
+TEST_CASE("seats are unknown where files are missing") {
     const Tree tree;
     CHECK(is(tree.seat(1), -1, -1));
     tree.domains("0-1");

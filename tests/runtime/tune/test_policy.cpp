@@ -73,14 +73,14 @@ TEST_CASE("a bad line is named") {
     CHECK(line == 3);
 }
 
-TEST_CASE("libraries are recognised by what they say") {
+TEST_CASE("libraries are recognised by their version text") {
     CHECK(library_of("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4").version_text() == "4.1.4");
     CHECK(library_of("MPICH Version:\t5.0.2\nMPICH Release date: ...").implementation == "mpich");
     CHECK(library_of("Intel(R) MPI Library 2021.19 for Linux* OS").version_text() == "2021.19");
     CHECK(library_of("something else").implementation.empty());
 }
 
-TEST_CASE("candidates are those of the version") {
+TEST_CASE("candidates depend on the version") {
     const Library old{"mpich", {4, 0, 2}}, fresh{"mpich", {5, 0, 2}};
     Catalogue of_old(old), of_fresh(fresh);
     CHECK(of_old.find(Collective::allreduce, "library:ring") < 0);
@@ -117,7 +117,7 @@ TEST_CASE("forms that do not block have candidates of their own") {
     CHECK(catalogue.of(Collective::alltoall_init).size() == 1);
 }
 
-TEST_CASE("what only the environment chooses is no candidate") {
+TEST_CASE("algorithms that only the environment selects are not candidates") {
     Catalogue catalogue(Library{"intelmpi", {2021, 19}});
     CHECK(catalogue.of(Collective::allreduce).size() == 1);
     CHECK(catalogue.find(Collective::allreduce, "library:ring") < 0);

@@ -57,7 +57,7 @@ TEST_CASE("equals leave the library nearly always") {
     CHECK(others <= 4);
 }
 
-TEST_CASE("what is slower is not chosen") {
+TEST_CASE("a slower candidate is not chosen") {
     int chosen = 0;
     for (uint32_t seed = 1; seed <= 100; ++seed) {
         Race race(std::vector<int32_t>(8, none));
@@ -96,7 +96,7 @@ TEST_CASE("the next best gets its chance") {
         machine.random.seed(seed);
         int without_two = 0;
         for (int turn = 0; turn < 10'000 && !race.decided(); ++turn) {
-            // Looks best while others run beside it, and is not when it meets the library's own alone.
+            // Fastest while the third candidate runs too, but slower than the library's own in the duel.
             without_two = race.next() == 2 ? 0 : without_two + 1;
             machine.centres[1] = without_two > 4 ? 1.2e-3 : 0.74e-3;
             race.add_time(machine.time(race.next()));
@@ -110,7 +110,7 @@ TEST_CASE("the next best gets its chance") {
     CHECK(left >= 10);
 }
 
-TEST_CASE("warmup ratios are those of the first rounds") {
+TEST_CASE("warmup ratios come from the first rounds") {
     Race race(std::vector<int32_t>{none, none});
     CHECK(race.warmup_ratio(1) == 0);
     for (int turn = 0; turn < 6; ++turn)
@@ -182,7 +182,7 @@ TEST_CASE("a choice stays only where it is faster") {
     CHECK(kept_though_slower == 0);
 }
 
-TEST_CASE("what a policy chose stays only where it is faster") {
+TEST_CASE("a policy's choice stays only if it is faster") {
     for (uint32_t seed = 1; seed <= 12; ++seed)
         for (const double now : {0.6e-4, 1.05e-4, 5e-4}) {
             Learner learner(64, 0.01);

@@ -1,5 +1,5 @@
 // Ranks as threads of this process, and between them the few functions of MPI with which the runtime moves
-// messages and makes communicators. Included by one source of a program: it stands in for world/library.cpp.
+// messages and makes communicators. Included by one source of a program, instead of world/library.cpp.
 #pragma once
 
 #include "world/library.hpp"
@@ -41,14 +41,14 @@ struct Receive {
     MPI_Comm comm;
 };
 
-/// What the ranks of one run share.
+/// State shared by the ranks of one run.
 struct Job {
     std::mutex mutex;
     std::condition_variable came;
     std::vector<std::deque<Message>> inbox;
     std::map<MPI_Comm, std::vector<int>> members;  ///< world ranks of each live communicator
-    std::map<int, int> colors;                     ///< of a split under way, by world rank
-    std::map<int, MPI_Comm> split;                 ///< by color, of the split just done
+    std::map<int, int> colors;                     ///< colors of a split under way, by world rank
+    std::map<int, MPI_Comm> split;                 ///< communicators of the latest split, by color
     MPI_Comm last_comm = world;
     int splits = 0;
     int without_room = -1;  ///< rank that gets no communicator of a split
@@ -174,7 +174,7 @@ inline void bind() {
     };
 }
 
-/// Runs `program(rank)` on so many ranks.
+/// Runs `program(rank)` on `size` ranks.
 template <class Program> void run(int size, Program&& program, int without_room = -1) {
     Job shared;
     shared.inbox.resize(size_t(size));

@@ -30,7 +30,7 @@ TEST_CASE("no rank leaves a rendezvous before all have come") {
     }
 }
 
-TEST_CASE("a maximum is that of all ranks, on all ranks") {
+TEST_CASE("all ranks get the maximum of all ranks") {
     for (const int size : sizes)
         for (const size_t count : {size_t(0), size_t(1), size_t(64), size_t(150)}) {
             CAPTURE(size);

@@ -1,4 +1,4 @@
-// What is known of communicators and windows, asked of an MPI whose groups are lists of world ranks.
+// Facts about communicators and windows, from an MPI whose groups are lists of world ranks.
 #include "world/communicators.hpp"
 
 #include <algorithm>
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(World, "the world is known as the world") {
     CHECK(!entered[0].is_inter);
 }
 
-TEST_CASE_FIXTURE(World, "ranks are translated to those of the world") {
+TEST_CASE_FIXTURE(World, "ranks are translated to world ranks") {
     const CommInfo& info = add(10, {{3, 2, -1}, {}});
     CHECK(info.rank == 1);
     CHECK(info.world_rank(0) == 3);
@@ -145,7 +145,7 @@ TEST_CASE_FIXTURE(World, "a communicator enters the record once, and its groups 
     CHECK(groups.size() == 1);
 }
 
-TEST_CASE_FIXTURE(World, "what is known of a handle is forgotten when it is freed") {
+TEST_CASE_FIXTURE(World, "the facts of a handle are forgotten when it is freed") {
     CHECK(add(10, {{0, 1, 2, 3}, {}}).index == 0);
     forget(10);
     const CommInfo& info = add(10, {{2, 3}, {}});

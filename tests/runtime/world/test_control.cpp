@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(Variables, "a value is spelled by the variable's type") {
     CHECK(present[2].bytes.size() == 8);
 }
 
-TEST_CASE_FIXTURE(Variables, "what cannot be had is refused") {
+TEST_CASE_FIXTURE(Variables, "unavailable settings are refused") {
     CHECK(!Setting().open("MISSING", "1"));
     CHECK(!Setting().open("ALGORITHM", "tree"));
     CHECK(!Setting().open("FILE", "too long"));

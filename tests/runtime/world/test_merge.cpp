@@ -26,7 +26,7 @@ struct InDirectory {
     ~InDirectory() { std::filesystem::remove_all(directory); }
 };
 
-/// What a rank records: nothing at all, or calls on so many communicators.
+/// Record of a rank: nothing at all, or calls on `cells` communicators.
 struct Recording {
     bool recorded = true;
     uint32_t cells = 1;

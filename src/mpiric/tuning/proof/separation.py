@@ -22,7 +22,7 @@ from functools import lru_cache
 from math import comb, exp, inf
 
 from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.confidence_sequence import Known
+from mpiric.tuning.proof.confidence_sequence import Bounds
 
 SHARE = 0.2  # share of the wealth that is bet on the block
 
@@ -42,7 +42,7 @@ def block_pairs(error: float) -> int:
     return pairs
 
 
-def separation(originals: Sequence[Known], answers: Sequence[Known]) -> Known:
+def separation(originals: Sequence[Bounds], answers: Sequence[Bounds]) -> Bounds:
     """Return the ratios original ÷ answer between which no gap separates the groups.
 
     Each run has a lower and an upper bound, which differ if it was stopped. Stopped runs do not count for the
@@ -54,6 +54,6 @@ def separation(originals: Sequence[Known], answers: Sequence[Known]) -> Known:
     return low, max(high for _, high in originals) / fastest * width
 
 
-def _range(group: Sequence[Known]) -> float:
+def _range(group: Sequence[Bounds]) -> float:
     exact = [low for low, high in group if low == high < inf]
     return max(exact) / min(exact) if exact else 1.0

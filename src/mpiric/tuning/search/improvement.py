@@ -5,9 +5,9 @@ value has changed by a normal variable of variance s⁴ / (s² + σ²). The valu
 this distribution (the knowledge gradient). It is small where a run cannot tell two configurations apart,
 however uncertain their difference is. While a disturbed run cannot be told from noise, σ counts as 0.
 
-Without a run that may have been disturbed (`disturbance`) other points may be better than the best, and by
-the chance of that they are worth a look. So settings with a single bad run are tried again when nothing
-better is left.
+Without a run that may have been disturbed (`disturbance`), other points may be better than the best; the
+probability of the disturbance is their weight. So settings whose only run was bad are tried again when
+nothing better remains.
 
 Sources: Mockus 1974; Frazier, Powell and Dayanik, SIAM J. Control Optim. 47 (2008) 2410 (knowledge gradient);
 Sundararajan and Keerthi, Neural Computation 13 (2001) 1103 (leaving out one run, in closed form).
@@ -24,12 +24,12 @@ from mpiric.tuning.search.space import Point
 
 
 def expected_improvement(effects: Effects, points: Sequence[Point], best: Point) -> Array:
-    """The gain of each point over the best that can be hoped for; a logarithm."""
+    """Return the expected gain of each point over the best, as a logarithm."""
     gains, disturbed = effects.gains(points, best), effects.disturbed()
     noise = effects.noise**2
-    all_count = _positive_part(gains.mean, _learned(gains.variance, noise))
-    one_less = _positive_part(gains.mean_without, _learned(gains.variance_without, noise))
-    return np.asarray(all_count * max(0.0, 1 - disturbed.sum()) + one_less @ disturbed)
+    with_all_runs = _positive_part(gains.mean, _learned(gains.variance, noise))
+    without_one = _positive_part(gains.mean_without, _learned(gains.variance_without, noise))
+    return np.asarray(with_all_runs * max(0.0, 1 - disturbed.sum()) + without_one @ disturbed)
 
 
 def _learned(variance: Array, noise: float) -> Array:
@@ -39,13 +39,9 @@ def _learned(variance: Array, noise: float) -> Array:
 
 
 def _positive_part(mean: Array, variance: Array) -> Array:
-    """E[max(X, 0)] of normal distributions."""
+    """Return E[max(X, 0)] of normal distributions."""
     deviation = np.sqrt(np.maximum(variance, 1e-12))
     ratio = mean / deviation
     density = np.exp(-0.5 * ratio**2) / sqrt(2 * pi)
-    return np.asarray(mean * _normal(ratio) + deviation * density)
-
-
-def _normal(values: Array) -> Array:
-    """The normal distribution function."""
-    return np.asarray(0.5 * (1 + np.vectorize(erf, otypes=[float])(values / sqrt(2))))
+    cumulative = np.asarray(0.5 * (1 + np.vectorize(erf, otypes=[float])(ratio / sqrt(2))))
+    return np.asarray(mean * cumulative + deviation * density)

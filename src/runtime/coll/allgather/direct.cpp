@@ -1,5 +1,5 @@
-// Direct reads. Each rank tells where its block lies, and copies everybody else's from their memory: one
-// copy, made by the kernel.
+// Direct reads. Each rank announces the address of its block, and copies all other blocks from the memory of
+// their ranks: one copy, made by the kernel.
 //
 // Cost, in bytes of memory traffic per rank: all other blocks read and written once, p − 1 system calls. Best
 // for long blocks on one node. Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI

@@ -12,7 +12,7 @@
 namespace mpiric::coll {
 namespace {
 
-/// What the leader has got, in one piece where that fits into a slot.
+/// Shows the blocks that the leader has received, in one piece if they fit into a slot.
 int show_others(const NodeRow& row) {
     const int nodes = row.team().leaders().size, me = row.team().node();
     if (row.bytes(0, nodes) <= row.team().board().slot_bytes())

@@ -1,4 +1,5 @@
-// An allgather of whole nodes' blocks between leaders: what differs is how the ranks of a node share memory.
+// An allgather of whole nodes' blocks between leaders; algorithms differ in how the ranks of a node share
+// memory.
 #pragma once
 
 #include "coll/allgather/stages.hpp"

@@ -16,7 +16,7 @@ int meet_neighbours(const Team& team, const Group& group, char* data, const Bloc
     const int neighbour[2] = {around(even ? me + 1 : me - 1), around(even ? me - 1 : me + 1)};
     MPIRIC_TRY(exchange(team, data + blocks.begin(me), blocks.size(me), group[neighbour[0]],
                         data + blocks.begin(neighbour[0]), blocks.size(neighbour[0]), group[neighbour[0]]));
-    // From then on pairs of blocks travel; those of even and odd ranks come from opposite sides in turn.
+    // From then on pairs of blocks travel; pairs of even and odd ranks come from opposite sides in turn.
     auto pair_of_step = [&](int step) {
         const int away = (step + 1) / 2;
         return 2 * (me / 2) + 2 * ((step % 2 == 1) == even ? -away : away);

@@ -1,4 +1,4 @@
-// Allgather: stages of the algorithms of this folder and of those that end with one.
+// Allgather: stages of the algorithms of this folder and of algorithms that end with an allgather.
 #pragma once
 
 #include "coll/blocks.hpp"
@@ -15,7 +15,7 @@ int ring_allgather(const Team& team, const Group& group, char* data, const Block
 int recursive_doubling_allgather(const Team& team, const Group& group, char* data,
                                  const Blocks& blocks) noexcept;
 
-/// What this rank gives and gets in an allgather or allgatherv, as one row of bytes.
+/// This rank's input and output of an allgather or allgatherv, as one row of bytes.
 class Gathering {
   public:
     explicit Gathering(const Arguments& call);

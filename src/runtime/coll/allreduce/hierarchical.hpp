@@ -1,4 +1,4 @@
-// An allreduce within nodes, between them, within again: what differs is how the ranks of a node share
+// An allreduce within nodes, between them, within again; algorithms differ in how the ranks of a node share
 // memory.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Recursive doubling. In step k each rank exchanges all it has with the one whose number differs in bit k,
-// and both reduce. Ranks beyond the largest power of two hand their operand to a neighbour first and get the
-// result at the end.
+// Recursive doubling. In step k each rank exchanges its partial result with the rank whose number differs in
+// bit k, and both reduce. Ranks beyond the largest power of two hand their operand to a neighbour first and
+// get the result at the end.
 //
 // Cost: ⌈log₂ p⌉ (α + nβ + nγ), two messages more for the ranks beyond. Best for short vectors.
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),

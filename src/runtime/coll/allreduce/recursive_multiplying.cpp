@@ -1,6 +1,6 @@
 // Recursive multiplying. As recursive doubling, but in groups of k: in each of log_k p rounds a rank sends
-// all it has to the k − 1 others of its group at once and reduces what they send. Ranks beyond the largest
-// power of k hand their operand to one that works, and get the result at the end.
+// its partial result to the k − 1 others of its group at once and reduces the results that they send. Ranks
+// beyond the largest power of k hand their operand to a working rank, and get the result at the end.
 //
 // Cost: log_k p α + (k − 1) log_k p n (β + γ). Best for short vectors where a rank keeps several messages
 // under way. Chilkuri et al.: Generalized Collective Algorithms for the Exascale Era. CLUSTER 2023.
@@ -22,7 +22,8 @@ int round(const Reduction& reduction, const Group& group, int radix, int step, c
             MPIRIC_TRY(under_way.send(team, data, count, reduction.type(), peer));
         }
     MPIRIC_TRY(under_way.wait());
-    // Digits fall from right to left, so that all ranks of a group reduce in one order, that of ranks.
+    // Digits fall from right to left, so that all ranks of a group reduce in the same order, the order of
+    // ranks.
     const Elements sum{reduction, count};
     MPIRIC_TRY(sum.error());
     auto operand = [&](int at) { return at == digit ? data : slot(at); };

@@ -1,5 +1,5 @@
-// Direct reads. Each rank tells where its row of cells lies and reads its own cell from everybody's memory:
-// one copy, made by the kernel.
+// Direct reads. Each rank announces the address of its row of cells and reads its own cell from the memory of
+// every other rank: one copy, made by the kernel.
 //
 // Cost, in bytes of memory traffic per rank: p − 1 cells read and written once, p − 1 system calls. Best for
 // long cells on one node. Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI

@@ -1,6 +1,6 @@
 // Nodes first. The ranks of a node show all their cells to their leader in shared memory; leaders exchange
-// one message per pair of nodes; each leader then shows its node what has come. Between nodes there are N − 1
-// messages per leader in place of p − 1 per rank.
+// one message per pair of nodes; each leader then shows its node the received cells. Between nodes there are
+// N − 1 messages per leader instead of p − 1 per rank.
 //
 // Cost: (N − 1)(α + L²mβ) per leader for N nodes of L ranks and cells of m bytes, with one α in all when they
 // are under way together, and four copies in memory. Best for short cells. Träff, Rougier: MPI Collectives

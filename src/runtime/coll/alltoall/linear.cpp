@@ -25,7 +25,7 @@ int run(const Arguments& call) {
     return under_way.wait();
 }
 
-/// In place, what goes out is gathered first.
+/// In place, the outgoing cells are gathered first.
 int run_packed(const Arguments& call) {
     if (call.send != MPI_IN_PLACE)
         return run(call);

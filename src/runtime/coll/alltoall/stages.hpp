@@ -1,4 +1,4 @@
-// Alltoall: what its algorithms ask of the arguments of alltoall and alltoallv.
+// Alltoall: the arguments of alltoall and alltoallv in the form that its algorithms need.
 #pragma once
 
 #include "coll/buffers.hpp"
@@ -6,7 +6,7 @@
 
 namespace mpiric::coll {
 
-/// One rank's part: what it has for each other and where what comes from each goes.
+/// One rank's part: the cells for each other rank, and the places of the cells from each.
 struct Cells {
     explicit Cells(const Arguments& call) noexcept
         : team(call.team), in_place(call.send == MPI_IN_PLACE), out(sent_by(call)), in(received_by(call)) {}

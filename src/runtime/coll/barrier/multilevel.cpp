@@ -1,6 +1,6 @@
 // Within NUMA domains, packages and nodes, between nodes, and within again. Each leader waits for the ranks
 // of its domain, then of its package, of its node; the leaders of nodes meet by dissemination; then each
-// frees those that it has waited for.
+// leader releases the ranks that it has waited for.
 //
 // Cost: ⌈log_k N⌉ α for N nodes, and two cache lines per rank, of which two cross the border of each domain
 // and package. Katevenis, Ploumidis, Marazakis: A Framework for Hierarchical Single-Copy MPI Collectives on

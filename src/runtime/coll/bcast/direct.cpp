@@ -1,5 +1,5 @@
-// Direct reads. The root tells where its message lies, and each rank copies it from the root's memory: one
-// copy, made by the kernel. The root waits until all have it.
+// Direct reads. The root announces the address of its message, and each rank copies it from the root's
+// memory: one copy, made by the kernel. The root waits until all have it.
 //
 // Cost, in bytes of memory traffic per rank: n read and written once, and a system call. Best for long
 // messages on one node. Goglin, Moreaud: KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI

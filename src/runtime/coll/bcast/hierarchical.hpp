@@ -1,4 +1,4 @@
-// A broadcast between nodes, then within: what differs is how the ranks of a node share memory.
+// A broadcast between nodes, then within; algorithms differ in how the ranks of a node share memory.
 #pragma once
 
 #include "coll/bcast/stages.hpp"

@@ -67,7 +67,7 @@ class Coming {
 };
 
 /// Segment s travels by `trees[s % trees]`. The trees do not wait for one another: with two, a rank near the
-/// root of one is far from that of the other, and taking segments in one order would add up the depths.
+/// root of one tree is far from the other root, and taking segments in one order would add up the depths.
 template <size_t trees>
 int pipeline(const Team& team, const Neighbours (&by)[trees], char* data, uint64_t bytes, uint64_t segment) {
     static_assert(trees <= 2);

@@ -20,7 +20,7 @@ template <Allgather allgather>
 int scatter_and(const Team& team, const Group& group, int root, char* data, uint64_t bytes) {
     const Knomial tree{group, root, 2};
     const int size = tree.size, me = tree.relative_rank;
-    // Blocks in the order counted from the root: those of a subtree follow one another.
+    // Blocks in the order counted from the root: the blocks of a subtree are consecutive.
     const Blocks blocks = Blocks::even(bytes, size);
     auto until = [&](int relative) { return blocks.begin(std::min(relative, size)); };
     if (me)

@@ -6,7 +6,7 @@
 
 namespace mpiric::coll {
 
-/// What one rank has to give or get, in its own datatype.
+/// The message of one rank, sent or received, in its own datatype.
 struct Message {
     const Team& team;
     void* at;

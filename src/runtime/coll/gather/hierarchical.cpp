@@ -1,7 +1,7 @@
 // Nodes first. The ranks of a node show their blocks to one of them (the root on its own node) in shared
 // memory, which sends the whole node's blocks to the root in one message.
 //
-// Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages in place of p − 1; one copy more in
+// Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages instead of p − 1; one copy more in
 // memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
 // Performance. IPDPS 2000.
 #include "coll/gather/stages.hpp"
@@ -17,7 +17,7 @@ int run(const Arguments& call) {
     const Group& local = team.local();
     const int speaker = team.node() == team.node_of(call.root) ? team.local_rank(call.root) : 0;
     const bool speaks = local.rank == speaker;
-    // The root has all blocks in the order of nodes, others those of their own.
+    // The root has all blocks in the order of nodes, others have the blocks of their own node.
     const Scratch row{block * uint64_t(root ? team.size() : speaks ? local.size : local.rank + 1)};
     if (!row.data())
         return MPI_ERR_NO_MEM;

@@ -1,4 +1,4 @@
-// Gather: stages of the algorithms of this folder and of those that end with one.
+// Gather: stages of the algorithms of this folder and of algorithms that end with a gather.
 #pragma once
 
 #include "coll/blocks.hpp"
@@ -20,8 +20,8 @@ inline uint64_t block_of(const Arguments& call) noexcept {
 }
 
 /// Over all ranks, in the order counted from the root: `climb(row, block)` has this rank's block at the front
-/// of a row with room for those of its subtree, `reach` ranks as far as there are any, and leaves all of them
-/// there on the root.
+/// of a row with room for the blocks of its subtree, at most `reach` ranks, and leaves all of them there on
+/// the root.
 template <class Climb> int gather_by_tree(const Arguments& call, int reach, Climb climb) {
     const int size = call.team.size(), relative_rank = (call.team.rank() - call.root + size) % size;
     const bool root = relative_rank == 0;

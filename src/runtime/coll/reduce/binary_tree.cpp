@@ -1,5 +1,5 @@
-// Pipelined binary tree. Segments travel up a balanced binary tree; each rank adds its own to those of two
-// others and passes a segment on while the next come.
+// Pipelined binary tree. Segments travel up a balanced binary tree; each rank adds its own to the segments of
+// two others and passes a segment on while the next come.
 //
 // Cost: (⌈log₂ p⌉ + n/s)(2α + 2sβ + 2sγ) for segments of s bytes. Best for long vectors on many ranks.
 // Commutative operations only. Pješivac-Grbović et al.: Performance Analysis of MPI Collective Operations.

@@ -1,4 +1,4 @@
-// A reduction within nodes, then between them: what differs is how the ranks of a node share memory.
+// A reduction within nodes, then between them; algorithms differ in how the ranks of a node share memory.
 #pragma once
 
 #include "coll/bcast/hierarchical.hpp"

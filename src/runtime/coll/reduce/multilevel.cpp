@@ -18,14 +18,14 @@
 namespace mpiric::coll {
 namespace {
 
-/// What one rank of a tree does with one piece of the vector.
+/// The work of one rank of a tree on one piece of the vector.
 class Joint {
   public:
     Joint(const Reduction& reduction, const Tree& tree, MPI_Count count) noexcept
         : reduction_(reduction), board_(reduction.team().board()), tree_(tree), count_(count),
           span_(span_of(reduction.geometry(), count)), offset_(offset_of(reduction.geometry(), count)) {}
 
-    /// Shows the parent the reduction of `own` and what the children show.
+    /// Shows the parent the reduction of `own` and the operands that the children show.
     int hand_up(const void* own) noexcept {
         char* slot = board_.fill(span_) - offset_;
         const bool own_first = reduction_.commutative() || is_last();

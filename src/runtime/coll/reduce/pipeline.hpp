@@ -1,4 +1,4 @@
-// A reduction that travels in segments, each rank adding its own to what has come.
+// A reduction that travels in segments, each rank adding its own to the received ones.
 #pragma once
 
 #include "coll/bcast/pipeline.hpp"

@@ -6,8 +6,8 @@
 
 namespace mpiric::coll {
 
-/// Each rank of this node shows its operand in its slot, piece by piece, and reduces those of the first
-/// `ranks` in their order, if any, into `result`.
+/// Each rank of this node shows its operand in its slot, piece by piece, and reduces the operands of the
+/// first `ranks` ranks in their order, if any, into `result`.
 int reduce_slots(const Reduction& reduction, const void* input, void* result, MPI_Count count,
                  int ranks) noexcept;
 /// Over the ranks of this node, through the board: local rank `root` gets the result.

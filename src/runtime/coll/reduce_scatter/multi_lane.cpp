@@ -47,7 +47,7 @@ struct Turned {
     }
 };
 
-/// What the leaders of this node have, `mine` of each, becomes the blocks of its ranks.
+/// Turns the parts of the leaders of this node, `mine` of each, into the blocks of its ranks.
 int show(const Arguments& call, const Reduction& reduction, const Lanes& lanes, const Blocks& blocks,
          const char* mine) {
     const Group& local = call.team.local();

@@ -1,5 +1,6 @@
-// Recursive halving. In step k each rank exchanges half of what it still reduces with the one whose number
-// differs in the highest bit left, and keeps the half that holds its own block. For powers of two.
+// Recursive halving. In step k each rank exchanges half of the vector that it still reduces with the rank
+// whose number differs in the highest bit left, and keeps the half that holds its own block. For powers of
+// two.
 //
 // Cost: log₂ p α + (p − 1)/p n (β + γ). Best for middling and long vectors.
 // Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. IJHPCA 19(1),

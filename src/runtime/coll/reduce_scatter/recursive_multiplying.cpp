@@ -1,6 +1,6 @@
 // Recursive multiplying, backwards. As recursive halving, but in groups of up to k: p is a product of
-// factors, and in the round of factor f a rank sends each of f − 1 others their part of what it still
-// reduces, and reduces what they have for its own. For p with factors up to k only.
+// factors, and in the round of factor f a rank sends each of f − 1 others their part of the vector that it
+// still reduces, and reduces the received parts for its own. For p with factors up to k only.
 //
 // Cost: α a factor, at best log_k p α, and (p − 1)/p n (β + γ). Best for middling vectors where a rank keeps
 // several messages under way. Commutative operations only. Chilkuri et al.: Generalized Collective Algorithms
@@ -11,7 +11,7 @@
 namespace mpiric::coll {
 namespace reduce_scatter_recursive_multiplying {
 
-/// What this rank still reduces, the blocks of `low` … `low` + `members` − 1, becomes one of `factor` equal
+/// Reduces the vector of this rank, the blocks of `low` … `low` + `members` − 1, to one of `factor` equal
 /// parts of them.
 int round(const Reduction& reduction, const Group& group, char* data, const Blocks& blocks, int low,
           int members, int factor) {

@@ -15,7 +15,8 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
     Board& board = reduction.team().board();
     const int ranks = board.size(), me = board.rank();
     const uint64_t extent = uint64_t(reduction.geometry().extent), longest = slices.largest(ranks);
-    uint64_t parts = 0, place = 0;  // of a slot, and which of them is the own slice's: empty ones have none
+    // Parts of a slot, and the place of the own slice among them: empty slices have none.
+    uint64_t parts = 0, place = 0;
     for (int slice = 0; slice < ranks; ++slice) {
         place = slice == me ? parts : place;
         parts += slices.size(slice) > 0;
@@ -43,7 +44,7 @@ int shared_reduce_scatter(const Reduction& reduction, const void* input, void* r
         const void* start = first == me && reduction.commutative()
                                 ? reduction.at(input, MPI_Count(own))
                                 : board.look(first, whole) + stride * place;
-        std::memmove(into, start, reduction.bytes(mine));  // in place the two may overlap
+        std::memmove(into, start, reduction.bytes(mine));  // the two may overlap if the call is in place
         for (int rank = ranks - 1; rank >= 0; --rank)
             if (rank != first)
                 MPIRIC_TRY(reduction.reduce(board.look(rank, whole) + stride * place, into, mine));
@@ -57,7 +58,8 @@ namespace reduce_scatter_shared {
 bool suits(const Workload& workload) { return reduces_on_node(workload) && workload.dense; }
 
 /// The slice of this rank goes to the beginning of the receive buffer, as if that were a part of a whole
-/// result. In place too: what is written there has been read, and behind it the buffer stays as it was.
+/// result. In place too: the overwritten operands have been read, and the rest of the buffer keeps its
+/// contents.
 int run(const Arguments& call) {
     const Reduction reduction{call.team, call.receive_type, call.op};
     const Blocks slices = blocks_of(call);

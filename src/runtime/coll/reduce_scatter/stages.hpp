@@ -1,4 +1,4 @@
-// Reduce-scatter: stages of the algorithms of this folder and of those that divide a reduction.
+// Reduce-scatter: stages of the algorithms of this folder and of algorithms that divide a reduction.
 #pragma once
 
 #include "coll/blocks.hpp"

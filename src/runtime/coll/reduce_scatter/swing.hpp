@@ -22,8 +22,8 @@ class Swing {
         return ((rank + (rank % 2 ? -distance : distance)) % size_ + size_) % size_;
     }
 
-    /// The blocks that a rank still gathers from `step` on: its own and those of whom it yet meets,
-    /// ascending.
+    /// The blocks that a rank still gathers from `step` on: its own and the blocks of ranks that it has yet
+    /// to meet, ascending.
     std::vector<int> from(int rank, int step) const;
 
   private:

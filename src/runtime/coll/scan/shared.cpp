@@ -1,5 +1,5 @@
-// Shared memory. Each rank shows its operand in its slot and reduces those of the ranks before it, in their
-// order. Vectors longer than a slot go piece by piece.
+// Shared memory. Each rank shows its operand in its slot and reduces the operands of the ranks before it, in
+// their order. Vectors longer than a slot go piece by piece.
 //
 // Cost, in bytes of memory traffic per rank: n written, up to p·n read. Best for short vectors on few ranks
 // of one node. Graham, Shipman: MPI Support for Multi-core Architectures: Optimized Shared Memory

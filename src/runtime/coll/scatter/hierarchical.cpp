@@ -1,7 +1,7 @@
 // Nodes last. The root sends each node's blocks in one message to a rank there, which shows them to its node
 // in shared memory.
 //
-// Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages in place of p − 1; one copy more in
+// Cost: α + (p − L) mβ at the root for N nodes of L ranks, N − 1 messages instead of p − 1; one copy more in
 // memory. Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation
 // Performance. IPDPS 2000.
 #include "coll/scatter/stages.hpp"
@@ -10,7 +10,7 @@
 namespace mpiric::coll {
 namespace scatter_hierarchical {
 
-/// Sends every other node its blocks out of `row`, where they lie in the order of nodes from the own one on.
+/// Sends every other node its blocks from `row`, which holds them in the order of nodes from the own one on.
 int send_out(const Arguments& call, const char* row, uint64_t block, Requests& sent) {
     const Team& team = call.team;
     char* at = const_cast<char*>(row);

@@ -1,4 +1,4 @@
-// Scatter: stages of the algorithms of this folder and of those that end with one.
+// Scatter: stages of the algorithms of this folder and of algorithms that end with a scatter.
 #pragma once
 
 #include "coll/blocks.hpp"

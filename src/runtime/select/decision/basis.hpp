@@ -11,7 +11,7 @@
 
 namespace mpiric::select {
 
-/// What rank 0 of the world decides for all ranks.
+/// Rules that rank 0 of the world sets for all ranks.
 struct Rules {
     Collectives mode = Collectives::off;
     double learn_at_most = 0;
@@ -30,8 +30,9 @@ Rules rules_of(const Options& options, bool writes_policy);
 struct Basis {
     Rules rules;
     tune::Catalogue catalogue;
-    std::vector<bool> usable;       ///< by candidate: on every rank
-    std::vector<bool> fixed_order;  ///< by candidate: reduces in an order that size and count alone decide
+    std::vector<bool> usable;       ///< indexed by candidate: usable on every rank
+    /// Indexed by candidate: the order of reduction depends on size and count alone.
+    std::vector<bool> fixed_order;
     std::optional<tune::Policy> policy;
 };
 

@@ -99,7 +99,7 @@ Exploration& exploration_of(const Basis& basis, const tune::Shape& shape, Explor
     return exploration;
 }
 
-/// Lets a range take the fast path for so many calls, this one among them.
+/// Lets a range take the fast path for `calls` calls, this one among them.
 void hold(Entry& entry, Exploration& exploration, const SizeRange& range, uint64_t calls) noexcept {
     exploration.held = range;
     exploration.held.holds_until = entry.calls + calls;

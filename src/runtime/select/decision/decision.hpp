@@ -1,5 +1,5 @@
-// The decision which candidate serves a collective call: a pure function of what MPI makes equal on all ranks
-// of the communicator, so that every rank decides alike (docs/concepts/collectives.md).
+// The decision which candidate serves a collective call: a pure function of values that are equal on all
+// ranks of the communicator, so that every rank decides alike (docs/concepts/collectives.md).
 #pragma once
 
 #include "select/decision/basis.hpp"
@@ -15,9 +15,9 @@ namespace mpiric::select {
 /// learned: short-lived communicators pay nothing.
 inline constexpr uint64_t warmup_calls = 12;
 
-/// What was learned about calls that come in one order on all ranks.
+/// Learned state of calls that come in one order on all ranks.
 struct Learned {
-    uint64_t calls = 0;  ///< that did not take the fast path
+    uint64_t calls = 0;  ///< calls that did not take the fast path
     Explorations explorations;
 };
 
@@ -36,7 +36,7 @@ using BlockingTable = DecisionTable<0, blocking_count>;
 /// Decisions on the nonblocking and persistent forms.
 using StartedTable = DecisionTable<blocking_count, collective_count - blocking_count>;
 
-/// What the decision knows of a call.
+/// Properties of a call that matter to the decision.
 struct CallTraits {
     Collective collective;
     uint64_t bytes;
@@ -45,7 +45,7 @@ struct CallTraits {
 
 struct Decision {
     int32_t choice = Choice::library;    ///< a candidate, `library` or `explore`
-    Exploration* exploration = nullptr;  ///< where the choice is `explore`
+    Exploration* exploration = nullptr;  ///< set if the choice is `explore`
 };
 
 /// In `rotate` mode each call gets another candidate, the same on every rank.

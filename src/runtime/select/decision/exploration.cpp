@@ -46,8 +46,9 @@ void split(std::vector<SizeRange>& into, const SizeRange& whole, const Explorati
             into.push_back(part);
 }
 
-// What a decided call of another candidate takes before it begins, more than one of the library's: some 500
-// instructions (benchmarks/collective_cost.py), and reads of what the program's ranks have not touched since.
+// Cost of a dispatched call of another candidate before it begins, above the cost of one of the library's:
+// some 500 instructions (benchmarks/collective_cost.py), and cache misses on data that the program has not
+// touched since.
 constexpr uint64_t dispatch_ns = 100;
 
 // Agreements in a row for which some rank has calls under way: then the program does not wait for them, and

@@ -18,7 +18,7 @@ namespace mpiric::select {
 
 /// A choice is the index of a candidate, or one of these.
 struct Choice {
-    static constexpr int32_t library = -1;  ///< what the library does by itself
+    static constexpr int32_t library = -1;  ///< the library's own default
     static constexpr int32_t look_up = -2;  ///< an entry's: not decided, or not the same for all sizes
     static constexpr int32_t explore = -3;  ///< a size range's: being learned
     static constexpr int32_t library_for_now = -4;  ///< an entry's: the library's while learning pauses
@@ -36,7 +36,7 @@ struct SizeRange {
     bool has(uint64_t bytes) const noexcept { return from <= bytes && bytes < to; }
 };
 
-/// What serves the calls of one size class.
+/// Choice for the calls of one size class.
 struct Entry {
     int32_t choice = Choice::look_up;
     uint64_t calls = 0;
@@ -54,10 +54,10 @@ struct Entry {
 
 /// A block of measured calls of one candidate: its times on this rank.
 struct Block {
-    uint64_t inside_ns = 0;      ///< in the measured calls
+    uint64_t inside_ns = 0;      ///< time in the measured calls
     uint64_t between_ns = 0;     ///< between them
     uint64_t rendezvous_ns = 0;  ///< before them
-    uint64_t agreeing_ns = 0;    ///< on the block before, or too early on this one
+    uint64_t agreeing_ns = 0;    ///< time of agreements on the block before, or too early on this one
     uint64_t last_end_ns = 0;    ///< when the last measured call returned; 0: none has
     bool full = false;           ///< all measured calls have been started
     uint32_t under_way = 0;      ///< measured calls that have been started and not completed
@@ -66,17 +66,17 @@ struct Block {
 
 struct Exploration {
     std::vector<SizeRange> ranges;
-    std::vector<uint32_t> candidates;  ///< by the learner's numbers
+    std::vector<uint32_t> candidates;  ///< indexed by the learner's numbers
     std::unique_ptr<tune::Learner> learner;
     Block block;
-    uint64_t least_bytes = UINT64_MAX, most_bytes = 0;  ///< of measured calls
+    uint64_t least_bytes = UINT64_MAX, most_bytes = 0;  ///< sizes of the measured calls
     bool composed = false;                  ///< a datatype was seen that other ranks may describe otherwise
-    SizeRange held{0, 0, Choice::library};  ///< where the entry's choice holds
+    SizeRange held{0, 0, Choice::library};  ///< range for which the entry's choice holds
     bool reproves = false;                  ///< its choices have to be proved again
     bool is_reproof = false;
-    std::unique_ptr<Exploration> reproof;       ///< of the choice for one of the ranges, under way
+    std::unique_ptr<Exploration> reproof;       ///< proof under way of the choice for one of the ranges
     std::unique_ptr<Exploration> policy_proof;  ///< the last that ended of a policy's choice
-    uint64_t calls = 0;  ///< of a form that does not block, when its communicator is gone
+    uint64_t calls = 0;  ///< calls of a form that does not block, when its communicator is gone
 };
 
 /// By collective and size class.
@@ -95,11 +95,11 @@ void begin_learning(const Basis& basis, const Explorations& explorations, Entry&
 /// Gives the ranges that were being learned their final choice.
 void end_with(Entry& entry, Exploration& exploration, int32_t choice);
 
-/// What the ranks take the largest of at the end of a block.
+/// Values of which the ranks take the largest at the end of a block.
 using BlockSums = std::array<uint64_t, 6>;
 
-/// Notes a measured call before it is made. `composed`: its datatype is one that other ranks may describe
-/// otherwise.
+/// Notes a measured call before it is made. `composed`: other ranks may describe its data by another
+/// datatype.
 void note_measured(Exploration& exploration, uint64_t bytes, bool composed) noexcept;
 
 /// Adds the time of a blocking call.
@@ -114,7 +114,7 @@ void end_block(Entry& entry, Exploration& exploration, const BlockSums& largest)
 /// have to agree once more.
 bool end_started_block(Entry& entry, Exploration& exploration, const BlockSums& largest);
 
-/// Lets calls find in the entry what holds for all its sizes, or for one range.
+/// Publishes in the entry the choice for all its sizes, or for one range.
 void publish(Entry& entry, Exploration& exploration) noexcept;
 
 bool has_calls_under_way(const Explorations& explorations) noexcept;

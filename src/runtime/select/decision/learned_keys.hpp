@@ -1,5 +1,4 @@
-// What was learned about the communicators of a group, as keys of the learned policy
-// (spec/formats/policy.md).
+// Keys of the learned policy (spec/formats/policy.md): results for the communicators of a group.
 #pragma once
 
 #include "select/decision/decision.hpp"

@@ -70,12 +70,12 @@ def test_the_examples_of_the_format_are_read() -> None:
     [
         ("choose allreduce 8 4 2 block * 0", "must be `choose"),
         ("choose allreduce 8 4 2 block * 0 2048", "names no candidate"),
-        ("choose gossip 8 4 2 block * 0 * library", "no collective"),
-        ("choose allreduce 8 4 2 heap * 0 * library", "no order"),
-        ("choose allreduce 8 4 2 block 12 0 * library", "no placement"),
-        ("choose allreduce 9-8 4 2 block * 0 * library", "nothing is in"),
-        ("choose allreduce -8 4 2 block * 0 * library", "no number"),
-        ("choose allreduce 8 4 2 block * 8 8 library", "no size"),
+        ("choose gossip 8 4 2 block * 0 * library", "not a collective"),
+        ("choose allreduce 8 4 2 heap * 0 * library", "not an order"),
+        ("choose allreduce 8 4 2 block 12 0 * library", "not a placement"),
+        ("choose allreduce 9-8 4 2 block * 0 * library", "is empty"),
+        ("choose allreduce -8 4 2 block * 0 * library", "not a number"),
+        ("choose allreduce 8 4 2 block * 8 8 library", "the sizes from 8 to below 8 are empty"),
         ("choose allreduce 8 4 2 block * 0 * LD_PRELOAD=/tmp/x", "not a candidate"),
         ("choose allreduce 8 4 2 block * 0 * library:ring segment=/etc", "not a candidate"),
         ("choose allreduce 8 4 2 block * 0 * own:x b=1 a=2", "alphabetical"),
@@ -208,7 +208,7 @@ def test_policies_are_pooled_where_they_overlap() -> None:
     assert ring is not None
     assert ring.median_s == pytest.approx(2.0)
     assert merge([lower]) == lower
-    with pytest.raises(MismatchError, match="do not merge"):
+    with pytest.raises(MismatchError, match="cannot be merged"):
         merge([lower, replace(upper, implementation="openmpi")])
 
 

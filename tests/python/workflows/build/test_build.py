@@ -9,8 +9,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import ProgramFailedError
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.workflows.build.attempt import Attempt, BuildRequest
-from mpiric.workflows.build.build import BuiltPrograms, check_answers, proved_fastest
+from mpiric.workflows.build.build import Attempt, BuildRequest, BuiltPrograms, check_answers, proved_fastest
 
 REQUEST = BuildRequest(("make",), "./app", 3, try_mpis=False, root=Path())
 

@@ -5,8 +5,8 @@
 
 namespace mpiric {
 
-/// Ticks of a counter that runs at one rate on every core. Not ordered with the loads around it: a read that
-/// waits costs more than what it would measure.
+/// Ticks of a counter that runs at one rate on every core. Not ordered with the loads around it: an ordered
+/// read would cost more than the interval that it measures.
 inline uint64_t ticks() noexcept {
     uint64_t now;
     asm volatile("mrs %0, cntvct_el0" : "=r"(now));

@@ -109,8 +109,12 @@ class Evaluator:
     def is_separated(self, point: Point, gain: float) -> bool:
         """Return whether a gap separates the runs of a point from slower ones of the original."""
         groups = [
-            [(exp(time), exp(time)) for run, time in zip(self.points, self.logs, strict=True) if run == each]
-            for each in (self.original, point)
+            [
+                (exp(time), exp(time))
+                for run, time in zip(self.points, self.logs, strict=True)
+                if run == measured
+            ]
+            for measured in (self.original, point)
         ]
         return all(groups) and separation(*groups)[0] > 1 + gain
 

@@ -47,7 +47,7 @@ class ProofCandidate:
     doubtful: tuple[str, ...] = ()  # knobs whose contribution is doubtful, smallest first
     evident: tuple[str, ...] = ()  # knobs whose contribution is certain
     shares: tuple[Share, ...] = ()  # estimated contributions of the settings
-    is_clear: bool = False  # a gap separates its runs from those of the original
+    is_clear: bool = False  # a gap separates its runs from the runs of the original
 
 
 @dataclass(frozen=True)

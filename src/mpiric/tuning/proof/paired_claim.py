@@ -48,7 +48,7 @@ class PairedClaim:
             self.separated = separation(originals, answers)
 
     def _of_pairs(self, error: float) -> float:
-        """Return the error of the pairs alone, which have a part of the wealth beside a block."""
+        """Return the error of the pairs, which have a part of the wealth if there is a block."""
         return error * (1 - SHARE) if self.block else error
 
     def judge(self) -> None:

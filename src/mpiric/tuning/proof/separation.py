@@ -28,7 +28,7 @@ SHARE = 0.2  # share of the wealth that is bet on the block
 
 
 def decides(pairs: int, error: float) -> bool:
-    """Return whether a separated block of so many pairs rules a value out at two-sided ``error``."""
+    """Return whether a separated block with this number of pairs rules a value out at two-sided ``error``."""
     of_pairs = exp(confidence_sequence.log_wealth(pairs, pairs))
     return SHARE * comb(2 * pairs, pairs) + (1 - SHARE) * of_pairs >= 2 / error
 

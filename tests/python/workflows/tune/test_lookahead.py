@@ -78,7 +78,7 @@ def searched(cluster):
                 ),
                 Budget(runs=remaining if number < ROUNDS else 0, clock=plan.clock),
                 effort=EFFORTS["thorough"],
-                known=plan.trials,
+                recorded=plan.trials,
             )
         except RoundFull:
             result = None
@@ -109,7 +109,7 @@ def test_a_round_is_put_down_without_running_anything():
                 Run(configuration, Phase.SEARCH, limit_s=limit_s), None
             ),
             Budget(runs=40),
-            known=plan.trials,
+            recorded=plan.trials,
         )
     assert len(plan.planned) == 10 == len({run.configuration for run in plan.planned})
     assert program.runs == runs

@@ -240,6 +240,8 @@ def try_all(
             watch(f"{attempt.label}: {'built' if attempt.built else attempt.sentence}")
             attempts.append(attempt)
         built = [attempt for attempt in attempts if attempt.built]
+        best: Attempt | None = next(iter(built), None)
+        proof = ""
         if request.run and built:
             watch(f"checking the answers of {len(built)} programs")
             with built_programs(request, built, toolchain, host) as programs:
@@ -248,8 +250,6 @@ def try_all(
                 rounds = f"{request.repeats} rounds, then the fastest in fresh pairs"
                 watch(f"timing {len(right)} programs in {rounds}")
                 best, proof = proved_fastest(request, right, programs)
-        else:
-            best, proof = next(iter(built), None), ""
     return BuildAdvice(tuple(attempts), best, _targets(), proof)
 
 

@@ -20,11 +20,11 @@ class Team;
 
 /// Where the ranks of a team sit, as far as it is equal on all of them.
 struct Layout {
-    int size = 1;                    ///< ranks
-    int nodes = 1;                   ///< hosts that share memory inside
-    int most_per_node = 1;           ///< ranks on the fullest node
-    int least_per_node = 1;          ///< ranks on the emptiest node
-    bool consecutive = true;         ///< each node's ranks follow one another
+    int size = 1;             ///< ranks
+    int nodes = 1;            ///< hosts that share memory inside
+    int most_per_node = 1;    ///< ranks on the fullest node
+    int least_per_node = 1;   ///< ranks on the emptiest node
+    bool consecutive = true;  ///< each node's ranks follow one another
     /// Levels on the node with most of them: 2 and 3 with NUMA domains and packages.
     int memory_levels = 1;
     bool levels_consecutive = true;  ///< ranks of each level follow one another on each node

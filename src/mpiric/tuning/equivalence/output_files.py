@@ -93,7 +93,7 @@ def new_file(
     name = min(
         (name for name in files if name not in expected and kind_of_name(name) not in varying), default=""
     )
-    sentence = f"the file '{printable_name(name)}' is none the original writes"
+    sentence = f"the file '{printable_name(name)}' is not written by the original"
     return Disagreement(sentence, place=f"{kind_of_name(name)} new") if name else None
 
 

@@ -41,7 +41,7 @@ class LinesExpectation:
         count = self.lines - self.expected.most_naming(settings)
         text = _first_lines(path, count, without=settings)
         if (printed := text.count("\n")) < count:
-            sentence = f"{printed} lines before the mark, where the original prints {count}"
+            sentence = f"{printed} lines before the step marker, where the original prints {count}"
             return Disagreement(sentence, place="lines before the mark")
         return self.expected.compare(text, rounding=rounding, settings=settings)
 
@@ -79,7 +79,7 @@ class PrefixExpectation:
                 return in_file(name, wrong)
         for name, (length, content) in self.bytes.items():
             if _hash(files[name], length) != content:
-                sentence = f"the file '{printable_name(name)}' begins otherwise than the original's"
+                sentence = f"the file '{printable_name(name)}' begins differently from the original's"
                 return Disagreement(sentence, place=f"{name} contents")
         return None
 

@@ -43,7 +43,7 @@ def less_work(original: Mapping[int, Crossing], run: Mapping[int, Crossing]) -> 
     """Return how the work of a run up to the mark differs from the original's, "" if it is the same."""
     for rank, expected in sorted(original.items()):
         if rank not in run:
-            return f"rank {rank} did not come to the mark"
+            return f"rank {rank} did not reach the step marker"
         for unit, original_count, count in (
             ("calls", expected.calls, run[rank].calls),
             ("bytes", expected.bytes, run[rank].bytes),

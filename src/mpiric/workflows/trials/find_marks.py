@@ -92,7 +92,7 @@ def find_marks(
         if different := disagreement([crossings(marks, pair) for marks in marks_of_runs]):
             hint = repeatable_hint(program_name(lab.situation.job))
             more = f" ({hint})" if hint else ""
-            raise NoMarksError(f"its steps are not the same work in every run: {different}{more}")
+            raise NoMarksError(f"the steps differ from run to run: {different}{more}")
         judged = choose_window(
             [_of_first_rank(marks, pair) for marks in marks_of_runs], options.budget_s, options.after_s
         )
@@ -136,9 +136,9 @@ def _originals(window: MarkWindow, has_room: Callable[[float], bool]) -> Plan[li
 
 
 _FLAGS = {
-    "sessions": "it uses MPI through sessions, where no world counts its ranks",
+    "sessions": "it uses MPI sessions, which have no MPI_COMM_WORLD",
     "spawned": "its ranks are spawned by another program",
-    "not_ended": "no communicator could be made by which its ranks tell that they are there",
+    "not_ended": "the runtime could not create a communicator",
     "not_understood": "the runtime cannot count such calls",
 }
 
@@ -152,15 +152,15 @@ def _not_there(trial: Trial) -> str:
         return f"the command starts {marks.runs} MPI programs, and marks belong to one program"
     flags = {flag for rank in marks.ranks for flag in rank.flags}
     if why := next((why for flag, why in _FLAGS.items() if flag in flags), ""):
-        return f"a run cannot end at a mark: {why}"
+        return f"runs cannot end at a step marker: {why}"
     if marks.missing:
         return f"{len(marks.missing)} of its ranks recorded no step markers"
     absent = [rank.rank for rank in marks.ranks if rank.last is None]
     if len(absent) == len(marks.ranks):
-        return f"a run ended before the mark, after {marks.ranks[0].calls} of such calls on rank 0"
+        return f"a run ended before the step marker, after {marks.ranks[0].calls} of such calls on rank 0"
     if absent and not trial.came_early:
-        return f"rank {absent[0]} did not come to the mark, while others did"
-    return "" if split is not None and split.per_mark_s is not None else "a run did not come to the mark"
+        return f"rank {absent[0]} did not reach the step marker, while others did"
+    return "" if split is not None and split.per_mark_s is not None else "a run did not reach the step marker"
 
 
 def _of_first_rank(marks: RunMarks, pair: MarkPair) -> KeyPace:

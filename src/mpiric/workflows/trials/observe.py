@@ -30,8 +30,8 @@ from mpiric.workflows.trials.learn_marks import MarkOptions, NoMarksError
 from mpiric.workflows.trials.original_runs import DISTURBED_RUNS, OriginalRuns
 from mpiric.workflows.trials.recorded_runs import not_recorded, observed_behaviour, record_original
 
-_WITHOUT_NAME = "leave out --mark: mpiric looks for one itself, and runs are whole where there is none"
-_MPMD = "; its ranks run several programs (MPMD), each with calls of its own"
+_WITHOUT_NAME = "without --mark, mpiric looks for a step marker, and runs to the end without one"
+_MPMD = "; its ranks run several programs (MPMD), each with separate calls"
 _WITHOUT_MPI = "the program makes no MPI call: only settings that need none are tried"
 _LATER_LOOKS = (
     3.0,
@@ -112,7 +112,7 @@ def observe(lab: Lab, parsed: ParsedJob, host: Host, narrator: Narrator, how: Ob
                 raise MpiricError(marks_why, hint=_WITHOUT_NAME if options.named else "") from error
             lab.probes, lab.judge.at_mark = {}, None
             runs.add(error.complete)
-            narrator.say(f"no marks, so that runs are whole: {marks_why}")
+            narrator.say(f"no step marker, so that runs are not ended early: {marks_why}")
             if not runs.whole:
                 yield from runs.to_the_end(marks_why)
     yield from _run_whole(runs, lab, host, records)

@@ -43,7 +43,7 @@ def recorder_for(situation: Situation, host: Host) -> Recorder:
     path = program_path(situation.job, host)
     family = (mpis.abi_of_program(host, path) if path else None) or family_above(situation.mpi)
     if family is None:
-        raise MpiricError("no runtime fits an MPI library that is not known")
+        raise MpiricError("no runtime is available for an unknown MPI library")
     recorder = recorder_of(situation.job, family)
     if reason := why_not_loadable(situation.job, recorder.library, host):
         raise MpiricError(reason)
@@ -63,7 +63,7 @@ def runtime_with_marks(situation: Situation, host: Host) -> str:
     """Return the path of the runtime for this program. Raises MpiricError if it has no step markers."""
     recorder = recorder_for(situation, host)
     if not read_embedded_texts(recorder.library, _SWITCH):
-        raise MpiricError("the runtime of this installation is older than marks")
+        raise MpiricError("the runtime of this installation does not support step markers")
     return recorder.library
 
 

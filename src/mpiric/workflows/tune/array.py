@@ -142,9 +142,7 @@ def _hand_on(request: TuneRequest, array_round: ArrayRound, host: Host, element:
         if element is not None:
             drop_after(array_round, host)
     except MpiricError as error:
-        array_round.tell(
-            f"{error.message}: round {array_round.next.number} is submitted by who follows, not from a node"
-        )
+        array_round.tell(f"{error.message}: the following process submits round {array_round.next.number}")
 
 
 def _take_in(array_round: ArrayRound, main: TuneLog) -> None:

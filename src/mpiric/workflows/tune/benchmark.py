@@ -71,7 +71,7 @@ def benchmark_remaining(
         return ""
     try:
         if seconds < _LEAST_S:
-            raise MpiricError(f"the budget leaves it {seconds:.2g} s")
+            raise MpiricError(f"the budget leaves only {seconds:.2g} s")
         result = benchmark(learned, situation, directory / "benchmark", seconds, host, narrator)
     except MpiricError as error:
         note = f"its rare collective calls were not benchmarked: {error.message}"
@@ -124,9 +124,9 @@ def benchmark(
     calls = sum(len(sizes) for sizes in kinds.values())
     left_s = seconds - (time.monotonic() - start_s)
     if keys and left_s <= 0:
-        raise MpiricError("the library's own times took all of its time")
+        raise MpiricError("the measurement of the library used all of the time")
     if keys:
-        narrator.phase(f"Learning its collectives by a benchmark of {calls} of its calls")
+        narrator.phase(f"Learning collectives by a benchmark of {calls} of its calls")
         plan = replace(
             plan,
             request=request,

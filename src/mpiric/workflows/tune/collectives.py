@@ -37,21 +37,21 @@ def learn_collectives(state: TuneState, host: Host) -> Plan[None]:
         state.situation = replace(situation, tuner=Tuner())
         return
     learned = learned_file(state.log.path)
-    state.narrator.phase("Learning its collectives")
+    state.narrator.phase("Learning collectives")
     settings = (("MPIRIC_POLICY_OUT", str(learned)), ("MPIRIC_LEARN_AT_MOST", "0"))
     learning = replace(situation, tuner=replace(situation.tuner, settings=settings))
     online = Configuration.of({_COLLECTIVES: "online"})
     yield Run(online, Phase.SEARCH, limit_s=_PATIENCE * wall_s + 10.0, situation=learning)
     state.budget.spend(1)
     if state.marks is not None and not is_file(learned):
-        state.note("nothing was learned of its collectives before the mark")
+        state.note("no collective was learned before the step marker")
     job_s = request.spread.each_s if request.spread else inf
     seconds = benchmark_s(state.budget, max(wall_s, state.run_s), request.rule, job_s)
     if note := benchmark_remaining(state.log, situation, seconds, host, state.narrator):
         state.note(note)
     state.situation = with_learned(situation, state.log.path, host)
     if state.situation.tuner == Tuner():
-        state.note("learning its collectives found nothing to try")
+        state.note("learning collectives found no faster algorithm")
 
 
 def with_learned(situation: Situation, directory: Path, host: Host) -> Situation:

@@ -65,7 +65,7 @@ def _bound_bytes(state: TuneState) -> None:
         raise MpiricError(
             f"{option} allows {size(allowed)}, and {budget.runs_done} runs have written "
             f"{size(run_bytes)} each",
-            hint="allow more, make room, or take a smaller input",
+            hint="allow more, free space, or use a smaller input",
         )
     budget.runs = runs if budget.runs is None else min(budget.runs, runs)
     total = (budget.runs_that_fit(state.run_s) + budget.runs_done) * run_bytes

@@ -39,7 +39,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     if not state.is_planned:
         state.lab.judge.limit_memory(situation)
     if earlier := kept_candidates(state):
-        state.narrator.say("going on with the proof that its budget or an interruption had ended")
+        state.narrator.say("continuing the proof that its budget or an interruption ended")
         state.candidates = {candidate.configuration: candidate for candidate in earlier}
         return list(state.candidates)
     last = state.space.part(last_answer(request, situation))
@@ -84,7 +84,7 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     for candidate in result.candidates:
         LOG.info("to be proved: %s: %.3f× by the search", candidate.configuration, candidate.expected_ratio)
     if not result.candidates:
-        LOG.info("nothing to prove: no configuration seems faster than the original")
+        LOG.info("no proof: no configuration seems faster than the original")
     state.candidates = {candidate.configuration: candidate for candidate in result.candidates}
     keep_candidates(state)
     return list(state.candidates)

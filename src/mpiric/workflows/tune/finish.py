@@ -39,7 +39,7 @@ def finish(state: TuneState) -> Plan[None]:
     if not request.finish or answer is None:
         return
     if state.marks is None:
-        state.note("--finish: every run went to its end already")
+        state.note("--finish has no effect: all runs went to their ends")
         return
     state.narrator.phase("Running the tuned command to its end")
     with _whole_runs(state.lab, state.marks.pair, state.request.objective):
@@ -72,7 +72,7 @@ def _check(state: TuneState, answer: Configuration) -> Plan[WholeCheck]:
         return trial.outcome is Outcome.OK
 
     if state.request.reference is None and not (yield from run_original()):
-        return WholeCheck(why="the command as it is failed in its whole run")
+        return WholeCheck(why="the original failed in its whole run")
     limit_s = _PATIENCE * originals[0].wall_s + _SLACK_S if originals else None
     tuned = yield Run(answer, Phase.FINISH, limit_s=limit_s)
     if tuned.outcome is not Outcome.OK:

@@ -22,7 +22,7 @@ def why_whole(request: TuneRequest) -> str:
     reasons = {
         "--to-the-end": request.to_the_end,
         "--in-place": request.in_place and request.mark is None,
-        "--check: your judge looks at whole runs": bool(request.check_command),
+        "--check: its command judges whole runs": bool(request.check_command),
         "--vary-ranks and --vary-nodes: other ranks make other calls": (
             request.allowed.vary_ranks or request.allowed.vary_nodes
         ),

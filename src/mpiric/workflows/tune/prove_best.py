@@ -65,7 +65,7 @@ def prove_best(state: TuneState, candidates: list[Configuration]) -> Plan[None]:
         LOG.info("proof of %s: %s, %s: %s", candidate, proof.verdict.value, interval, proof.stopped_because)
         if not result.proof.rejected:
             if result.dropped:
-                state.note(f"not shown to contribute, and left out: {', '.join(result.dropped)}")
+                state.note(f"removed, since not shown to contribute: {', '.join(result.dropped)}")
             return
 
 

@@ -64,7 +64,7 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
             raise MpiricError(f"its ranks would not find {', '.join(missing)}")
     except MpiricError as error:
         path.unlink()
-        state.note(f"no recipe is saved, as `mpiric run` could not apply it: {error.message}")
+        state.note(f"no recipe was saved, since `mpiric run` could not apply it: {error.message}")
         return ""
     if request.output is not None:
         path = request.output / file_name(recipe.name) if is_directory(request.output) else request.output

@@ -44,7 +44,7 @@ def write_site(
     part = "" if shown == configuration else f", of {configuration}"
     title = f"{situation.mpi.label}: {shown}{part}; proved {gain} {interval(evidence)} for {program}"
     files = {"mpiric-site.tcl": _module(variables, title, situation)}
-    sentences = ["site defaults, for you to put in place:"]
+    sentences = ["site defaults to install:"]
     for prefix, (name, file) in _PARAMETER_FILES.items():
         parameters = {
             key.removeprefix(prefix): value for key, value in exclusive.items() if key.startswith(prefix)
@@ -107,7 +107,7 @@ def _shell(variables: Mapping[str, str], title: str) -> str:
         f'[ -n "${{{variable_name(name)}:-}}" ] || export {name}={sh_word(value)}'
         for name, value in variables.items()
     ]
-    return "\n".join([comment(title), "# A user's own setting stays.", *lines, ""])
+    return "\n".join([comment(title), "# A setting of the user takes precedence.", *lines, ""])
 
 
 def _module(variables: Mapping[str, str], title: str, situation: Situation) -> str:

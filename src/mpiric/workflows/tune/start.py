@@ -147,7 +147,7 @@ def _measure_parts(request: TuneRequest, lab: Lab, host: Host) -> Plan[tuple[Tri
                 return ()
             raise MpiricError(
                 f"the time between MPI_Init and MPI_Finalize cannot be taken: {error.message}",
-                hint="leave out --objective main",
+                hint="remove --objective main",
             ) from error
         if request.objective.text != "main":
             lab.probes = {Phase.PROOF: BetweenMarkers(library=library)}
@@ -161,7 +161,7 @@ def _measure_parts(request: TuneRequest, lab: Lab, host: Host) -> Plan[tuple[Tri
         if trial.objective is None:
             raise ProgramFailedError(
                 f"a run left no time for the objective {request.objective.text}",
-                hint=f"does the program call MPI_Finalize? leave out --objective {request.objective.text}",
+                hint=f"does the program call MPI_Finalize? remove --objective {request.objective.text}",
             )
         originals.append(trial)
     return tuple(originals)

@@ -132,7 +132,7 @@ def _question(state: TuneState, place: str, runs: Sequence[RejectedRun]) -> str:
     reasons = (state.rejected.get(run.trial.configuration, "") for run in runs)
     command = sh_command(state.request.argv)
     return (
-        f"is this a result of the program? {next(filter(None, reasons), place)}. {len(runs)} runs with other "
+        f"Is this a result of the program? {next(filter(None, reasons), place)}. {len(runs)} runs with other "
         "settings differ there from the command as it is, and were left out. If it is not a result: "
         f"mpiric tune --resume --ignore-lines REGEX -- {command}"
     )

@@ -38,7 +38,7 @@ def test_another_run_agrees(expectation: FilesExpectation, tmp_path: Path) -> No
     [
         (_files(4, out__result_bin=b"\x00\x01\x03"), "'out/result.bin' differs"),
         (_files(4, log_txt=b"energy 1.6\nelapsed 1.4 s\nrun 4\n"), "in the file 'log.txt', line 1: 1.6"),
-        (_files(4, extra_txt=b"x"), "'extra.txt' is none the original writes"),
+        (_files(4, extra_txt=b"x"), "'extra.txt' is not written by the original"),
         ({key: value for key, value in _files(4).items() if key != "log.txt"}, "'log.txt' was not written"),
     ],
 )

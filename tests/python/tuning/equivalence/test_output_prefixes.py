@@ -58,7 +58,7 @@ def test_a_file_that_was_complete_must_be_the_same(run):
     assert wrong(originals, run("", setup=b"\0\1\2")) == ""
     for other in (b"\0\1\3", b"\0\1"):
         disagreement = wrong(originals, run("", setup=other))
-        assert disagreement == "the file 'setup' begins otherwise than the original's"
+        assert disagreement == "the file 'setup' begins differently from the original's"
     assert wrong(originals, run("")) == "the file 'setup' was not written before the mark"
 
 
@@ -76,7 +76,7 @@ def test_bytes_that_grow_agree_as_far_as_the_shortest_original(run):
 
 
 def test_a_file_that_no_original_writes_is_found(run):
-    assert wrong([run(""), run("")], run("", core=b"1")) == "the file 'core' is none the original writes"
+    assert wrong([run(""), run("")], run("", core=b"1")) == "the file 'core' is not written by the original"
 
 
 def test_times_in_a_file_that_happened_to_be_the_same_in_all_originals_may_differ(run):

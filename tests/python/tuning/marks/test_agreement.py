@@ -36,7 +36,7 @@ def test_a_run_that_does_less_before_the_mark_is_named():
         less_work(WORK, {**WORK, 0: Crossing(0.1, 10, 1 << 20)})
         == "rank 0 made 10 calls before the mark where the original makes 1000"
     )
-    assert less_work(WORK, {0: WORK[0]}) == "rank 1 did not come to the mark"
+    assert less_work(WORK, {0: WORK[0]}) == "rank 1 did not reach the step marker"
 
 
 @pytest.mark.parametrize("program", ["gmx", "gmx_mpi", "gmx_mpi_d", "mdrun_mpi"])

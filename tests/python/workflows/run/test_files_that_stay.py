@@ -33,7 +33,7 @@ def test_an_existing_file_keeps_its_layout(value, which, place):
 def test_a_name_with_a_newline_is_printed_on_one_line(place):
     (Path(place) / "own.\n7").touch()
     (Path(place) / "own.7").unlink()
-    assert files_that_stay("own.*:4x1MiB", place)[0].startswith("own.?7 ")
+    assert files_that_stay("own.*:4x1MiB", place)[0].startswith("own.\\n7 ")
 
 
 def test_a_link_counts_where_it_leads_to_a_file(place):

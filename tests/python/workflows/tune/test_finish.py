@@ -72,7 +72,7 @@ def test_a_reference_that_disagrees_is_doubted_by_a_whole_original(tune, tmp_pat
 def test_whole_runs_need_no_finish(tune):  # noqa: F811
     tuned = tune(finish=True, to_the_end=True, budget_s=400000.0)
     assert tuned.whole is None
-    assert "--finish: every run went to its end already" in tuned.notes
+    assert "--finish has no effect: all runs went to their ends" in tuned.notes
     assert whole_runs(tune) == []
 
 

@@ -80,7 +80,7 @@ def rejected(tuned):
     [
         (Steps(calls=10), "other work than the original's: rank 0 made"),
         (Steps(result=1.25), "the results of MPI_Allreduce at lmp+0x48f2 on rank 0 before the mark are not"),
-        (Steps(comes=False), "rank 0 did not come to the mark"),
+        (Steps(comes=False), "rank 0 did not reach the step marker"),
     ],
     ids=["fewer calls", "another result", "never there"],
 )
@@ -98,7 +98,7 @@ def test_originals_that_do_other_work_each_time_have_no_marks(tune):
     runner.wall_s = 50.0
     tuned = tune(budget_s=400.0)
     assert tuned.marks is None
-    assert "its steps are not the same work in every run: calls of rank 0 differ by" in tuned.marks_why
+    assert "the steps differ from run to run: calls of rank 0 differ by" in tuned.marks_why
     assert tuned.scope == "whole run"
     phases = (Phase.OBSERVE, Phase.RECORD)
     complete_runs = [one for one in tune.tune.trials if one.phase in phases and not one.came_early]
@@ -144,7 +144,7 @@ def test_of_several_programs_in_one_world_without_marks_the_reason_says_so(tune)
     tune.tune.runner.even, tune.tune.runner.wall_s = False, 25.0
     tune.tune.command = (*COMMAND, ":", "-n", "1", PROGRAM, "-in", "other")
     why = "no collective of all ranks and no send occurs at regular intervals"
-    several = "its ranks run several programs (MPMD), each with calls of its own"
+    several = "its ranks run several programs (MPMD), each with separate calls"
     assert tune(budget_s=300.0).marks_why == f"{why}; {several}"
 
 
@@ -247,7 +247,7 @@ def test_an_older_runtime_means_whole_runs(tune, runtime):
     runtime.write_bytes(b"")
     tune.tune.runner.wall_s = 18.0
     assert (
-        "the runtime of this installation is older than marks, and nothing that it prints"
+        "the runtime of this installation does not support step markers, and nothing that it prints"
         in tune(budget_s=60.0).marks_why
     )
 

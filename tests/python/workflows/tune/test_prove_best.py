@@ -147,7 +147,7 @@ def lucky(tune, monkeypatch):
 def test_settings_without_a_shown_contribution_are_dropped_and_reported(lucky):
     tuned = lucky(max_runs=120, effort=THOROUGH)
     assert [change.knob for change in tuned.changes] == ["binding"]
-    assert "not shown to contribute, and left out: malloc" in tuned.notes
+    assert "removed, since not shown to contribute: malloc" in tuned.notes
     assert tuned.verdict is Verdict.FASTER
     larger = {trial.pair for trial in lucky.trials if trial.configuration == LUCKY}
     smaller = [

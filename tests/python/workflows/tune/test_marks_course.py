@@ -247,7 +247,7 @@ def test_an_older_runtime_means_whole_runs(tune, runtime):
     runtime.write_bytes(b"")
     tune.tune.runner.wall_s = 18.0
     assert (
-        "the runtime of this installation does not support step markers, and nothing that it prints"
+        "the runtime of this installation does not support step markers, and no line is printed"
         in tune(budget_s=60.0).marks_why
     )
 

@@ -234,8 +234,9 @@ constexpr auto w_fcntl = &control<Posix::fcntl>;
 constexpr auto w_fcntl64 = &control<Posix::fcntl64>;
 
 void* const wrappers[posix_count] = {
-#define MPIRIC_POSIX(name) reinterpret_cast<void*>(w_##name),
-#define MPIRIC_POSIX_UNWATCHED(name) nullptr,
+#define MPIRIC_WRAPPER_watched(wrapper) reinterpret_cast<void*>(wrapper)
+#define MPIRIC_WRAPPER_unwatched(wrapper) nullptr
+#define MPIRIC_POSIX(name, watching, effect) MPIRIC_WRAPPER_##watching(w_##name),
 #include "posix/names.inc"
 #undef MPIRIC_POSIX
 };

@@ -1,6 +1,6 @@
 // The file of one rank: given all its room at once, mapped. A full disk must be an error here and now, not a
 // SIGBUS in the middle of the program.
-#include "base/mapped_file.hpp"
+#include "base/own_file.hpp"
 #include "marks/marks.hpp"
 
 #include <algorithm>

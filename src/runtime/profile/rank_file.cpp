@@ -1,7 +1,7 @@
 // The file of one rank: laid out, given all its room at once, mapped. Room first: a full disk must be an
 // error here and now, not a SIGBUS in the middle of the program.
 #include "base/clock.hpp"
-#include "base/mapped_file.hpp"
+#include "base/own_file.hpp"
 #include "profile/recorder.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "profile/context.hpp"
 
 #include <fcntl.h>
-#include <ticks.hpp>
+#include <processor.hpp>
 #include <unistd.h>
 
 namespace mpiric::files {

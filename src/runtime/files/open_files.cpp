@@ -4,7 +4,7 @@
 #include "profile/context.hpp"
 #include "world/datatypes.hpp"
 
-#include <ticks.hpp>
+#include <processor.hpp>
 
 namespace mpiric::files {
 namespace {

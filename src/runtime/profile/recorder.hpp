@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <pthread.h>
 #include <string_view>
-#include <ticks.hpp>
+#include <processor.hpp>
 
 namespace mpiric::profile {
 

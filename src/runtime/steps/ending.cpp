@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
-#include <ticks.hpp>
+#include <processor.hpp>
 #include <vector>
 
 namespace mpiric::steps {

@@ -8,7 +8,7 @@
 
 #include <cstring>
 #include <sys/types.h>
-#include <ticks.hpp>
+#include <processor.hpp>
 
 namespace mpiric::wrap {
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -69,6 +71,22 @@ inline void* map_new_file(const char* path, uint64_t bytes, const char*& reason)
     }
     ::close(file);
     return at == MAP_FAILED ? nullptr : at;
+}
+
+/// Maps a new file DIRECTORY/rank-R.HOST.PID.SUFFIX, whose name goes to `path`.
+template <size_t room>
+void* map_rank_file(char (&path)[room], const char* directory, int rank, const char* suffix, uint64_t bytes,
+                    const char*& reason) noexcept {
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    const int length =
+        std::snprintf(path, room, "%s/rank-%d.%s.%d.%s", directory, rank, host, int(getpid()), suffix);
+    if (length < 0 || size_t(length) >= room) {
+        reason = "the path is too long";
+        return nullptr;
+    }
+    mkdir(directory, 0755);
+    return map_new_file(path, bytes, reason);
 }
 
 }  // namespace mpiric

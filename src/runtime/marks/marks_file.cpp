@@ -4,34 +4,16 @@
 #include "marks/marks.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace mpiric::marks {
 
-Head* Marks::map_file(uint64_t bytes, const char*& reason) noexcept {
-    return static_cast<Head*>(map_new_file(path_, bytes, reason));
-}
-
 bool Marks::open(const Arming& arming, const char*& reason) noexcept {
-    char host[65] = {};
-    gethostname(host, sizeof host - 1);
-    const int wanted = std::snprintf(path_, sizeof path_, "%s/rank-%d.%s.%d.marks", arming.directory,
-                                     arming.world_rank, host, int(getpid()));
-    if (wanted < 0 || size_t(wanted) >= sizeof path_) {
-        reason = "the path is too long";
-        return false;
-    }
-    mkdir(arming.directory, 0755);
     constexpr uint64_t tables = sizeof(MarkCommunicator) * communicator_count +
                                 sizeof(Module) * module_count + sizeof(Result) * result_count;
     const uint64_t bytes = sizeof(Head) + (arming.mark ? tables : 0);
-    Head* head = map_file(bytes, reason);
+    auto* head = static_cast<Head*>(
+        map_rank_file(path_, arming.directory, arming.world_rank, "marks", bytes, reason));
     if (!head)
         return false;
     head->version = format_version;

@@ -1,14 +1,14 @@
 #include "deferred/deferred.hpp"
 
 #include "base/say.hpp"
-#include "deferred/calls.hpp"
 #include "deferred/gathered_stdout.hpp"
 #include "deferred/holding.hpp"
-#include "deferred/last_words.hpp"
-#include "deferred/lateness.hpp"
 #include "deferred/stream_buffers.hpp"
 #include "deferred/write_behind.hpp"
 
+#include <cerrno>
+#include <csignal>
+#include <initializer_list>
 #include <pthread.h>
 
 namespace mpiric::deferred {
@@ -26,6 +26,32 @@ void write_out_late() noexcept {
 void write_out_at_end() noexcept {
     write_out_all();
     write_out_stdout_at_end();
+}
+
+/// The previous handler answers the signal: immediately if it is a fault, which happens again, else when the
+/// signal is sent again.
+void answer(int signal, siginfo_t* info, void*) {
+    const int error = errno;
+    write_out_at_end();
+    sigaction(signal, &state.before[signal], nullptr);
+    const bool happens_again = info && info->si_code > 0 && info->si_code != SI_KERNEL && signal != SIGABRT;
+    if (!happens_again || signal == SIGXCPU)
+        libc<int (*)(int)>(Posix::raise)(signal);
+    errno = error;
+}
+
+/// Has held output written before a signal ends the process, in its handler.
+void write_out_at_deadly_signals() noexcept {
+    for (const int signal :
+         {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGSYS}) {
+        struct sigaction ours{};
+        ours.sa_sigaction = answer;
+        ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigfillset(&ours.sa_mask);
+        struct sigaction& before = state.before[signal];
+        if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signal, &ours, nullptr);
+    }
 }
 
 [[gnu::destructor]] void at_exit() {
@@ -61,7 +87,7 @@ void begin(const Options& options) noexcept {
     begin_stream_buffers(options.stdio_kib * kib);
     if (options.stdout_kib > 0)
         begin_stdout(options.stdout_kib * kib);
-    at_deadly_signals(write_out_at_end);
+    write_out_at_deadly_signals();
     pthread_atfork(nullptr, nullptr, begin_child);
     for (uint32_t at = 0; at < posix_count; ++at)
         if (void* call = deferring_call(at))

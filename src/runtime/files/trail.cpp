@@ -1,4 +1,4 @@
-#include "files/trail.hpp"
+#include "files/state.hpp"
 
 #include "profile/context.hpp"
 

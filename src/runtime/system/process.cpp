@@ -2,14 +2,16 @@
 
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
-#include "system/devices.hpp"
-#include "system/state.hpp"
 #include "system/text.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
+#include <iterator>
+#include <link.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,6 +20,35 @@
 
 namespace mpiric::system {
 namespace {
+
+/// Hardware counters of this process through perf_event, where the kernel and the machine allow it.
+struct Counter {
+    const char* key;
+    uint64_t event;
+};
+
+constexpr Counter counters[] = {
+    {"counter.instructions", PERF_COUNT_HW_INSTRUCTIONS},
+    {"counter.cycles", PERF_COUNT_HW_CPU_CYCLES},
+    {"counter.last_level_references", PERF_COUNT_HW_CACHE_REFERENCES},
+    {"counter.last_level_misses", PERF_COUNT_HW_CACHE_MISSES},
+};
+/// The kernel's totals at one moment; facts are differences.
+struct Totals {
+    uint64_t read_calls, write_calls, read_bytes, written_bytes, disk_read_bytes, disk_written_bytes;
+};
+
+/// Resources used before the first call of MPI: by reading input, loading libraries, or an interpreter.
+struct UsedBefore {
+    uint64_t user_us, system_us, minor_faults;
+};
+
+struct State {
+    Totals at_begin{};
+    UsedBefore before_mpi{};
+    int counter_files[std::size(counters)] = {-1, -1, -1, -1};  ///< files of perf_event
+};
+constinit State state;
 
 /// To count huge pages the kernel walks the page tables: almost a millisecond, which many ranks on a CPU
 /// would wait for one after the other. With less memory huge pages do not matter.
@@ -88,6 +119,42 @@ void add_memory(AddFact add_fact) noexcept {
     add_number(add_fact, "memory.huge_kib", number_after(text, "AnonHugePages:"));
 }
 
+/// Starts the counters for this thread and threads that it makes from now on.
+void open_counters() noexcept {
+    for (size_t at = 0; at < std::size(counters); ++at) {
+        perf_event_attr wanted{};
+        wanted.size = sizeof wanted;
+        wanted.type = PERF_TYPE_HARDWARE;
+        wanted.config = counters[at].event;
+        wanted.inherit = 1;
+        wanted.exclude_kernel = 1;
+        wanted.exclude_hv = 1;
+        wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        state.counter_files[at] = int(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    }
+}
+
+/// Adds `counter.<name>`, scaled if the kernel had to share the hardware, and closes the counters.
+void add_counters(AddFact add_fact) noexcept {
+    for (size_t at = 0; at < std::size(counters); ++at) {
+        const int file = state.counter_files[at];
+        if (file < 0)
+            continue;
+        struct {
+            uint64_t value, enabled_ns, running_ns;
+        } reading{};
+        if (syscall(SYS_read, file, &reading, sizeof reading) == long(sizeof reading) &&
+            reading.running_ns > 0) {
+            const double scale = double(reading.enabled_ns) / double(reading.running_ns);
+            char text[24];
+            std::snprintf(text, sizeof text, "%.0f", double(reading.value) * scale);
+            add_fact(counters[at].key, text);
+        }
+        syscall(SYS_close, file);
+        state.counter_files[at] = -1;
+    }
+}
+
 uint64_t microseconds(const timeval& time) noexcept {
     return uint64_t(time.tv_sec) * 1'000'000u + uint64_t(time.tv_usec);
 }
@@ -111,6 +178,16 @@ void add_fault_cost(AddFact add_fact) noexcept {
 }
 
 }  // namespace
+
+bool device_driver_loaded() noexcept {
+    auto is_driver = [](dl_phdr_info* object, size_t, void*) {
+        for (const char* name : {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so"})
+            if (object->dlpi_name && std::strstr(object->dlpi_name, name))
+                return 1;
+        return 0;
+    };
+    return dl_iterate_phdr(is_driver, nullptr) != 0;
+}
 
 void take_usage_before_mpi() noexcept {
     rusage used{};

@@ -1,7 +1,7 @@
 // The wrappers of libc's names: they count the program's own input and output, and set the layouts of files
 // that it creates.
 #include "layouts/layouts.hpp"
-#include "symbols/wrapper.hpp"
+#include "symbols/next.hpp"
 #include "wrap/streams.hpp"
 #include "wrap/watched.hpp"
 

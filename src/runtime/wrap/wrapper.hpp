@@ -2,7 +2,6 @@
 // spec/mpi/exceptions.toml lists them with the reason.
 #pragma once
 
-#include "symbols/wrapper.hpp"
 #include "wrap/intercept.hpp"
 
 #include <cstdarg>

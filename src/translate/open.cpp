@@ -5,7 +5,6 @@
 #include "exports.hpp"
 #include "tools.hpp"
 
-#include <cstdarg>
 #include <cstdio>
 #include <dlfcn.h>
 #include <limits.h>
@@ -199,16 +198,6 @@ void find_functions() {
 }
 
 }  // namespace
-
-void give_up(const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char text[1024];
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    std::fprintf(stderr, "mpiric: %s\n", text);
-    _exit(127);
-}
 
 void* symbol_of_library(const char* name) { return dlsym(opened, name); }
 

@@ -5,10 +5,6 @@
 #include "attribute_types.hpp"
 #include "closures.hpp"
 
-#include <cstdarg>
-#include <cstdio>
-#include <unistd.h>
-
 #if MPIRIC_IS(MPIRIC_PROGRAM) != 2
 // Where a program's own common blocks do not take their place.
 extern "C" {
@@ -49,16 +45,6 @@ asm(R"(
 )");
 
 namespace mpiric::translate {
-
-void give_up(const char* format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char text[1024];
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    std::fprintf(stderr, "mpiric: %s\n", text);
-    _exit(127);
-}
 
 long peers(int comm) {
     int is_between = 0, count = 0;

@@ -41,6 +41,12 @@ struct Tuner {
 /// Made once, never destroyed: ranks may be inside it while the process ends.
 Tuner& tuner() noexcept;
 
+/// The tuner's functions for the MPI_ name and for the PMPI_ name; nulls for a function that is not tuned.
+symbols::NextFunction tuned(symbols::Function function) noexcept;
+
+/// Puts the tuner's functions before the following ones.
+void insert_tuned(symbols::Function function, symbols::NextFunction& following) noexcept;
+
 /// Begins to tune, in MPI_Init, collectively over the world; without it nothing is tuned.
 void begin_tuning(ProgramWorld& world) noexcept;
 

@@ -19,30 +19,6 @@ namespace {
 using namespace files;
 using layouts::lay_out;
 
-int open_by(Posix which, const char* path, int flags, mode_t mode) {
-    return watched(
-        [&] {
-            const int go_on = lay_out(AT_FDCWD, path, flags, mode);
-            return real<int (*)(const char*, int, ...)>(which)(path, go_on, mode);
-        },
-        [&](int result, uint64_t took) {
-            if (result >= 0)
-                descriptor_opened(result, path, flags, took);
-        });
-}
-
-int open_at_by(Posix which, int directory, const char* path, int flags, mode_t mode) {
-    return watched(
-        [&] {
-            const int go_on = lay_out(directory, path, flags, mode);
-            return real<int (*)(int, const char*, int, ...)>(which)(directory, path, go_on, mode);
-        },
-        [&](int result, uint64_t took) {
-            if (result >= 0)
-                descriptor_opened(result, path, flags, took);
-        });
-}
-
 /// The mode behind the flags; garbage, as for libc, when the flags ask for none.
 #define MPIRIC_MODE(last)                                                                                    \
     va_list arguments;                                                                                       \
@@ -50,61 +26,62 @@ int open_at_by(Posix which, int directory, const char* path, int flags, mode_t m
     const mode_t mode = va_arg(arguments, mode_t);                                                           \
     va_end(arguments)
 
-int w_open(const char* path, int flags, ...) {
-    MPIRIC_MODE(flags);
-    return open_by(Posix::open, path, flags, mode);
+template <class Open> int opened(const char* path, int flags, Open&& open) {
+    return watched(open, [&](int result, uint64_t took) {
+        if (result >= 0)
+            descriptor_opened(result, path, flags, took);
+    });
 }
-int w_open64(const char* path, int flags, ...) {
+
+template <Posix which> int open_path(const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_by(Posix::open64, path, flags, mode);
+    return opened(path, flags, [&] {
+        const int go_on = lay_out(AT_FDCWD, path, flags, mode);
+        return real<int (*)(const char*, int, ...)>(which)(path, go_on, mode);
+    });
 }
-int w_openat(int directory, const char* path, int flags, ...) {
+
+template <Posix which> int open_at(int directory, const char* path, int flags, ...) {
     MPIRIC_MODE(flags);
-    return open_at_by(Posix::openat, directory, path, flags, mode);
-}
-int w_openat64(int directory, const char* path, int flags, ...) {
-    MPIRIC_MODE(flags);
-    return open_at_by(Posix::openat64, directory, path, flags, mode);
+    return opened(path, flags, [&] {
+        const int go_on = lay_out(directory, path, flags, mode);
+        return real<int (*)(int, const char*, int, ...)>(which)(directory, path, go_on, mode);
+    });
 }
 #undef MPIRIC_MODE
 
 template <Posix which> int create(const char* path, mode_t mode) {
+    return opened(path, O_WRONLY | O_CREAT | O_TRUNC, [&] {
+        lay_out(AT_FDCWD, path, O_CREAT, mode);
+        return real<int (*)(const char*, mode_t)>(which)(path, mode);
+    });
+}
+
+/// A read at the descriptor's own position.
+template <Posix which, class... Arguments> ssize_t read_next(int descriptor, Arguments... arguments) {
+    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+                   [&](ssize_t got, uint64_t took) {
+                       descriptor_read(descriptor, {bytes_of(got), -1, took, false});
+                   });
+}
+
+/// A read of `bytes` bytes, or parts, at `offset`.
+template <Posix which, class To, class Size>
+ssize_t read_at(int descriptor, To to, Size bytes, off_t offset) {
     return watched(
-        [&] {
-            lay_out(AT_FDCWD, path, O_CREAT, mode);
-            return real<int (*)(const char*, mode_t)>(which)(path, mode);
-        },
-        [&](int result, uint64_t took) {
-            if (result >= 0)
-                descriptor_opened(result, path, O_WRONLY | O_CREAT | O_TRUNC, took);
+        [&] { return real<ssize_t (*)(int, To, Size, off_t)>(which)(descriptor, to, bytes, offset); },
+        [&](ssize_t got, uint64_t took) {
+            descriptor_read(descriptor, {bytes_of(got), offset, took, false});
         });
 }
 
-int w_close(int descriptor) {
-    return watched([&] { return real<int (*)(int)>(Posix::close)(descriptor); },
-                   [&](int, uint64_t took) { descriptor_closed(descriptor, took); });
-}
-
-/// A read at `offset`, or, where that is -1, at the descriptor's own position.
-template <Posix which, class... Arguments>
-ssize_t read_by(off_t offset, int descriptor, Arguments... arguments) {
-    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
-                   [&](ssize_t got, uint64_t took) {
-                       descriptor_read(descriptor, {bytes_of(got), offset, took, false});
-                   });
-}
-
-/// A write at `offset`, or, where that is -1, at the descriptor's own position.
-template <Posix which, class... Arguments>
-ssize_t write_by(off_t offset, int descriptor, Arguments... arguments) {
-    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
-                   [&](ssize_t put, uint64_t took) {
-                       descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
-                   });
-}
-
-ssize_t w_read(int descriptor, void* to, size_t bytes) {
-    return read_by<Posix::read>(-1, descriptor, to, bytes);
+template <Posix which, class From, class Size>
+ssize_t write_at(int descriptor, From from, Size bytes, off_t offset) {
+    return watched(
+        [&] { return real<ssize_t (*)(int, From, Size, off_t)>(which)(descriptor, from, bytes, offset); },
+        [&](ssize_t put, uint64_t took) {
+            descriptor_wrote(descriptor, {bytes_of(put), offset, took, false});
+        });
 }
 
 ssize_t w_write(int descriptor, const void* from, size_t bytes) {
@@ -115,28 +92,12 @@ ssize_t w_write(int descriptor, const void* from, size_t bytes) {
         });
 }
 
-template <Posix which> ssize_t read_at(int descriptor, void* to, size_t bytes, off_t offset) {
-    return read_by<which>(offset, descriptor, to, bytes, offset);
-}
-
-template <Posix which> ssize_t write_at(int descriptor, const void* from, size_t bytes, off_t offset) {
-    return write_by<which>(offset, descriptor, from, bytes, offset);
-}
-
-ssize_t w_readv(int descriptor, const iovec* parts, int count) {
-    return read_by<Posix::readv>(-1, descriptor, parts, count);
-}
-
 ssize_t w_writev(int descriptor, const iovec* parts, int count) {
-    return write_by<Posix::writev>(-1, descriptor, parts, count);
-}
-
-template <Posix which> ssize_t read_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
-    return read_by<which>(offset, descriptor, parts, count, offset);
-}
-
-template <Posix which> ssize_t write_parts_at(int descriptor, const iovec* parts, int count, off_t offset) {
-    return write_by<which>(offset, descriptor, parts, count, offset);
+    return watched(
+        [&] { return real<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count); },
+        [&](ssize_t put, uint64_t took) {
+            descriptor_wrote(descriptor, {bytes_of(put), -1, took, false});
+        });
 }
 
 template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {
@@ -144,40 +105,21 @@ template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {
                    [&](off_t at, uint64_t) { descriptor_moved(descriptor, at); });
 }
 
-template <Posix which> int synchronise(int descriptor) {
-    return watched([&] { return real<int (*)(int)>(which)(descriptor); },
-                   [&](int, uint64_t took) { descriptor_synced(descriptor, took); });
+template <Posix which, class Result, class... Arguments> Result on_path(Arguments... arguments) {
+    return watched([&] { return real<Result (*)(Arguments...)>(which)(arguments...); },
+                   [&](Result, uint64_t took) { path_asked(took); });
 }
 
-template <Posix which> int truncate(int descriptor, off_t length) {
-    return watched([&] { return real<int (*)(int, off_t)>(which)(descriptor, length); },
-                   [&](int, uint64_t took) { path_asked(took); });
-}
-
-template <Posix which, class... Arguments> int on_path(Arguments... arguments) {
-    return watched([&] { return real<int (*)(Arguments...)>(which)(arguments...); },
-                   [&](int, uint64_t took) { path_asked(took); });
-}
-
-template <Posix which, class Stat> int on_descriptor(int descriptor, Stat* into) {
-    return watched([&] { return real<int (*)(int, Stat*)>(which)(descriptor, into); },
-                   [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
+template <Posix which, void (*note)(int, uint64_t) noexcept, class... Arguments>
+int on_descriptor(int descriptor, Arguments... arguments) {
+    return watched([&] { return real<int (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+                   [&](int, uint64_t took) { note(descriptor, took); });
 }
 
 /// The form that programs built before glibc 2.33 call; `version` is the version of the structure.
 template <Posix which, class Stat> int on_versioned(int version, int descriptor, Stat* into) {
     return watched([&] { return real<int (*)(int, int, Stat*)>(which)(version, descriptor, into); },
                    [&](int, uint64_t took) { descriptor_asked(descriptor, took); });
-}
-
-DIR* w_opendir(const char* path) {
-    return watched([&] { return real<DIR* (*)(const char*)>(Posix::opendir)(path); },
-                   [&](DIR*, uint64_t took) { path_asked(took); });
-}
-
-int w_flock(int descriptor, int operation) {
-    return watched([&] { return real<int (*)(int, int)>(Posix::flock)(descriptor, operation); },
-                   [&](int, uint64_t took) { descriptor_locked(descriptor, took); });
 }
 
 bool locks(int command) noexcept {
@@ -195,38 +137,47 @@ template <Posix which> int control(int descriptor, int command, ...) {
     return watched(call, [&](int, uint64_t took) { descriptor_locked(descriptor, took); });
 }
 
+constexpr auto w_open = &open_path<Posix::open>;
+constexpr auto w_open64 = &open_path<Posix::open64>;
+constexpr auto w_openat = &open_at<Posix::openat>;
+constexpr auto w_openat64 = &open_at<Posix::openat64>;
+constexpr auto w_close = &on_descriptor<Posix::close, descriptor_closed>;
+constexpr auto w_flock = &on_descriptor<Posix::flock, descriptor_locked, int>;
+constexpr auto w_opendir = &on_path<Posix::opendir, DIR*, const char*>;
+constexpr auto w_read = &read_next<Posix::read, void*, size_t>;
+constexpr auto w_readv = &read_next<Posix::readv, const iovec*, int>;
 constexpr auto w_creat = &create<Posix::creat>;
 constexpr auto w_creat64 = &create<Posix::creat64>;
-constexpr auto w_pread = &read_at<Posix::pread>;
-constexpr auto w_pread64 = &read_at<Posix::pread64>;
-constexpr auto w_pwrite = &write_at<Posix::pwrite>;
-constexpr auto w_pwrite64 = &write_at<Posix::pwrite64>;
+constexpr auto w_pread = &read_at<Posix::pread, void*, size_t>;
+constexpr auto w_pread64 = &read_at<Posix::pread64, void*, size_t>;
+constexpr auto w_pwrite = &write_at<Posix::pwrite, const void*, size_t>;
+constexpr auto w_pwrite64 = &write_at<Posix::pwrite64, const void*, size_t>;
 constexpr auto w_lseek = &seek<Posix::lseek>;
 constexpr auto w_lseek64 = &seek<Posix::lseek64>;
-constexpr auto w_fsync = &synchronise<Posix::fsync>;
-constexpr auto w_fdatasync = &synchronise<Posix::fdatasync>;
-constexpr auto w_ftruncate = &truncate<Posix::ftruncate>;
-constexpr auto w_ftruncate64 = &truncate<Posix::ftruncate64>;
-constexpr auto w_unlink = &on_path<Posix::unlink, const char*>;
-constexpr auto w_rename = &on_path<Posix::rename, const char*, const char*>;
-constexpr auto w_mkdir = &on_path<Posix::mkdir, const char*, mode_t>;
-constexpr auto w_access = &on_path<Posix::access, const char*, int>;
-constexpr auto w_stat = &on_path<Posix::stat, const char*, struct stat*>;
-constexpr auto w_stat64 = &on_path<Posix::stat64, const char*, struct stat64*>;
-constexpr auto w_lstat = &on_path<Posix::lstat, const char*, struct stat*>;
-constexpr auto w_lstat64 = &on_path<Posix::lstat64, const char*, struct stat64*>;
-constexpr auto w_preadv = &read_parts_at<Posix::preadv>;
-constexpr auto w_preadv64 = &read_parts_at<Posix::preadv64>;
-constexpr auto w_pwritev = &write_parts_at<Posix::pwritev>;
-constexpr auto w_pwritev64 = &write_parts_at<Posix::pwritev64>;
-constexpr auto w_fstat = &on_descriptor<Posix::fstat, struct stat>;
-constexpr auto w_fstat64 = &on_descriptor<Posix::fstat64, struct stat64>;
-constexpr auto w_statx = &on_path<Posix::statx, int, const char*, int, unsigned, struct statx*>;
+constexpr auto w_fsync = &on_descriptor<Posix::fsync, descriptor_synced>;
+constexpr auto w_fdatasync = &on_descriptor<Posix::fdatasync, descriptor_synced>;
+constexpr auto w_ftruncate = &on_path<Posix::ftruncate, int, int, off_t>;
+constexpr auto w_ftruncate64 = &on_path<Posix::ftruncate64, int, int, off_t>;
+constexpr auto w_unlink = &on_path<Posix::unlink, int, const char*>;
+constexpr auto w_rename = &on_path<Posix::rename, int, const char*, const char*>;
+constexpr auto w_mkdir = &on_path<Posix::mkdir, int, const char*, mode_t>;
+constexpr auto w_access = &on_path<Posix::access, int, const char*, int>;
+constexpr auto w_stat = &on_path<Posix::stat, int, const char*, struct stat*>;
+constexpr auto w_stat64 = &on_path<Posix::stat64, int, const char*, struct stat64*>;
+constexpr auto w_lstat = &on_path<Posix::lstat, int, const char*, struct stat*>;
+constexpr auto w_lstat64 = &on_path<Posix::lstat64, int, const char*, struct stat64*>;
+constexpr auto w_preadv = &read_at<Posix::preadv, const iovec*, int>;
+constexpr auto w_preadv64 = &read_at<Posix::preadv64, const iovec*, int>;
+constexpr auto w_pwritev = &write_at<Posix::pwritev, const iovec*, int>;
+constexpr auto w_pwritev64 = &write_at<Posix::pwritev64, const iovec*, int>;
+constexpr auto w_fstat = &on_descriptor<Posix::fstat, descriptor_asked, struct stat*>;
+constexpr auto w_fstat64 = &on_descriptor<Posix::fstat64, descriptor_asked, struct stat64*>;
+constexpr auto w_statx = &on_path<Posix::statx, int, int, const char*, int, unsigned, struct statx*>;
 // NOLINTBEGIN(bugprone-reserved-identifier): libc has called them so
-constexpr auto w___xstat = &on_path<Posix::__xstat, int, const char*, struct stat*>;
-constexpr auto w___xstat64 = &on_path<Posix::__xstat64, int, const char*, struct stat64*>;
-constexpr auto w___lxstat = &on_path<Posix::__lxstat, int, const char*, struct stat*>;
-constexpr auto w___lxstat64 = &on_path<Posix::__lxstat64, int, const char*, struct stat64*>;
+constexpr auto w___xstat = &on_path<Posix::__xstat, int, int, const char*, struct stat*>;
+constexpr auto w___xstat64 = &on_path<Posix::__xstat64, int, int, const char*, struct stat64*>;
+constexpr auto w___lxstat = &on_path<Posix::__lxstat, int, int, const char*, struct stat*>;
+constexpr auto w___lxstat64 = &on_path<Posix::__lxstat64, int, int, const char*, struct stat64*>;
 constexpr auto w___fxstat = &on_versioned<Posix::__fxstat, struct stat>;
 constexpr auto w___fxstat64 = &on_versioned<Posix::__fxstat64, struct stat64>;
 // NOLINTEND(bugprone-reserved-identifier)

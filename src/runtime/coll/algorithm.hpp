@@ -113,8 +113,9 @@ consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[c
 
 }  // namespace mpiric::coll
 
-/// Enters a namespace-scope `constinit const Algorithm registered[]`, a row an algorithm, into the registry.
-/// Its alignment is explicit because the compiler may give arrays a larger one: the section has no gaps.
-#define MPIRIC_ALGORITHMS(table)                                                                             \
-    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto table##_entries =   \
-        ::mpiric::coll::each_of(table);
+/// Enters algorithms, a braced row of an Algorithm each, into the registry. The alignment is explicit because the
+/// compiler may give arrays a larger one: the section has no gaps.
+#define MPIRIC_ALGORITHMS(...)                                                                               \
+    constinit const Algorithm registered[] = {__VA_ARGS__};                                                  \
+    [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto entries =           \
+        ::mpiric::coll::each_of(registered);

@@ -153,7 +153,7 @@ def is_generated(function: Function) -> bool:
 
 
 def names(function: Function) -> Iterator[str]:
-    """Yield the names of a binding: in small and in large letters, with the shapes that compilers give them."""
+    """Yield the names of a binding: in small and in large letters, with the shapes of each compiler."""
     stem = function.name.removeprefix("MPI_")
     yield f"NAMES {stem.upper()} {stem.lower()} {stem}"
     # Before MPI 4 libraries had persistent collectives as extensions.

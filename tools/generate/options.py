@@ -21,7 +21,7 @@ _TYPES = {
 
 
 def render() -> str:
-    """Return the X-macros MPIRIC_CHOICE(type, values) and MPIRIC_OPTION(type, field, default, variable, values)."""
+    """Return the X-macros MPIRIC_CHOICE(type, values) and MPIRIC_OPTION(type, field, default, variable…)."""
     choices, options = [], []
     for name, option in tomllib.loads(SOURCE.read_text(encoding="utf-8")).items():
         names = option.get("choices", [])

@@ -97,6 +97,10 @@ inline constexpr uint64_t scratch_limit_bytes = uint64_t(64) << 20;
 bool serves(const Algorithm& algorithm, const Workload& workload,
             uint64_t scratch_bytes = scratch_limit_bytes) noexcept;
 
+/// The facts of a call that all ranks know, from one rank's arguments. Pure but for questions about the datatype
+/// and the operation. Every rank of a correct program gets the same.
+Workload workload_of(Collective collective, const Arguments& call) noexcept;
+
 /// Every algorithm that was linked in, ordered by collective and name.
 std::span<const Algorithm* const> algorithms() noexcept;
 

@@ -6,7 +6,6 @@
 // blocks where a rank keeps several messages under way. Chilkuri et al.: Generalized Collective Algorithms
 // for the Exascale Era. CLUSTER 2023.
 #include "coll/allgather/stages.hpp"
-#include "coll/factors.hpp"
 
 namespace mpiric::coll::allgather_recursive_multiplying {
 

@@ -5,7 +5,6 @@
 // Cost: α a factor, at best log_k p α, and (p − 1)/p n (β + γ). Best for middling vectors where a rank keeps
 // several messages under way. Commutative operations only. Chilkuri et al.: Generalized Collective Algorithms
 // for the Exascale Era. CLUSTER 2023.
-#include "coll/factors.hpp"
 #include "coll/reduce_scatter/stages.hpp"
 
 namespace mpiric::coll::reduce_scatter_recursive_multiplying {

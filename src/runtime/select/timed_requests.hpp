@@ -20,7 +20,4 @@ struct TimedRequests {
     HandleBag<TimedRequest> in_use, unused;
 };
 
-/// Times the request of a measured call for its exploration; a persistent request from its first start on.
-void time_request(MPI_Request request, Exploration& exploration, uint64_t begin_ns, bool persistent) noexcept;
-
 }  // namespace mpiric::select

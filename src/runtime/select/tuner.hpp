@@ -33,7 +33,7 @@ struct Tuner {
     MPI_Group world_group{};
     const char* policy_out = "";
     bool watches_completions =
-        false;  ///< starts and completions of requests are reported to timed_requests.hpp
+        false;  ///< starts and completions of requests are reported to dispatch_started.cpp
     TimedRequests timed_requests;
     CommStates states;
 };

@@ -1,11 +1,11 @@
 // The tuner of this process: its state for the job, and its beginning and end.
 #pragma once
 
+#include "base/handle_bag.hpp"
 #include "base/options.hpp"
 #include "coll/algorithm.hpp"
 #include "select/comm_state.hpp"
 #include "select/decision/basis.hpp"
-#include "select/timed_requests.hpp"
 #include "symbols/layer.hpp"
 #include "tune/candidate.hpp"
 #include "tune/shape.hpp"
@@ -18,6 +18,17 @@
 #include <vector>
 
 namespace mpiric::select {
+
+/// A request of a collective that is timed from start to completion.
+struct TimedRequest {
+    Exploration* exploration = nullptr;
+    uint64_t begin_ns = 0;
+};
+
+/// One thread at a time is in MPI: with more, nothing is learned about the library's algorithms.
+struct TimedRequests {
+    HandleBag<TimedRequest> in_use, unused;
+};
 
 struct Tuner {
     bool active = false;

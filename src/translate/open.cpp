@@ -263,14 +263,16 @@ extern "C" [[gnu::visibility("hidden")]] void mpiric_open() {
     static std::once_flag once;
     std::call_once(once, [] {
         if (!*path())
-            give_up("this stand-in for an MPI library has no library underneath: its directory has no file `library`\n"
+            give_up("this stand-in for an MPI library has no library underneath: its directory has no file "
+                    "`library`\n"
                     "hint: `mpiric mpi stand-in` writes a directory with both");
         mpiric_depth = 1;  // calls that the library makes while it is being opened are its own
         open_dependencies(path());
         opened = dlopen(path(), RTLD_LAZY | RTLD_LOCAL);
         if (!opened)
             give_up("the MPI library under the program cannot be opened: %s\n"
-                    "hint: `mpiric mpi list` shows the installed MPI libraries, `mpiric mpi stand-in` selects one",
+                    "hint: `mpiric mpi list` shows the installed MPI libraries, `mpiric mpi stand-in` "
+                    "selects one",
                     dlerror());
         if (void* below = dlsym(opened, "mpiric_stand_in_is_below"))
             reinterpret_cast<void (*)()>(below)();

@@ -22,8 +22,8 @@ class ElfFile {
             return;
         struct stat status{};
         const bool is_readable = fstat(file, &status) == 0 && status.st_size >= long(sizeof(Elf64_Ehdr));
-        void* at = is_readable ? mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0)
-                               : MAP_FAILED;
+        void* at =
+            is_readable ? mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
         syscall(SYS_close, file);
         if (at == MAP_FAILED)
             return;
@@ -43,8 +43,8 @@ class ElfFile {
     ElfFile(const ElfFile&) = delete;
     ElfFile& operator=(const ElfFile&) = delete;
 
-    /// Whether `is(entry, text)` holds for an entry of the sections of a type; stops there. `text(number)` is the
-    /// string at an offset in the section's string table, valid as long as the file.
+    /// Whether `is(entry, text)` holds for an entry of the sections of a type; stops there. `text(number)` is
+    /// the string at an offset in the section's string table, valid as long as the file.
     template <class Entry, class Is> bool any(unsigned type, Is&& is) const {
         for (size_t which = 0; which < section_count_; ++which) {
             const Elf64_Shdr& section = sections_[which];

@@ -1,5 +1,5 @@
-// Files that the runtime writes. Other users may write to their directories: no link is followed, no other user's
-// file is written to.
+// Files that the runtime writes. Other users may write to their directories: no link is followed, no other
+// user's file is written to.
 #pragma once
 
 #include <cerrno>
@@ -43,8 +43,8 @@ inline int open_to_append(const char* path, mode_t mode) noexcept {
     return -1;
 }
 
-/// Whether the limit on the size of files (`ulimit -f`) allows this process to write so large a file. Beyond it
-/// the kernel sends SIGXFSZ, which ends the program.
+/// Whether the limit on the size of files (`ulimit -f`) allows this process to write so large a file. Beyond
+/// it the kernel sends SIGXFSZ, which ends the program.
 inline bool may_be_as_long_as(uint64_t bytes) noexcept {
     rlimit limit{};
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;

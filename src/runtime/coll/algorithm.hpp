@@ -20,11 +20,11 @@ class Team;
 
 /// Where the ranks of a team sit, as far as it is equal on all of them.
 struct Layout {
-    int size = 1;                    ///< ranks
-    int nodes = 1;                   ///< hosts that share memory inside
-    int most_per_node = 1;           ///< ranks on the fullest node
-    int least_per_node = 1;          ///< ranks on the emptiest node
-    bool consecutive = true;         ///< each node's ranks follow one another
+    int size = 1;             ///< ranks
+    int nodes = 1;            ///< hosts that share memory inside
+    int most_per_node = 1;    ///< ranks on the fullest node
+    int least_per_node = 1;   ///< ranks on the emptiest node
+    bool consecutive = true;  ///< each node's ranks follow one another
     /// Levels on the node with most of them: 2 and 3 with NUMA domains and packages.
     int memory_levels = 1;
     bool levels_consecutive = true;  ///< ranks of each level follow one another on each node
@@ -97,8 +97,8 @@ inline constexpr uint64_t scratch_limit_bytes = uint64_t(64) << 20;
 bool serves(const Algorithm& algorithm, const Workload& workload,
             uint64_t scratch_bytes = scratch_limit_bytes) noexcept;
 
-/// The facts of a call that all ranks know, from one rank's arguments. Pure but for questions about the datatype
-/// and the operation. Every rank of a correct program gets the same.
+/// The facts of a call that all ranks know, from one rank's arguments. Pure but for questions about the
+/// datatype and the operation. Every rank of a correct program gets the same.
 Workload workload_of(Collective collective, const Arguments& call) noexcept;
 
 /// Every algorithm that was linked in, ordered by collective and name.
@@ -117,8 +117,8 @@ consteval std::array<const Algorithm*, count> each_of(const Algorithm (&table)[c
 
 }  // namespace mpiric::coll
 
-/// Enters algorithms, a braced row of an Algorithm each, into the registry. The alignment is explicit because the
-/// compiler may give arrays a larger one: the section has no gaps.
+/// Enters algorithms, a braced row of an Algorithm each, into the registry. The alignment is explicit because
+/// the compiler may give arrays a larger one: the section has no gaps.
 #define MPIRIC_ALGORITHMS(...)                                                                               \
     constinit const Algorithm registered[] = {__VA_ARGS__};                                                  \
     [[gnu::section("mpiric_algorithms"), gnu::used]] alignas(void*) constinit const auto entries =           \

@@ -13,7 +13,7 @@ void begin_write_behind(size_t bytes) noexcept;
 
 /// How a descriptor was opened.
 struct Opening {
-    int flags = 0;                 ///< flags of open(2)
+    int flags = 0;  ///< flags of open(2)
     /// Stream on the descriptor, if any: C++ and others write past it to the descriptor.
     const FILE* stream = nullptr;
 };

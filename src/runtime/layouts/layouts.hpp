@@ -1,5 +1,5 @@
-// Files as they are opened and made: layouts, which on Lustre must be there before the first byte is, hints of
-// MPI-IO that the program does not give itself, and objects of parallel HDF5 files.
+// Files as they are opened and made: layouts, which on Lustre must be there before the first byte is, hints
+// of MPI-IO that the program does not give itself, and objects of parallel HDF5 files.
 #pragma once
 
 #include "symbols/next.hpp"

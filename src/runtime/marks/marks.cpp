@@ -46,8 +46,8 @@ bool Marks::open(const Arming& arming, const char*& reason) noexcept {
     constexpr uint64_t tables = sizeof(MarkCommunicator) * communicator_count +
                                 sizeof(Module) * module_count + sizeof(Result) * result_count;
     const uint64_t bytes = sizeof(Head) + (arming.mark ? tables : 0);
-    auto* head = static_cast<Head*>(
-        map_rank_file(path_, arming.directory, arming.world_rank, "marks", bytes, reason));
+    auto* head =
+        static_cast<Head*>(map_rank_file(path_, arming.directory, arming.world_rank, "marks", bytes, reason));
     if (!head)
         return false;
     head->version = format_version;

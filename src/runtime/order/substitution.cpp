@@ -75,11 +75,11 @@ void insert_before(Function function, symbols::NextFunction& following) noexcept
 
 void insert_before_own_calls() noexcept {
     worlds = {world::handles.comm_world, world::handles.comm_world};
-#define MPIRIC_INSERT(name)                                                                                   \
+#define MPIRIC_INSERT(name)                                                                                  \
     if (world::library.name) {                                                                               \
         symbols::NextFunction following{reinterpret_cast<void*>(world::library.name),                        \
                                         reinterpret_cast<void*>(world::library.name)};                       \
-        insert_before(Function::MPI_##name, following);                                                       \
+        insert_before(Function::MPI_##name, following);                                                      \
         world::library.name = reinterpret_cast<decltype(world::library.name)>(following.library);            \
     }
     MPIRIC_OWN_CALLS(MPIRIC_INSERT)

@@ -11,9 +11,9 @@
 
 #include <csignal>
 #include <cstddef>
+#include <processor.hpp>
 #include <pthread.h>
 #include <string_view>
-#include <processor.hpp>
 
 namespace mpiric::profile {
 

@@ -58,7 +58,7 @@ struct CommState {
 };
 
 struct CommStates {
-    std::mutex lock;                                                 ///< protects the two maps
+    std::mutex lock;  ///< protects the two maps
     /// Indexed by handle; null: left to the library.
     std::unordered_map<uint64_t, std::unique_ptr<CommState>> comms;
     std::unordered_map<uint64_t, std::shared_ptr<GroupState>> groups;  ///< indexed by identity

@@ -34,7 +34,7 @@ struct Tuner {
     bool active = false;
     bool many_threads = false;
     Basis basis;
-    std::vector<world::Settings> settings;           ///< indexed by candidate
+    std::vector<world::Settings> settings;  ///< indexed by candidate
     /// Indexed by candidate; null for candidates of the library.
     std::vector<const coll::Algorithm*> algorithms;
     tune::Library library;

@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
-#include <string>
 #include <processor.hpp>
+#include <string>
 #include <vector>
 
 namespace mpiric::steps {

@@ -140,7 +140,8 @@ void show_for(const char* opened) noexcept {
         search(needed, path);
     const char* named = std::getenv("MPIRIC_LIBRARY");
     const ElfFile library(*path ? path : named ? named : "");
-    const bool is_readable = library.any<Elf64_Sym>(SHT_DYNSYM, [](const Elf64_Sym&, auto&&) { return true; });
+    const bool is_readable =
+        library.any<Elf64_Sym>(SHT_DYNSYM, [](const Elf64_Sym&, auto&&) { return true; });
     show([&](const char* name, const char* plain) {
         if (is_readable)
             return library.any<Elf64_Sym>(SHT_DYNSYM, [name](const Elf64_Sym& symbol, auto&& text) {

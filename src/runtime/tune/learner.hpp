@@ -21,9 +21,9 @@ struct Step {
 
 /// Times of a block that the ranks agreed on: the largest over the ranks, in nanoseconds.
 struct Agreed {
-    uint64_t inside;          ///< time in the measured calls
-    uint64_t between;         ///< between the measured calls
-    uint64_t agreeing;        ///< spent on the agreement before this one
+    uint64_t inside;    ///< time in the measured calls
+    uint64_t between;   ///< between the measured calls
+    uint64_t agreeing;  ///< spent on the agreement before this one
     /// Time of meetings before calls: the least over the ranks, as others wait for it.
     uint64_t rendezvous = 0;
 };

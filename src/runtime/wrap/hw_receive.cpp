@@ -11,12 +11,11 @@ template <Function function, class Pointer, class Do, class On>
 [[gnu::always_inline]] inline int receives(MPI_Status* status, Do&& call_next, On&& on) {
     MPI_Status own;
     MPI_Status* filled = status == MPI_STATUS_IGNORE ? &own : status;
-    return intercept<function, Timing::always, Pointer>(
-        [&](auto* next) { return call_next(next, filled); },
-        [&](RecordedCall& call) {
-            on(call);
-            call.bytes = record::bytes_received(*filled);
-        });
+    return intercept<function, Timing::always, Pointer>([&](auto* next) { return call_next(next, filled); },
+                                                        [&](RecordedCall& call) {
+                                                            on(call);
+                                                            call.bytes = record::bytes_received(*filled);
+                                                        });
 }
 
 template <Function function, class Count>

@@ -1,9 +1,9 @@
 // The wrappers of libc's names: they count the program's own input and output, and set the layouts of files
 // that it creates.
+#include "posix/posix.hpp"
 #include "base/thread.hpp"
 #include "files/descriptors.hpp"
 #include "layouts/layouts.hpp"
-#include "posix/posix.hpp"
 #include "profile/context.hpp"
 #include "symbols/next.hpp"
 
@@ -32,9 +32,7 @@ template <class Pointer> Pointer real(Posix which) noexcept {
 
 /// Whether this call is the program's own: reads and writes of MPI and of the runtime are not, nor are calls
 /// of a signal handler that has interrupted code that holds a lock of ours.
-bool counts(Thread& self) noexcept {
-    return runtime.recording && self.locks_held == 0 && !nested(self);
-}
+bool counts(Thread& self) noexcept { return runtime.recording && self.locks_held == 0 && !nested(self); }
 
 /// Calls the function and, if the call counts, hands its result and duration to `tell`. errno is the call's.
 template <class Do, class Tell> auto watched(Do&& call, Tell&& tell) {
@@ -56,9 +54,7 @@ int64_t bytes_of(ssize_t result) noexcept { return int64_t(result); }
 bool ends_line(const void* from, ssize_t bytes) noexcept {
     return static_cast<const char*>(from)[bytes - 1] == '\n';
 }
-bool ends_line(const char* text) noexcept {
-    return *text && ends_line(text, ssize_t(std::strlen(text)));
-}
+bool ends_line(const char* text) noexcept { return *text && ends_line(text, ssize_t(std::strlen(text))); }
 
 /// The mode behind the flags; garbage, as for libc, when the flags ask for none.
 #define MPIRIC_MODE(last)                                                                                    \
@@ -100,10 +96,9 @@ template <Posix which> int create(const char* path, mode_t mode) {
 
 /// A read at the descriptor's own position.
 template <Posix which, class... Arguments> ssize_t read_next(int descriptor, Arguments... arguments) {
-    return watched([&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
-                   [&](ssize_t got, uint64_t took) {
-                       descriptor_read(descriptor, {bytes_of(got), -1, took, false});
-                   });
+    return watched(
+        [&] { return real<ssize_t (*)(int, Arguments...)>(which)(descriptor, arguments...); },
+        [&](ssize_t got, uint64_t took) { descriptor_read(descriptor, {bytes_of(got), -1, took, false}); });
 }
 
 /// A read of `bytes` bytes, or parts, at `offset`.
@@ -136,9 +131,7 @@ ssize_t w_write(int descriptor, const void* from, size_t bytes) {
 ssize_t w_writev(int descriptor, const iovec* parts, int count) {
     return watched(
         [&] { return real<ssize_t (*)(int, const iovec*, int)>(Posix::writev)(descriptor, parts, count); },
-        [&](ssize_t put, uint64_t took) {
-            descriptor_wrote(descriptor, {bytes_of(put), -1, took, false});
-        });
+        [&](ssize_t put, uint64_t took) { descriptor_wrote(descriptor, {bytes_of(put), -1, took, false}); });
 }
 
 template <Posix which> off_t seek(int descriptor, off_t offset, int whence) {

@@ -82,7 +82,8 @@ struct Profiled<function, by_name, Result (*)(Arguments...)> {
 };
 
 /// MPI_Pcontrol.
-template <Function function, auto by_name, class Level> struct Profiled<function, by_name, int (*)(Level, ...)> {
+template <Function function, auto by_name, class Level>
+struct Profiled<function, by_name, int (*)(Level, ...)> {
     static int call(Level level, ...) {
         va_list arguments;
         va_start(arguments, level);

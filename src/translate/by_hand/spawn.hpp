@@ -12,7 +12,8 @@
 namespace mpiric::translate {
 namespace {
 
-/// `SETTINGS… COMMAND ARGUMENTS…`: arguments of `env`, with the settings of this process that the children need.
+/// `SETTINGS… COMMAND ARGUMENTS…`: arguments of `env`, with the settings of this process that the children
+/// need.
 Argv child_arguments(std::string command, char** arguments) {
     std::vector<std::string> texts;
     for (const char* name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "MPIRIC_TRANSLATE"})
@@ -151,7 +152,8 @@ static int t_MPI_Comm_spawn_multiple(int count, char* commands[], char** argvs[]
     long processes = 0;
     for (long at = 0; at < commands_read; ++at) {
         infos_.push_back(children.emplace_back(infos ? in<Info>(infos[at]) : null_info).info());
-        arguments.push_back(child_arguments(children.back().command(commands[at]), argvs ? argvs[at] : nullptr));
+        arguments.push_back(
+            child_arguments(children.back().command(commands[at]), argvs ? argvs[at] : nullptr));
         pointers.push_back(arguments.back().pointer());
         processes += maxprocs[at];
     }

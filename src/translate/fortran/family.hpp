@@ -1,5 +1,5 @@
-// The family of the program whose Fortran this is. MPIRIC_PROGRAM names it; MPIRIC_C makes the name of the C function that a
-// binding calls: Open MPI's own call the profiling names.
+// The family of the program whose Fortran this is. MPIRIC_PROGRAM names it; MPIRIC_C makes the name of the C
+// function that a binding calls: Open MPI's own call the profiling names.
 // clang-format off
 #pragma once
 

@@ -82,9 +82,9 @@ template <bool is_sending> long neighbours(int comm) {
 #include "generated/fortran.inc"
 }  // namespace mpiric::translate
 
+#include "fortran/attributes.cpp"
 #include "fortran/by_hand.cpp"
 #include "fortran/callbacks.cpp"
-#include "fortran/attributes.cpp"
 
 #include "generated/fortran_names.inc"
 ASM("ALSO ALLOC_MEM_CPTR alloc_mem_cptr Alloc_mem")

@@ -30,13 +30,13 @@ bool suits_doubling(const Workload& workload) {
     return suits(workload) && workload.layout.nodes > 1 && is_power(workload.layout.nodes);
 }
 
-MPIRIC_ALGORITHMS({Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none, suits,
- gathering_scratch, run<ring_of_nodes>},
-{Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none,
- suits_doubling, gathering_scratch, run<doubling_of_nodes>},
-{Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none, suits,
- gathering_scratch, run<ring_of_nodes>},
-{Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006", ReductionOrder::none,
- suits_doubling, gathering_scratch, run<doubling_of_nodes>})
+MPIRIC_ALGORITHMS({Collective::allgather, "multilevel", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits, gathering_scratch, run<ring_of_nodes>},
+                  {Collective::allgather, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits_doubling, gathering_scratch, run<doubling_of_nodes>},
+                  {Collective::allgatherv, "multilevel", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits, gathering_scratch, run<ring_of_nodes>},
+                  {Collective::allgatherv, "multilevel_doubling", "Katevenis et al. 2022; Träff 2006",
+                   ReductionOrder::none, suits_doubling, gathering_scratch, run<doubling_of_nodes>})
 
 }  // namespace mpiric::coll::allgather_multilevel

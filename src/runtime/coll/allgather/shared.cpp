@@ -44,9 +44,9 @@ int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::allgather, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
- gathering_scratch, run},
-{Collective::allgatherv, "shared", "Graham, Shipman 2008", ReductionOrder::none, on_one_node,
- gathering_scratch, run})
+                   gathering_scratch, run},
+                  {Collective::allgatherv, "shared", "Graham, Shipman 2008", ReductionOrder::none,
+                   on_one_node, gathering_scratch, run})
 
 }  // namespace allgather_shared
 }  // namespace mpiric::coll

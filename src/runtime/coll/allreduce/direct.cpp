@@ -76,7 +76,8 @@ int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::allreduce, "direct", "Goglin, Moreaud 2013", ReductionOrder::fixed,
- [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
- [](const Workload& workload) { return piece_bytes + workload.span / workload.count; }, run})
+                   [](const Workload& workload) { return reads_directly(workload) && can_divide(workload); },
+                   [](const Workload& workload) { return piece_bytes + workload.span / workload.count; },
+                   run})
 
 }  // namespace mpiric::coll::allreduce_direct

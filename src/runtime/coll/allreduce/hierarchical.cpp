@@ -20,17 +20,18 @@ bool suits_long(const Workload& workload) {
     return suits(workload) && can_divide(workload) && workload.layout.nodes > 2;
 }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement, suits,
- whole_span, run<recursive_doubling>},
-{Collective::allreduce, "hierarchical_multiplying_3", "Karonis et al. 2000; Chilkuri et al. 2023",
- ReductionOrder::placement, suits_radix<suits, 3>, several_spans<3>, run<recursive_multiplying<3>>},
-{Collective::allreduce, "hierarchical_multiplying_4", "Karonis et al. 2000; Chilkuri et al. 2023",
- ReductionOrder::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
-{Collective::allreduce, "hierarchical_multiplying_8", "Karonis et al. 2000; Chilkuri et al. 2023",
- ReductionOrder::placement, suits_radix<suits, 8>, several_spans<8>, run<recursive_multiplying<8>>},
-{Collective::allreduce, "hierarchical_rabenseifner", "Karonis et al. 2000; Rabenseifner 2004",
- ReductionOrder::placement, suits_long, whole_span, run<rabenseifner>},
-{Collective::allreduce, "hierarchical_ring", "Karonis et al. 2000; Patarasuk, Yuan 2009",
- ReductionOrder::placement, suits_long, whole_span, run<ring>})
+MPIRIC_ALGORITHMS(
+    {Collective::allreduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement, suits,
+     whole_span, run<recursive_doubling>},
+    {Collective::allreduce, "hierarchical_multiplying_3", "Karonis et al. 2000; Chilkuri et al. 2023",
+     ReductionOrder::placement, suits_radix<suits, 3>, several_spans<3>, run<recursive_multiplying<3>>},
+    {Collective::allreduce, "hierarchical_multiplying_4", "Karonis et al. 2000; Chilkuri et al. 2023",
+     ReductionOrder::placement, suits_radix<suits, 4>, several_spans<4>, run<recursive_multiplying<4>>},
+    {Collective::allreduce, "hierarchical_multiplying_8", "Karonis et al. 2000; Chilkuri et al. 2023",
+     ReductionOrder::placement, suits_radix<suits, 8>, several_spans<8>, run<recursive_multiplying<8>>},
+    {Collective::allreduce, "hierarchical_rabenseifner", "Karonis et al. 2000; Rabenseifner 2004",
+     ReductionOrder::placement, suits_long, whole_span, run<rabenseifner>},
+    {Collective::allreduce, "hierarchical_ring", "Karonis et al. 2000; Patarasuk, Yuan 2009",
+     ReductionOrder::placement, suits_long, whole_span, run<ring>})
 
 }  // namespace mpiric::coll::allreduce_hierarchical

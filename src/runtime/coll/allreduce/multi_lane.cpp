@@ -26,10 +26,10 @@ template <int leaders> int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::allreduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
- suits_in_lanes<all_ranks>, whole_span, run<all_ranks>},
-{Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
- suits_in_lanes<2>, whole_span, run<2>},
-{Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
- suits_in_lanes<4>, whole_span, run<4>})
+                   suits_in_lanes<all_ranks>, whole_span, run<all_ranks>},
+                  {Collective::allreduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<2>, whole_span, run<2>},
+                  {Collective::allreduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<4>, whole_span, run<4>})
 
 }  // namespace mpiric::coll::allreduce_multi_lane

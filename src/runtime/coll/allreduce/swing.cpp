@@ -60,7 +60,7 @@ int swing(const Reduction& reduction, const Group& group, char* data, MPI_Count 
 
 bool suits(const Workload& workload) { return can_divide(workload) && is_power(workload.layout.size); }
 
-MPIRIC_ALGORITHMS({Collective::allreduce, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits, two_spans,
- in_place_of_all<swing>})
+MPIRIC_ALGORITHMS({Collective::allreduce, "swing", "De Sensi et al. 2024", ReductionOrder::fixed, suits,
+                   two_spans, in_place_of_all<swing>})
 
 }  // namespace mpiric::coll::allreduce_swing

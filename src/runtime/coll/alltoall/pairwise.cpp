@@ -34,7 +34,9 @@ int run(const Arguments& call) {
     return MPI_SUCCESS;
 }
 
-MPIRIC_ALGORITHMS({Collective::alltoall, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr, run},
-{Collective::alltoallv, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr, nullptr, run})
+MPIRIC_ALGORITHMS({Collective::alltoall, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   nullptr, run},
+                  {Collective::alltoallv, "pairwise", "Thakur et al. 2005", ReductionOrder::none, nullptr,
+                   nullptr, run})
 
 }  // namespace mpiric::coll::alltoall_pairwise

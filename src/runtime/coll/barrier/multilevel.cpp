@@ -33,10 +33,11 @@ template <int radix> int run(const Arguments& call) {
     return code;
 }
 
-MPIRIC_ALGORITHMS({Collective::barrier, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
- nullptr, run<2>},
-{Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", ReductionOrder::none,
- [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
- nullptr, run<4>})
+MPIRIC_ALGORITHMS(
+    {Collective::barrier, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
+     nullptr, run<2>},
+    {Collective::barrier, "multilevel_4", "Katevenis et al. 2022; Hoefler et al. 2006", ReductionOrder::none,
+     [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
+     nullptr, run<4>})
 
 }  // namespace mpiric::coll::barrier_multilevel

@@ -14,9 +14,9 @@ template <uint64_t segment> int run(const Arguments& call) {
 
 template <uint64_t segment> bool suits(const Workload& workload) { return workload.bytes > segment; }
 
-MPIRIC_ALGORITHMS({Collective::bcast, "chain_16k", "Träff, Ripke 2008", ReductionOrder::none, suits<16384>, packed_bytes,
- run<16384>},
-{Collective::bcast, "chain_128k", "Träff, Ripke 2008", ReductionOrder::none, suits<131072>, packed_bytes,
- run<131072>})
+MPIRIC_ALGORITHMS({Collective::bcast, "chain_16k", "Träff, Ripke 2008", ReductionOrder::none, suits<16384>,
+                   packed_bytes, run<16384>},
+                  {Collective::bcast, "chain_128k", "Träff, Ripke 2008", ReductionOrder::none, suits<131072>,
+                   packed_bytes, run<131072>})
 
 }  // namespace mpiric::coll::bcast_chain

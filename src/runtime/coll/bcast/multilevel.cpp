@@ -42,17 +42,18 @@ namespace bcast_multilevel {
 
 template <BcastTree tree> constexpr auto run = bcast_nodes_by<multilevel_bcast, tree>;
 
-MPIRIC_ALGORITHMS({Collective::bcast, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
- packed_bytes, run<binomial>},
-{Collective::bcast, "multilevel_knomial_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
- ReductionOrder::none,
- [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
- packed_bytes, run<knomial<4>>},
-{Collective::bcast, "multilevel_chain", "Katevenis et al. 2022; Träff, Ripke 2008", ReductionOrder::none,
- [](const Workload& workload) {
-     return has_memory_levels(workload) && workload.layout.nodes > 1 && workload.bytes > chain_segment;
- },
- packed_bytes, bcast_chain_of_nodes<multilevel_bcast>})
+MPIRIC_ALGORITHMS(
+    {Collective::bcast, "multilevel", "Katevenis et al. 2022", ReductionOrder::none, has_memory_levels,
+     packed_bytes, run<binomial>},
+    {Collective::bcast, "multilevel_knomial_4", "Katevenis et al. 2022; Chilkuri et al. 2023",
+     ReductionOrder::none,
+     [](const Workload& workload) { return has_memory_levels(workload) && workload.layout.nodes > 2; },
+     packed_bytes, run<knomial<4>>},
+    {Collective::bcast, "multilevel_chain", "Katevenis et al. 2022; Träff, Ripke 2008", ReductionOrder::none,
+     [](const Workload& workload) {
+         return has_memory_levels(workload) && workload.layout.nodes > 1 && workload.bytes > chain_segment;
+     },
+     packed_bytes, bcast_chain_of_nodes<multilevel_bcast>})
 
 }  // namespace bcast_multilevel
 }  // namespace mpiric::coll

@@ -23,7 +23,9 @@ int run(const Arguments& call) {
     return coming.wait();
 }
 
-MPIRIC_ALGORITHMS({Collective::gather, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
-{Collective::gatherv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run})
+MPIRIC_ALGORITHMS({Collective::gather, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr,
+                   run},
+                  {Collective::gatherv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
+                   nullptr, run})
 
 }  // namespace mpiric::coll::gather_linear

@@ -11,9 +11,9 @@
 namespace mpiric::coll::reduce_hierarchical {
 
 MPIRIC_ALGORITHMS({Collective::reduce, "hierarchical", "Karonis et al. 2000", ReductionOrder::placement,
- [](const Workload& workload) {
-     return has_levels(workload) && nodes_join(workload) && elements_fit(workload);
- },
- two_spans, reduce_nodes<shared_reduce>})
+                   [](const Workload& workload) {
+                       return has_levels(workload) && nodes_join(workload) && elements_fit(workload);
+                   },
+                   two_spans, reduce_nodes<shared_reduce>})
 
 }  // namespace mpiric::coll::reduce_hierarchical

@@ -30,10 +30,10 @@ template <int leaders> int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::reduce, "multi_lane", "Träff, Hunold 2020", ReductionOrder::placement,
- suits_in_lanes<all_ranks>, two_spans, run<all_ranks>},
-{Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
- suits_in_lanes<2>, two_spans, run<2>},
-{Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
- suits_in_lanes<4>, two_spans, run<4>})
+                   suits_in_lanes<all_ranks>, two_spans, run<all_ranks>},
+                  {Collective::reduce, "multi_lane_2", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<2>, two_spans, run<2>},
+                  {Collective::reduce, "multi_lane_4", "Bayatpour et al. 2017", ReductionOrder::placement,
+                   suits_in_lanes<4>, two_spans, run<4>})
 
 }  // namespace mpiric::coll::reduce_multi_lane

@@ -28,8 +28,8 @@ int run(const Arguments& call) {
 }
 
 MPIRIC_ALGORITHMS({Collective::reduce_scatter_block, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
- is_commutative, copy_and_more, run},
-{Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed, is_commutative,
- copy_and_more, run})
+                   is_commutative, copy_and_more, run},
+                  {Collective::reduce_scatter, "pairwise", "Thakur et al. 2005", ReductionOrder::fixed,
+                   is_commutative, copy_and_more, run})
 
 }  // namespace mpiric::coll::reduce_scatter_pairwise

@@ -51,7 +51,8 @@ int run(const Arguments& call) {
     return sent.wait();
 }
 
-MPIRIC_ALGORITHMS({Collective::scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels,
- [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run})
+MPIRIC_ALGORITHMS(
+    {Collective::scatter, "hierarchical", "Karonis et al. 2000", ReductionOrder::none, has_levels,
+     [](const Workload& workload) { return workload.bytes * uint64_t(workload.layout.size + 1); }, run})
 
 }  // namespace mpiric::coll::scatter_hierarchical

@@ -23,7 +23,9 @@ int run(const Arguments& call) {
     return sent.wait();
 }
 
-MPIRIC_ALGORITHMS({Collective::scatter, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run},
-{Collective::scatterv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr, nullptr, run})
+MPIRIC_ALGORITHMS({Collective::scatter, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
+                   nullptr, run},
+                  {Collective::scatterv, "linear", "Thakur, Gropp 2003", ReductionOrder::none, nullptr,
+                   nullptr, run})
 
 }  // namespace mpiric::coll::scatter_linear

@@ -30,7 +30,7 @@ Rules rules_of(const Options& options, bool writes_policy);
 struct Basis {
     Rules rules;
     tune::Catalogue catalogue;
-    std::vector<bool> usable;       ///< indexed by candidate: usable on every rank
+    std::vector<bool> usable;  ///< indexed by candidate: usable on every rank
     /// Indexed by candidate: the order of reduction depends on size and count alone.
     std::vector<bool> fixed_order;
     std::optional<tune::Policy> policy;

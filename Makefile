@@ -12,7 +12,7 @@ export ARCHS JOBS PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup headers native-portable packages check lint format test test-fast test-translate test-fat test-all test-programs changes examples bench demo docs clean
+.PHONY: help setup headers native-portable packages check lint format test test-fast test-translate test-fat test-ordinary test-all test-programs changes examples bench demo docs clean
 
 help:             ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ test-fat: setup   ## fat executables alone (src/front/README.md)
 
 test: setup check ## setup, check, and every test but the long ones
 	@$(PYTEST) -n $(WORKERS)
+
+test-ordinary: setup ## tests as an ordinary user beside two others who plant files; needs root
+	@.venv/bin/python -m tests.ordinary_user -n $(WORKERS) tests/security tests/python tests/system
 
 test-all: setup check packages ## the same with the long ones, which try the packages
 	@MPIRIC_SWEEP=1 $(PYTEST) -n $(WORKERS)

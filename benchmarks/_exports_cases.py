@@ -24,6 +24,8 @@ _SOURCE = Path(__file__).with_name("_exports.c")
 # Library → ABI family of the programs that it serves through a shim.
 _OTHER = {"mpich": "openmpi", "openmpi": "mpich", "intelmpi": "openmpi"}
 _OBJECTIVE = ("--objective", r"output:seconds (\S+)")
+# Launchers bind differently unless told; `mpiric run --mpi` keeps the binding of the program's own launcher.
+_BOUND = {"mpich": ("-bind-to", "core"), "openmpi": ("--bind-to", "core"), "intelmpi": ()}
 # Open MPI counts the cores that it may use, and refuses more ranks than that.
 _CROWDED = {"openmpi": ("--map-by", ":OVERSUBSCRIBE", "--bind-to", "none")}
 
@@ -155,7 +157,7 @@ def _shell(line: str, environment: Mapping[str, str] | None = None) -> Launch:
 
 
 def _churn(place: Place) -> tuple[list[str], dict[str, Any]]:
-    argv = place.line("churn", 60, 50)
+    argv = place.line("churn", 20, 50)
     tune = [*place.tune_words("malloc"), "--", *argv]
     return argv, place.proved("churn", lambda: place.run(launch(tune)))
 
@@ -172,7 +174,7 @@ def pack(place: Place) -> Written:
     argv, tuned = _churn(place)
     packed = str(place.directory / "churn.pack")
     place.mpiric("pack", "--recipe", tuned["recipe"], "-o", packed, "--", *argv)
-    at = argv.index(place.program("churn", 60, 50)[0])
+    at = argv.index(place.program("churn", 20, 50)[0])
     line = shlex.join([*argv[:at], packed, *argv[at + 1 :]])
     return Written(line, launch(argv), _shell(line), tuned["ratio"])
 
@@ -190,9 +192,10 @@ def stand_in_module(place: Place) -> Written:
     clear = (f"unset {' '.join(other.mpi.environment)}; " if other.mpi.environment else "") + (
         "unset LD_LIBRARY_PATH; "
     )
-    launcher = shlex.join([mine.launcher, *argv[1:]])
+    launcher = shlex.join([mine.launcher, *_BOUND[mine.implementation], *argv[1:]])
     line = f"{clear}{loaded(module.parent, module.name)}; {launcher}"
-    claimed = launch(place.words("run", "--no-recipe", "--mpi", mine.label, "--", *argv), variables)
+    bound = ("--mpi", mine.label, "--set", "binding=core")
+    claimed = launch(place.words("run", "--no-recipe", *bound, "--", *argv), variables)
     return Written(line, launch(argv, variables), _shell(line), claimed=claimed)
 
 

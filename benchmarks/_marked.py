@@ -23,7 +23,7 @@ from mpiric.model.situation import Allowed, Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Execution, Outcome, Split
 from mpiric.profile.pace import run_pace
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, is_collective, with_own_places
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, is_collective, without_library_places
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.trials.expected import expected_situation
@@ -117,7 +117,7 @@ class MarkedProgram:
         execution = self._execute(AS_IT_IS, carried, limit_s, None)
         if execution.outcome is not Outcome.OK:
             raise ProgramFailedError(f"{' '.join(self.situation.job.argv)}: {self.why_failed(execution)}")
-        pace = with_own_places(run_pace(read_recorded(directory, "", execution.wall_s).record))
+        pace = without_library_places(run_pace(read_recorded(directory, "", execution.wall_s).record))
         choice = choose_key(pace)
         first = pace.first_rank
         calls = first.of(choice.key) if first is not None and choice.key is not None else None

@@ -17,8 +17,7 @@ from benchmarks._statistics import upper_bound
 from mpiric.model.evidence import Verdict
 from mpiric.model.marks import MarkPair
 from mpiric.model.pace import KeyPace, MarkKey
-from mpiric.tuning.explore.blocks import assign
-from mpiric.tuning.explore.evidence import Explored, explored
+from mpiric.tuning.explore.evidence import Explored, assign, explored
 from mpiric.tuning.explore.ledger import ExploredJob, JobEnd, Side
 
 _GOAL = 0.01

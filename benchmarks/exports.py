@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean, median
@@ -45,7 +46,7 @@ COLUMNS = {
     "by_hand": "by hand",
     "by_hand_ci95": "95 %",
     "quotient": "by hand ÷ claim",
-    "is_kept": "kept",
+    "kept": "kept",
     "line": "without mpiric",
 }
 
@@ -76,16 +77,21 @@ def measure(arguments: Namespace) -> Result:
 
 def summary_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a sentence with the number of claims that hold by hand."""
-    measured = [row for row in rows if row["is_kept"] is not None]
-    kept_claims = sum(row["is_kept"] for row in measured)
-    unwritten = len(rows) - len(measured)
-    nothing = f"; {unwritten} wrote nothing" if unwritten else ""
-    return f"{kept_claims} of {len(measured)} gain by hand what was claimed within {_CLOSE:.0%}{nothing}."
+    counts = Counter(row["kept"] for row in rows)
+    measured = counts["yes"] + counts["no"] + counts["undecided"]
+    nothing = f"; {counts['']} wrote nothing" if counts[""] else ""
+    return (
+        f"{counts['yes']} of {measured} gain by hand what was claimed within {_CLOSE:.0%}, {counts['no']} do "
+        f"not, and the spread of {counts['undecided']} allows both{nothing}."
+    )
 
 
-def is_kept(claim: float, by_hand: float) -> bool:
-    """Return whether a gain by hand differs from the claimed gain by at most 5 %."""
-    return abs(by_hand / claim - 1) <= _CLOSE
+def is_kept(claim: float, by_hand: float, interval: tuple[float, float]) -> str:
+    """Return "yes" for a gain by hand within 5 % of the claim, "no" if its interval excludes that."""
+    if abs(by_hand / claim - 1) <= _CLOSE:
+        return "yes"
+    low, high = interval
+    return "undecided" if low / claim <= 1 + _CLOSE and high / claim >= 1 - _CLOSE else "no"
 
 
 def _row(case: Case, bed: Bed, arguments: Namespace, tunes: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def _row(case: Case, bed: Bed, arguments: Namespace, tunes: dict[str, dict[str, 
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     place = Place(bed, directory, arguments, tunes)
-    row: dict[str, Any] = {"case": case.name, "mpi": bed.mpi.label, "is_kept": None}
+    row: dict[str, Any] = {"case": case.name, "mpi": bed.mpi.label, "kept": ""}
     try:
         if case.name in CASES:
             measured = of_sides(CASES[case.name](place), place)
@@ -103,10 +109,11 @@ def _row(case: Case, bed: Bed, arguments: Namespace, tunes: dict[str, dict[str, 
     except (NothingWrittenError, ProgramFailedError, subprocess.TimeoutExpired) as error:
         none = dict.fromkeys(("claim", "by_hand", "by_hand_ci95", "quotient"))
         # A failure by hand breaks the claim.
-        broken = None if isinstance(error, NothingWrittenError) else False
-        return {**row, **none, "is_kept": broken, "line": str(error)[-300:]}
+        broken = "" if isinstance(error, NothingWrittenError) else "no"
+        return {**row, **none, "kept": broken, "line": str(error)[-300:]}
     claim, by_hand = measured["claim"], measured["by_hand"]
-    return {**row, **measured, "quotient": round(by_hand / claim, 3), "is_kept": is_kept(claim, by_hand)}
+    kept = is_kept(claim, by_hand, measured["by_hand_ci95"])
+    return {**row, **measured, "quotient": round(by_hand / claim, 3), "kept": kept}
 
 
 def _of_tuning_files(place: Place) -> dict[str, Any]:

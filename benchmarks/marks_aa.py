@@ -23,7 +23,7 @@ from mpiric.model.evidence import Evidence
 from mpiric.model.marks import MarkPair
 from mpiric.model.run import Run
 from mpiric.model.trial import Outcome, Phase, Trial
-from mpiric.plans.prove import Standing, prove
+from mpiric.plans.prove import ProofState, prove
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 _GOAL = 0.01
@@ -130,7 +130,7 @@ def _proof(marked: MarkedProgram, pair: MarkPair, number: int) -> Evidence:
             replicate=planned.replicate,
         )
 
-    return drive(prove(Standing(_SAME, rule=_RULE, seed=number)), trial).evidence
+    return drive(prove(ProofState(_SAME, rule=_RULE, seed=number)), trial).evidence
 
 
 if __name__ == "__main__":

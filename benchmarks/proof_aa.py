@@ -23,7 +23,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Verdict
 from mpiric.model.run import Run
 from mpiric.model.trial import Phase, Trial
-from mpiric.plans.prove import Standing, prove
+from mpiric.plans.prove import ProofState, prove
 
 _GOAL = 0.01
 _WORKS = {"heat3d": (96, 10), "pingpong": (20000,), "malloc_churn": (6,)}  # below 1 s, various noise
@@ -87,7 +87,7 @@ def _compare(bench: Workbench, program: str, numbers: range, until: float, log: 
     for number in numbers:
         if time.monotonic() >= until:
             break
-        evidence = drive(prove(Standing(_SAME, seed=hash_of(program, number))), trial).evidence
+        evidence = drive(prove(ProofState(_SAME, seed=hash_of(program, number))), trial).evidence
         entry = {
             "program": program,
             "number": number,

@@ -18,7 +18,7 @@ from benchmarks._statistics import upper_bound
 from mpiric.lab.lab import LoggedTrials, drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
-from mpiric.plans.prove import Standing, prove
+from mpiric.plans.prove import ProofState, prove
 from mpiric.plans.smallest import ProofPlan, Smallest, SmallestAnswer
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.stopping_rule import StoppingRule
@@ -79,13 +79,13 @@ def measure(arguments: Namespace) -> Result:
 
 def _verdict(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, one setting; whether something is claimed, and the share of runs stopped."""
-    return _is_claimed(drive(prove(Standing(_answer("a"), seed=seed)), _program(noise, seed)).evidence), 0.0
+    return _is_claimed(drive(prove(ProofState(_answer("a"), seed=seed)), _program(noise, seed)).evidence), 0.0
 
 
 def _stopped(noise: str, seed: int) -> tuple[bool, float]:
     """Identical sides, of which the second run is stopped early."""
     program = _program(noise, seed, stop=_STOP_AT)
-    evidence = drive(prove(Standing(_answer("a"), seed=seed, stops=True)), program).evidence
+    evidence = drive(prove(ProofState(_answer("a"), seed=seed, stops=True)), program).evidence
     return _is_claimed(evidence), len(evidence.stopped) / (2 * len(evidence.pairs))
 
 
@@ -124,7 +124,7 @@ def _cost(name: str, proofs: int) -> dict[str, Any]:
     runs, whole_runs, kept_shares, extra_settings = [], [], [], []
     for seed in range(proofs):
         alone = SimulatedProgram("lognormal", spread, seed, speedups)
-        drive(prove(Standing(answer, seed=seed)), alone)
+        drive(prove(ProofState(answer, seed=seed)), alone)
         whole_runs.append(len(alone.made))
         program = SimulatedProgram("lognormal", spread, seed, speedups)
         proved_knobs = set(_smallest(program, answer, seed).proof.evidence.configuration.as_dict())

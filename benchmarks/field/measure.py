@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks._programs import Bed, changes_of
+from benchmarks._report import RESULTS
 from benchmarks.field.bounded import run_bounded
 from benchmarks.field.programs import INPUTS, FieldProgram
 from benchmarks.field.sources import built
@@ -80,14 +82,13 @@ def place(program: FieldProgram, directory: Path, environment: Mapping[str, str]
 
 
 def tune(
-    command: Command, directory: Path, environment: Mapping[str, str], budget: str
+    command: Command, directory: Path, environment: Mapping[str, str], budget: str, store: Path
 ) -> tuple[dict[str, Any], float]:
     """The JSON of `mpiric tune`, and the seconds that it took. Raises MpiricError."""
-    with TemporaryDirectory(prefix="mpiric-field-") as store:
-        start_s, options = time.monotonic(), ("--budget", budget, "--store", store)
-        argv = [sys.executable, "-m", "mpiric", "tune", "--json", *options, "--", *command.argv]
-        limit_s = 2 * parse_duration(budget) + _TUNE_S
-        done = run_bounded(argv, directory, environment, limit_s)
+    start_s, options = time.monotonic(), ("--budget", budget, "--store", str(store))
+    argv = [sys.executable, "-m", "mpiric", "tune", "--json", *options, "--", *command.argv]
+    limit_s = 2 * parse_duration(budget) + _TUNE_S
+    done = run_bounded(argv, directory, environment, limit_s)
     took_s = time.monotonic() - start_s
     if not done.stdout.strip():
         raise MpiricError(f"mpiric tune ended with status {done.status}: {done.stderr.strip()[-300:]}")
@@ -238,7 +239,9 @@ def rows(
             place(program, Path(first), environment, program.steps[0])
             place(program, Path(second), environment, program.steps[1])
             load = os.getloadavg()[0]
-            tuned, took_s = tune(long, Path(first), environment, budget)
+            store = RESULTS / "field" / f"{program.name.replace(' ', '-')}-{budget}"
+            shutil.rmtree(store, ignore_errors=True)
+            tuned, took_s = tune(long, Path(first), environment, budget, store)
             commands = {"baseline": short, "expert": Command(short.argv, program.by_hand.environment)}
             if (answer := tuned_command(tuned)) is not None:
                 shorter = dict(zip(long.argv, short.argv, strict=True))

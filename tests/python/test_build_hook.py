@@ -90,7 +90,7 @@ def test_a_part_that_is_missing_ends_the_build_and_names_its_switch(checkout, mi
     [
         ({"MPIRIC_NATIVE": "some"}, "portable, local, off"),
         ({"MPIRIC_NATIVE": "local", "MPIRIC_ARCH": OTHER}, "MPIRIC_NATIVE=portable"),
-        ({"MPIRIC_NATIVE": "portable", "MPIRIC_ZIG": "/zig", "PATH": "/none"}, "cmake is not there"),
+        ({"MPIRIC_NATIVE": "portable", "MPIRIC_ZIG": "/zig", "PATH": "/none"}, "cmake is not installed"),
         ({"MPIRIC_ZIG": "/zig", "PATH": "/none"}, "MPIRIC_NATIVE=off"),
         ({"MPIRIC_ARCH": "riscv64"}, "x86_64 and aarch64"),
     ],

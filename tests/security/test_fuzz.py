@@ -34,12 +34,12 @@ from mpiric.tuning.recipe import read_recipe
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.lock import Lock
 from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.fabric.history import _read as read_fabric_baseline
+from mpiric.workflows.fabric.fabric import _read as read_fabric_baseline
 from mpiric.workflows.mapping.machine import MachineRequest
 from mpiric.workflows.mapping.machine import read_machine as read_described_machine
 from mpiric.workflows.mapping.orders import planned_orders, read_order
 from mpiric.workflows.policies.files import read_policy
-from mpiric.workflows.profile.launch_facts import launch_facts, node_topology
+from mpiric.workflows.profile.report import launch_facts, node_topology
 from mpiric.workflows.trials.kept_marks import kept_marks
 
 ROOT = Path(__file__).parents[2]

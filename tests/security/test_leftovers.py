@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from tests.conftest import is_here
 from tests.support.users import USERS
 
+from mpiric.cli._verbs import mpiric
 from mpiric.model.errors import MpiricError
 from mpiric.workflows.sweep.directory import forget
 
@@ -92,7 +95,7 @@ def test_a_profile_leaves_files_of_the_user_alone(people, name):
 import sys
 from pathlib import Path
 from mpiric.model.errors import MpiricError
-from mpiric.workflows.profile.record_directory import lock_emptied
+from mpiric.workflows.profile.request import lock_emptied
 try:
     lock_emptied(Path(sys.argv[1]))
 except MpiricError as error:
@@ -113,7 +116,7 @@ def test_a_sweep_removes_its_own_files_only(tmp_path, name):
         forget(tmp_path)
         assert not path.exists()
         return
-    with pytest.raises(MpiricError, match="an earlier sweep of yours did not write it"):
+    with pytest.raises(MpiricError, match="no sweep of yours wrote it"):
         forget(tmp_path)
     assert path.read_text() == "of mine\n"
 
@@ -135,16 +138,32 @@ int main(int argc, char** argv) {
 }
 """
 
-# Two ranks start the program behind "--"; "" is the launch line alone.
-TUNE = ("tune", "--store", "store", "--try-all", "--only")
-SHORT_VERBS = (
+HELLO = '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n'
+FORTRAN = 'program hello\n  print *, "hello"\nend program\n'
+
+# The last word is a file in the home; behind "--" two ranks start it, and "" is the launch line alone.
+PLAIN_VERBS = (
     ("machine",),
     ("mpi", "list"),
+    ("ps",),
     ("place", "--ranks", "2"),
+    ("completion", "bash"),
+    ("script", "--ranks", "2", "--", "./hello"),
+    ("cc", "--targets", "v3", "-o", "fat", "hello.c"),
+    ("cxx", "-o", "fat-cxx", "hello.cpp"),
+    ("fc", "-o", "fat-fc", "hello.f90"),
+    ("inspect", "fat"),
+    ("extract", "--target", "v3", "-o", "plain", "fat"),
+    ("build", "--try-compilers", "--run", "./hello", "--repeats", "1", "--", "make"),
+    ("history", "--store", "store"),
+)  # these start no MPI program
+TUNE = ("tune", "--store", "store", "--try-all", "--only")
+SHORT_VERBS = (
     ("run", "--no-recipe", "--", "ring"),
     ("profile", "-o", "record", "--", "ring"),
     ("report", "record"),
     ("map", "record"),
+    ("doctor", "--", "ring"),
     (*TUNE, "binding", "--max-runs", "3", "--", "ring"),
     ("pack", "--format", "tar", "-o", "ring.pack", "--no-recipe", "--", "ring"),
 )
@@ -174,34 +193,75 @@ LONG_VERBS = (
 )
 
 
-def check_names_after(people, mpi, verbs):
-    """Run verbs one after the other; each must succeed and leave /tmp and /dev/shm as they were."""
+def temporary_names(people, directory):
+    """Names in /tmp, /dev/shm and the user's own temporary directory."""
+    return people.machine.names() | {str(path) for path in directory.rglob("*")}
+
+
+def check_names_after(people, verbs, environment, launch=(), is_own_directory=False):
+    """Run verbs one after the other; each must succeed and leave the temporary directories as they were."""
+    owner = people.owner
+    directory = owner.home / "temporary"
+    owner.run("mkdir", "-p", directory, check=True)
+    if is_own_directory:
+        environment = {**environment, "TMPDIR": str(directory)}
+    before = temporary_names(people, directory)
+    for *verb, last in verbs:
+        arguments = [last]
+        if launch and verb[0] == "verify":
+            arguments = ["--mpi", people.mpi.label, owner.home / last]
+        elif launch and verb[-1:] == ["--"]:
+            arguments = [*launch, *([owner.home / last] if last else [])]
+        done = owner.mpiric(*verb, *arguments, env=environment, timeout=1200)
+        good = {0, SLOWER} if "--against" in verb else {0}  # a machine may become slower meanwhile
+        assert done.returncode in good, (verb, done.stderr)
+        assert temporary_names(people, directory) == before, verb
+
+
+def check_names_with_mpi(people, mpi, verbs, *, is_own_directory):
+    """The same for verbs that start programs with this MPI library."""
     owner = people.owner
     (owner.home / "waits.c").write_text(WAITS)
     for source in (*PROGRAMS, owner.home / "waits.c"):
         program = owner.home / source.stem
         owner.run(mpi.compilers["c"], "-o", program, source, check=True, env=mpi.environment)
+    people.mpi = mpi
     paths = {"PATH": ":".join((*mpi.search_path, owner.environment["PATH"]))}
-    before = people.machine.names()
-    for *verb, last in verbs:
-        arguments = [last]
-        if "verify" in verb:
-            arguments = ["--mpi", mpi.label, owner.home / last]
-        elif verb[-1:] == ["--"]:
-            arguments = [mpi.launcher, "-n", "2", *([owner.home / last] if last else [])]
-        done = owner.mpiric(*verb, *arguments, env={**mpi.environment, **paths}, timeout=1200)
-        good = {0, SLOWER} if "--against" in verb else {0}  # a machine may become slower meanwhile
-        assert done.returncode in good, (verb, done.stderr)
-        assert people.machine.names() == before, verb
+    launch = (mpi.launcher, "-n", "2")
+    check_names_after(people, verbs, {**mpi.environment, **paths}, launch, is_own_directory)
+
+
+def test_every_verb_is_looked_at():
+    tested = {verb[0] for verb in (*PLAIN_VERBS, *SHORT_VERBS, *LONG_VERBS)}
+    assert tested == set(mpiric.list_commands(click.Context(mpiric)))
+
+
+PLACES = [False, pytest.param(True, marks=pytest.mark.sweep)]
+each_place = pytest.mark.parametrize("is_own_directory", PLACES, ids=["tmp", "TMPDIR"])
+
+
+@pytest.mark.requires("gcc")
+@pytest.mark.parametrize("is_own_directory", [False, True], ids=["tmp", "TMPDIR"])
+def test_no_verb_that_starts_no_mpi_leaves_a_name_behind(people, is_own_directory):
+    home = people.owner.home
+    files = {"hello.c": HELLO, "hello.cpp": HELLO, "hello.f90": FORTRAN}
+    files["Makefile"] = "hello: hello.c\n\t$(CC) -o $@ $<\n"
+    for name, text in files.items():
+        (home / name).write_text(text)
+    needs = {"fc": "gfortran", "cxx": "g++", "build": "make"}
+    verbs = [verb for verb in PLAIN_VERBS if is_here(needs.get(verb[0], "gcc"))]
+    check_names_after(people, verbs, {}, is_own_directory=is_own_directory)
 
 
 @pytest.mark.newest_only
 @pytest.mark.timeout(900)
-def test_no_verb_leaves_a_name_behind(people, mpi):
-    check_names_after(people, mpi, SHORT_VERBS)
+@each_place
+def test_no_verb_leaves_a_name_behind(people, mpi, is_own_directory):
+    check_names_with_mpi(people, mpi, SHORT_VERBS, is_own_directory=is_own_directory)
 
 
 @pytest.mark.sweep
 @pytest.mark.timeout(3600)
-def test_no_long_verb_leaves_a_name_behind(people, mpi):
-    check_names_after(people, mpi, LONG_VERBS)
+@each_place
+def test_no_long_verb_leaves_a_name_behind(people, mpi, is_own_directory):
+    check_names_with_mpi(people, mpi, LONG_VERBS, is_own_directory=is_own_directory)

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.requires(*USERS, "gcc"), pytest.mark.newest_only]
 SOURCE = Path(__file__).parents[1] / "system/runtime_programs/received_signals.c"
 MPIRIC = Path(sys.executable).with_name("mpiric")
 WAIT_S = 120
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 LEFT_BY_LIBRARIES = (
     "/dev/shm/mpich_shm_",
     "/tmp/hydra_hwloc_xmlfile_",
@@ -54,8 +54,11 @@ class Owner:
     def line(self, *arguments):
         return [self.mpi.launcher, "-n", "2", self.program, self.notes, *arguments]
 
-    def start(self, *arguments):
-        """Start a command in a process group of its own; its ranks are ready when this returns."""
+    def start(self, *arguments, **session):
+        """Start a command in a process group of its own; its ranks are ready when this returns.
+
+        ``session``: options of Popen; without any the command also has a session of its own.
+        """
         self.user.run("rm", "-rf", self.notes, check=True)
         self.user.run("mkdir", self.notes, check=True)
         process = subprocess.Popen(
@@ -68,21 +71,38 @@ class Owner:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=True,
+            **(session or {"start_new_session": True}),
         )
         wait_for(lambda: len([*self.notes.glob("ready-*")]) == 2 or process.poll() is not None, "two ranks")
         assert process.poll() is None, process.communicate()
         return process
 
     def processes(self):
-        """Command lines of this user's processes that have not ended."""
+        """Pid, parent, state and command line of this user's processes that have not ended."""
         results = []
         for entry in Path("/proc").iterdir():
             with suppress(OSError):
                 if entry.name.isdecimal() and entry.stat().st_uid == self.user.uid:
-                    is_ended = (entry / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-                    results += [] if is_ended else [(entry / "cmdline").read_bytes()]
+                    state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                    command = (entry / "cmdline").read_bytes()
+                    results += [] if state in "ZX" else [(int(entry.name), int(parent), state, command)]
         return results
+
+    def stopped(self, pid, *, is_launcher):
+        """Whether a command is stopped, and its launcher, and each of its ranks."""
+        processes = self.processes()
+        commands = {number: command for number, _, _, command in processes}
+        launchers = [
+            number
+            for number, parent, _, command in processes
+            if (number if is_launcher else parent) == pid and (is_launcher or command != commands.get(pid))
+        ]
+        ranks = os.fsencode(f"{self.program}\0")
+        return (
+            [state == "T" for number, _, state, _ in processes if number == pid],
+            [state == "T" for number, _, state, _ in processes if number in launchers],
+            sorted(state == "T" for _, _, state, command in processes if command.startswith(ranks)),
+        )
 
 
 @pytest.fixture
@@ -109,7 +129,7 @@ def effect(owner, command, number, to_group):
 
 
 CASES = [*((number, False) for number in ENDING), (signal.SIGINT, True)]
-LONG_CASES = [(number, True) for number in ENDING if number != signal.SIGINT]
+LONG_CASES = [*((number, True) for number in ENDING if number != signal.SIGINT), (signal.SIGUSR2, False)]
 
 
 def name(value):
@@ -124,6 +144,45 @@ def test_a_signal_has_the_effect_that_it_has_without_mpiric(owner, number, to_gr
     for verb, options in VERBS.items():
         command = (MPIRIC, verb, *options, "--", *owner.line())
         assert effect(owner, command, number, to_group) == expected, verb
+
+
+def settled(condition, unchanged_s=2.0):
+    """The value of a condition once it has not changed for some time."""
+    value, since = condition(), time.monotonic()
+    while time.monotonic() - since < unchanged_s:
+        time.sleep(0.05)
+        if (new := condition()) != value:
+            value, since = new, time.monotonic()
+    return value
+
+
+def stop_and_continue(owner, command, to_group, expected=None):
+    """What SIGTSTP stops, and the status of the command that SIGCONT lets go on and SIGTERM ends."""
+    process = owner.start(*command, process_group=0)  # in a session with its parent, or SIGTSTP is ignored
+    send = os.killpg if to_group else os.kill
+
+    def state():
+        return owner.stopped(process.pid, is_launcher=expected is None)
+
+    running = state()
+    send(process.pid, signal.SIGTSTP)
+    stopped = settled(state) if expected is None else expected[0]
+    wait_for(lambda: state() == stopped, f"the state {stopped}")
+    send(process.pid, signal.SIGCONT)
+    wait_for(lambda: state() == running, "all to go on")
+    os.kill(process.pid, signal.SIGTERM)
+    process.communicate(timeout=WAIT_S)
+    wait_for(lambda: not owner.processes(), "the end of all processes")
+    status = 128 - process.returncode if process.returncode < 0 else process.returncode
+    return stopped, status
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=name)
+def test_a_command_stops_and_continues_as_without_mpiric(owner, to_group):
+    expected = stop_and_continue(owner, owner.line(), to_group)
+    for verb, options in VERBS.items():
+        command = (MPIRIC, verb, *options, "--", *owner.line())
+        assert stop_and_continue(owner, command, to_group, expected) == expected, verb
 
 
 @pytest.mark.parametrize(("number", "to_group", "status"), [

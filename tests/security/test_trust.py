@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from tests.support.small_wheels import write_wheel
 
+from mpiric.host import user_directories
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.host import HERE
 from mpiric.host.installation import links, native
@@ -30,8 +31,7 @@ from mpiric.schedulers import read_site_defaults
 from mpiric.tuning.recipe import write_recipe
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.policies.files import site_directory
-from mpiric.workflows.run.consent import rounding_settings
-from mpiric.workflows.run.recipe_choice import named_recipe
+from mpiric.workflows.run.recipe_choice import named_recipe, rounding_settings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
@@ -149,6 +149,20 @@ def test_a_prefix_of_another_user_in_the_data_directory_does_not_count(tmp_path)
     assert prefix in installed_prefixes(environ).values()
     os.chown(prefix, 12345, 12345)
     assert prefix not in installed_prefixes(environ).values()
+
+
+def test_a_user_without_a_home_has_directories_where_nothing_is(monkeypatch):
+    """Containers run processes by numbers that no password database knows."""
+
+    def unknown(_):
+        raise KeyError
+
+    monkeypatch.setattr(user_directories.pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert homes({}) == (Path(sys.prefix) / "share/mpiric/mpi",)
+    with pytest.raises(OSError, match="nonexistent"):
+        default_store().stat()
 
 
 # Directories that libraries are loaded from

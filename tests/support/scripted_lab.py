@@ -10,7 +10,7 @@ from mpiric.model.run import Run
 from mpiric.model.trial import Trial
 from mpiric.plans.effort import NORMAL, Effort
 from mpiric.plans.evaluator import Evaluator
-from mpiric.plans.prove import Proof, Standing
+from mpiric.plans.prove import Proof, ProofState
 from mpiric.plans.prove import prove as prove_plan
 from mpiric.plans.search import SearchResult
 from mpiric.plans.search import search as search_plan
@@ -58,7 +58,7 @@ def prove(
     logged: Iterable[Trial] = (),
     **options: Any,
 ) -> Proof:
-    """A proof whose runs are ``logged`` or answered by a script; ``options`` are of its `Standing`."""
+    """A proof whose runs are ``logged`` or answered by a script; ``options`` are of its `ProofState`."""
     earlier = LoggedTrials(logged)
-    standing = Standing(answer, units, rule or StoppingRule(), errors, round_of=earlier.round_of, **options)
-    return drive(prove_plan(standing), measure, logged=earlier)
+    state = ProofState(answer, units, rule or StoppingRule(), errors, round_of=earlier.round_of, **options)
+    return drive(prove_plan(state), measure, logged=earlier)

@@ -31,7 +31,7 @@ _ENTER = r"""
 set -e
 while [ "$1" != -- ]; do
     if [ "$1" = tmpfs ]; then mount -t tmpfs -o mode=755 tmpfs "$2"
-    else mkdir -p "$2"; mount --bind "$1" "$2"; fi
+    else [ -e "$2" ] || mkdir -p "$2"; mount --bind "$1" "$2"; fi
     shift 2
 done
 shift
@@ -47,6 +47,12 @@ class Machine:
     tmp: Path  # the users see it as /tmp
     shm: Path  # the users see it as /dev/shm
     project: Path
+    checkout: Path = ROOT  # the users see it where this checkout is
+
+    @property
+    def passwd(self) -> Path:
+        """The file that the users see as /etc/passwd, with their own names in it."""
+        return self.base / ".passwd"
 
     def names(self) -> set[str]:
         """All paths below /tmp and /dev/shm, as the users name them."""
@@ -110,13 +116,15 @@ def _mounts(machine: Machine) -> list[str]:
     """Pairs of `_ENTER`: the private /tmp and /dev/shm, then the checkout and Python where they are."""
     visible = list(dict.fromkeys([str(ROOT), sys.base_prefix, str(machine.base)]))
     saved = {path: str(machine.base / f"{_CHECKOUT}{number}") for number, path in enumerate(visible)}
-    pairs = [word for path in visible[:-1] for word in (path, saved[path])]
-    pairs += [str(machine.tmp), "/tmp", str(machine.shm), "/dev/shm"]
+    sources = {str(ROOT): str(machine.checkout)}
+    pairs = [word for path in visible[:-1] for word in (sources.get(path, path), saved[path])]
+    pairs += [str(machine.tmp), "/tmp", str(machine.shm), "/dev/shm", str(machine.passwd), "/etc/passwd"]
     hidden = {str(top) for path in visible if (top := _first_closed(Path(path)))}
     for top in sorted(hidden):
         pairs += ["tmpfs", top]
     for path in visible[:-1]:
-        if any(Path(path).is_relative_to(top) for top in (*hidden, "/tmp", "/dev/shm")):
+        is_covered = any(Path(path).is_relative_to(top) for top in (*hidden, "/tmp", "/dev/shm"))
+        if is_covered or Path(sources.get(path, path)) != Path(path):
             pairs += [saved[path], path]
     return pairs
 
@@ -142,7 +150,7 @@ def users() -> Iterator[tuple[User, User, User]]:
         machine.project.mkdir()
         os.chown(machine.project, FIRST_UID, GROUP)
         machine.project.chmod(0o2775)
-        users = []
+        users, accounts = [], [Path("/etc/passwd").read_text()]
         for number, name in enumerate(("owner", "other", "stranger")):
             uid = FIRST_UID + number
             gid = uid if name == "stranger" else GROUP
@@ -151,6 +159,8 @@ def users() -> Iterator[tuple[User, User, User]]:
             os.chown(home, uid, gid)
             home.chmod(0o700)
             users.append(User(name, uid, gid, home, machine))
+            accounts.append(f"{name}:x:{uid}:{gid}::{home}:/bin/sh\n")
+        machine.passwd.write_text("".join(accounts))
         yield users[0], users[1], users[2]
     finally:
         shutil.rmtree(base, ignore_errors=True)

@@ -293,13 +293,39 @@ def test_the_modulefile_of_a_shim_serves_ranks_on_two_hosts(here, mpi_prefix, fa
     assert ranks_of(done) == BOTH, done.stderr
 
 
+@pytest.mark.sweep
+@pytest.mark.requires("mpi:openmpi")
+def test_a_sweep_of_open_mpi_exports_its_choices_and_nothing_else(here, mpi_prefix):
+    """The exported files are used by hand; their collectives are those with a choice of the library."""
+    out = here.home / "swept"
+    environment = mpi_environment(
+        "openmpi", mpi_prefix("openmpi"), {**clean_environment(), "HOME": str(here.home)}
+    )
+    collectives = {"bcast", "reduce", "allreduce"}
+    options = ("--collectives", ",".join(collectives), "--sizes", "8,64K", "--ranks", "2", "--budget", "60s")
+    sweep = [MPIRIC, "sweep", "--no-own", "--json", *options, "-o", str(out), "--", *BY_OPENMPI]
+    done = cluster.run(here.lab, "n1", sweep, environment, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    exported = json.loads(done.stdout)["exported"]
+    shell = out / "collectives.sh"
+    assert (exported["gain"] is not None) == bool(exported["points"]) == shell.exists()
+    rules = [path.read_text() for path in out.glob("coll_tuned.*")]
+    assert bool(rules) == shell.exists()
+    assert not any(text.startswith("0 ") for text in rules)
+    if shell.exists():
+        assert exported["gain"] > 1
+        program = str(ranks_program("openmpi", mpi_prefix, here.home))
+        by_hand = ["sh", "-c", '. "$0"; exec "$@"', str(shell), *BY_OPENMPI, program]
+        assert ranks_of(cluster.run(here.lab, "n1", by_hand, environment, timeout=PATIENCE_S)) == BOTH
+
+
 def test_a_recipe_of_a_job_is_not_compared_with_runs_that_wait_for_allocations(here):
     line = (*BY_SRUN, here.program)
     job = ("salloc", "--quiet", "-N", "2", "-n", "2")
     recipe = here.recipe("in-a-job", {"malloc": "keep-memory"}, *line, mark="", inside=job)
     refused = here.run(MPIRIC, "history", "--against", str(recipe), "--", *line)
     assert refused.returncode not in (0, 1)
-    assert "would wait for an allocation of its own" in refused.stderr
+    assert "waits for a new allocation" in refused.stderr
     assert f"history --submit --against {recipe}" in refused.stderr
 
 

@@ -111,7 +111,7 @@ def test_on_another_file_system_a_layout_is_left_out_with_a_sentence(run_mpiric,
     command = ("run", "--no-recipe", "--set", "layout=out/:4x1MiB")
     done = run(run_mpiric, None, programs, *command, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"written by {RANKS}\n"), done.stderr
-    assert "layout=out/:4x1MiB is left out: " in done.stderr
+    assert "layout=out/:4x1MiB is not applied: " in done.stderr
 
 
 def test_hints_are_given_at_the_open_and_the_programs_own_win(run_mpiric, programs, tmp_path):

@@ -51,7 +51,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def mpiric(kind: str, tmp_path: Path, environment: dict[str, str]) -> Run:
     """`mpiric ARGS…` of an installation of its own, whose library to preload is gone or no longer whole."""
     place = tmp_path / "installed"
-    skipped = shutil.ignore_patterns("__pycache__", *(["_native"] if kind == "gone" else []))
+    skipped = shutil.ignore_patterns(*(["_native"] if kind == "gone" else []))
     shutil.copytree(ROOT / "src/mpiric", place / "mpiric", ignore=skipped, copy_function=os.link)
     (tmp_path / "spec").symlink_to(ROOT / "spec")  # same location as in a checkout
     if kind != "gone":

@@ -345,35 +345,40 @@ def test_a_script_under_srun_runs_under_the_library_of_its_recipe(lab, host, mpi
     assert untouched.returncode == 0
 
 
+GPUS = 4
+
+
 @pytest.fixture(scope="module")
 def big(tmp_path_factory):
-    """Two nodes that Slurm takes for Betzy's."""
+    """Two nodes with the CPUs of Betzy's and four GPUs, as Slurm sees them."""
     place = tmp_path_factory.mktemp("big")
-    cluster.up(place / "state", Plan(("b1", "b2"), shares=(str(place),)))
-    geometry = f"CPUs=256 {BETZY.geometry}".replace("245000", "2000")
-    daemons.up(place / "state", SlurmPlan(geometry=geometry, topology="pack:2 core:64 pu:2"))
-    yield place / "state"
-    cluster.down(place / "state")
+    state = place / "state"
+    cluster.up(state, Plan(("b1", "b2"), shares=(str(place),)))
+    for number in range(GPUS):
+        (place / f"gpu{number}").touch()
+    (state / "slurm").mkdir(exist_ok=True)
+    (state / "slurm" / "gres.conf").write_text(f"Name=gpu File={place}/gpu[0-{GPUS - 1}]\n")
+    geometry = f"CPUs=256 {BETZY.geometry} Gres=gpu:{GPUS}".replace("245000", "2000")
+    plan = SlurmPlan(geometry=geometry, topology="pack:2 core:64 pu:2", more="GresTypes=gpu")
+    daemons.up(state, plan)
+    yield state
+    cluster.down(state)
 
 
-def masks(big, *options):
-    """CPU masks of the ranks of each node, as srun gave them, from a job by `mpiric script`."""
+def printed(big, program, *options):
+    """Run a program by a job that `mpiric script` wrote, and return the lines that its ranks print."""
     place = big.parent
-    command = [
-        MPIRIC,
-        "script",
-        "-o",
-        str(place / "job.sh"),
-        *options,
-        "--",
-        "printenv",
-        "SLURM_CPU_BIND_LIST",
-    ]
+    command = [MPIRIC, "script", "-o", str(place / "job.sh"), *options, "--", *program]
     done = cluster.run(big, "b1", command, {**clean_environment(), "HOME": str(place)})
     assert done.returncode == 0, done.stderr
     submitted = ["sbatch", "--wait", f"--output={place}/job.out", f"--chdir={place}", str(place / "job.sh")]
-    assert cluster.run(big, "b1", submitted, timeout=120).returncode == 0
-    lines = set((place / "job.out").read_text().split())
+    assert cluster.run(big, "b1", submitted, timeout=120).returncode == 0, (place / "job.out").read_text()
+    return (place / "job.out").read_text().splitlines()
+
+
+def masks(big, *options):
+    """CPU masks of the ranks of each node, as srun gave them."""
+    lines = set(printed(big, ["printenv", "SLURM_CPU_BIND_LIST"], *options))
     return [[int(word, 16) for word in line.split(",")] for line in lines]
 
 
@@ -394,3 +399,30 @@ def test_ranks_of_a_script_have_cores_of_their_own(big, options, ranks, cores):
 def test_ranks_of_a_script_use_one_hardware_thread_of_each_core(big):
     second_threads = int("a" * 64, 16)  # numbering of the synthetic topology
     assert all(mask & second_threads == 0 for node in masks(big, "--nodes", "2", "-t", "16") for mask in node)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--ranks-per-node", "64"],
+        ["--ranks-per-node", "6"],
+        ["--ranks-per-node", "2"],
+        ["--bandwidth-bound"],
+        ["--bandwidth-bound", "--threads", "4"],
+        ["--ranks-per-node", "4", "--gpus-per-node", str(GPUS)],
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_half_filled_nodes_use_both_sockets(big, options):
+    first_socket = (1 << 128) - 1
+    for node in masks(big, "--nodes", "2", *options):
+        on_first = sum(bool(mask & first_socket) for mask in node)
+        on_second = sum(bool(mask >> 128) for mask in node)
+        assert on_first == on_second == len(node) // 2
+
+
+def test_ranks_of_a_script_have_the_gpus_of_the_plan(big):
+    program = ["sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES"]
+    lines = printed(big, program, "--nodes", "2", "--ranks-per-node", "8", "--gpus-per-node", str(GPUS))
+    gpus = {int(rank): int(gpu) for rank, gpu in (line.split() for line in lines)}
+    assert gpus == {rank: rank % 8 // 2 for rank in range(16)}

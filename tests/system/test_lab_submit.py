@@ -122,7 +122,7 @@ def test_production_jobs_under_slurm_take_turns(login, lab, mpi_prefix):
         out, _ = session.communicate(timeout=PATIENCE_S)
         assert session.returncode == 0, login.said
         assert out.splitlines()[-1].startswith("step 110 sum ")
-    assert login.said.count("exploring: this job, of block 1, runs") == 2, login.said
+    assert login.said.count("exploring: this job (block 1) runs") == 2, login.said
     session = login.start("history", "--explore", "--json", "--store", str(login.store))
     answer = json.loads(session.communicate(timeout=PATIENCE_S)[0])
     assert (answer["blocks"], answer["jobs"], answer["unknown"]) == (1, 2, 0)

@@ -141,4 +141,4 @@ def test_a_damaged_policy_of_the_site_does_not_keep_a_program_from_running(damag
     launch = ("mpiexec.mpich", "-n", "1", "sh", "-c", "echo here; exit 3")
     done = run_mpiric("run", "--", *launch, env={"MPIRIC_POLICIES": str(tmp_path)})
     assert (done.returncode, done.stdout) == (3, "here\n")
-    assert any("without this site's policy" in line for line in told(done)), done.stderr
+    assert any("the policy of this site is not applied" in line for line in told(done)), done.stderr

@@ -164,7 +164,7 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        ((), "what is to be mapped"),
+        ((), "exactly one of RECORD"),
         (("--grid", "4x4", "--stencil", "5", "--network", "torus:3x3"), "16 ranks on 9 nodes"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--slots", "4"), "both describe"),
         (("--grid", "4x4", "--stencil", "5", "--machine", "nowhere"), "nowhere is not there"),
@@ -174,11 +174,14 @@ def test_traffic_that_cannot_be_mapped_is_refused(traffic, words, what, tmp_path
             ("--grid", "4x4", "--stencil", "5", "--network", "torus:2x2", "--distances", "leaf=3"),
             "'leaf' is not a level",
         ),
-        (("--grid", "4x4", "--stencil", "5"), "map onto"),
-        (("--grid", "4x4", "--hierarchy", "4:4"), "who talks to whom"),
+        (("--grid", "4x4", "--stencil", "5"), "the machine is missing"),
+        (("--grid", "4x4", "--hierarchy", "4:4"), "either --stencil or --lines"),
         (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:5"), "stay empty"),
-        (("--grid", "4x4", "--stencil", "5", "--nodes", "4,x"), "no slots of nodes"),
-        (("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--emit", "slurm"), "writes a file"),
+        (("--grid", "4x4", "--stencil", "5", "--nodes", "4,x"), "must be positive"),
+        (
+            ("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--emit", "slurm"),
+            "needs a file to write",
+        ),
         (
             ("--grid", "4x4", "--stencil", "5", "--hierarchy", "4:4", "--emit", "x", "--out", "o"),
             "no launcher",

@@ -72,8 +72,8 @@ def test_the_first_whole_run_is_looked_at_once_and_passes_everything_through(pro
     assert out.splitlines()[-1].startswith("step 110 sum ")
     assert production.whole.verdict.value == "ran, no reference"
     assert "what was forecast" in production.whole.why
-    assert "its first whole run" in err
-    assert "its first whole run" not in production.run()[2]
+    assert "first whole run with this recipe" in err
+    assert "first whole run with this recipe" not in production.run()[2]
     assert not any((production.store / "whole-runs").iterdir())
 
 
@@ -124,8 +124,10 @@ def test_jobs_take_turns_and_a_failing_recipe_ends_it(production):
     ledger.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "beg')
     after = production.run("--explore")[2]
     assert "a line of the ledger" in after
-    assert "exploring has ended: with the recipe a job ended with status 3 where the original ran" in after
-    assert "running the command as it is" in after
+    assert (
+        "the exploration has ended: with the recipe a job ended with status 3 where the original ran" in after
+    )
+    assert "running the command without the recipe" in after
     assert production.history()["damaged_lines"] == 1
 
 

@@ -55,7 +55,7 @@ def test_a_sweep_in_an_allocation_serves_everybodys_runs(shared, mpi_prefix, tmp
     assert (learned.world.ranks, learned.world.nodes) == (4, 2)
 
     launched = allocated(MPIRIC, "run", "--", *LAUNCH, program)
-    assert f"collectives by this site's policy {site}/mpich-5.policy.json" in launched.stderr
+    assert f"collectives follow the policy of this site, {site}/mpich-5.policy.json" in launched.stderr
     everybody = {(rank, 4) for rank in range(4)}
     assert {(rank, size) for rank, size, _ in said(launched.stdout)} == everybody
 

@@ -113,16 +113,16 @@ def _read_word(word: str, following: str, reading: _Reading) -> bool:
     if word.startswith("-x") and re.match(_FOR_CPU, word):
         _fold(word, [word[2:]], reading)
     elif word in ("-mtune=native", "-fast"):
-        instead = "; -O3 takes its place" if word == "-fast" else ""
-        reading.sentences.append(f"{word} is left out: it means the CPU of this machine{instead}")
+        instead = "; -O3 is used instead" if word == "-fast" else ""
+        reading.sentences.append(f"{word} is ignored: it selects the CPU of this machine{instead}")
         reading.kept.extend(["-O3"] if word == "-fast" else [])
     elif word.startswith("-msve-vector-bits=") and not word.endswith("=scalable"):
         reading.sentences.append(
-            f"{word} is left out: on a CPU with vectors of another length answers would be wrong"
+            f"{word} is ignored: results would be wrong on a CPU with another vector length"
         )
     elif word.startswith("-m") and re.match(_FEATURE, word):
         reading.features.append(word)
-        reading.sentences.append(f"{word} is left out: each variant has the features of its target")
+        reading.sentences.append(f"{word} is ignored: each variant has the features of its target")
     else:
         reading.kept.append(word)
     return False
@@ -130,9 +130,7 @@ def _read_word(word: str, following: str, reading: _Reading) -> bool:
 
 def _fold(word: str, names: Sequence[str], reading: _Reading) -> None:
     if any(name in _NATIVE for name in names):
-        reading.sentences.append(
-            f"{word} is left out: the targets decide which CPUs the program is built for"
-        )
+        reading.sentences.append(f"{word} is ignored: the targets select the CPUs of the program")
         return
     names = [name.partition("+")[0] for name in names]  # features after + are dropped: -march=armv8.2-a+sve
     try:

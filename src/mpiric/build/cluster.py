@@ -52,7 +52,7 @@ def machines_of(toolchain: Toolchain, machine: str) -> tuple[str, ...]:
         source = "the features of Slurm's nodes"
     if not targets:
         raise NotFoundError(
-            f"there is not a single CPU target in {source}",
+            f"{source} contains no CPU target",
             hint=_HINT,
         )
     return targets

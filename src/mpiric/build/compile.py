@@ -228,7 +228,7 @@ def _as_written(task: Task, stdin: bytes | None) -> Compiled:
     arguments = [*task.arguments, *task.build_options.feature_words]
     done = task.driver.toolchain.run([*task.driver.command, *arguments, "-o", task.output], stdin=stdin)
     named = " ".join(task.build_options.feature_words)
-    sentence = f"{task.source.path} only compiles with {named}: built as written, the same in every variant"
+    sentence = f"{task.source.path} compiles only with {named}: it is built as written for every variant"
     return Compiled(done.status, _all_words(done), (sentence,) if done.status == 0 else ())
 
 

@@ -192,7 +192,7 @@ def _sections(
     names = [s.name for s in elf.sections if s.flags & SHF_EXEC and s.size_bytes]
     tool = "objdump" if machine == "x86_64" else f"{machine}-linux-gnu-objdump"
     if which(tool, toolchain.environ.get("PATH")) is None:
-        raise NotFoundError(f"{tool} is not there", hint="apt-get install binutils")
+        raise NotFoundError(f"{tool} is not installed", hint="apt-get install binutils")
     script = 'LC_ALL=C "$1" -d --no-show-raw-insn -j "$2" "$3" | LC_ALL=C awk -F "\\t" "$4"'
 
     def read_section(name: str) -> dict[str, int]:
@@ -238,6 +238,6 @@ def extract(data: bytes, target: str) -> bytes:
             out[section.offset : section.offset + section.size_bytes] = bytes(section.size_bytes)
     only = elf.section(".mpiric.only")
     if only is None:
-        raise MismatchError("the executable has lost the variable in which a choice is fixed")
+        raise MismatchError("the executable lacks the variable that fixes the choice of a variant")
     out[only.offset : only.offset + only.size_bytes] = requested.encode().ljust(only.size_bytes, b"\0")
     return bytes(out)

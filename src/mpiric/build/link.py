@@ -265,7 +265,7 @@ def _localise(job: FatLink, variant: Variant) -> Path:
     tool = job.driver.program("objcopy")
     done = job.driver.toolchain.run([tool, f"--keep-global-symbols={names}", str(wide), str(object_file)])
     if done.status != 0:
-        raise MpiricError(f"{tool} cannot make the names of {variant.target} its own: {done.errors.strip()}")
+        raise MpiricError(f"{tool} cannot rename the symbols of {variant.target}: {done.errors.strip()}")
     wide.unlink()
     return object_file
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mpiric.build.elf import RELOCATABLE, ElfFile, is_elf
 from mpiric.build.payload import SECTION_PREFIX
+from mpiric.host.files import is_file
 
 _MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
 _HEADER_BYTES = 60
@@ -169,7 +170,7 @@ def read_trace(output: str, root: Path, named_files: Collection[Path] = ()) -> T
                 loaded.append(Loaded(archive, match["member"], member.data))
             continue
         path = root / line
-        if path in visited or not line or not path.is_file():
+        if path in visited or not line or not is_file(path):
             continue
         visited.add(path)
         previous_count = len(archives)
@@ -208,7 +209,7 @@ def _by_name(archive: Path) -> dict[str, list[Member]]:
 
 @lru_cache(maxsize=256)
 def _members(archive: Path) -> tuple[Member, ...]:
-    return tuple(members(archive)) if archive.is_file() else ()
+    return tuple(members(archive)) if is_file(archive) else ()
 
 
 def all_members(archive: Path) -> tuple[Member, ...]:

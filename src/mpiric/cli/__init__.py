@@ -1,1 +1,1 @@
-"""One file per verb: argv → request → workflow → print."""
+"""Commands, a file each: read the options, call the workflow, print the result."""

@@ -1,20 +1,27 @@
-"""Running one compiler command for `mpiric cc` and its like; imports little: it is started for every file."""
+"""`mpiric cc`, `cxx` and `fc`: run one compiler command.
+
+Imports little, since it is started for every source file.
+"""
 
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from mpiric.cli._errors import exit_with
 from mpiric.cli._streams import raw
 
+if TYPE_CHECKING:
+    import click
 
-def run(verb: str, words: tuple[str, ...]) -> int:
-    """Build, print, and give the compiler's exit status."""
+
+def run(verb: str, arguments: tuple[str, ...]) -> int:
+    """Compile, print the messages, and return the exit status of the compiler."""
     from mpiric.build.plan import take_wanted
     from mpiric.host.toolchain import this_toolchain
     from mpiric.workflows.build.cc import build, once
 
-    wanted = take_wanted(os.environ)
+    build_options = take_wanted(os.environ)
     toolchain = this_toolchain()
 
     def machines(machine: str) -> Sequence[str]:
@@ -22,14 +29,28 @@ def run(verb: str, words: tuple[str, ...]) -> int:
 
         return machines_of(toolchain, machine)
 
-    outcome = once(build(verb, words, toolchain, machines, wanted))
-    if sys.stderr:  # there is none when it was closed
+    outcome = once(build(verb, arguments, toolchain, machines, build_options))
+    if sys.stderr:  # None if it was closed
         for sentence in outcome.sentences:
             print(f"mpiric: {sentence}", file=sys.stderr)
-        raw(sys.stderr).write(outcome.messages)  # the compiler's own, colours included
+        raw(sys.stderr).write(outcome.messages)  # unchanged, with colours
     return outcome.status
 
 
 def console_script(verb: str) -> Callable[[], None]:
-    """The entry of ``mpiric-cc`` and its like."""
+    """Return the entry point of ``mpiric-cc``, ``mpiric-cxx`` or ``mpiric-fc``."""
     return lambda: exit_with(lambda: run(verb, tuple(sys.argv[1:])))
+
+
+def compiler_verb(verb: str, explanation: str) -> "click.Command":
+    """Return a click command that passes all of its arguments to the compiler."""
+    import click
+
+    pass_through = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
+
+    @click.command(name=verb, context_settings=pass_through, help=explanation, add_help_option=False)
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def command(arguments: tuple[str, ...]) -> int:
+        return run(verb, arguments)
+
+    return command

@@ -1,4 +1,4 @@
-"""What tab completion offers for a verb's own words."""
+"""Tab completion of arguments and option values."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,21 +9,21 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def knob_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Knobs and families for ``--only a,b,…``: the last of the list is completed."""
-    from mpiric import knobs  # only when somebody presses tab
+    """Complete the last name of a list of knobs and families, as in ``--only a,b,…``."""
+    from mpiric import knobs  # slow; needed for completion only
 
     before, comma, last = incomplete.rpartition(",")
-    known = {knob.name: knob.sentence for knob in knobs.all_knobs().values()}
-    known.update({knob.family: f"the family {knob.family}" for knob in knobs.all_knobs().values()})
+    sentences = {knob.name: knob.sentence for knob in knobs.all_knobs().values()}
+    sentences.update({knob.family: f"the family {knob.family}" for knob in knobs.all_knobs().values()})
     return [
-        CompletionItem(f"{before}{comma}{name}", help=known[name])
-        for name in sorted(known)
+        CompletionItem(f"{before}{comma}{name}", help=sentences[name])
+        for name in sorted(sentences)
         if name.startswith(last)
     ]
 
 
 def settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Knobs for ``--set KNOB=VALUE``."""
+    """Complete the knob of ``--set KNOB=VALUE``."""
     from mpiric import knobs
 
     return [
@@ -34,7 +34,7 @@ def settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 
 def mpi_labels(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The MPI libraries that are here."""
+    """Complete the name of an installed MPI library."""
     from mpiric.host.facts.local import LocalHost
     from mpiric.mpis import find_mpis
 
@@ -42,25 +42,25 @@ def mpi_labels(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
     return [CompletionItem(label) for label in labels if label.startswith(incomplete)]
 
 
-def one_of(words: Callable[[], Iterable[str]]) -> Completer:
-    """These words, looked up when somebody presses tab."""
+def one_of(values: Callable[[], Iterable[str]]) -> Completer:
+    """Complete one of some values, which are looked up when completion is requested."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in words() if word.startswith(incomplete)]
+        return [CompletionItem(value) for value in values() if value.startswith(incomplete)]
 
     return complete
 
 
-def list_of(words: Callable[[], Iterable[str]]) -> Completer:
-    """These words with commas between: the last of the list is completed."""
+def list_of(values: Callable[[], Iterable[str]]) -> Completer:
+    """Complete the last value of a comma-separated list."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{word}") for word in words() if word.startswith(last)]
+        return [CompletionItem(f"{before}{comma}{value}") for value in values() if value.startswith(last)]
 
     return complete
 
 
 def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The user's own command line: the shell's files."""
+    """Complete the names of files."""
     return [CompletionItem(incomplete, type="file")]

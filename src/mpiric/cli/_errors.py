@@ -1,4 +1,4 @@
-"""The end of every verb: its exit status, or an error as one sentence and a hint on stderr."""
+"""End a command with its exit status, and print an error as one sentence and a hint on stderr."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from mpiric.model.errors import AfterRunError, ExitCode, MpiricError
 
 
 def exit_with(work: Callable[[], int]) -> None:
-    """Do it and end this process with its exit status."""
+    """Do the work of a command and end this process with its exit status."""
     guard()
     try:
         status = work()
@@ -25,34 +25,34 @@ def exit_with(work: Callable[[], int]) -> None:
 
 
 def _explain(error: BaseException) -> int:
-    """Say what went wrong, and give the exit status that it would mean."""
+    """Print an error and return its exit status."""
     if isinstance(error, MpiricError):
         say(error.message, error.hint)
         return int(error.exit_code)
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of the output has ended
         return 0
     if isinstance(error, OSError):
         say(f"{error.filename or 'the system'}: {error.strerror or error}")
         return int(ExitCode.NO_ROOM)
     if isinstance(error, MemoryError):
-        say("there is not enough memory", "`ulimit -v` shows whether it is limited")
+        say("not enough memory", "check the limit of this shell: ulimit -v")
         return int(ExitCode.NO_ROOM)
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
-        say("no thread can be started: the limit of processes is reached", "raise it: ulimit -u")
+        say("cannot start a thread: the limit of processes is reached", "raise the limit: ulimit -u")
         return int(ExitCode.NO_ROOM)
     if os.environ.get("MPIRIC_TRACEBACK"):
         raise error
     say(
-        f"a defect in mpiric: {type(error).__name__}: {error}",
-        "run again with MPIRIC_TRACEBACK=1 and report what it prints",
+        f"internal error: {type(error).__name__}: {error}",
+        "set MPIRIC_TRACEBACK=1, run again and report the traceback",
     )
     return int(ExitCode.INTERNAL)
 
 
 def say(message: str, hint: str = "") -> None:
-    """Print a sentence of mpiric's own where it does not meet the program's output, and log it."""
-    if logging := sys.modules.get("logging"):  # not imported here: this module starts for every compilation
+    """Print a message and a hint on stderr, apart from the output of the program, and log the message."""
+    if logging := sys.modules.get("logging"):  # not imported here, since each compilation loads this module
         logging.getLogger("mpiric.cli").info("%s", message, extra={"shown": True})
     print(f"mpiric: {message}", file=sys.stderr, flush=True)
     if hint:

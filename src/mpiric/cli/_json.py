@@ -1,4 +1,4 @@
-"""`--json`: values of the model as one JSON object on stdout."""
+"""Output of `--json`: values of the model as one JSON object."""
 
 import json
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from typing import Any
 
 from mpiric.model.quoting import printable_json
 
-# hwloc's own text stands in the model for programs that read it; as a string in JSON it helps nobody.
-_LEFT_OUT = {"xml"}
+# The XML of hwloc is input of other programs and is of no use as a string in JSON.
+_OMITTED = {"xml"}
 
 
 def as_json(value: Any) -> Any:
-    """Dataclasses by field name, enums by value, everything else as JSON has it."""
+    """Convert dataclasses to objects by field name, enums to their values, and collections to lists."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: as_json(getattr(value, f.name)) for f in fields(value) if f.name not in _LEFT_OUT}
+        return {f.name: as_json(getattr(value, f.name)) for f in fields(value) if f.name not in _OMITTED}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -29,10 +29,10 @@ def as_json(value: Any) -> Any:
 
 
 def json_text(document: Any) -> str:
-    """Indented JSON, in which control characters are escaped as JSON does."""
+    """Return indented JSON with escaped control characters."""
     return printable_json(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def print_json(value: Any) -> None:
-    """One object, readable by people too."""
+    """Print a value as indented JSON."""
     print(json_text(as_json(value)))

@@ -1,10 +1,12 @@
-"""The log of mpiric itself, of `mpiric -v`, `-vv` and `--log-file`.
+"""Log of mpiric, controlled by `mpiric -v`, `-vv` and `--log-file`.
 
 Each package logs to the logger of its name. INFO has each command that is started, each decision with its
 reason and each file that is written. DEBUG has environments, ends of commands and answers from the cache.
 """
 
+import io
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -17,7 +19,7 @@ SHOWN = {"shown": True}  # `extra` of a record whose message the user sees anywa
 
 
 class _Screen(logging.Handler):
-    """Write records to the standard error of the moment, which progress lines may have replaced."""
+    """Write records to the current standard error, which progress lines may have replaced."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Leave out messages that are on the screen already."""
@@ -35,10 +37,16 @@ class _Screen(logging.Handler):
 class _File(logging.FileHandler):
     """Append records to a file; a file that can no longer be written ends the log, not the command."""
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 a name of logging's
+    def _open(self) -> io.TextIOWrapper:
+        from mpiric.host.owned_files import open_output  # only a log needs it
+
+        descriptor = open_output(self.baseFilename)
+        return io.TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 name of the base class
         """Stop logging to the file."""
         logging.getLogger("mpiric").removeHandler(self)
-        print(f"mpiric: {self.baseFilename} can no longer be written: the log ends there", file=sys.stderr)
+        print(f"mpiric: {self.baseFilename} can no longer be written: the log is incomplete", file=sys.stderr)
         del record
 
 
@@ -60,6 +68,6 @@ def configure(verbosity: int, path: Path | None) -> None:
     if logger.handlers:
         logger.setLevel(logging.DEBUG if path is not None or verbosity > 1 else logging.INFO)
         logger.propagate = False
-        from mpiric.host.command_log import shown_command  # only a log needs it
+        from mpiric.host.command_log import shown_command  # needed for a log only
 
         logger.info("mpiric called as: %s", shown_command(sys.argv))

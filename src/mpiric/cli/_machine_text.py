@@ -1,4 +1,4 @@
-"""`mpiric machine` for people."""
+"""Text output of `mpiric machine`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,18 +8,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mpiric.cli._file_system_text import file_system_lines
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.model.amount import size
 from mpiric.model.finding import Finding
-from mpiric.model.machine import Machine, Nic
+from mpiric.model.machine import FileSystem, Machine, Nic
 from mpiric.model.mpi_library import MpiLibrary
 from mpiric.model.pu_set import pu_list
+from mpiric.model.storage import ALL_TARGETS, FileLayout, Stripes
 from mpiric.workflows.machine import Survey
 
 
 def survey_text(survey: Survey) -> RenderableType:
-    """Picture, facts, MPI libraries, findings."""
+    """Return a picture of the topology, facts, MPI libraries and findings."""
     machine = survey.machine
     parts: list[RenderableType] = [
         Text(f"{machine.host_name}: {machine.system}, kernel {machine.kernel}, {machine.libc}", style="bold"),
@@ -30,12 +30,12 @@ def survey_text(survey: Survey) -> RenderableType:
         mpi_table(survey.mpis),
     ]
     if survey.findings:
-        parts += [Text(), Text("Worth noticing", style="bold"), *(_finding(f) for f in survey.findings)]
+        parts += [Text(), Text("Findings", style="bold"), *(_finding(f) for f in survey.findings)]
     return Group(*parts)
 
 
 def mpi_table(mpis: tuple[MpiLibrary, ...]) -> RenderableType:
-    """One line a library, then the launchers, each in one piece to copy."""
+    """Return a line per library, then the launchers, each on a line to copy."""
     if not mpis:
         return Text("no MPI library found", style="yellow")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -114,14 +114,51 @@ def _pages(machine: Machine) -> str:
 
 def _nic(nic: Nic) -> str:
     speed = f"{nic.speed_mbit / 1000:g} Gbit/s" if nic.speed_mbit >= 1000 else f"{nic.speed_mbit} Mbit/s"
-    words = [nic.kind, "up" if nic.up else "down"]
-    words += [speed] if nic.speed_mbit else []
-    words += [f"mtu {nic.mtu}"] if nic.mtu else []
-    words += [f"NUMA {nic.numa_node}"] if nic.numa_node >= 0 else []
-    return f"{nic.name}: {', '.join([*words, *nic.addresses[:2]])}"
+    parts = [nic.kind, "up" if nic.up else "down"]
+    parts += [speed] if nic.speed_mbit else []
+    parts += [f"mtu {nic.mtu}"] if nic.mtu else []
+    parts += [f"NUMA {nic.numa_node}"] if nic.numa_node >= 0 else []
+    return f"{nic.name}: {', '.join([*parts, *nic.addresses[:2]])}"
 
 
 def _finding(finding: Finding) -> RenderableType:
     text = Text(finding.says, style="yellow")
     text.append(f" ({finding.evidence})", style="default")
     return Group(Padding(text, (0, 0, 0, 2)), Padding(Text(finding.fix), (0, 0, 0, 4)))
+
+
+def file_system_lines(system: FileSystem) -> Iterator[str]:
+    """Yield kind and space, then properties of the servers, then the MPI drivers of a network file system."""
+    kind = f"{system.kind}{', network' if system.is_network else ''}"
+    yield f"{system.path}: {kind}, {size(system.free_bytes)} free of {size(system.size_bytes)}"
+    if properties := list(_properties(system)):
+        yield f"  {', '.join(properties)}"
+    if system.is_network and system.mpi_drivers:
+        drivers = (f"{label} {driver or 'none known'}" for label, driver in system.mpi_drivers.items())
+        yield f"  MPI-IO drivers: {', '.join(drivers)}"
+
+
+def _properties(system: FileSystem) -> Iterator[str]:
+    if system.targets:
+        yield f"{system.targets} target{'s' * (system.targets > 1)}"
+    if system.metadata_servers:
+        yield f"{system.metadata_servers} metadata server{'s' * (system.metadata_servers > 1)}"
+    if system.default_layout:
+        yield f"default layout {layout_text(system.default_layout)}"
+    if system.quota_free_bytes is not None:
+        yield f"quota leaves {size(system.quota_free_bytes)}"
+    if system.is_network and system.locks in {"none", "this node"}:
+        yield "no flock" if system.locks == "none" else "flock holds on one node only"
+    if not system.is_writable:
+        yield "read-only"
+
+
+def layout_text(layout: FileLayout) -> str:
+    """Return a layout as ``1 × 1 MiB to 4 MiB, then all × 4 MiB``."""
+    return ", then ".join(_stripes(extent) for extent in layout.stripes)
+
+
+def _stripes(extent: Stripes) -> str:
+    count = "all" if extent.count == ALL_TARGETS else str(extent.count)
+    end = f" to {size(extent.end_bytes)}" if extent.end_bytes is not None else ""
+    return f"{count} × {size(extent.size_bytes)}{end}"

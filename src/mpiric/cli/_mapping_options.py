@@ -1,4 +1,4 @@
-"""Options of `mpiric map` that describe the traffic and the machine, and how they are read."""
+"""Options of `mpiric map` that describe the traffic and the machine."""
 
 from typing import Any
 
@@ -105,67 +105,75 @@ machine_options = option_group(
 )
 
 
-def traffic_graph(given: dict[str, Any]) -> RankGraph:
-    """The traffic of a file or of a described pattern."""
-    if given["graph"] is not None:
-        return read_graph(given["graph"])
-    extents = parse_extents(given["grid"])
-    if bool(given["stencil"]) == bool(given["lines"]):
-        raise MpiricError("who talks to whom on the grid?", hint="--stencil 7, or --lines rows,columns")
-    if given["lines"]:
+def traffic_graph(options: dict[str, Any]) -> RankGraph:
+    """Return the traffic of a file or of a regular pattern."""
+    if options["graph"] is not None:
+        return read_graph(options["graph"])
+    extents = parse_extents(options["grid"])
+    if bool(options["stencil"]) == bool(options["lines"]):
+        raise MpiricError(
+            "--grid needs either --stencil or --lines", hint="add --stencil 7 or --lines rows,columns"
+        )
+    if options["lines"]:
         if len(extents) != 2:
-            raise MpiricError("--lines are those of a grid of two dimensions", hint="--grid 32x64")
-        return lines_graph(extents, _LINES[given["lines"]])
-    return grid_graph(extents, given["stencil"], periodic=given["periodic"])
+            raise MpiricError("--lines needs a grid of two dimensions", hint="for example --grid 32x64")
+        return lines_graph(extents, _LINES[options["lines"]])
+    return grid_graph(extents, options["stencil"], periodic=options["periodic"])
 
 
-def plain_machine(given: dict[str, Any], nodes: tuple[str, ...]) -> MachineSlots:
-    """Groups of one size on each level; without names the nodes are node1, node2, …."""
-    other = [name for name in ("machine", "network", "nodes", "slots", "fabric") if given[name]]
+def plain_machine(options: dict[str, Any], nodes: tuple[str, ...]) -> MachineSlots:
+    """Return a machine with groups of one size on each level; unnamed nodes are node1, node2, …."""
+    other = [name for name in ("machine", "network", "nodes", "slots", "fabric") if options[name]]
     if other:
         raise MpiricError(f"--hierarchy and --{other[0]} both describe the machine", hint="give one of them")
-    fan_outs = parse_hierarchy(given["hierarchy"])
-    usual = ":".join(str(10**level) for level in range(len(fan_outs)))
-    if given["node_level"] > max(len(fan_outs) - 1, 1):
+    fan_outs = parse_hierarchy(options["hierarchy"])
+    default = ":".join(str(10**level) for level in range(len(fan_outs)))
+    if options["node_level"] > max(len(fan_outs) - 1, 1):
         raise MpiricError(
-            f"the level {given['node_level']} is not inside of the machine", hint="--node-level 1"
+            f"--node-level {options['node_level']} is not a level of --hierarchy", hint="use --node-level 1"
         )
-    distances = parse_distances(given["distances"] or usual, len(fan_outs))
-    tree = uniform_tree(fan_outs, distances, given["node_level"] - 1)
+    distances = parse_distances(options["distances"] or default, len(fan_outs))
+    tree = uniform_tree(fan_outs, distances, options["node_level"] - 1)
     node_of = (tree.groups[tree.node_level]).tolist()
     count = node_of[-1] + 1
-    names = hosts_of(given["hosts"]) if given["hosts"] else nodes if len(nodes) == count else ()
+    names = hosts_of(options["hosts"]) if options["hosts"] else nodes if len(nodes) == count else ()
     names = names or tuple(f"node{i + 1}" for i in range(count))
     if len(names) != count or len(set(names)) != count:
         raise MpiricError(
             f"{len(set(names))} names for {count} nodes",
-            hint="--hosts n[1-4]: one for each group of the level of nodes",
+            hint="give --hosts one name for each node, for example n[1-4]",
         )
     return MachineSlots.plain(tree, tuple(names[node] for node in node_of))
 
 
-def machine_request(given: dict[str, Any], *, needs_machine: bool) -> MachineRequest:
-    """The machine in other words than a hierarchy's."""
-    if needs_machine and not any(given[name] for name in _MACHINE):
+def machine_request(options: dict[str, Any], *, needs_machine: bool) -> MachineRequest:
+    """Return the description of a machine without --hierarchy."""
+    if needs_machine and not any(options[name] for name in _MACHINE):
         raise MpiricError(
-            "what is there to map onto?", hint="--hierarchy 4:8:8 --distances 1:10:100, or --machine FILE"
+            "the machine is missing", hint="add --hierarchy 4:8:8 --distances 1:10:100, or --machine FILE"
         )
-    if given["nodes"] and given["slots"]:
-        raise MpiricError("--nodes and --slots both say how many slots a node has", hint="give one of them")
-    counts = (given["nodes"] or given["slots"]).split(",") if given["nodes"] or given["slots"] else []
+    if options["nodes"] and options["slots"]:
+        raise MpiricError(
+            "--nodes and --slots both set the number of slots of a node", hint="give one of them"
+        )
+    counts = (options["nodes"] or options["slots"]).split(",") if options["nodes"] or options["slots"] else []
     if not all(word.isdigit() and 0 < int(word) < 10**6 for word in counts):
-        raise MpiricError(f"{','.join(counts)!r} are no slots of nodes", hint="--nodes 8,8,4")
-    missing = [source for source in given["machine"] if source != HERE and not exists(source)]
+        raise MpiricError(
+            f"numbers of slots must be positive, not {','.join(counts)!r}", hint="for example --nodes 8,8,4"
+        )
+    missing = [source for source in options["machine"] if source != HERE and not exists(source)]
     if missing:
-        raise MpiricError(f"{missing[0]} is not there", hint="name a file that describes the machine")
-    hosts = hosts_of(given["hosts"]) if given["hosts"] else ()
-    if given["nodes"] and not hosts and not given["machine"] and not given["network"]:
+        raise MpiricError(
+            f"--machine: no such file: {missing[0]}", hint="name a file that describes the machine"
+        )
+    hosts = hosts_of(options["hosts"]) if options["hosts"] else ()
+    if options["nodes"] and not hosts and not options["machine"] and not options["network"]:
         hosts = tuple(f"node{i + 1}" for i in range(len(counts)))
     return MachineRequest(
-        sources=tuple(given["machine"]),
-        network=given["network"],
+        sources=tuple(options["machine"]),
+        network=options["network"],
         hosts=hosts,
         slots=tuple(int(word) for word in counts),
-        distances=given["distances"],
-        fabric=given["fabric"],
+        distances=options["distances"],
+        fabric=options["fabric"],
     )

@@ -1,4 +1,4 @@
-"""A plan, and what was seen of a job, in the form scripts read."""
+"""JSON of placement plans and of the observed placement of a job."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,42 +9,42 @@ from mpiric.workflows.placement.place import Placed
 
 
 def placed_json(placed: Placed, measured: Sequence[Bandwidth] = ()) -> dict[str, Any]:
-    """``ranks`` and ``launchers`` are the contract; the rest explains them."""
+    """Return a plan as a JSON object; ``ranks`` and ``launchers`` are a stable interface."""
     plan = placed.plan
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "ranks": all_ranks_json(placed.plans),
         "launchers": placed.launchers,
         "policy": plan.policy,
-        "nodes": sum(each.nodes for each in placed.plans),
+        "nodes": sum(part.nodes for part in placed.plans),
         "ranks_per_node": plan.ranks_per_node,
         "threads": plan.threads,
         "idle_cores": [core.index for core in plan.idle_cores],
-        "core_hours_per_hour": sum(each.core_hours_per_hour for each in placed.plans),
+        "core_hours_per_hour": sum(part.core_hours_per_hour for part in placed.plans),
         "openmp_runtimes": placed.runtimes,
         "notes": plan.notes,
     }
     if plan.saturation:
-        found["saturation"] = plan.saturation
+        document["saturation"] = plan.saturation
     if measured:
-        found["bandwidth"] = measured
-    return found
+        document["bandwidth"] = measured
+    return document
 
 
 def all_ranks_json(plans: Sequence[Plan]) -> list[dict[str, Any]]:
-    """Ranks of all nodes, in order."""
-    found: list[dict[str, Any]] = []
+    """Return the ranks of all nodes, in order."""
+    entries: list[dict[str, Any]] = []
     nodes = 0
     for plan in plans:
-        first = len(found)
-        found += [
-            {**each, "rank": first + each["rank"], "node": nodes + each["node"]} for each in ranks_json(plan)
+        first = len(entries)
+        entries += [
+            {**rank, "rank": first + rank["rank"], "node": nodes + rank["node"]} for rank in ranks_json(plan)
         ]
         nodes += plan.nodes
-    return found
+    return entries
 
 
 def ranks_json(plan: Plan) -> list[dict[str, Any]]:
-    """One entry a rank, in rank order."""
+    """Return an entry for each rank, in order."""
     gpus = plan.seats[0].gpu >= 0
     return [
         {
@@ -61,7 +61,7 @@ def ranks_json(plan: Plan) -> list[dict[str, Any]]:
 def job_json(
     processes: Sequence[ProcessSeen], findings: Iterable[Finding], plan: Plan | None = None
 ) -> dict[str, Any]:
-    """What was seen, what is wrong with it, and what was planned."""
+    """Return the observed processes, the findings and the planned placement."""
     return {
         "processes": processes,
         "findings": list(findings),

@@ -1,4 +1,4 @@
-"""Progress on stderr: one live line in a terminal, one line a happening elsewhere."""
+"""Progress on stderr: a live line on a terminal, a line per event elsewhere."""
 
 import logging
 from types import TracebackType
@@ -18,7 +18,7 @@ LOG = logging.getLogger(__package__)
 
 
 class Progress:
-    """A Narrator (see model/narrator.py) for people."""
+    """A Narrator (see model/narrator.py) that prints progress lines."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or stderr_console()
@@ -39,21 +39,21 @@ class Progress:
             self._live.stop()
 
     def phase(self, title: str) -> None:
-        """Show the part of the work that begins."""
+        """Print the title of the next phase."""
         LOG.info("%s", title, extra=SHOWN)
         self._console.print(Text(title, style="bold"))
 
     def say(self, text: str) -> None:
-        """Print one line that stays."""
+        """Print a line."""
         self._line_of(Text(f"  {text}"))
 
     def found(self, finding: Finding) -> None:
-        """Print a finding when it is made."""
+        """Print a finding."""
         self._line_of(Text(f"  ! {finding.says} ({finding.evidence})", style="yellow"))
 
     def trial(self, trial: Trial, best: float | None, remaining_s: float) -> None:
-        """Update the live line, or print one line."""
-        self._runs = trial.number or self._runs + 1  # number in the log, which counts repeated runs
+        """Update the live line on a terminal, or print a line."""
+        self._runs = trial.number or self._runs + 1  # number in the log, which also counts repeated runs
         self._best = best
         if self._live is not None:
             self._live.update(self._line(trial, remaining_s))
@@ -61,21 +61,20 @@ class Progress:
             self._line_of(Text(f"  run {self._runs}: {_summary(trial)}"))
 
     def _line_of(self, text: Text) -> None:
-        """Break lines on a terminal only: the output of a job keeps each message on one line."""
+        """Print a message, wrapped on a terminal only: in the output of a job, a message is one line."""
         LOG.info("%s", text.plain.strip(), extra=SHOWN)
         self._console.print(text, soft_wrap=not self._console.is_terminal)
 
     def _line(self, trial: Trial, remaining_s: float) -> Table:
         table = Table.grid(padding=(0, 2))
         best = f"best {self._best:.4g}" if self._best is not None else ""
-        left = (
+        time_left = (
             f"{max(0, int(remaining_s)) // 60}:{max(0, int(remaining_s)) % 60:02d} left"
             if remaining_s < 1e6
             else ""
         )
-        table.add_row(
-            Text(f"  run {self._runs}", style="bold"), Text(best, style="green"), left, Text(_summary(trial))
-        )
+        run = Text(f"  run {self._runs}", style="bold")
+        table.add_row(run, Text(best, style="green"), time_left, Text(_summary(trial)))
         return table
 
 

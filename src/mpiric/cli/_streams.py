@@ -1,7 +1,7 @@
-"""Standard output and error of mpiric's own messages: text of others cannot control the terminal.
+"""Standard output and error for the messages of mpiric, in which quoted text cannot control the terminal.
 
-Every entry point calls `guard` (through `exit_with`), after which all that is printed passes `printable`.
-What a user's program or compiler prints goes to the descriptors, or to `raw`, and stays as it is.
+Every entry point calls `guard` (through `exit_with`), after which all printed text passes `printable`.
+Output of the program or compiler goes to the descriptors, or to `raw`, and is not changed.
 """
 
 import sys

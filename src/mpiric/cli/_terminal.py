@@ -1,4 +1,4 @@
-"""What is printed for people: colours and width as the terminal has them."""
+"""Consoles with the colours and the width of the terminal."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from rich.text import Text
 from mpiric.cli._streams import raw
 from mpiric.model.quoting import printable
 
-WIDTH_OF_FILES = 110  # rich would squeeze tables to 80 columns when nobody's terminal tells the width
+WIDTH_OF_FILES = 110  # rich narrows tables to 80 columns where the width is unknown
 
 
 class PrintableConsole(Console):
@@ -43,7 +43,7 @@ def stderr_console(width: int | None = None) -> Console:
 
 
 @contextmanager
-def passing_words(title: str = "", console: Console | None = None) -> Iterator[Callable[[str], None]]:
-    """One line of what goes on, on a terminal's stderr and gone at the end; nothing elsewhere."""
+def status_line(title: str = "", console: Console | None = None) -> Iterator[Callable[[str], None]]:
+    """Show a line on a terminal's stderr during the work. Yields a function that replaces its text."""
     with (console or stderr_console()).status(Text(title)) as status:
         yield lambda text: status.update(Text(text))

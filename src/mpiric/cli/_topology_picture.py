@@ -1,7 +1,7 @@
 """A picture of packages, NUMA nodes, caches, cores and hardware threads.
 
-One box a package, one line a NUMA node, one bracket a shared last-level cache; repetition is written as
-ranges, so that a node of 256 hardware threads still fits a screen.
+A package is a box, a NUMA node a line, and a shared last-level cache a pair of brackets. Equal parts are
+written as ranges, so that a node of 256 hardware threads fits a screen.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ from mpiric.model.amount import size
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.model.pu_set import pu_list
 
-_EVERY_CORE_UP_TO = 16  # cores; above that ranges
+_EVERY_CORE_UP_TO = 16  # number of cores up to which each core is drawn; more are drawn as ranges
 
 
 def topology_picture(topology: Topology, usable: Iterable[int] = (), title: str = "") -> RenderableType:
-    """``usable``: hardware threads this process may use, all when empty; the others are dimmed."""
+    """Draw a topology. Hardware threads that are not ``usable`` are dimmed; all are usable if it is empty."""
     allowed = frozenset(usable) or frozenset(topology.pus)
     boxes = [_package(topology, package, allowed, title) for package in topology.packages]
     return Group(*boxes, Text(_each_core(topology)), *_kinds(topology))
@@ -50,9 +50,9 @@ def _node(
         c for c in topology.caches if c.level == level and c.kind != "instruction" and pus.intersection(c.pus)
     ]
     drawn = Text()
-    # Cores without such a cache (efficiency cores may lack one) form a group of their own.
-    rest = pus.difference(*(cache.pus for cache in caches)) if caches else pus
-    for group in [*(pus.intersection(cache.pus) for cache in caches), rest]:
+    # Cores without such a cache (efficiency cores may lack one) form a separate group.
+    uncached = pus.difference(*(cache.pus for cache in caches)) if caches else pus
+    for group in [*(pus.intersection(cache.pus) for cache in caches), uncached]:
         if group:
             drawn.append(" " if drawn else "")
             drawn.append_text(_bracket(topology, [c for c in cores if group.intersection(c.pus)], allowed))
@@ -81,7 +81,7 @@ def _style(pus: tuple[int, ...], allowed: frozenset[int]) -> str:
 
 
 def _shared_level(topology: Topology) -> int:
-    """The outermost level that several cores share; 0 when none does."""
+    """Return the outermost cache level that several cores share, 0 if there is none."""
     siblings = {core.pus: len(core.pus) for core in topology.cores}
     widest = max(siblings.values(), default=1)
     return max((c.level for c in topology.caches if len(c.pus) > widest), default=0)
@@ -98,7 +98,7 @@ def _cache_name(caches: list[Cache]) -> str:
 
 
 def _each_core(topology: Topology) -> str:
-    """Private caches and hardware threads of a core, as most cores have them."""
+    """Describe the private caches and hardware threads of most cores."""
     level = _shared_level(topology)
     private = Counter(
         (c.level, c.kind, c.size_bytes) for c in topology.caches if not level or c.level < level
@@ -107,13 +107,13 @@ def _each_core(topology: Topology) -> str:
     best: dict[tuple[int, str], int] = {}
     for (depth, kind, bytes_), _ in private.most_common():
         best.setdefault((depth, kind), bytes_)
-    words = [
+    parts = [
         f"L{depth}{letters.get(kind, '')} {size(bytes_)}"
         for (depth, kind), bytes_ in sorted(best.items(), key=lambda item: (-item[0][0], item[0][1]))
     ]
     threads = sorted({len(core.pus) for core in topology.cores})
     count = " or ".join("1 hardware thread" if n == 1 else f"{n} hardware threads" for n in threads)
-    return "each core: " + ", ".join([*words, count])
+    return "each core: " + ", ".join([*parts, count])
 
 
 def _kinds(topology: Topology) -> list[Text]:

@@ -1,4 +1,4 @@
-"""The verbs of the command line: every other file of this folder."""
+"""The group of all commands: each other file of this folder is one."""
 
 import ast
 from importlib import import_module
@@ -24,7 +24,7 @@ SECTIONS = {
 
 
 class Verbs(cloup.Group):
-    """Every other file of this folder is a verb. A verb is imported when it is called."""
+    """Group of the commands in this folder, which are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the verbs: ``word`` for ``word.py`` and ``word_.py``, none for ``_word.py``."""
@@ -48,9 +48,9 @@ class Verbs(cloup.Group):
         """
         verbs = self.list_commands(ctx)
         listed = {verb for section in SECTIONS.values() for verb in section}
-        others = tuple(verb for verb in verbs if verb not in listed)
+        unlisted = tuple(verb for verb in verbs if verb not in listed)
         width = max(map(len, verbs))
-        for title, section in {**SECTIONS, "Other": others}.items():
+        for title, section in {**SECTIONS, "Other": unlisted}.items():
             if section:
                 rows = [(verb.ljust(width), _first_sentence(_file_of(verb))) for verb in section]
                 with formatter.section(title):
@@ -65,7 +65,7 @@ def _file_of(verb: str) -> Path:
 def _first_sentence(path: Path) -> str:
     """Return the first sentence of a verb's help.
 
-    It stands in the docstring of ``command``, in the call that makes ``command``, or in that of the file.
+    It is in the docstring of ``command`` or of the file, or in the call that makes ``command``.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     text = (ast.get_docstring(tree) or "").partition(": ")[2]
@@ -73,8 +73,8 @@ def _first_sentence(path: Path) -> str:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             text = ast.get_docstring(node) or ""
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "command":
-            words = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
-            text = next((word for word in reversed(words) if isinstance(word, str)), "")
+            constants = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+            text = next((value for value in reversed(constants) if isinstance(value, str)), "")
     text = " ".join(text.split("\n\n")[0].split())
     return text[:1].upper() + text[1:]
 
@@ -92,14 +92,13 @@ def _first_sentence(path: Path) -> str:
     "--version",
     "version",
     is_flag=True,
-    help="Show the version and exit; with --json, the native parts, too.",
+    help="Show the version and exit. With --json, also show the native parts.",
 )
 @click.option(
     "--verbose",
     "-v",
     count=True,
-    help="Log on stderr what mpiric does: commands, decisions, files. -vv adds details. Give it before the "
-    "command.",
+    help="Log commands, decisions and files on stderr; -vv adds details. This option precedes the command.",
 )
 @click.option(
     "--log-file",
@@ -121,7 +120,7 @@ def mpiric(
 
         configure(verbose, log_file)
     if as_json:
-        raise click.UsageError("--json belongs after the verb, or to --version")
+        raise click.UsageError("--json must follow the command or --version")
     if context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -157,7 +156,7 @@ def run() -> int:
         verb = error.ctx.command_path if error.ctx else "mpiric"
         hint = f"see '{verb} --help'"
         if isinstance(error, click.NoSuchOption) and error.option_name in _GLOBAL and " " in verb:
-            hint = f"give it before the command: mpiric {error.option_name} {verb.removeprefix('mpiric ')}"
+            hint = f"write it before the command: mpiric {error.option_name} {verb.removeprefix('mpiric ')}"
         raise MpiricError(error.format_message().rstrip("."), hint=hint) from None
     except click.Abort:
         raise KeyboardInterrupt from None

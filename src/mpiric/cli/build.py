@@ -1,4 +1,4 @@
-"""`mpiric build --try-compilers -- make`: which compiler, flags and MPI to build with."""
+"""`mpiric build`: find the fastest compiler, flags and MPI for a program."""
 
 import sys
 from pathlib import Path
@@ -12,8 +12,7 @@ from mpiric.cli._options import (
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
-from mpiric.workflows.build.attempt import Attempt, BuildRequest
-from mpiric.workflows.build.build import BuildAdvice, try_all
+from mpiric.workflows.build.build import Attempt, BuildAdvice, BuildRequest, try_all
 
 
 @cli_command(
@@ -56,7 +55,7 @@ def command(
 
     Each build happens in a copy of this directory.
     """
-    del try_compilers  # required: there is no other way to build yet, and its name says what happens
+    del try_compilers  # required, so that the command line names what is done
     request = BuildRequest(build, run, repeats, try_mpis, Path.cwd(), feedback)
     advice = try_all(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
     if as_json:
@@ -89,6 +88,6 @@ def _print(advice: BuildAdvice) -> None:
         print(advice.proof)
     if advice.best:
         targets = ",".join(advice.targets)
-        print(f"build with {advice.best.label}; for other CPUs too: mpiric cc --targets {targets}")
+        print(f"build with {advice.best.label}; for other CPUs, too: mpiric cc --targets {targets}")
         if advice.best.flag_set == "flexible":
-            print("its flags reorder sums: results agreed within rounding here")
+            print("its flags reorder sums; the results agreed within rounding")

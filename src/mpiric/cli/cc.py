@@ -8,9 +8,9 @@ main = console_script("cc")
 
 
 def __getattr__(name: str) -> Any:
-    """The click command, made when `mpiric` asks for it: `mpiric-cc` starts without click."""
+    """Make the click command when `mpiric` needs it, since `mpiric-cc` starts without click."""
     if name != "command":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from mpiric.cli._compiler import compiler_verb
+    from mpiric.cli._compiling import compiler_verb
 
     return compiler_verb("cc", "Compile C like the real compiler, with a variant for each CPU generation.")

@@ -1,10 +1,10 @@
-"""``mpiric completion``: tab completion for the user's shell."""
+"""`mpiric completion`: print the script for tab completion in a shell."""
 
 import click
 from click.shell_completion import get_completion_class
 
 _EPILOG = """\b
-Put it in place once:
+Install it once:
   bash   mpiric completion bash > ~/.local/share/bash-completion/completions/mpiric
   zsh    mpiric completion zsh > "${fpath[1]}/_mpiric"
   fish   mpiric completion fish > ~/.config/fish/completions/mpiric.fish

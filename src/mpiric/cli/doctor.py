@@ -1,6 +1,5 @@
-"""`mpiric doctor`: findings only, for people in a hurry and for CI."""
+"""`mpiric doctor`: run a command once and print findings."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ from mpiric.cli._options import (
     DIRECTORY,
     FILE,
     command_line_or_none,
+    launch_request_of,
     mpi_option,
 )
-from mpiric.cli.profile import abi_option, json_of_run_option, letter_console
+from mpiric.cli.profile import abi_option, json_of_run_option, report_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.processes.foreground import Output
 from mpiric.host.secrets import masked
@@ -29,16 +29,15 @@ from mpiric.profile.advise import advise_on
 from mpiric.profile.darshan import read_log
 from mpiric.report.profile_json import advice_json, finding_json
 from mpiric.report.profile_text import print_findings
-from mpiric.workflows.profile.diagnosis import Diagnosis
-from mpiric.workflows.profile.doctor import diagnose
+from mpiric.workflows.profile.doctor import Diagnosis, diagnose
 from mpiric.workflows.profile.request import ProfileRequest
 
 _EPILOG = """\b
 Examples:
-  mpiric doctor -- mpirun -n 4 ./app small.dat             for at most a minute
-  mpiric doctor --limit 10s -- mpirun -n 64 ./app big.dat  what ten seconds of it show
+  mpiric doctor -- mpirun -n 4 ./app small.dat             for at most one minute
+  mpiric doctor --limit 10s -- mpirun -n 64 ./app big.dat  the first ten seconds of a long run
   mpiric doctor --fail-on unbound-ranks,settings -- mpirun -n 4 ./app small.dat    in CI
-  mpiric doctor --darshan run.darshan                      a run that is over, its files only
+  mpiric doctor --darshan run.darshan                      file accesses of an earlier run
   mpiric doctor --json -- mpirun -n 4 ./app small.dat | jq -r '.findings[].id'
 """
 
@@ -51,7 +50,7 @@ Examples:
     default="60s",
     show_default=True,
     metavar="TIME",
-    help="End the run after this time (90s, 10m, none) and report what was seen.",
+    help="End the run after this time (90s, 10m, none) and report the findings up to then.",
 )
 @click.option(
     "--fail-on",
@@ -66,62 +65,61 @@ Examples:
     "--darshan",
     "log",
     **FILE,
-    help="Run nothing, and report what this log of Darshan shows (needs PyDarshan: mpiric[darshan]).",
+    help="Run nothing, and report findings from this log of Darshan (needs PyDarshan: mpiric[darshan]).",
 )
 @click.option("--output", "-o", "directory", **DIRECTORY, help="Keep the record in this directory.")
 @json_of_run_option
 @command_line_or_none
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Run CMD once and report what is wrong with how it runs.
 
-    Each finding has its evidence and its fix. The exit status is that of the program, 0 when it ran until the
-    limit, or 81 for --fail-on.
+    Each finding has its evidence and its fix. The exit status is 81 for --fail-on, 0 if the run was ended at
+    the limit, and otherwise the exit status of the program.
     """
-    if given["log"]:
-        return _tell_of_log(given["log"], command_line, given)
+    if options["log"]:
+        return _report_log(options["log"], command_line, options)
     if not command_line:
         raise click.UsageError("Missing argument '-- CMD'.")
-    request = ProfileRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        directory=given["directory"],
-        mpi=given["mpi_label"],
-        family=AbiFamily(given["abi"]) if given["abi"] else None,
-        output=Output.STDERR if given["as_json"] else Output.STDOUT,
-        limit_s=None if given["limit"] == "none" else parse_duration(given["limit"]),
+    request = launch_request_of(
+        ProfileRequest,
+        command_line,
+        options,
+        mpi=options["mpi_label"],
+        family=AbiFamily(options["abi"]) if options["abi"] else None,
+        output=Output.STDERR if options["as_json"] else Output.STDOUT,
+        limit_s=None if options["limit"] == "none" else parse_duration(options["limit"]),
     )
     diagnosis = diagnose(request, LocalHost())
-    wanted = frozenset(filter(None, given["fail_on"].split(",")))
-    status = diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(wanted) else 0)
+    fail_on = frozenset(filter(None, options["fail_on"].split(",")))
+    status = diagnosis.status or (int(ExitCode.FOUND) if diagnosis.among(fail_on) else 0)
     with after_run(status):
-        _tell(diagnosis, as_json=given["as_json"])
+        _report(diagnosis, as_json=options["as_json"])
     return status
 
 
-def _tell_of_log(log: Path, command_line: tuple[str, ...], given: dict[str, Any]) -> int:
-    """Findings of a run that is over; what they propose is for ``command_line`` where that is given."""
-    found = advise_on(read_log(log, LocalHost()).numbers, sh_command(masked(command_line)))
-    if given["as_json"]:
-        print_json({"findings": [advice_json(each) for each in found], "log": str(log)})
+def _report_log(log: Path, command_line: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Print findings of an earlier run, with proposals for ``command_line`` if it is not empty."""
+    advice = advise_on(read_log(log, LocalHost()).numbers, sh_command(masked(command_line)))
+    if options["as_json"]:
+        print_json({"findings": [advice_json(item) for item in advice], "log": str(log)})
     else:
-        print_findings(found, letter_console())
-    named = {"any", "run"} if found else set()
-    failing = named.union(each.finding.id for each in found) & set(given["fail_on"].split(","))
+        print_findings(advice, report_console())
+    named = {"any", "run"} if advice else set()
+    failing = named.union(item.finding.id for item in advice) & set(options["fail_on"].split(","))
     return int(ExitCode.FOUND) if failing else 0
 
 
-def _tell(diagnosis: Diagnosis, *, as_json: bool) -> None:
+def _report(diagnosis: Diagnosis, *, as_json: bool) -> None:
     done = diagnosis.profiled
     if done.why_not is not None:
-        say(f"{done.why_not.message}; what follows is not about the run")
+        say(f"{done.why_not.message}; the following findings are not about the run")
     elif done.was_ended:
-        lasted = show_duration(done.trial.wall_s)
-        say(f"ended after {lasted} (--limit); what follows is from that time")
+        duration = show_duration(done.trial.wall_s)
+        say(f"the run was ended after {duration} (--limit)")
     if as_json:
         print_json(_as_json(diagnosis))
     else:
-        print_findings(diagnosis.findings.values(), letter_console())
+        print_findings(diagnosis.findings.values(), report_console())
     sys.stdout.flush()
 
 
@@ -129,8 +127,8 @@ def _as_json(diagnosis: Diagnosis) -> dict[str, object]:
     profiled = diagnosis.profiled
     return {
         "findings": [
-            advice_json(each) if isinstance(each, Advice) else finding_json(each)
-            for each in diagnosis.findings.values()
+            advice_json(finding) if isinstance(finding, Advice) else finding_json(finding)
+            for finding in diagnosis.findings.values()
         ],
         "exit_status": diagnosis.status,
         "ended_at_limit": profiled.was_ended,

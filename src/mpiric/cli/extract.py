@@ -1,4 +1,4 @@
-"""`mpiric extract EXE --target T`: an executable that holds one variant."""
+"""`mpiric extract`: write an executable with one CPU variant."""
 
 from pathlib import Path
 
@@ -25,6 +25,6 @@ def command(exe: Path, target: str, output: Path | None) -> None:
 
     On a CPU that cannot run this variant, the new executable says so and ends.
     """
-    made = output or exe.with_name(f"{exe.name}.{target}")
-    extract_to(exe, target, made)
-    print(made)
+    path = output or exe.with_name(f"{exe.name}.{target}")
+    extract_to(exe, target, path)
+    print(path)

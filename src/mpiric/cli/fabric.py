@@ -1,7 +1,5 @@
-"""`mpiric fabric`: which transport and network a command really uses, and which would be faster."""
+"""`mpiric fabric`: show the transport and network of a command, and faster ones."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +13,7 @@ from mpiric.cli._options import (
     COUNT,
     command_line,
     json_option,
+    launch_request_of,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
@@ -72,42 +71,37 @@ from mpiric.workflows.fabric.node_types import examine_cluster
     ),
 )
 @command_line
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Show which network CMD uses, and which would be faster.
 
     CMD runs once while its MPI library reports its transports. Then a small program measures every transport
     and network that the library could use, for ranks on one NUMA node, on one node and on two nodes.
     """
-    request = FabricRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        limit_s=parse_duration(given["limit"]),
-        rounds=given["rounds"],
-        keep=given["keep"],
-    )
-    if given["submit"]:
-        return _submit(request, given)
+    limit_s = parse_duration(options["limit"])
+    request = launch_request_of(FabricRequest, command_line, options, limit_s=limit_s)
+    if options["submit"]:
+        return _submit(request, options)
     fabric = examine(request, LocalHost(), say)
-    if given["as_json"]:
+    if options["as_json"]:
         print_json(fabric_json(fabric))
     else:
         print(fabric_text(fabric))
     return 0
 
 
-def _submit(request: FabricRequest, given: dict[str, Any]) -> int:
-    types = examine_cluster(request, LocalHost(), say, given["partition"], given["ranks_per_node"])
-    if given["as_json"]:
+def _submit(request: FabricRequest, options: dict[str, Any]) -> int:
+    types = examine_cluster(request, LocalHost(), say, options["partition"], options["ranks_per_node"])
+    if options["as_json"]:
         print_json({"node_types": types})
-    for each in () if given["as_json"] else types:
-        print(f"{each.features or 'nodes without features'}: {each.nodes} nodes, kept in {each.output}")
-        for pair in each.answer.get("pairs", []):
+    for type_ in () if options["as_json"] else types:
+        name = type_.features or "nodes without features"
+        print(f"{name}: {type_.nodes} nodes, saved in {type_.output}")
+        for pair in type_.answer.get("pairs", []):
             where = f"{pair['transport']} {pair['device']}".strip()
             speed = f"{pair['latency_us']:.2f} µs {pair['bandwidth_MBps']:.0f} MB/s"
             print(f"  {pair['class']:11} {where:30} {speed}")
-        if knobs := each.answer.get("recommended", {}).get("knobs"):
+        if knobs := type_.answer.get("recommended", {}).get("knobs"):
             print(f"  recommended: {' '.join(f'{knob}={value}' for knob, value in knobs.items())}")
-        if each.problem:
-            say(f"{each.features or 'nodes without features'}: {each.problem}")
-    return int(ExitCode.PROGRAM_FAILED) if any(each.problem for each in types) else 0
+        if type_.problem:
+            say(f"{name}: {type_.problem}")
+    return int(ExitCode.PROGRAM_FAILED) if any(type_.problem for type_ in types) else 0

@@ -1,7 +1,6 @@
-"""``mpiric history``: tunes over time, and whether a program has become slower since."""
+"""`mpiric history`: list tunes, and find out whether a program has become slower."""
 
 import hashlib
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -19,13 +18,14 @@ from mpiric.cli._options import (
     BATCH_JOBS,
     command_line_or_none,
     confidence_option,
+    given_options,
     in_place_option,
     json_option,
+    launch_request_of,
     minimum_effect_option,
     store_option,
 )
 from mpiric.cli._progress import Progress
-from mpiric.cli._remembered import given_options
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
 from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
@@ -34,7 +34,7 @@ from mpiric.model.errors import ExitCode, MpiricError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof.regression import Regression
 from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.fabric.history import against_fabric
+from mpiric.workflows.fabric.fabric import against_fabric
 from mpiric.workflows.history.baseline import AgainstRequest
 from mpiric.workflows.history.explored import ExploredSeries, explored_history, explored_json, explored_lines
 from mpiric.workflows.history.history import DayComparison, Past, against, past
@@ -43,22 +43,22 @@ from mpiric.workflows.sweep.directory import make_directory
 _EPILOG = """\b
 Examples:
   mpiric history                                             every tune, the newest last
-  mpiric history --explore                                   what `mpiric run --explore` has shown
+  mpiric history --explore                                   results of `mpiric run --explore`
   mpiric history --against lj.toml -- mpirun -n 2 lmp -in in.lj
   mpiric history --submit --against lj.toml -- srun -N 4 -n 64 ./app   in a job, as the tune was
   mpiric history --against 2026-11-01 -- mpirun -n 2 lmp -in in.lj   exit status 80 when slower
 """
 _JOB_S = 3600.0  # time limit of a submitted job, unless --sbatch sets another
-_WORDS = {
-    Verdict.SLOWER: "slower than then",
-    Verdict.FASTER: "faster than then",
+_VERDICTS = {
+    Verdict.SLOWER: "slower than before",
+    Verdict.FASTER: "faster than before",
     Verdict.NO_DIFFERENCE: "no difference shown",
 }
 
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
-    "What to compare",
+    "Comparison",
     click.option(
         "--against",
         "baseline",
@@ -69,7 +69,7 @@ _WORDS = {
     click.option(
         "--explore",
         is_flag=True,
-        help="Show what the jobs of `mpiric run --explore` prove for CMD, or for all commands.",
+        help="Show the results of `mpiric run --explore` for CMD, or for all commands.",
     ),
     confidence_option,
     minimum_effect_option,
@@ -91,7 +91,7 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         return _list(past(store), command_line, as_json=options["as_json"])
     if not command_line:
         raise MpiricError(
-            "--against needs the command to measure",
+            "--against needs a command",
             hint="mpiric history --against BASELINE -- mpirun -n 2 ./app",
         )
     if baseline.endswith(".json"):
@@ -100,28 +100,20 @@ def command(command_line: tuple[str, ...], baseline: str | None, store: Path | N
         with piped_input(command_line) as stdin:
             return _submitted(command_line, store, stdin)
     with piped_input(command_line) as stdin, Progress() as progress:
-        request = AgainstRequest(
-            argv=command_line,
-            working_directory=str(Path.cwd()),
-            environment=dict(os.environ),
-            against=baseline,
-            stdin=stdin,
-            store=store,
-            in_place=options["in_place"],
-            confidence=options["confidence"],
-            minimum_effect=options["minimum_effect"],
+        request = launch_request_of(
+            AgainstRequest, command_line, options, against=baseline, stdin=stdin, store=store
         )
         comparison = against(request, LocalHost(), progress)
     if options["as_json"]:
         print_json(_comparison_json(comparison))
     else:
-        for line in _told(comparison):
+        for line in _comparison_lines(comparison):
             print(line)
     return int(ExitCode.SLOWER) if comparison.decisive.verdict is Verdict.SLOWER else 0
 
 
 def _submitted(command_line: tuple[str, ...], store: Path | None, stdin: str) -> int:
-    """Measure it in a job, with its files in a directory of the store: the same one for the same call."""
+    """Compare in a job. Its files go to a directory of the store, which is the same for the same call."""
     root = Store(store).root.absolute()
     options = given_options(click.get_current_context(), {"submit", "store", "command_line"})
     call = "\0".join((str(Path.cwd()), *options, *command_line)).encode(errors="surrogateescape")
@@ -131,7 +123,7 @@ def _submitted(command_line: tuple[str, ...], store: Path | None, stdin: str) ->
 
 
 def _against_fabric(baseline: Path, command_line: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Transports then and now, a line a class of pairs."""
+    """Compare the transports with an earlier measurement, and print a line for each class of pairs."""
     rules = (options["confidence"], options["minimum_effect"])
     regressions = against_fabric(
         baseline,
@@ -146,19 +138,19 @@ def _against_fabric(baseline: Path, command_line: tuple[str, ...], options: dict
             {"baseline": baseline, "pairs": {c.value: _regression_json(r) for c, r in regressions.items()}}
         )
     for pair_class, regression in () if options["as_json"] else regressions.items():
-        print(f"  {pair_class.value:11} {_words_of(regression)}")
+        print(f"  {pair_class.value:11} {_regression_text(regression)}")
     slower = any(regression.verdict is Verdict.SLOWER for regression in regressions.values())
     return int(ExitCode.SLOWER) if slower else 0
 
 
-def _explored(found: tuple[ExploredSeries, ...], *, as_json: bool) -> int:
-    """What production jobs prove; of several series scripts get that of the newest job."""
+def _explored(series: tuple[ExploredSeries, ...], *, as_json: bool) -> int:
+    """Print the results of production jobs; JSON output has the series of the newest job only."""
     if as_json:
-        if not found:
-            raise NotFoundError("no explored jobs", hint="mpiric run --explore -- CMD")
-        print_json(explored_json(found[-1]))
+        if not series:
+            raise NotFoundError("no explored jobs", hint="run some: mpiric run --explore -- CMD")
+        print_json(explored_json(series[-1]))
         return 0
-    for line in explored_lines(found):
+    for line in explored_lines(series):
         print(line)
     return 0
 
@@ -185,25 +177,25 @@ def _list(tunes: tuple[Past, ...], command_line: tuple[str, ...], *, as_json: bo
         if damaged := tune.summary.damaged_lines:
             lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
             say(f"{lines} of {tune.summary.path / EVENTS} skipped")
-    stdout_console().print(table if chosen else "no tunes yet; `mpiric tune -- CMD` makes one")
+    stdout_console().print(table if chosen else "no tunes yet; start one with `mpiric tune -- CMD`")
     return 0
 
 
-def _told(comparison: DayComparison) -> list[str]:
+def _comparison_lines(comparison: DayComparison) -> list[str]:
     rows = [("as it is", comparison.as_it_is)]
     if comparison.with_recipe is not None:
         rows.append(("with the recipe", comparison.with_recipe))
-    per_step = ", by the time from one mark to the next" if comparison.baseline.marks else ""
+    per_step = ", by the time per step" if comparison.baseline.marks else ""
     lines = [f"compared with {comparison.baseline.name}{per_step}:"]
     for name, regression in rows:
-        runs = f"{regression.now_runs} runs now, {regression.then_runs} then"
-        lines.append(f"  {name:16s} {_words_of(regression)}  ({runs})")
+        runs = f"{regression.now_runs} runs now, {regression.then_runs} before"
+        lines.append(f"  {name:16s} {_regression_text(regression)}  ({runs})")
     return lines
 
 
-def _words_of(regression: Regression) -> str:
+def _regression_text(regression: Regression) -> str:
     interval = f"[{regression.low:.3f}, {regression.high:.3f}]"
-    return f"{regression.ratio:.3f}× the time of then {interval}  {_WORDS[regression.verdict]}"
+    return f"{regression.ratio:.3f}× the earlier time {interval}  {_VERDICTS[regression.verdict]}"
 
 
 def _past_json(tune: Past) -> dict[str, Any]:

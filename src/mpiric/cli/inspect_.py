@@ -1,4 +1,4 @@
-"""`mpiric inspect EXE`: CPU variants, instruction sets, and which MPI libraries can run it."""
+"""`mpiric inspect`: show CPU variants, instruction sets and MPI libraries of an executable."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     json_option,
 )
-from mpiric.cli._terminal import passing_words
+from mpiric.cli._terminal import status_line
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.translation import How
@@ -46,7 +46,7 @@ def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -
     if same_everywhere:
         print(common_variant(exe, split_targets(machines), this_toolchain()))
         return
-    with passing_words() as watch:
+    with status_line() as watch:
         report = inspect(exe, LocalHost(), this_toolchain(), watch)
     if as_json:
         print_json(_as_json(report))
@@ -57,21 +57,21 @@ def command(exe: Path, *, as_json: bool, same_everywhere: bool, machines: str) -
 
 
 def _as_json(report: Report) -> dict[str, Any]:
-    seen = report.inspection
+    inspection = report.inspection
     return {
-        "path": seen.path,
-        "machine": seen.machine,
+        "path": inspection.path,
+        "machine": inspection.machine,
         "variants": [
             vars(variant) | {"instruction_sets": sorted(variant.instruction_sets)}
-            for variant in seen.variants
+            for variant in inspection.variants
         ],
-        "baseline": seen.baseline,
-        "only": seen.only,
+        "baseline": inspection.baseline,
+        "only": inspection.only,
         "chosen_here": report.chosen_here,
         "chosen_by_generation": report.by_generation,
-        "instruction_sets": sorted(seen.instruction_sets),
+        "instruction_sets": sorted(inspection.instruction_sets),
         "may_round_differently": report.may_round_differently,
-        "warnings": list(seen.warnings),
+        "warnings": list(inspection.warnings),
         "mpi": {
             "abi": report.abi,
             "soname": report.soname,
@@ -90,41 +90,41 @@ def _as_json(report: Report) -> dict[str, Any]:
 
 
 def _print(report: Report) -> None:
-    seen = report.inspection
-    what = " object" if seen.is_object else ""
-    print(f"{seen.path}: {seen.machine}{what}, {'fat' if seen.variants else 'one variant'}")
-    for variant in seen.variants:
+    inspection = report.inspection
+    kind = " object" if inspection.is_object else ""
+    print(f"{inspection.path}: {inspection.machine}{kind}, {'fat' if inspection.variants else 'one variant'}")
+    for variant in inspection.variants:
         mark = "*" if variant.target == report.chosen_here else " "
         sets = ", ".join(sorted(variant.instruction_sets)) or "-"
         print(
             f" {mark} {variant.target:16} {variant.bytes / 1024:9.1f} KiB  "
             f"{variant.compiler}  {variant.flags}"
         )
-        if not seen.is_object:
+        if not inspection.is_object:
             print(f"   {'':16} uses {sets}")
-    if not seen.variants:
-        print("   instruction sets: " + (", ".join(sorted(seen.instruction_sets)) or "-"))
+    if not inspection.variants:
+        print("   instruction sets: " + (", ".join(sorted(inspection.instruction_sets)) or "-"))
     if report.by_generation:
         print(
-            "   taken by: "
+            "   variant by CPU: "
             + ", ".join(f"{cpu} → {got or 'none'}" for cpu, got in report.by_generation.items())
         )
     if report.may_round_differently:
         print(
-            "   variants may differ in the last digits (fused multiply-add or reordered sums); "
-            "--no-fma prevents the first"
+            "   results of variants may differ in the last digits (fused multiply-add or reordered sums); "
+            "--no-fma prevents fused multiply-add"
         )
     if report.abi:
-        runs = ", ".join(f"{s.library.label} ({s.how.value})" for s in report.servers) or "none that is here"
-        print(
-            f"   MPI: {report.abi} ABI, asks for {report.soname or 'it through a library'}; runs under {runs}"
+        runs = (
+            ", ".join(f"{s.library.label} ({s.how.value})" for s in report.servers) or "no installed library"
         )
+        print(f"   MPI: {report.abi} ABI, linked to {report.soname or 'a wrapper'}; runs under {runs}")
         if translated := [r.library.label for r in report.routes if r.how is How.TRANSLATED]:
             print(f"        translated under {', '.join(translated)}")
         for route in report.routes:
             if route.why:
                 print(f"        {route.library.label} does not run it: {route.why}")
             if route.lacks:
-                print(f"        {route.library.label} does not answer {', '.join(route.lacks)}")
+                print(f"        {route.library.label} lacks {', '.join(route.lacks)}")
     else:
         print("   MPI: none")

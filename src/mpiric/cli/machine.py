@@ -1,4 +1,4 @@
-"""`mpiric machine`: what this machine is."""
+"""`mpiric machine`: show topology, networks, MPI libraries and compilers."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from mpiric.cli._machine_text import survey_text
 from mpiric.cli._options import (
     json_option,
 )
-from mpiric.cli._terminal import passing_words, stdout_console
+from mpiric.cli._terminal import status_line, stdout_console
 from mpiric.cli._topology_picture import topology_picture
 from mpiric.host.facts.local import LocalHost
 from mpiric.workflows.machine import survey, topology
@@ -20,7 +20,7 @@ from mpiric.workflows.machine import survey, topology
 @cli_command(
     "machine",
     epilog="\b\nExamples:\n"
-    "  mpiric machine                               everything\n"
+    "  mpiric machine                               this machine\n"
     "  mpiric machine --json | jq .mpis             the MPI libraries, for scripts\n"
     "  mpiric machine --topology node.xml           another machine, exported there by `lstopo node.xml`\n"
     "  mpiric machine --topology 'pack:2 numa:4 l3:4 core:4 pu:2'",
@@ -43,7 +43,7 @@ def command(*, as_json: bool, source: str | None) -> None:
         else:
             console.print(topology_picture(other))
         return
-    with passing_words("reading the machine and asking its MPI libraries"):
+    with status_line("reading the machine and its MPI libraries"):
         result = survey(host, str(Path.cwd()))
     if as_json:
         print_json(result)

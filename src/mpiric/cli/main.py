@@ -1,9 +1,9 @@
-"""The ``mpiric`` command. Compilers start without click: they are called for every file of a program."""
+"""The `mpiric` command. Compilers start without click, since they are called for every source file."""
 
 import sys
 import time
 
-STARTED_S = time.monotonic()  # before anything else is imported, which a busy file system makes slow
+STARTED_S = time.monotonic()  # before other imports, which are slow on a busy file system
 
 from mpiric.cli._errors import exit_with  # noqa: E402
 
@@ -11,12 +11,12 @@ COMPILERS = ("cc", "cxx", "fc")
 
 
 def main() -> None:
-    """Run a verb and end this process."""
-    words = sys.argv[1:]
-    if words[:1] and words[0] in COMPILERS:
+    """Run a command and end this process."""
+    arguments = sys.argv[1:]
+    if arguments[:1] and arguments[0] in COMPILERS:
         from mpiric.cli._compiling import run as compile_one
 
-        exit_with(lambda: compile_one(words[0], tuple(words[1:])))
+        exit_with(lambda: compile_one(arguments[0], tuple(arguments[1:])))
     from mpiric.cli._verbs import run
 
     exit_with(run)

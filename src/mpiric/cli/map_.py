@@ -1,4 +1,4 @@
-"""`mpiric map`: which rank sits where, so that those that talk much are near each other."""
+"""`mpiric map`: find an order of ranks that keeps communicating ranks close."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,18 +49,18 @@ from mpiric.workflows.mapping.record import RecordedTraffic, recorded_traffic
 _EPILOG = """\b
 Examples:
   mpiric map lj --emit slurm --out hosts.txt                        for the job that was recorded in lj
-  mpiric map lj --machine topology.conf --fabric fabric.json        what it would change there, in time too
+  mpiric map lj --machine topology.conf --fabric fabric.json        the change on that machine, in time, too
   mpiric map --grid 16x16x16 --stencil 7 --hierarchy 16:2:128 --distances 1:2:10 --out order.txt
   mpiric map --grid 16x16x8 --stencil 27 --network torus:8x8 --objective worst-link --show
   mpiric map --graph app.metis --hierarchy 4:8:8 --distances 1:10:100 --out blocks.txt --json
   mpiric map --grid 12x12 --lines rows,columns --hierarchy 12:12 --hosts n[1-12] --emit prrte --out ranks
 """
-_IO = "io"  # --spread: the bytes that a record's ranks read and write
+_IO = "io"  # value of --spread: the bytes that the recorded ranks read and write
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is to be mapped, and the record that it came from."""
+class _Input:
+    """The ranks to map, and the record that they come from."""
 
     request: MapRequest
     traffic: RecordedTraffic | None = None
@@ -142,58 +142,61 @@ class _Asked:
     json_option,
 )
 @click.argument("record", required=False, type=click.Path(path_type=Path), metavar="[RECORD]")
-def command(record: Path | None, **given: Any) -> int:
+def command(record: Path | None, **options: Any) -> int:
     """Find an order of ranks that keeps communicating ranks close.
 
     The traffic comes from a RECORD of `mpiric profile`, from a matrix or graph (--graph), or from a regular
     pattern (--grid). By the chosen objective, the order is never worse than the current one.
     """
-    if sum((record is not None, given["graph"] is not None, bool(given["grid"]))) != 1:
+    if sum((record is not None, options["graph"] is not None, bool(options["grid"]))) != 1:
         raise MpiricError(
-            "what is to be mapped?", hint="a RECORD, or --graph FILE, or --grid 16x16 --stencil 5"
+            "exactly one of RECORD, --graph and --grid is needed",
+            hint="for example mpiric map RECORD, or mpiric map --grid 16x16 --stencil 5",
         )
-    if given["emit"] and given["emit"] not in rank_order_forms():
-        raise MpiricError(f"no launcher {given['emit']!r}", hint=f"one of {', '.join(rank_order_forms())}")
-    if given["emit"] and given["out"] is None:
-        raise MpiricError("--emit writes a file", hint="name it with --out FILE")
+    if options["emit"] and options["emit"] not in rank_order_forms():
+        raise MpiricError(
+            f"unknown launcher {options['emit']!r}", hint=f"use one of {', '.join(rank_order_forms())}"
+        )
+    if options["emit"] and options["out"] is None:
+        raise MpiricError("--emit needs a file to write", hint="add --out FILE")
     host = LocalHost()
-    asked = _asked(record, given, host)
-    mapped = map_ranks(asked.request, host)
-    if given["out"] is not None:
-        _write(mapped, asked.request, given)
-    if given["html"] is not None:
-        with writing(given["html"], hint="name another file with --html"):
-            page = mapped_html(mapped, asked.request.graph, asked.request.machine)
-            write_whole(given["html"], page.encode())
-    run = None if asked.traffic is None else asked.traffic.run
-    if given["as_json"]:
+    source = _read_input(record, options, host)
+    mapped = map_ranks(source.request, host)
+    if options["out"] is not None:
+        _write(mapped, source.request, options)
+    if options["html"] is not None:
+        with writing(options["html"], hint="name another file with --html"):
+            page = mapped_html(mapped, source.request.graph, source.request.machine)
+            write_whole(options["html"], page.encode())
+    run = None if source.traffic is None else source.traffic.run
+    if options["as_json"]:
         print_json(mapped_json(mapped, run))
         return 0
     print(mapped_text(mapped, run))
-    if given["show"]:
-        print(mapped_picture(mapped, asked.request.graph, asked.request.machine))
+    if options["show"]:
+        print(mapped_picture(mapped, source.request.graph, source.request.machine))
     return 0
 
 
-def _asked(record: Path | None, given: dict[str, Any], host: Host) -> _Asked:
+def _read_input(record: Path | None, options: dict[str, Any], host: Host) -> _Input:
     traffic = None if record is None else recorded_traffic(record)
-    graph = traffic_graph(given) if traffic is None else traffic.graph
-    how = {name: given[name] for name in ("imbalance", "preset", "objective", "threads", "seed")}
-    how["limit_s"] = parse_duration(given["time_limit"]) if given["time_limit"] else 0.0
-    how["uses"] = _uses(given["spread"], traffic)
-    if given["hierarchy"]:
-        machine = plain_machine(given, () if traffic is None else traffic.nodes)
+    graph = traffic_graph(options) if traffic is None else traffic.graph
+    search = {name: options[name] for name in ("imbalance", "preset", "objective", "threads", "seed")}
+    search["limit_s"] = parse_duration(options["time_limit"]) if options["time_limit"] else 0.0
+    search["uses"] = _uses(options["spread"], traffic)
+    if options["hierarchy"]:
+        machine = plain_machine(options, () if traffic is None else traffic.nodes)
         if traffic is not None:
             require_slot_each(str(record), graph.size, machine)
-        return _Asked(
-            MapRequest(graph, machine, None if traffic is None else traffic.slots_before, **how), traffic
+        return _Input(
+            MapRequest(graph, machine, None if traffic is None else traffic.slots_before, **search), traffic
         )
-    request = machine_request(given, needs_machine=traffic is None)
+    request = machine_request(options, needs_machine=traffic is None)
     spec = read_machine(request, host)
     if traffic is None:
-        return _Asked(MapRequest(graph, machine_for(graph, request, spec), **how))
+        return _Input(MapRequest(graph, machine_for(graph, request, spec), **search))
     placed = record_on_machine(traffic, spec, request)
-    return _Asked(MapRequest(graph, placed.machine, placed.slots_before, **how), traffic)
+    return _Input(MapRequest(graph, placed.machine, placed.slots_before, **search), traffic)
 
 
 def _uses(spread: str, traffic: RecordedTraffic | None) -> Weights | None:
@@ -202,23 +205,25 @@ def _uses(spread: str, traffic: RecordedTraffic | None) -> Weights | None:
     if spread != _IO:
         return read_numbers(Path(spread))
     if traffic is None:
-        raise MpiricError("--spread io is for a record", hint="--spread FILE: a number for each rank")
+        raise MpiricError(
+            "--spread io needs a RECORD", hint="give --spread a file with a number for each rank"
+        )
     if not np.any(traffic.io_bytes):
-        raise MpiricError("the recorded ranks neither read nor wrote files", hint="leave --spread away")
+        raise MpiricError("the recorded ranks neither read nor wrote files", hint="remove --spread")
     return traffic.io_bytes
 
 
-def _write(mapped: Mapped, request: MapRequest, given: dict[str, Any]) -> None:
-    path: Path = given["out"]
-    if not given["emit"]:
+def _write(mapped: Mapped, request: MapRequest, options: dict[str, Any]) -> None:
+    path: Path = options["out"]
+    if not options["emit"]:
         text = "".join(f"{slot}\n" for slot in request.machine.launch_slots[mapped.slots].tolist())
     elif mapped.capacity:
         raise MpiricError(
-            "a launcher's file is for one rank a slot", hint="a hierarchy with a slot for each rank"
+            "--emit needs a slot for each rank", hint="give a hierarchy with as many slots as ranks"
         )
     else:
-        emission = rank_order_forms()[given["emit"]](rank_order(request.machine, mapped.slots))
+        emission = rank_order_forms()[options["emit"]](rank_order(request.machine, mapped.slots))
         text = emission.text
-        say(f"give the launcher: {emission.usage(path)}")
+        say(f"pass to the launcher: {emission.usage(path)}")
     with writing(path, hint="name another file with --out"):
         write_whole(path, text.encode())

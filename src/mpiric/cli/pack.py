@@ -1,8 +1,6 @@
-"""``mpiric pack``: a program with what it needs in one file, for another site."""
+"""`mpiric pack`: write a program and its libraries to one file, for another site."""
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +13,7 @@ from mpiric.cli._options import (
     allow_rounding_of_others,
     command_line,
     json_option,
+    launch_request_of,
     store_option,
 )
 from mpiric.host.facts.local import LocalHost
@@ -27,7 +26,7 @@ _EPILOG = """\b
 Examples:
   mpiric pack -- mpirun -n 2 lmp -in in.lj         writes lmp.pack
   mpirun -n 64 ./lmp.pack -in in.lj                starts it, at another site under its MPI
-  mpiric pack -- mpirun -n 2 python solve.py       with the interpreter and its environment
+  mpiric pack -- mpirun -n 2 python solve.py       includes the interpreter and its environment
   mpiric pack --glibc 2.28 -o app.pack --with share/tables -- mpirun -n 2 ./app
 """
 
@@ -51,36 +50,30 @@ Examples:
 @click.option(
     "--glibc", metavar="VERSION", help="Refuse files that need a newer C library than this version."
 )
-@click.option("--recipe", **FILE, help="Include this recipe.")
-@click.option("--no-recipe", is_flag=True, help="Include no recipe.")
+@click.option("--recipe", **FILE, help="Recipe to include in the pack.")
+@click.option("--no-recipe", is_flag=True, help="Do not include a recipe.")
 @allow_rounding_of_others
 @store_option
 @json_option
 @command_line
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Pack CMD and its libraries for the mpirun of another site.
 
     The file contains the program, its libraries and its recipe. The C library, drivers and MPI library are
-    those of the other site.
+    taken from the other site.
     """
-    request = PackRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        output=given["output"],
-        image_format=given["image_format"] or "",
-        recipe=given["recipe"],
-        store=given["store"],
-        use_recipe=not given["no_recipe"],
-        allow_rounding=given["allow_rounding"],
-        more=given["more"],
-        glibc=_release(given["glibc"]) if given["glibc"] else (),
+    request = launch_request_of(
+        PackRequest,
+        command_line,
+        options,
+        use_recipe=not options["no_recipe"],
+        glibc=_release(options["glibc"]) if options["glibc"] else (),
     )
     say("gathering and compressing; the environment of a Python program may take a minute")
     packed = pack(request, LocalHost())
-    for words in packed.sentences:
-        say(words)
-    if given["as_json"]:
+    for sentence in packed.sentences:
+        say(sentence)
+    if options["as_json"]:
         print_json(_as_json(packed))
     else:
         _print(packed)
@@ -90,39 +83,39 @@ def command(command_line: tuple[str, ...], **given: Any) -> int:
 def _release(text: str) -> tuple[int, ...]:
     parts = text.split(".")
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
-        raise MpiricError(f"{text!r} is no release of glibc", hint="for example --glibc 2.28")
+        raise MpiricError(f"--glibc takes a version, not {text!r}", hint="for example --glibc 2.28")
     return tuple(map(int, parts))
 
 
 def _as_json(packed: Packed) -> Mapping[str, Any]:
-    made = packed.pack
+    content = packed.pack
     return {
         "file": packed.path,
         "contains": [
-            {"name": each.name, "kind": each.kind, "path": each.source or None} for each in made.contents
+            {"name": item.name, "kind": item.kind, "path": item.source or None} for item in content.contents
         ],
-        "left_out": made.left_out,
-        "glibc_needed": ".".join(map(str, made.glibc_needed)) or None,
-        "start": made.start.line,
+        "left_out": content.left_out,
+        "glibc_needed": ".".join(map(str, content.glibc_needed)) or None,
+        "start": content.start.line,
     }
 
 
 def _print(packed: Packed) -> None:
-    made = packed.pack
+    content = packed.pack
     counts: dict[str, int] = {}
-    for content in made.contents:
-        counts[content.kind.value] = counts.get(content.kind.value, 0) + 1
-    what = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    print(f"{packed.path}: {size(packed.path.stat().st_size)} ({what})")
-    if made.glibc_needed:
-        need = next(need for need in made.needs if need.forbids)
-        version = ".".join(map(str, made.glibc_needed))
+    for item in content.contents:
+        counts[item.kind.value] = counts.get(item.kind.value, 0) + 1
+    summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    print(f"{packed.path}: {size(packed.path.stat().st_size)} ({summary})")
+    if content.glibc_needed:
+        need = next(need for need in content.needs if need.forbids)
+        version = ".".join(map(str, content.glibc_needed))
         print(f"  needs glibc {version}: {need.symbol} of {need.name}")
     by_reason: dict[str, list[str]] = {}
-    for each in made.left_out:
-        by_reason.setdefault(each.why, []).append(each.path)
+    for omitted in content.left_out:
+        by_reason.setdefault(omitted.why, []).append(omitted.path)
     for why, paths in by_reason.items():
-        print(f"  left out, {why}:")
+        print(f"  not included, {why}:")
         for path in paths:
             print(f"    {path}")
-    print(f"  start: {made.start.line}")
+    print(f"  start: {content.start.line}")

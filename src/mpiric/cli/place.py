@@ -1,4 +1,4 @@
-"""`mpiric place`: where ranks and threads go, how launchers put them there, whether a job sits so."""
+"""`mpiric place`: plan the placement of ranks and threads, and check the placement of a job."""
 
 from math import inf
 from pathlib import Path
@@ -16,6 +16,7 @@ from mpiric.cli._options import (
     FILE,
     command_line_or_none,
     json_option,
+    request_of,
 )
 from mpiric.cli._placement_json import job_json, placed_json
 from mpiric.host.facts.local import LocalHost
@@ -29,9 +30,13 @@ from mpiric.model.json_text import parse_json
 from mpiric.model.placement import Bandwidth, HardwareThreads, HugePages, PlacementRequest
 from mpiric.placement import policies
 from mpiric.placement.rankfile import Numbers
-from mpiric.report.placement_svg import placement_svg
-from mpiric.report.placement_text import launchers_text, placement_text, runtimes_text
-from mpiric.report.placement_verdict import verdict_text
+from mpiric.report.placement_text import (
+    launchers_text,
+    placement_svg,
+    placement_text,
+    runtimes_text,
+    verdict_text,
+)
 from mpiric.workflows.placement.place import Placed, host_files, place, place_by_measurement, place_rankfile
 from mpiric.workflows.placement.verify import verify
 
@@ -40,9 +45,9 @@ Examples:
   mpiric place --ranks 8 --threads 4                           on this machine
   mpiric place --topology node.xml --ranks 64 --bandwidth-bound
   mpiric place --topology 'pack:2 numa:4 l3:4 core:4 pu:2' --ranks 16 --threads 8 --launcher srun
-  mpiric place --measure --ranks 2                             how many cores saturate the memory here
-  mpiric place --rankfile ranks.txt --launcher srun            a placement for Open MPI, given to Slurm
-  mpiric place --verify -- mpirun -n 4 ./app                   where its threads and memory really are
+  mpiric place --measure --ranks 2                             number of cores that saturate the memory
+  mpiric place --rankfile ranks.txt --launcher srun            translate a rankfile of Open MPI for Slurm
+  mpiric place --verify -- mpirun -n 4 ./app                   check where its threads and memory are
 """
 _MEASURE = "mpiric place --measure --ranks 1 --json > FILE"
 _KINDS = ("performance", "efficiency", "any")
@@ -83,7 +88,7 @@ _KINDS = ("performance", "efficiency", "any")
     click.option(
         "--huge-pages",
         type=click.Choice(["preferred", "required"]),
-        help="Whether that memory must consist of huge pages.",
+        help="Use huge pages for that memory: preferred, or required.",
     ),
 )
 @option_group(
@@ -146,10 +151,10 @@ _KINDS = ("performance", "efficiency", "any")
     ),
     click.option(
         "--rankfile-numbers",
-        type=click.Choice([each.value for each in Numbers]),
+        type=click.Choice([unit.value for unit in Numbers]),
         default="cores",
         show_default=True,
-        help="What the numbers of the rankfile count; 'kernel' is for rmaps_rank_file_physical.",
+        help="Unit of the numbers in the rankfile; 'kernel' is for rmaps_rank_file_physical.",
     ),
     click.option(
         "--launcher",
@@ -178,50 +183,54 @@ _KINDS = ("performance", "efficiency", "any")
     click.option(
         "--first-touch",
         is_flag=True,
-        help="With --verify, find memory that one thread placed and other threads use.",
+        help="Find memory that one thread placed and other threads use, with --verify.",
     ),
     click.option(
-        "--limit", default="10s", show_default=True, metavar="TIME", help="With --verify, end CMD after this."
+        "--limit",
+        default="10s",
+        show_default=True,
+        metavar="TIME",
+        help="Time after which --verify ends CMD.",
     ),
 )
 @command_line_or_none
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Plan the placement of ranks and threads for every launcher.
 
     With --verify, CMD runs, and the exit status is 82 if its threads or memory are misplaced.
     """
-    if given["verifies"] or command_line:
-        return _verify(command_line, given)
-    if given["rankfile"]:
-        _show(_from_rankfile(given), (), given)
+    if options["verifies"] or command_line:
+        return _verify(command_line, options)
+    if options["rankfile"]:
+        _show(_from_rankfile(options), (), options)
         return 0
-    if not given["ranks"]:
-        raise MpiricError("how many ranks are to be placed?", hint="mpiric place --ranks 8")
+    if not options["ranks"]:
+        raise MpiricError("the number of ranks is missing", hint="for example mpiric place --ranks 8")
     host, directory = LocalHost(), str(Path.cwd())
     measured: tuple[Bandwidth, ...] = ()
-    if given["measure"]:
-        if given["source"]:
-            raise MpiricError("only this machine can be measured", hint="leave out --topology")
-        placed, measured = place_by_measurement(host, _request(given), directory, say)
+    if options["measure"]:
+        if options["source"]:
+            raise MpiricError("--measure is for this machine only", hint="remove --topology")
+        placed, measured = place_by_measurement(host, _request(options), directory, say)
     else:
-        placed = place(host, _request(given), given["source"], directory)
-    _show(placed, measured, given)
+        placed = place(host, _request(options), options["source"], directory)
+    _show(placed, measured, options)
     return 0
 
 
-def _from_rankfile(given: dict[str, Any]) -> Placed:
-    numbers = Numbers(given["rankfile_numbers"])
+def _from_rankfile(options: dict[str, Any]) -> Placed:
+    numbers = Numbers(options["rankfile_numbers"])
     return place_rankfile(
-        LocalHost(), given["rankfile"], numbers, given["source"], str(Path.cwd()), given["threads"]
+        LocalHost(), options["rankfile"], numbers, options["source"], str(Path.cwd()), options["threads"]
     )
 
 
-def _show(placed: Placed, measured: tuple[Bandwidth, ...], given: dict[str, Any]) -> None:
-    _write(placed, given)
-    if given["as_json"]:
+def _show(placed: Placed, measured: tuple[Bandwidth, ...], options: dict[str, Any]) -> None:
+    _write(placed, options)
+    if options["as_json"]:
         print_json(placed_json(placed, measured))
-    elif given["launcher"]:
-        print(launchers_text({given["launcher"]: _one(placed, given["launcher"])}))
+    elif options["launcher"]:
+        print(launchers_text({options["launcher"]: _one(placed, options["launcher"])}))
     else:
         parts = [
             *(placement_text(plan, named=len(placed.plans) > 1) for plan in placed.plans),
@@ -233,36 +242,32 @@ def _show(placed: Placed, measured: tuple[Bandwidth, ...], given: dict[str, Any]
 
 def _one(placed: Placed, name: str) -> Any:
     if name not in placed.launchers:
-        raise MpiricError(f"there is no launcher {name!r}", hint=f"one of {', '.join(placed.launchers)}")
+        raise MpiricError(f"unknown launcher {name!r}", hint=f"use one of {', '.join(placed.launchers)}")
     return placed.launchers[name]
 
 
-def _request(given: dict[str, Any]) -> PlacementRequest:
-    hosts = hosts_of(given["hosts"]) if given["hosts"] else ()
+def _request(options: dict[str, Any]) -> PlacementRequest:
+    hosts = hosts_of(options["hosts"]) if options["hosts"] else ()
     if twice := next((name for name in hosts if hosts.count(name) > 1), ""):
-        raise MpiricError(f"--hosts names {twice} twice", hint="ranks fill nodes: name each of them once")
-    return PlacementRequest(
-        ranks=given["ranks"],
-        threads=given["threads"],
-        policy=given["policy"],
-        nodes=given["nodes"] or len(hosts),
+        raise MpiricError(f"--hosts names {twice} twice", hint="name each node once")
+    return request_of(
+        PlacementRequest,
+        options,
+        nodes=options["nodes"] or len(hosts),
         hosts=hosts,
-        hardware_threads=HardwareThreads(given["hardware_threads"]),
-        bandwidth_bound=given["bandwidth_bound"] or given["table"] is not None,
-        measured=_table(given["table"]) if given["table"] else (),
-        leave_cores=given["leave_cores"],
-        core_kind=given["core_kind"] or "",
-        memory_mib=given["memory_mib"],
-        huge_pages=HugePages(given["huge_pages"] or ""),
+        hardware_threads=HardwareThreads(options["hardware_threads"]),
+        bandwidth_bound=options["bandwidth_bound"] or options["table"] is not None,
+        measured=_table(options["table"]) if options["table"] else (),
+        huge_pages=HugePages(options["huge_pages"] or ""),
     )
 
 
 def _table(path: Path) -> tuple[Bandwidth, ...]:
-    """Rows of a measurement; anything else is refused by name."""
+    """Read the rows of a measurement. Raises MpiricError for another file."""
     try:
         data = read_bounded(path, "measurement of bandwidth", LARGEST_TEXT_BYTES, _MEASURE)
         rows = parse_json(data)["bandwidth"]
-        found = tuple(
+        measured = tuple(
             Bandwidth(
                 int(r["cores"]), int(r.get("spacing", 1)), float(r["mb_s"]), str(r.get("domain", "numa"))
             )
@@ -270,21 +275,23 @@ def _table(path: Path) -> tuple[Bandwidth, ...]:
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise MpiricError(f"{path} is not a measurement of bandwidth: {error!r}", hint=_MEASURE) from None
-    if any(each.cores < 1 or each.spacing < 1 or not 0 < each.mb_s < inf for each in found):
-        raise MpiricError(f"{path} has a row without cores, spacing or bandwidth", hint="measure again")
-    return found
+    if any(row.cores < 1 or row.spacing < 1 or not 0 < row.mb_s < inf for row in measured):
+        raise MpiricError(
+            f"{path} has a row without cores, spacing or bandwidth", hint=f"measure again: {_MEASURE}"
+        )
+    return measured
 
 
-def _write(placed: Placed, given: dict[str, Any]) -> None:
+def _write(placed: Placed, options: dict[str, Any]) -> None:
     try:
-        if given["svg"]:
+        if options["svg"]:
             if len(placed.plans) > 1:
                 raise MpiricError(
-                    "nodes of the rankfile differ, a picture shows one", hint="leave --svg away"
+                    "--svg shows one node, and the nodes of the rankfile differ", hint="remove --svg"
                 )
-            write_whole(given["svg"], placement_svg(placed.plan, placed.title).encode())
-        if given["directory"]:
-            _write_files(placed, given["directory"])
+            write_whole(options["svg"], placement_svg(placed.plan, placed.title).encode())
+        if options["directory"]:
+            _write_files(placed, options["directory"])
     except OSError as error:
         raise NoRoomError(
             f"cannot write {error.filename}: {error.strerror}",
@@ -294,20 +301,22 @@ def _write(placed: Placed, given: dict[str, Any]) -> None:
 
 def _write_files(placed: Placed, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    texts = {name: text for each in placed.launchers.values() for name, text in each.files.items()}
+    texts = {name: text for launcher in placed.launchers.values() for name, text in launcher.files.items()}
     for name, text in {**texts, **host_files(placed)}.items():
         write_whole(directory / name, text.encode())
         say(f"wrote {directory / name}")
 
 
-def _verify(command_line: tuple[str, ...], given: dict[str, Any]) -> int:
-    if not command_line or not given["verifies"]:
-        raise MpiricError("CMD belongs to --verify", hint="mpiric place --verify -- mpirun -n 4 ./app")
-    request = _request(given) if given["ranks"] else None
-    limit_s = parse_duration(given["limit"])
+def _verify(command_line: tuple[str, ...], options: dict[str, Any]) -> int:
+    if not command_line or not options["verifies"]:
+        raise MpiricError(
+            "CMD needs --verify, and --verify needs CMD", hint="mpiric place --verify -- mpirun -n 4 ./app"
+        )
+    request = _request(options) if options["ranks"] else None
+    limit_s = parse_duration(options["limit"])
     checked = verify(LocalHost(), command_line, str(Path.cwd()), request, limit_s, say)
-    findings = [f for f in checked.findings if given["first_touch"] or f.id != "first-touch"]
-    if given["as_json"]:
+    findings = [f for f in checked.findings if options["first_touch"] or f.id != "first-touch"]
+    if options["as_json"]:
         print_json(job_json(checked.processes, findings, checked.plan))
     else:
         print(verdict_text(checked.processes, findings))

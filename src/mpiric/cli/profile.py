@@ -1,6 +1,5 @@
-"""`mpiric profile`: run a command once, recorded, and say where its time went."""
+"""`mpiric profile`: run a command once and report where its time goes."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
     command_line,
+    launch_request_of,
     mpi_option,
 )
 from mpiric.cli._submitting import refuse_unsubmitted, run_submitted, submit_options
@@ -28,18 +28,17 @@ from mpiric.model.profile import Profile
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.workflows.profile.profile import Profiled, prepare, profile
-from mpiric.workflows.profile.record_directory import make_directory
 from mpiric.workflows.profile.report import write_report
-from mpiric.workflows.profile.request import ProfileRequest
+from mpiric.workflows.profile.request import ProfileRequest, make_directory
 
 _EPILOG = """\b
 Examples:
-  mpiric profile -- mpirun -n 64 ./app in.dat          one screen, and a page to look at
+  mpiric profile -- mpirun -n 64 ./app in.dat          a summary and an HTML report
   mpiric profile -o lj --json -- mpirun -n 2 lmp -in in.lj
   mpiric profile --call-sites -- srun -n 128 ./app
-  mpiric profile --mpi openmpi-5 -- mpiexec -n 4 ./app  under another MPI, of whatever ABI family
+  mpiric profile --mpi openmpi-5 -- mpiexec -n 4 ./app  under another MPI of any ABI family
   mpiric profile --submit -o prof -- srun -N 4 -n 512 ./app   as a job, followed to its end
-  mpiric report lj                                     the summary and the page again
+  mpiric report lj                                     the summary and the report again
 """
 abi_option = click.option(
     "--abi",
@@ -56,7 +55,7 @@ json_of_run_option = click.option(
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
-    "What is recorded",
+    "Recorded data",
     click.option(
         "--for",
         "limit",
@@ -96,23 +95,22 @@ json_of_run_option = click.option(
     click.option("--dry-run", is_flag=True, help="Print the command as it would be run, and run nothing."),
 )
 @command_line
-def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given: Any) -> int:  # noqa: FBT001
+def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> int:  # noqa: FBT001
     """Run CMD once and report where its time goes.
 
-    Input, output and exit status are those of the program. The summary goes to stdout if that is a terminal,
-    and to stderr otherwise. The full report is DIR/report.html.
+    Input, output and exit status of the program are unchanged. The summary goes to stdout if that is a
+    terminal, and to stderr otherwise. The full report is DIR/report.html.
     """
-    refuse_unsubmitted(given)
-    request = ProfileRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        directory=given["directory"],
-        mpi=given["mpi_label"],
-        family=AbiFamily(given["abi"]) if given["abi"] else None,
+    refuse_unsubmitted(options)
+    request = launch_request_of(
+        ProfileRequest,
+        command_line,
+        options,
+        mpi=options["mpi_label"],
+        family=AbiFamily(options["abi"]) if options["abi"] else None,
         output=Output.STDERR if as_json else Output.STDOUT,
-        options=_options(given),
-        limit_s=parse_duration(given["limit"]) if given["limit"] else None,
+        options=_runtime_options(options),
+        limit_s=parse_duration(options["limit"]) if options["limit"] else None,
     )
     if dry_run:
         prepared = prepare(request, LocalHost())
@@ -120,19 +118,19 @@ def command(command_line: tuple[str, ...], as_json: bool, dry_run: bool, **given
             raise prepared.why_not
         print(prepared.launch.shell_line())
         return 0
-    if given["submit"]:
+    if options["submit"]:
         return _submitted(request)
     done = profile(request, LocalHost())
     with after_run(done.status):
         if done.was_ended:
-            say(f"ended after {show_duration(done.trial.wall_s)} (--for); what follows is from that time")
+            say(f"the run was ended after {show_duration(done.trial.wall_s)} (--for)")
         if as_json:
             print_json(_as_json(done))
         if done.profile is None:
             raise done.why_not or MpiricError("nothing was recorded")
-        page = _written(done.profile, done.prepared.directory)
-        if not as_json and not given["quiet"]:
-            print_profile(done.profile, letter_console(), page)
+        page = _write_report(done.profile, done.prepared.directory)
+        if not as_json and not options["quiet"]:
+            print_profile(done.profile, report_console(), page)
         sys.stdout.flush()
     return done.status
 
@@ -149,42 +147,42 @@ def _as_json(done: Profiled) -> dict[str, Any]:
 
 
 def _pace(done: Profiled) -> dict[str, Any]:
-    """Describe when the calls that count the program's steps came; no mark where nothing counts them."""
+    """Return the call that marks the program's steps, if there is one, and the times of the steps."""
     mark, pace = done.pace
-    return {"pace": [list(each) for each in pace], "pace_mark": mark}
+    return {"pace": [list(step) for step in pace], "pace_mark": mark}
 
 
-def _written(found: Profile, directory: Path) -> str:
-    """Path of the page, "" when there is no room for it: the summary is then all that there is."""
+def _write_report(profile_: Profile, directory: Path) -> str:
+    """Write the report and return the path of the page, "" if it cannot be written."""
     try:
-        return str(write_report(found, directory, LocalHost()))
+        return str(write_report(profile_, directory, LocalHost()))
     except NoRoomError as error:
         say(error.message)
         return ""
 
 
 def _submitted(request: ProfileRequest) -> int:
-    """Submit it as a job, with its files beside the record; print the program's output when it has ended."""
+    """Profile in a job whose files are in the directory of the record, and print the program's output."""
     directory = make_directory(request)
-    words = ("--output", str(directory), *(("--mpi", request.mpi) if request.mpi else ()))
-    return run_submitted(directory, words, budget_s=0.0, afresh=True)
+    arguments = ("--output", str(directory), *(("--mpi", request.mpi) if request.mpi else ()))
+    return run_submitted(directory, arguments, budget_s=0.0, afresh=True)
 
 
-def _options(given: dict[str, Any]) -> dict[str, str]:
-    options = {}
-    if given["call_sites"]:
-        options["MPIRIC_CALL_SITES"] = "1"
-    if given["imbalance"]:
-        options["MPIRIC_IMBALANCE"] = "1"
-    if given["no_io"]:
-        options["MPIRIC_POSIX_IO"] = "0"
-    if given["regions"]:
-        options["MPIRIC_REGIONS"] = given["regions"]
-    return options
+def _runtime_options(options: dict[str, Any]) -> dict[str, str]:
+    settings = {}
+    if options["call_sites"]:
+        settings["MPIRIC_CALL_SITES"] = "1"
+    if options["imbalance"]:
+        settings["MPIRIC_IMBALANCE"] = "1"
+    if options["no_io"]:
+        settings["MPIRIC_POSIX_IO"] = "0"
+    if options["regions"]:
+        settings["MPIRIC_REGIONS"] = options["regions"]
+    return settings
 
 
-def letter_console() -> Console:
-    """Stdout for people; stderr when the program's own output goes into a file or a pipe."""
+def report_console() -> Console:
+    """Return the console of stdout, or of stderr if the output of the program goes to a file or a pipe."""
     if sys.stdout.isatty():
         return stdout_console()
     return stderr_console(width=WIDTH_OF_FILES)

@@ -1,4 +1,4 @@
-"""`mpiric ps`: where the ranks and threads of jobs already running on this node sit."""
+"""`mpiric ps`: show the placement of running jobs on this node."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from mpiric.cli._options import (
 )
 from mpiric.cli._placement_json import job_json
 from mpiric.host.facts.local import LocalHost
-from mpiric.report.placement_verdict import verdict_text
+from mpiric.report.placement_text import verdict_text
 from mpiric.workflows.placement.verify import look
 
 
@@ -28,7 +28,7 @@ from mpiric.workflows.placement.verify import look
 def command(*, which: str, as_json: bool) -> None:
     """Show where the ranks and memory of running jobs are.
 
-    Nothing is started in the jobs and nothing is changed.
+    The jobs are observed from outside and are not changed.
     """
     checked = look(LocalHost(), which, str(Path.cwd()))
     if as_json:

@@ -1,4 +1,4 @@
-"""`mpiric report`: a record explained again, or two compared."""
+"""`mpiric report`: show a record or an algorithm policy, or compare two records."""
 
 import sys
 from pathlib import Path
@@ -19,12 +19,11 @@ from mpiric.host.files import is_directory
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError
 from mpiric.report.comparison_text import comparison_json, print_comparison
-from mpiric.report.policy_html import policy_html
-from mpiric.report.policy_text import policy_json, print_policy
+from mpiric.report.policy_text import policy_html, policy_json, print_policy
 from mpiric.report.profile_json import profile_json
 from mpiric.report.profile_text import print_profile
 from mpiric.tuning.policy import merge, read_learned
-from mpiric.workflows.policies.export import export_policy, of_library
+from mpiric.workflows.policies.export import check_free, export_policy, of_library
 from mpiric.workflows.policies.files import is_flat_policy, is_learned_policy
 from mpiric.workflows.profile.report import (
     export_csv,
@@ -37,12 +36,12 @@ from mpiric.workflows.profile.report import (
 
 _EPILOG = """\b
 Examples:
-  mpiric report lj                        the summary, and lj/report.html written anew
-  mpiric report before after              what changed from one record to the other
+  mpiric report lj                        the summary; writes lj/report.html again
+  mpiric report before after              changes from one record to the other
   mpiric report lj --csv tables           calls.csv, traffic.csv, ranks.csv, …
   mpiric report lj --json | jq .p2p
-  mpiric report learned.json              a collective policy: who wins where, by how much
-  mpiric report a.json b.json --export site --html page.html   merged; in the MPI's own form as well
+  mpiric report learned.json              a collective policy: best algorithms and gains
+  mpiric report a.json b.json --export site --html page.html   merged; also in the format of the MPI library
 """
 
 
@@ -54,8 +53,7 @@ Examples:
     "--export",
     "export_directory",
     **DIRECTORY,
-    help="Merge algorithm policies and write them, in the format of the runtime and in that of the MPI "
-    "library.",
+    help="Merge algorithm policies and write them in the formats of the runtime and of the MPI library.",
 )
 @click.argument("records", nargs=-1, type=click.Path(path_type=Path), metavar="DIR|POLICY…", required=True)
 def command(
@@ -76,13 +74,15 @@ def command(
         return
     if flat := next((record for record in records if is_flat_policy(record)), None):
         raise MpiricError(
-            f"{flat} holds choices without the times that they rest on",
-            hint="name the JSON of the policy that it was made from",
+            f"{flat} has choices of algorithms without the measured times",
+            hint="name the policy in JSON from which it was made",
         )
     if export_directory is not None:
-        raise MpiricError("--export is for collective policies", hint="mpiric report POLICY --export DIR")
+        raise MpiricError(
+            "--export needs a collective policy, not a record", hint="mpiric report POLICY --export DIR"
+        )
     if len(records) > 2:
-        raise MpiricError("a report is about one record, or compares two", hint="mpiric report DIR [DIR]")
+        raise MpiricError("more than two records cannot be compared", hint="mpiric report DIR [DIR]")
     if len(records) == 2:
         _compare(records[0], records[1], page, as_json=as_json)
         return
@@ -107,8 +107,11 @@ def _policies(places: tuple[Path, ...], page: Path | None, directory: Path | Non
         print(f"wrote {write(page, policy_html(learned, __version__))}", file=sys.stderr)
     sentences = []
     if directory is not None:
+        check_free(directory)
         sentences = export_policy(learned, directory, LocalHost(), of_library(learned))
-        sentences.append("not measured without mpiric: `mpiric sweep` measures what it writes")
+        sentences.append(
+            "the exported choices were not measured without mpiric; `mpiric sweep` measures its exports"
+        )
     if as_json:
         print_json(policy_json(learned))
     else:

@@ -1,9 +1,8 @@
-"""``mpiric run``: run a command with the recipe that fits it."""
+"""`mpiric run`: run a command with the recipe that fits it."""
 
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +16,7 @@ from mpiric.cli._options import (
     FILE,
     allow_rounding_of_others,
     command_line,
+    launch_request_of,
     mpi_option,
     store_option,
 )
@@ -26,19 +26,19 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.policy import COLLECTIVES
 from mpiric.workflows.policies.tuner import parse_share
 from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.looked_at import run_looked_at
+from mpiric.workflows.run.explore import run_observed
 from mpiric.workflows.run.run import PreparedRun, prepare
 
 _LEARNING, _ORDER = "Collective algorithms", "Order of ranks"  # titles of option groups
 _EPILOG = """\b
 Examples:
-  mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or as it is
+  mpiric run -- mpirun -n 2 lmp -in in.lj                 with the recipe that fits, or unchanged
   mpiric run --recipe lj.toml -- mpirun -n 2 lmp -in in.lj
-  mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI, of whatever ABI family
+  mpiric run --mpi intelmpi-2021.19 -- mpiexec -n 4 ./app  under another MPI of any ABI family
   mpiric run --set binding=core --dry-run -- mpiexec -n 4 ./app
-  mpiric run --explore -- srun -n 128 ./app input.nml      in turn with the recipe and as it is
+  mpiric run --explore -- srun -n 128 ./app input.nml      alternate between the recipe and no recipe
   mpiric run --policy-out learned.json -- mpiexec -n 64 ./app   tune its collectives while it runs
-  mpiric run --policy learned.json -- mpiexec -n 64 ./app       use what was learned, learn nothing new
+  mpiric run --policy learned.json -- mpiexec -n 64 ./app       use the learned policy, learn nothing new
 """
 
 
@@ -46,9 +46,9 @@ Examples:
     epilog=_EPILOG, context_settings={"allow_interspersed_args": False}, help_all=(_LEARNING, _ORDER)
 )
 @option_group(
-    "What is applied",
-    click.option("--recipe", **FILE, help="Apply this recipe. [default: the saved one that fits CMD]"),
-    click.option("--no-recipe", is_flag=True, help="Apply no recipe."),
+    "Settings",
+    click.option("--recipe", **FILE, help="Recipe to apply. [default: the saved recipe that fits CMD]"),
+    click.option("--no-recipe", is_flag=True, help="Do not apply a recipe."),
     click.option(
         "--set",
         "settings",
@@ -62,8 +62,8 @@ Examples:
     click.option(
         "--explore",
         is_flag=True,
-        help="Let the production jobs of one program, input and size run in turn with the recipe and as they "
-        "are, and compare them; see `mpiric history --explore`.",
+        help="Alternate between production jobs with the recipe and without it, and compare them; see "
+        "`mpiric history --explore`.",
     ),
 )
 @option_group(
@@ -92,7 +92,7 @@ Examples:
         "--learn-only",
         shell_complete=list_of(lambda: sorted(COLLECTIVES)),
         metavar="NAME,…",
-        help="Learn only these collectives, for example those that cost most in `mpiric profile`.",
+        help="Learn only these collectives, for example the most expensive ones in `mpiric profile`.",
     ),
     click.option(
         "--learn-ranks",
@@ -124,54 +124,51 @@ Examples:
     "Output",
     click.option("--quiet", "-q", is_flag=True, help="Do not print what is applied."),
     click.option("--dry-run", is_flag=True, help="Print the command and environment, and run nothing."),
-    click.option("--json", "as_json", is_flag=True, help="With --dry-run, print one JSON object."),
+    click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print the command and environment as one JSON object, and run nothing.",
+    ),
     store_option,
 )
 @command_line
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Run CMD with the saved recipe that fits it.
 
     A recipe fits the program, the machine and the MPI library. Where none fits, CMD runs as it is, and the
-    reason is printed. The exit status is that of the program.
+    reason is printed. The exit status of the program is returned.
     """
-    values = _values(given["settings"], given["mpi_label"])
-    values |= {"honour-reorder": "yes"} if given["honour_reorder"] else {}
-    request = RunRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        recipe=given["recipe"],
-        store=given["store"],
-        use_recipe=not given["no_recipe"],
-        allow_rounding=given["allow_rounding"],
+    values = _values(options["settings"], options["mpi_label"])
+    values |= {"honour-reorder": "yes"} if options["honour_reorder"] else {}
+    request = launch_request_of(
+        RunRequest,
+        command_line,
+        options,
+        use_recipe=not options["no_recipe"],
         values=values,
-        policy=given["policy"],
-        rank_order=given["rank_order"],
-        policy_out=given["policy_out"],
-        learn_at_most=parse_share(given["learn_at_most"]) if given["learn_at_most"] else "",
-        learn_only=tuple(word for word in (given["learn_only"] or "").split(",") if word),
-        learn_ranks=given["learn_ranks"] or 0,
-        reproducible=given["reproducible"],
-        starts=not (given["dry_run"] or given["as_json"]),
-        reprove=not given["no_reprove"],
+        learn_at_most=parse_share(options["learn_at_most"]) if options["learn_at_most"] else "",
+        learn_only=tuple(word for word in (options["learn_only"] or "").split(",") if word),
+        starts=not (options["dry_run"] or options["as_json"]),
+        reprove=not options["no_reprove"],
     )
     prepared = prepare(request, LocalHost())
-    if not given["quiet"] and not given["as_json"]:
-        for words in prepared.words:
-            say(words)
-    if given["dry_run"] or given["as_json"]:
-        if given["as_json"]:
+    if not options["quiet"] and not options["as_json"]:
+        for sentence in prepared.sentences:
+            say(sentence)
+    if options["dry_run"] or options["as_json"]:
+        if options["as_json"]:
             print_json(_as_json(prepared))
         else:
             print(prepared.launch.shell_line())
         return 0
-    tell = _silent if given["quiet"] else say
-    status = run_looked_at(prepared, given["store"], LocalHost(), tell, explores=given["explore"])
+    report = _silent if options["quiet"] else say
+    status = run_observed(prepared, options["store"], LocalHost(), report, explores=options["explore"])
     return _become(prepared) if status is None else status
 
 
 def _silent(_: str) -> None:
-    """Say nothing."""
+    """Discard a message."""
 
 
 def _values(settings: tuple[str, ...], mpi_label: str) -> dict[str, str]:
@@ -187,14 +184,14 @@ def _values(settings: tuple[str, ...], mpi_label: str) -> dict[str, str]:
 
 
 def _become(prepared: PreparedRun) -> int:
-    """Replace this process by the launcher, so that signals, input and exit status are its own."""
+    """Replace this process by the launcher, which then gets signals and input itself."""
     launch = prepared.launch
     log_start(launch.argv, environment={**dict.fromkeys(launch.unset), **launch.environment})
     environment = {k: v for k, v in prepared.environment.items() if k not in launch.unset}
     environment.update(launch.environment)
     sys.stdout.flush()
     sys.stderr.flush()
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and exec would hand that on
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python; exec would pass that on
         signal.signal(number, signal.SIG_DFL)
     try:
         os.execvpe(launch.argv[0], launch.argv, environment)  # noqa: S606
@@ -212,5 +209,5 @@ def _as_json(prepared: PreparedRun) -> dict[str, Any]:
         "configuration": prepared.configuration.as_dict(),
         "settings": launch.settings,
         "recipe": prepared.recipe or None,
-        "words": prepared.words,
+        "words": prepared.sentences,
     }

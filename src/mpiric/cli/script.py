@@ -1,6 +1,5 @@
-"""``mpiric script``: the job script for a scheduler."""
+"""`mpiric script`: write a job script for a scheduler."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from mpiric.cli._options import (
     COUNT,
     FILE,
     allow_rounding_of_others,
+    launch_request_of,
+    request_of,
 )
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.owned_files import write_whole
@@ -22,23 +23,23 @@ from mpiric.model.batch import NodeShape, ScriptCheck
 from mpiric.model.errors import ExitCode, MpiricError, writing
 from mpiric.schedulers import LayoutRequest, ScriptOptions, batch_schedulers
 from mpiric.workflows.run.script import Script, script
-from mpiric.workflows.run.script_request import ScriptRequest
+from mpiric.workflows.run.script_options import ScriptRequest
 
 _EPILOG = """\b
 Examples:
   mpiric script --nodes 32 -- ./app input.nml                    a rank on every core
-  mpiric script --nodes 1200 --threads 16 -- ./app               hybrid
+  mpiric script --nodes 1200 --threads 16 -- ./app               ranks with 16 threads
   mpiric script --nodes 8 --bandwidth-bound --time 2:00:00 -o job.sh -- ./app
-  mpiric script --ranks 4096 --recipe app.toml -- srun ./app     with what `mpiric tune` found
+  mpiric script --ranks 4096 --recipe app.toml -- srun ./app     with the settings of a recipe
   mpiric script --scheduler pbs --node 2x64 --nodes 4 -- ./app
-  mpiric script --node 2x64x2 --nodes 4 -- ./app                 for a cluster one is not on
+  mpiric script --node 2x64x2 --nodes 4 -- ./app                 for another cluster
 """
 
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
     "Size",
-    click.option("--nodes", "-N", **COUNT, help="Number of nodes."),
+    click.option("--nodes", "-N", **COUNT, help="Number of nodes of the job."),
     click.option("--ranks", "-n", **COUNT, help="Number of MPI ranks of the job."),
     click.option("--ranks-per-node", **COUNT, help="Number of ranks per node. [default: as many as fit]"),
     click.option("--threads", "-t", **COUNT, default=1, help="Number of threads of each rank."),
@@ -62,7 +63,7 @@ Examples:
     click.option(
         "--scheduler",
         type=click.Choice(list(batch_schedulers())),
-        help="Scheduler of the script. [default: the one that is installed, else slurm]",
+        help="Scheduler of the script. [default: the installed scheduler, else slurm]",
     ),
     click.option("--partition", "-p", default="", metavar="NAME", help="Partition or queue of the job."),
     click.option("--account", "-A", default="", metavar="NAME", help="Account or project that is charged."),
@@ -77,6 +78,7 @@ Examples:
     ),
     click.option(
         "--directive",
+        "directives",
         multiple=True,
         metavar="OPTION",
         help="Further option of the scheduler: --directive=--qos=normal.",
@@ -98,7 +100,7 @@ Examples:
         default="",
         metavar="TYPE",
         help="Process manager of srun and flux run: pmi2 (MPICH, Intel MPI) or pmix (Open MPI). [default: "
-        "the one that the program's library needs]",
+        "the process manager of the program's MPI library]",
     ),
     click.option("--defaults", **FILE, help="File with the defaults of the site. [default: $MPIRIC_SITE]"),
     click.option("--recipe", **FILE, help="Include the settings of this recipe."),
@@ -113,53 +115,33 @@ Examples:
     click.option("--json", "json_wanted", is_flag=True, help="Print the result as one JSON object."),
 )
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD", required=True)
-def command(command_line: tuple[str, ...], **given: Any) -> int:
+def command(command_line: tuple[str, ...], **options: Any) -> int:
     """Write a job script that runs CMD, with explanations.
 
     CMD is a program or your own launch line. The installed scheduler checks whether it would accept the
     script; the exit status is 84 if it would not.
     """
-    written = script(_request(command_line, given), LocalHost())
-    if given["output"] is not None:
-        _write(given["output"], written.text)
-    if given["json_wanted"]:
-        print_json(_as_json(written, given["output"]))
-    elif given["output"] is None:
+    written = script(_request(command_line, options), LocalHost())
+    if options["output"] is not None:
+        _write(options["output"], written.text)
+    if options["json_wanted"]:
+        print_json(_as_json(written, options["output"]))
+    elif options["output"] is None:
         print(written.text, end="")
-    for words in written.words:
-        say(words)
-    return _verdict(written, requested=not given["no_check"])
+    for sentence in written.sentences:
+        say(sentence)
+    return _verdict(written, requested=not options["no_check"])
 
 
-def _request(command_line: tuple[str, ...], given: dict[str, Any]) -> ScriptRequest:
-    return ScriptRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        layout=LayoutRequest(
-            nodes=given["nodes"] or 0,
-            ranks=given["ranks"] or 0,
-            ranks_per_node=given["ranks_per_node"] or 0,
-            threads=given["threads"],
-            bandwidth_bound=given["bandwidth_bound"],
-            gpus_per_node=given["gpus_per_node"] or 0,
-        ),
-        shape=_shape(given["shape"]) if given["shape"] else None,
-        options=ScriptOptions(
-            shebang=given["shebang"],
-            job_name=given["job_name"],
-            time=given["time"],
-            account=given["account"],
-            partition=given["partition"],
-            directives=given["directive"],
-            setup=given["setup"],
-        ),
-        scheduler=given["scheduler"] or "",
-        mpi=given["mpi"],
-        defaults=given["defaults"],
-        recipe=given["recipe"],
-        allow_rounding=given["allow_rounding"],
-        check=not given["no_check"],
+def _request(command_line: tuple[str, ...], options: dict[str, Any]) -> ScriptRequest:
+    return launch_request_of(
+        ScriptRequest,
+        command_line,
+        options,
+        layout=request_of(LayoutRequest, options),
+        shape=_shape(options["shape"]) if options["shape"] else None,
+        options=request_of(ScriptOptions, options),
+        check=not options["no_check"],
     )
 
 
@@ -180,10 +162,10 @@ def _write(path: Path, text: str) -> None:
 def _verdict(written: Script, *, requested: bool) -> int:
     checked = written.checked
     if checked is not None:
-        takes = "would take it" if checked.accepted else "would not take it"
-        say(f"{written.scheduler} {takes}: {checked.message}")
+        verdict = "accepts the script" if checked.accepted else "rejects the script"
+        say(f"{written.scheduler} {verdict}: {checked.message}")
     elif requested:
-        say(f"not checked: there is no {written.scheduler} here that tests scripts")
+        say(f"the script was not checked: {written.scheduler} is not installed, or cannot check scripts")
     return int(ExitCode.REJECTED) if checked is not None and not checked.accepted else 0
 
 
@@ -201,5 +183,5 @@ def _as_json(written: Script, path: Path | None) -> dict[str, Any]:
         "launch": list(written.launch),
         "env": dict(written.environment),
         "check": _check_json(written.checked),
-        "words": list(written.words),
+        "words": list(written.sentences),
     }

@@ -1,4 +1,4 @@
-"""``mpiric sweep``: tune the collectives of a cluster once, for everybody."""
+"""`mpiric sweep`: tune the collectives of a cluster once, for all users."""
 
 import os
 import re
@@ -15,9 +15,11 @@ from mpiric.cli._json import print_json
 from mpiric.cli._options import (
     BATCH_JOBS,
     DIRECTORY,
+    given_options,
     json_option,
+    launch_request_of,
+    recall_options,
 )
-from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
     array_options,
     refuse_unsubmitted,
@@ -25,7 +27,7 @@ from mpiric.cli._submitting import (
     spread_of,
     submit_options,
 )
-from mpiric.cli._terminal import passing_words, stderr_console, stdout_console
+from mpiric.cli._terminal import status_line, stderr_console, stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.amount import parse_duration
 from mpiric.model.errors import ExitCode, MpiricError
@@ -45,15 +47,15 @@ from mpiric.workflows.sweep.sweep import SITE_HINT, Swept, for_site, sweep
 _EPILOG = """\b
 Examples:
   mpiric sweep -o tuned -- mpiexec -n 8
-  mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       what it would cost, in core-hours
+  mpiric sweep --dry-run -- mpirun --host n1:64,n2:64 -n 128       print the cost in core-hours
   mpiric sweep --collectives allreduce,bcast --sizes 8:1M -- mpiexec -n 256
-  mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only what that program calls
+  mpiric sweep --profile lj -o lj-tuned -- mpiexec -n 8             only the calls of that program
   mpiric sweep --submit --sbatch='-N 4' -o tuned -- mpiexec -n 512  as a job, followed to its end
   mpiric sweep --submit --array 8 --sbatch='-N 4' -o tuned -- mpiexec -n 512   by eight jobs
-  mpiric sweep --site -o tuned -- mpiexec -n 128                    for everybody's `mpiric run`
+  mpiric sweep --site -o tuned -- mpiexec -n 128                    for the `mpiric run` of all users
 """
 _NOT_KEPT = set("submit resume directory round_number launch_line site as_json dry_run".split())
-_BUDGET_S = 3600.0  # a job asks for as much time as that takes, unless --sbatch says otherwise
+_BUDGET_S = 3600.0  # time of a job without --budget; options of --sbatch take precedence
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -63,14 +65,14 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
 
 @cli_command(epilog=_EPILOG, context_settings={"allow_interspersed_args": False})
 @option_group(
-    "What is measured",
+    "Measurements",
     click.option(
         "--collectives",
         callback=_list,
         metavar="NAME,…",
         shell_complete=list_of(lambda: (*GROUPS, *COLLECTIVES)),
-        help="Collectives or groups of them: usual, nonblocking, all. [default: usual, or with --profile "
-        f"those of the record] usual: {', '.join(USUAL)}. nonblocking: iallreduce and its like, from start "
+        help="Collectives or groups of them: usual, nonblocking, all. [default: usual; with --profile, "
+        f"the recorded ones] usual: {', '.join(USUAL)}. nonblocking: iallreduce and its like, from start "
         "to completion.",
     ),
     click.option(
@@ -78,8 +80,8 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
         default="4:4M",
         show_default=True,
         metavar="LOW:HIGH",
-        help="Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. Sizes of blocks end at "
-        "64 MiB for all ranks together.",
+        help="Sizes in bytes: the powers of two in a range, or a list 8,1K,3000. The blocks of all ranks "
+        "together are at most 64 MiB.",
     ),
     click.option(
         "--ranks",
@@ -100,7 +102,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
         help="Measure only calls and sizes of this record of `mpiric profile`.",
     ),
     click.option(
-        "--own/--no-own", default=True, show_default=True, help="Whether to measure mpiric's own algorithms."
+        "--own/--no-own", default=True, show_default=True, help="Also measure mpiric's own algorithms."
     ),
     click.option(
         "--thorough",
@@ -122,8 +124,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     click.option(
         "--resume",
         is_flag=True,
-        help="Continue the sweep of that directory. Options that are not given are those of the earlier "
-        "call.",
+        help="Continue the sweep in the directory of --out, by default with the options of the earlier call.",
     ),
 )
 @option_group(BATCH_JOBS, submit_options, array_options)
@@ -143,7 +144,7 @@ def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     ),
     json_option,
     click.option(
-        "--dry-run", is_flag=True, help="Print what would be measured and what it costs, and run nothing."
+        "--dry-run", is_flag=True, help="Print the planned measurements and their cost, and run nothing."
     ),
 )
 @click.argument(
@@ -177,14 +178,14 @@ def command(launch_line: tuple[str, ...], as_json: bool, dry_run: bool, **option
     console.print(cost)
     if not options["resume"]:
         keep_options(options["directory"], given_options(click.get_current_context(), _NOT_KEPT))
-    with passing_words("measuring", console) as show:
+    with status_line("measuring", console) as show:
         say = show if console.is_terminal else console.print
         swept = _swept(plan, options["round_number"], host, say, console.print)
     if swept is None:
         return int(ExitCode.CONTINUES)
     if options["site"]:
-        swept.words += for_site(swept.learned, swept.exported.policy, site, host)
-    _tell(swept, plan, console, as_json=as_json)
+        swept.sentences += for_site(swept.learned, swept.exported.policy, site, host)
+    _report(swept, plan, console, as_json=as_json)
     return 0
 
 
@@ -197,7 +198,7 @@ def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dic
 
 
 def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say, tell: Say) -> Swept | None:
-    """The whole sweep, or in a job of an array its part; None while others go on with it."""
+    """Sweep, or in a job of an array measure its part. Returns None while other jobs still measure."""
     if round_number is None:
         return sweep(plan, host, say, tell)
     array_round = round_of(plan.request.directory, round_number)
@@ -205,9 +206,9 @@ def _swept(plan: SweepPlan, round_number: int | None, host: LocalHost, say: Say,
 
 
 def _submitted(launch_line: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Submit it as a job, with its files beside the measurements, with which a job begun again goes on."""
+    """Sweep in a job whose files are in the directory of the measurements. A restarted job continues."""
     directory = options["directory"].absolute()
-    spread_of(options)  # refuses a malformed number of jobs, before anything is forgotten
+    spread_of(options)  # refuse a malformed number of jobs before old measurements are removed
     if not options["resume"]:
         forget(directory)
         keep_options(directory, given_options(click.get_current_context(), _NOT_KEPT))
@@ -222,7 +223,7 @@ def _submitted(launch_line: tuple[str, ...], options: dict[str, Any]) -> int:
     )
 
 
-def _tell(swept: Swept, plan: SweepPlan, console: Console, *, as_json: bool) -> None:
+def _report(swept: Swept, plan: SweepPlan, console: Console, *, as_json: bool) -> None:
     if as_json:
         policy = policy_json(swept.learned)
         more = {"points": swept.points, "launches": swept.launches, "elapsed_s": swept.elapsed_s}
@@ -232,14 +233,14 @@ def _tell(swept: Swept, plan: SweepPlan, console: Console, *, as_json: bool) -> 
     else:
         print_policy(swept.learned, stdout_console(), swept.exported.gain)
     for name, why in swept.failed.items():
-        console.print(f"given up: {name}: {why}")
+        console.print(f"excluded: {name}: {why}")
     share = swept.points / plan.points
     spent = swept.elapsed_s * len(plan.nodes) / 3600
     console.print(
         f"{swept.points} points measured, {share:.0%} of the grid, in {swept.elapsed_s:.0f} s, "
         f"{spent:.2g} core-hours"
     )
-    for sentence in swept.words:
+    for sentence in swept.sentences:
         console.print(sentence)
 
 
@@ -255,21 +256,16 @@ def _plan(plan: SweepPlan) -> dict[str, Any]:
 
 
 def _request(launch_line: tuple[str, ...], options: dict[str, Any]) -> SweepRequest:
-    return SweepRequest(
-        argv=launch_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
-        directory=options["directory"],
+    return launch_request_of(
+        SweepRequest,
+        launch_line,
+        options,
         collectives=_collectives(options["collectives"], COLLECTIVES if options["record"] else USUAL),
         sizes=_sizes(options["sizes"]),
         ranks=tuple(_number(word) for word in options["ranks"]),
         per_node=tuple(_number(word) for word in options["per_node"]),
-        record=options["record"],
-        seconds=options["seconds"],
         budget_s=parse_duration(options["budget"]) if options["budget"] else None,
-        thorough=options["thorough"],
-        own=options["own"],
-        resume=options["resume"],
+        own_algorithms=options["own"],
     )
 
 
@@ -285,7 +281,7 @@ def _sizes(text: str) -> tuple[int, ...]:
     first, last = _number(low), _number(high)
     sizes = tuple(2**power for power in range(31) if first <= 2**power <= last)
     if not sizes:
-        raise MpiricError(f"no power of two lies in {text}", hint="for example --sizes 4:4M")
+        raise MpiricError(f"--sizes {text} contains no power of two", hint="for example --sizes 4:4M")
     return sizes
 
 
@@ -293,5 +289,5 @@ def _number(word: str) -> int:
     match = re.fullmatch(r"([0-9]{1,9})([kKmMgG]?)", word)
     number = int(match[1]) * _UNITS[match[2].lower()] if match else 0
     if not 0 < number < 2**31:
-        raise MpiricError(f"{word!r} is no number from 1 to 2^31", hint="for example 8, 64K or 4M")
+        raise MpiricError(f"{word!r} must be a number from 1 to 2^31-1", hint="for example 8, 64K or 4M")
     return number

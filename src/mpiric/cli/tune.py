@@ -1,6 +1,5 @@
-"""``mpiric tune``: find the fastest configuration, prove it, save the recipe."""
+"""`mpiric tune`: find the fastest configuration, prove it and save the recipe."""
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +19,17 @@ from mpiric.cli._options import (
     FILE,
     command_line,
     confidence_option,
+    given_options,
     in_place_option,
     json_option,
+    launch_request_of,
     minimum_effect_option,
     mpi_option,
+    recall_options,
+    request_of,
     store_option,
 )
 from mpiric.cli._progress import Progress
-from mpiric.cli._remembered import given_options, recall_options
 from mpiric.cli._submitting import (
     array_options,
     refuse_unsubmitted,
@@ -51,7 +53,7 @@ from mpiric.tuning.marks.named import parse_mark
 from mpiric.tuning.objective import parse_objective
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 from mpiric.workflows.profile.report import advised_knobs
-from mpiric.workflows.run.under_another import under_another
+from mpiric.workflows.run.run import under_another
 from mpiric.workflows.submit.array_rounds import round_of
 from mpiric.workflows.tune.array import work
 from mpiric.workflows.tune.file_runs import check_io_budget
@@ -67,11 +69,11 @@ Examples:
   mpiric tune --budget 30m --check './verify.sh' -- srun -n 128 ./app input.nml
   mpiric tune --only transport,collectives -- mpiexec -n 64 ./solver
   mpiric tune --objective 'output:Performance: (.*) ns/day' --maximise -- mpirun -n 8 gmx_mpi mdrun
-  mpiric tune --only io --objective io -- mpirun -n 64 ./app input.nml   how files are laid out and written
-  mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for every program of a site
-  mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C, or when the machine went down
+  mpiric tune --only io --objective io -- mpirun -n 64 ./app input.nml   file layout and I/O
+  mpiric tune --site -- mpirun -n 2 IMB-MPI1 PingPong   defaults for all programs of a site
+  mpiric tune --resume -- mpirun -n 2 lmp -in in.lj      after Ctrl-C or a crash
   mpiric tune --submit --sbatch='-p normal -t 1:00:00' -- srun -N 4 -n 64 ./app   as a job
-  mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow it again
+  mpiric tune --submit --resume -- srun -N 4 -n 64 ./app                          follow the job again
   mpiric tune --submit --array 16%4 -- srun -N 4 -n 64 ./app   in short jobs, four at a time
 """
 
@@ -82,7 +84,7 @@ _OF_SUBMISSION = ("job_options", "array", "slice_time")
 
 
 def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """``--only a,b --only c`` → ("a", "b", "c")."""
+    """Split ``--only a,b --only c`` into ("a", "b", "c")."""
     return tuple(name for value in values for name in value.split(",") if name)
 
 
@@ -112,8 +114,7 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     click.option(
         "--resume",
         is_flag=True,
-        help="Continue the interrupted tune of this command. Options that are not given are those of the "
-        "interrupted tune.",
+        help="Continue the interrupted tune of this command, by default with its options.",
     ),
 )
 @option_group(
@@ -166,15 +167,20 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     ),
     click.option("--vary-nodes", is_flag=True, help="Also try other numbers of nodes."),
     click.option(
-        "--allow-rounding", is_flag=True, help="Also try settings that may change the last digits of results."
+        "--allow-rounding",
+        "rounding",
+        is_flag=True,
+        help="Also try settings that may change the last digits of results.",
     ),
     click.option(
         "--allow-late",
+        "late",
         is_flag=True,
         help="Also try settings that delay when data or time stamps of files become visible.",
     ),
     click.option(
         "--allow-relayout",
+        "relayout",
         is_flag=True,
         help="Also try settings that arrange the contents of HDF5 files differently.",
     ),
@@ -236,8 +242,8 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     click.option(
         "--reference",
         **DIRECTORY,
-        help="With --finish, compare with the files that a whole run left in DIR and its output in "
-        "DIR/stdout.",
+        help="Compare with the files of an earlier whole run in DIR and its output in DIR/stdout; implies "
+        "--finish.",
     ),
 )
 @option_group(
@@ -262,7 +268,9 @@ def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     click.option("--output", "-o", **FILE, help="Save the recipe to this file, too."),
     store_option,
     json_option,
-    click.option("--dry-run", is_flag=True, help="Print what would be run and tried, and run nothing."),
+    click.option(
+        "--dry-run", is_flag=True, help="Print the command and the settings to try, and run nothing."
+    ),
 )
 @click.option("--into", type=click.Path(path_type=Path), hidden=True)
 @command_line
@@ -303,7 +311,7 @@ def _with_earlier_options(line: tuple[str, ...], options: dict[str, Any]) -> dic
 
 
 def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -> Tuned | None:
-    """The whole tune, or in a job of a round its part; None while others go on with it."""
+    """Tune, or in a job of an array do its part. Returns None while other jobs still run."""
     host = LocalHost()
     if round_number is None:
         return tune(request, host, progress)
@@ -312,66 +320,46 @@ def _tuned(request: TuneRequest, round_number: int | None, progress: Progress) -
 
 def _request(command_line: tuple[str, ...], stdin: str, options: dict[str, Any]) -> TuneRequest:
     if options["no_check"] and options["check_command"]:
-        raise MpiricError("--check and --no-check contradict each other", hint="give one of them")
-    return TuneRequest(
-        argv=command_line,
-        working_directory=str(Path.cwd()),
-        environment=dict(os.environ),
+        raise MpiricError("--check and --no-check cannot be combined", hint="give one of them")
+    return launch_request_of(
+        TuneRequest,
+        command_line,
+        options,
         stdin=stdin,
         budget_s=parse_duration(options["budget"]),
         begun_s=STARTED_S,
-        max_runs=options["max_runs"],
-        only=options["only"],
-        without=options["without"],
         objective=parse_objective(options["objective"], maximise=options["maximise"]),
-        check_command=options["check_command"],
         ignore_lines=check_pattern(options["ignore_lines"]),
         compare_output=not (options["no_check"] or options["check_command"]),
-        in_place=options["in_place"],
         io_budget=check_io_budget(options["io_budget"] or ""),
-        warm=options["warm"],
-        resume=options["resume"],
-        into=options["into"],
-        store=options["store"],
-        output=options["output"],
-        allowed=Allowed(
-            vary_ranks=options["vary_ranks"],
-            vary_nodes=options["vary_nodes"],
-            rounding=options["allow_rounding"],
-            late=options["allow_late"],
-            relayout=options["allow_relayout"],
-        ),
-        rule=StoppingRule(confidence=options["confidence"], minimum_effect=options["minimum_effect"]),
+        allowed=request_of(Allowed, options),
+        rule=request_of(StoppingRule, options),
         effort=EFFORTS[options["effort"]],
-        seed=options["seed"],
         advised=advised_knobs(options["advice"]) if options["advice"] else (),
-        try_all=options["try_all"],
-        to_the_end=options["to_the_end"],
         mark=parse_mark(options["mark"]) if options["mark"] is not None else None,
         after_s=parse_duration(options["after"]) if options["after"] else 0.0,
         length_s=parse_duration(options["length"]) if options["length"] else None,
         finish=options["finish"] or options["reference"] is not None,
         reference=check_reference(options["reference"]) if options["reference"] else None,
-        site=options["site"],
         spread=spread_of(options),
         options=tuple(given_options(click.get_current_context(), _NOT_KEPT)),
     )
 
 
 def check_pattern(pattern: str) -> str:
-    """A regular expression that can be read, as it is. Raises MpiricError for others."""
+    """Return a valid regular expression. Raises MpiricError for an invalid one."""
     try:
         re.compile(pattern)
     except re.error as error:
         raise MpiricError(
-            f"--ignore-lines needs a regular expression, and '{pattern}' is none: {error}",
-            hint="escape what is meant literally, as in 'Run \\(id\\)'",
+            f"--ignore-lines needs a regular expression, not {pattern!r}: {error}",
+            hint="escape special characters with a backslash, as in 'Run \\(id\\)'",
         ) from None
     return pattern
 
 
 def _under(request: TuneRequest, options: dict[str, Any]) -> TuneRequest:
-    """The request for the command under the library of ``--mpi``, where that is given."""
+    """Return the request for the command under the library of ``--mpi``, if it was given."""
     label = options["mpi_label"]
     if not label:
         return request

@@ -1,4 +1,4 @@
-"""`mpiric verify EXE`: whether one file gives one answer on every CPU, MPI and network."""
+"""`mpiric verify`: check the results of an executable on every CPU, MPI and network."""
 
 import sys
 from dataclasses import asdict
@@ -18,11 +18,10 @@ from mpiric.cli._terminal import stdout_console
 from mpiric.host.facts.local import LocalHost
 from mpiric.host.toolchain import this_toolchain
 from mpiric.model.errors import ExitCode
-from mpiric.workflows.build.matrix_cell import Cell
-from mpiric.workflows.build.matrix_run import VerifyRequest
+from mpiric.workflows.build.matrix_run import Cell, VerifyRequest
 from mpiric.workflows.build.verify import verify
 
-_WIDTH = 120  # of a table that goes to a file
+_WIDTH = 120  # width of a table that goes to a file
 
 
 @cli_command(
@@ -62,7 +61,7 @@ _WIDTH = 120  # of a table that goes to a file
     metavar="S",
     help="Time limit of a run in seconds. [default: from the time that a run takes here]",
 )
-@click.option("--exact", is_flag=True, help="Demand that all variants agree in every digit.")
+@click.option("--exact", is_flag=True, help="Require that all variants agree in every digit.")
 @json_option
 @click.argument("exe", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -85,10 +84,10 @@ def command(
     TCP through each --network: between the --hosts, or on this host if there are none. The hosts must see EXE
     and the current directory.
     """
-    own, words = _own_options(arguments)
+    json_after_exe, program_arguments = _trailing_options(arguments)
     request = VerifyRequest(
         exe=exe,
-        arguments=words,
+        arguments=program_arguments,
         ranks=ranks,
         timeout_s=timeout_s,
         interfaces=interfaces or ("lo",),
@@ -97,7 +96,7 @@ def command(
         mpis=mpis,
         hosts=tuple(host for host in hosts.split(",") if host),
     )
-    as_json = as_json or own
+    as_json = as_json or json_after_exe
     cells = verify(request, LocalHost(), this_toolchain(), lambda line: print(line, file=sys.stderr))
     green = all(cell.is_green or cell.library_unfit for cell in cells)
     if as_json:
@@ -108,16 +107,16 @@ def command(
     return 0 if green else int(ExitCode.DIFFERENT)
 
 
-def _own_options(words: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:
-    """Options may also follow the executable: ``--args 'WORDS'`` or ``--args WORDS…``, and ``--json``."""
+def _trailing_options(arguments: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:
+    """Split off ``--json``, ``--args 'WORDS'`` and ``--args WORDS…`` behind the executable."""
     import shlex
 
-    if "--args" not in words:
-        return "--json" in words[:1], tuple(w for at, w in enumerate(words) if (at, w) != (0, "--json"))
-    at = words.index("--args")
-    given = words[at + 1 :]
-    single = shlex.split(given[0]) if len(given) == 1 else list(given)
-    return "--json" in words[:at], tuple(single)
+    if "--args" not in arguments:
+        has_json = arguments[:1] == ("--json",)
+        return has_json, arguments[1:] if has_json else arguments
+    at = arguments.index("--args")
+    following = arguments[at + 1 :]
+    return "--json" in arguments[:at], tuple(shlex.split(following[0])) if len(following) == 1 else following
 
 
 def _row(cell: Cell) -> dict[str, object]:
@@ -133,15 +132,15 @@ def _answer(cell: Cell) -> Text | str:
 
 
 def _print(cells: tuple[Cell, ...]) -> None:
-    found = Table(box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
     for title in ("CPU", "MPI", "network", "path", "answer", "seconds"):
-        found.add_column(title)
+        table.add_column(title)
     for cell in cells:
         answer = _answer(cell)
         seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
         mpi = f"{cell.mpi}, translated" if cell.is_translated else cell.mpi or "-"
-        found.add_row(cell.cpu, mpi, cell.network, cell.path or "-", answer, seconds)
-    stdout_console(_WIDTH).print(found)
+        table.add_row(cell.cpu, mpi, cell.network, cell.path or "-", answer, seconds)
+    stdout_console(_WIDTH).print(table)
     for cell in cells:
         if not cell.is_green:
             where = f"{cell.cpu}, {cell.mpi or 'no MPI'}, {cell.network}"

@@ -1,6 +1,7 @@
 """Files in the user's cache directory, written atomically and not writable by other users."""
 
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -16,9 +17,11 @@ def directory(environ: Mapping[str, str]) -> str:
 def read(path: str) -> str | None:
     """Return the text of a file that only this user can change, None for any other."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            state = os.fstat(file.fileno())
-            return file.read() if state.st_uid == os.geteuid() and not state.st_mode & 0o022 else None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, encoding="utf-8", errors="surrogateescape") as file:
+            state = os.fstat(descriptor)
+            is_safe = stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid()
+            return file.read() if is_safe and not state.st_mode & 0o022 else None
     except (OSError, ValueError):
         return None
 

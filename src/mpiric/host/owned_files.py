@@ -65,15 +65,25 @@ def append(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
+def open_output(path: str | os.PathLike[str]) -> int:
+    """Open a file that the user named, to append to it; it may also be a device or a FIFO of this user.
+
+    Raises OSError for a file, link or FIFO of another user.
+    """
+    if may_be_replaced(Path(path)):
+        return open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
 def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
     """Write a file atomically: a new file in the same directory, then renamed.
 
-    ``data`` may be an open file, which is copied from its position on. A link of another user is replaced.
-    A device, or a link of this user or the system (``/dev/stdout``), is written to directly, as a shell
-    does.
+    ``data`` may be an open file, which is copied from its position on. A link or FIFO of another user is
+    replaced. A device, or a link of this user or the system (``/dev/stdout``), is written to directly, as a
+    shell does.
     """
     source = BytesIO(data) if isinstance(data, bytes) else data
-    if not _may_be_replaced(path):
+    if not may_be_replaced(path):
         with path.open("wb") as file:
             shutil.copyfileobj(source, file)
         LOG.info("wrote: %s", path)
@@ -92,13 +102,16 @@ def write_whole(path: Path, data: bytes | BinaryIO, mode: int = 0o666) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _may_be_replaced(path: Path) -> bool:
+def may_be_replaced(path: Path) -> bool:
+    """Return whether an output replaces what is at a path: nothing, a file, or a link or FIFO of others."""
     try:
         status = path.lstat()
     except OSError:
         return True
-    foreign_link = stat.S_ISLNK(status.st_mode) and status.st_uid not in (os.geteuid(), 0)
-    return stat.S_ISREG(status.st_mode) or foreign_link
+    if stat.S_ISREG(status.st_mode):
+        return True
+    is_foreign = status.st_uid not in (os.geteuid(), 0)
+    return is_foreign and (stat.S_ISLNK(status.st_mode) or stat.S_ISFIFO(status.st_mode))
 
 
 def is_own_directory(path: str | os.PathLike[str], *, private: bool = True) -> bool:

@@ -1,5 +1,7 @@
 """Directories from environment variables; relative paths are ignored or rejected."""
 
+import os
+import pwd
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,6 +24,16 @@ def user_directory(environ: Mapping[str, str], kind: str) -> str:
         return named
     home = environ.get("HOME", "")
     return f"{home}/{below_home}" if home.startswith("/") else ""
+
+
+def user_directory_or_passwd(environ: Mapping[str, str], kind: str) -> str:
+    """Like `user_directory`, but below the home of the password database where HOME is not set."""
+    if directory := user_directory(environ, kind):
+        return directory
+    try:
+        return f"{pwd.getpwuid(os.getuid()).pw_dir}/{_XDG[kind][1]}"
+    except KeyError:  # a user by number, as containers have them
+        return ""
 
 
 def probe_environment(

@@ -27,7 +27,7 @@ def consider(situation: Situation) -> Skip | Try:
     if system is not None and system.is_network:
         because = "files on a network file system go through MPI: which ranks access them decides"
         return Try(values, 0.6, because)
-    return Try(values, 0.2, "files go through MPI")
+    return Try(values, 0.2, "files are accessed through MPI")
 
 
 def no_calls(situation: Situation) -> str:

@@ -66,7 +66,7 @@ def _consider_malloc(situation: Situation) -> Skip | Try:
     if situation.glibc_version >= (2, 26):
         values.append("large-cache")
     if not faults_much(situation):
-        return Try(tuple(values), 0.15, "few page faults: memory is not handed back and forth")
+        return Try(tuple(values), 0.15, "few page faults: memory is not returned to the kernel")
     because = (
         f"{observation.minor_faults_per_s:,.0f} page faults a second and rank, "
         f"{observation.kernel_share:.0%} of the time in the kernel"
@@ -86,7 +86,7 @@ def _consider_allocator(situation: Situation) -> Skip | Try:
     if reason := situation.no_preload or _own_allocator(situation):
         return Skip(reason)
     if faults_much(situation):
-        because = "memory is handed back and forth: another allocator may keep it"
+        because = "memory is returned to the kernel and requested again: another allocator may keep it"
         return Try(values, 0.6, because, _ALLOCATORS)
     if situation.is_hybrid:
         return Try(values, 0.3, "threads that allocate at once wait for glibc's arenas")
@@ -101,7 +101,7 @@ def _set_allocator(value: str, situation: Situation) -> Spelling | None:
     path = dict(situation.machine.preloads).get(value)
     if not path or not situation.observation.is_dynamic:
         return None
-    return Spelling(preload=(path,), note=f"{value} answers malloc instead of glibc")
+    return Spelling(preload=(path,), note=f"{value} replaces the malloc of glibc")
 
 
 KNOBS = (

@@ -92,7 +92,7 @@ def _consider_mapping(situation: Situation) -> Skip | Try:
     if situation.rank_count < situation.cpus_per_node * max(1, nodes):
         because = "fewer ranks than cores: spreading gives each more memory bandwidth and cache"
         return Try(values, 0.5, because)
-    return Try(values, 0.3, "neighbouring ranks that talk much gain from sitting close")
+    return Try(values, 0.3, "ranks that exchange many messages gain from being close")
 
 
 def _order_in_use(situation: Situation) -> str:

@@ -97,7 +97,7 @@ KNOBS = (
     Knob(
         name="mpi-io-driver",
         sentence="Intel MPI's driver for the file system of the job, instead of the NFS driver",
-        why="The one for NFS locks whatever it reads or writes, and knows nothing of stripes",
+        why="The NFS driver locks every access and does not use stripes",
         source="Intel MPI Library developer reference, 'I_MPI_FILESYSTEM'",
         evidence="benchmarks/results/io.md: Intel MPI, one file, in an answer of 37.5 times",
         domain=Choice(("native",)),

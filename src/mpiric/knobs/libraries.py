@@ -190,7 +190,7 @@ def _set_host_mpi(situation: Situation) -> Spelling:
     """
     mpi = situation.host_mpi or situation.mpi
     if situation.job.container is None:
-        raise MismatchError("--mpi host binds a library into an image, and the command starts none")
+        raise MismatchError("--mpi host needs a command that starts a container image")
     if mpi.refused:
         raise MismatchError(
             f"the host's MPI cannot take the place of the image's: {mpi.refused}",
@@ -295,7 +295,7 @@ KNOBS = (
     _code_path_knob(
         "openblas-core",
         (
-            "The CPU generation OpenBLAS takes its routines for",
+            "The CPU generation for which OpenBLAS selects its routines",
             "An OpenBLAS that does not know a CPU falls back to routines of a much older one",
             "OpenBLAS user manual, OPENBLAS_CORETYPE (builds with DYNAMIC_ARCH)",
             "http://www.mjr19.org.uk/IT/OpenBLAS.html: LINPACK on Zen 3, 20.5 and 53.2 GFLOPS",

@@ -74,7 +74,7 @@ def _set_honour(_value: str, situation: Situation) -> Spelling | None:
 KNOBS = (
     Knob(
         name="rank-order",
-        sentence="Which rank sits where: as the launcher fills nodes, or ranks that talk side by side",
+        sentence="The order of ranks: as the launcher fills nodes, or with communicating ranks close",
         why="Messages on a node cost less than messages between nodes, and links carry what is left sooner",
         source=(
             "measured elsewhere: GYRO, 1024 ranks: 11.26 s of communication by default, 6.68 s folded "
@@ -89,8 +89,8 @@ KNOBS = (
     ),
     Knob(
         name="honour-reorder",
-        sentence="Whether topologies that may reorder ranks do, by mpiric's mapping engine",
-        why="Libraries ignore reorder=1, and the program has said who its neighbours are",
+        sentence="Whether mpiric's mapping engine reorders ranks in topologies that permit it",
+        why="Libraries ignore reorder=1, although the program names its neighbours",
         source="MPICH issue 1654 (reorder ignored); Open MPI issues 11756, 8939 (reordered wrongly)",
         evidence="https://doi.org/10.1007/978-3-642-24449-0_7: Mercier and Jeannot, EuroMPI 2011",
         domain=Choice(("yes",)),

@@ -25,16 +25,16 @@ def _consider(situation: Situation) -> Skip | Try:
     if "waiting" not in can.settings:
         return Skip(f"{can.title} has no setting for it")
     if situation.ranks_per_node < 2 and not polite:
-        return Skip("one rank on a node waits for nobody there")
+        return Skip("one rank per node does not wait on its node")
     if not situation.is_oversubscribed:
         if not polite:
             return Skip("every rank has a CPU of its own and spins, which answers fastest")
-        return Try(("spin",), 0.8, "waiting politely costs time when every rank has a CPU", ("spin",))
+        return Try(("spin",), 0.8, "yielding the CPU costs time when every rank has one", ("spin",))
     values = ("yield", "sleep") if can.can_sleep else ("yield",)
     if _yields_by_itself(situation):
         if not can.can_sleep:
-            return Skip("ranks give their CPU away by themselves, as the launcher knows that CPUs are shared")
-        return Try(("sleep",), 0.15, "ranks give their CPU away already; how they do so may matter")
+            return Skip("ranks yield their CPU already, since the launcher detected shared CPUs")
+        return Try(("sleep",), 0.15, "ranks yield their CPU already; another way of waiting may be faster")
     because = "more ranks than CPUs: a rank that spins keeps the one it waits for from running"
     return Try(values, 1.0, because, values)
 

@@ -15,7 +15,7 @@ _PLAIN = "the gain depends on the message sizes of the program"
 def _silent_on_node(knob: str, situation: Situation) -> str:
     """Return why a setting for messages within a node has no effect, "" if it may have one."""
     if situation.ranks_per_node < 2:
-        return "one rank on a node sends nothing there"
+        return "one rank per node sends no messages on its node"
     if knob not in situation.mpi.capabilities.settings:
         return "the library has no setting for it"
     return "" if situation.shown("node_message_bound") > 0 else "no message is sent on a node"
@@ -98,7 +98,7 @@ KNOBS = (
     Knob(
         name="single-copy-threshold",
         sentence="Size from which a message on the node is copied straight out of the sender's memory",
-        why="The kernel's copy costs a call: cheap for large messages, dear for small ones",
+        why="The kernel's copy costs a call: cheap for large messages, expensive for small ones",
         source="MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD (8 KiB), I_MPI_SHM_CMA_THRESHOLD in the manuals",
         evidence="benchmarks/results/answers.md: late receiver, 1.47 times as fast (and eager-node)",
         domain=Bytes(1 * _KIB, 64 * _MIB),

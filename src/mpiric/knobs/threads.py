@@ -82,7 +82,7 @@ def _not_placed(situation: Situation) -> str:
     if not situation.is_hybrid:
         return "the ranks load no OpenMP runtime"
     if _single_thread(situation):
-        return "one thread a rank needs no place among others"
+        return "one thread per rank shares no CPU with other threads"
     has_own_cpus = _own_cpus(situation)
     return "" if has_own_cpus else "ranks share CPUs: the threads of all would be put on the same cores"
 
@@ -106,7 +106,7 @@ def _consider_wait(situation: Situation) -> Skip | Try:
     if not situation.is_hybrid:
         return Skip("no OpenMP runtime is loaded")
     if _single_thread(situation):
-        return Skip("one thread a rank waits for no others")
+        return Skip("one thread per rank waits for no other thread")
     if situation.threads_per_rank * situation.ranks_per_node > situation.cpus_per_node:
         because = "more threads than CPUs: spinning ones keep others from working"
         return Try(tuple(_WAITS), 0.8, because, ("passive",))
@@ -140,7 +140,7 @@ def _consider_nodes(situation: Situation) -> Skip | Try:
         return Skip("the job has one node")
     worth = dict.fromkeys((situation.nodes // 2, situation.nodes // 4))
     values = tuple(str(count) for count in worth if count >= 1)
-    return Try(values, 0.3, "the network may cost more than the nodes bring")
+    return Try(values, 0.3, "communication may cost more than additional nodes gain")
 
 
 KNOBS = (

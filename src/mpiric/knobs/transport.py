@@ -41,7 +41,7 @@ def _device(value: str) -> Need | None:
 def _consider_node_transport(situation: Situation) -> Skip | Try:
     can, setting = situation.mpi.capabilities, shared_memory_is_off(situation)
     if situation.ranks_per_node < 2:
-        return Skip("one rank on a node has nobody to talk to there")
+        return Skip("one rank per node sends no messages on its node")
     if can.always_shares_memory:
         return Skip("the library always uses shared memory on a node")
     if situation.shown("node_ranks") < 2:
@@ -79,7 +79,7 @@ def _consider_network_library(situation: Situation) -> Skip | Try:
 def _consider_single_copy(situation: Situation) -> Skip | Try:
     can = situation.mpi.capabilities
     if situation.ranks_per_node < 2:
-        return Skip("one rank on a node copies to nobody there")
+        return Skip("one rank per node copies no messages on its node")
     if situation.shown("node_message_bound") <= 0:
         return Skip("no message is sent on a node")
     if (largest := situation.shown("largest_node_message_bytes")) < 4096:

@@ -26,7 +26,7 @@ from mpiric.model.situation import RankSeen, Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.output_files import FilesExpectation, learn_files
-from mpiric.tuning.marks.forecast import forecast_s
+from mpiric.tuning.marks.split import forecast_s
 from mpiric.tuning.objective import Objective, Place, value_of
 
 OUTPUTS = "outputs"  # directory of a tune with the output of its runs
@@ -165,7 +165,7 @@ class Judge:
     ) -> float:
         time_s = self._time_s(trial)
         if time_s is None:
-            raise MpiricError("left nothing from which its time can be told")
+            raise MpiricError("left no data about its time")
         if self.at_mark is not None and self.objective.pattern:
             self.at_mark.cut(Path(trial.stdout))
         place = Place(
@@ -201,7 +201,7 @@ class Judge:
         options: dict[str, Any] = {"rounding": self.rounding, "settings": run.settings}
         if self.at_mark is not None:
             if run.marks is None or not exists(run.stdout):
-                return Disagreement("its marks were not kept")
+                return Disagreement("its step markers were not recorded")
             return self.at_mark.complaint(run.marks, run.stdout, run.files, **options)
         if self.printed and (wrong := self.printed.compare(run.stdout, **options)):
             return wrong
@@ -300,7 +300,7 @@ class Judge:
         if done.returncode == 0:
             return None
         printed = last_line(done)
-        because = f"{check} said no (status {done.returncode})"
+        because = f"{check} rejected the results (status {done.returncode})"
         return Outcome.DIFFERENT, f"{because}: {printed}" if printed else because
 
 

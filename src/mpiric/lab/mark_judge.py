@@ -36,7 +36,7 @@ class MarkJudge:
     def other_work(self, marks: RunMarks | None) -> str:
         """Return why a run did not reach the mark with the original's calls, "" if it did."""
         if marks is None:
-            return "its ranks left no marks"
+            return "its ranks recorded no step markers"
         return less_work(self.work, crossings(marks, self.pair))
 
     def complaint(

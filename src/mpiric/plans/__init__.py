@@ -1,1 +1,1 @@
-"""Plans: what to run, as generators of runs that receive trials. No I/O, no runner."""
+"""Plans: generators that yield runs and receive trials. No I/O, no runner."""

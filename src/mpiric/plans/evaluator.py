@@ -1,4 +1,4 @@
-"""The evaluator: asks for the runs of a search, limits their time, and remembers what they gave."""
+"""Evaluator: requests the runs of a search, limits their time and stores their results."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -14,78 +14,78 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.effects import Effects
 from mpiric.tuning.search.space import Point, SearchSpace
 
-_CAP = 2.5  # a run longer than this multiple of the best is stopped
-_CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # time limit from the slowest run: factor, and slack
-_HANGS = 4.0  # the same of the slowest, where the objective is not the time of the run
-_ORIGINAL_EVERY = 12  # runs
-_DISTURBED = 0.26  # increase of the logarithm of a run's time: 1.3 times as long
-_MUCH = 0.15  # off the logarithm of the objective
-_SLACK_S = 1.0  # on top of a limit: start-up is not the program's speed
+_CAP = 2.5  # time limit as a multiple of the fastest configuration
+_HANGS = 4.0  # time limit as a multiple of the slowest configuration, if the objective is not the time
+_SLACK_S = 1.0  # added to these limits, because start-up does not scale with the program
+_CAP_OF_ORIGINAL, _SLACK_OF_ORIGINAL_S = 4.0, 5.0  # time limit of the original from its slowest run
+_ORIGINAL_EVERY = 12  # runs after which the original runs again
+_DISTURBED = 0.26  # increase of the logarithm of a run's time that indicates a disturbance: 1.3 times
+_MUCH = 0.15  # decrease of the logarithm of the objective that is checked by a run of the original
 
 
 class OutOfBudgetError(Exception):
-    """The next run does not fit any more; ends the search, never reaches the user."""
+    """The next run does not fit into the budget; ends the search and never reaches the user."""
 
 
 @dataclass
 class Evaluator:
-    """Asks for runs and keeps them all, in order; ``objective_is_time`` allows to stop a slow run early.
+    """Requests runs and stores all of them in order.
 
-    Runs that are ``known`` inform from the start. Those of phase SEARCH were made ahead of the search, many
-    at a time, and answer once when such a run is asked for, at no cost. ``feasible`` tells without a run
-    what cannot even be written down.
+    Recorded trials inform the search from the start. Trials of phase SEARCH among them were made ahead of the
+    search, many at a time; each answers one request for a run of its configuration, at no cost.
     """
 
     space: SearchSpace
     budget: Budget
-    known: Sequence[Trial] = ()
-    objective_is_time: bool = True
-    feasible: Callable[[Configuration], bool] = lambda _: True
-    expected_s: float = 0.0  # of a run, before there is any
-    corrected: Sequence[Trial] = ()  # earlier trials that turned out otherwise; it grows
-    stop_at: Callable[[], float | None] = lambda: None  # objective at which a run is of no use any more
-    made: list[Trial] = field(default_factory=list)  # runs that were made for it, in order
+    recorded: Sequence[Trial] = ()
+    objective_is_time: bool = True  # a slow run can be stopped early
+    feasible: Callable[[Configuration], bool] = lambda _: True  # whether the launcher can express it
+    expected_s: float = 0.0  # expected time of the first run
+    corrected: Sequence[Trial] = ()  # earlier trials whose result was changed; the caller appends to it
+    stop_at: Callable[[], float | None] = lambda: None  # objective from which a run is useless
+    new_trials: list[Trial] = field(default_factory=list)  # trials of the runs that were requested
     trials: list[Trial] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)  # of the runs with a time, stopped ones included
+    points: list[Point] = field(default_factory=list)  # points of the runs with a time, also of stopped ones
     logs: list[float] = field(default_factory=list)
     failed: dict[Point, str] = field(default_factory=dict)
     stopped: set[Point] = field(default_factory=set)
-    minimal: Point | None = None  # the best without settings that do not contribute; goes to the proof
-    _writable: dict[Point, bool] = field(default_factory=dict)
+    minimal: Point | None = None  # best point without settings that do not contribute, for the proof
+    _feasible: dict[Point, bool] = field(default_factory=dict)
     _fit: Effects | None = None
     _fitted: int = 0
-    _seen_corrected: int = 0
+    _corrections: int = 0  # number of `corrected` trials that were applied
     _runs: int = 0
     _disturbed_runs: int = 0
-    _around_s: list[float] = field(default_factory=list)  # each run: its directory, and its files
+    _around_s: list[float] = field(default_factory=list)  # overhead of each run: directory and files
     _answers: dict[Configuration, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
-        self.take(self.known)
-        for trial in self.known:
+        self.take(self.recorded)
+        for trial in self.recorded:
             if trial.phase is Phase.SEARCH and trial.outcome is not Outcome.INTERRUPTED:
                 self._answers[trial.configuration].append(trial)
 
     @property
     def original(self) -> Point:
-        """Point of the unchanged command."""
+        """Return the point of the unchanged command."""
         return (0,) * len(self.space.factors)
 
     @property
     def run_s(self) -> float:
-        """Seconds that one more run takes with all that surrounds it, estimated."""
+        """Estimate the seconds of one more run, including its overhead."""
         walls = [trial.wall_s for trial in self.trials if trial.outcome is not Outcome.REFUSED]
         around_s = median(self._around_s) if self._around_s else 0.0
         return median(walls) + around_s if walls else self.expected_s
 
     def runs_left(self) -> int:
-        """How many more runs fit."""
+        """Return the number of runs that fit into the budget."""
         return self.budget.runs_that_fit(self.run_s)
 
     def is_original_due(self) -> bool:
-        """Whether the original has not run for a while: a machine may change its speed meanwhile.
+        """Return whether the original must run again, because the speed of the machine may have changed.
 
-        Nor since the first setting that seems to help much: a machine that became faster looks the same.
+        It is due after some runs, and after the first setting with a large gain: a machine that became faster
+        looks the same.
         """
         if all(trial.configuration for trial in self.trials[-_ORIGINAL_EVERY:]):
             return True
@@ -95,42 +95,42 @@ class Evaluator:
         return min(self.logs[first:], default=inf) < median(self.logs[:first]) - _MUCH
 
     def is_original_disturbed(self) -> bool:
-        """Return whether half of the original's runs or more took much longer than the quickest."""
+        """Return whether at least half of the original's runs took much longer than its fastest."""
         logs = [log for log, point in zip(self.logs, self.points, strict=True) if not any(point)]
         return self.objective_is_time and median(logs) > min(logs) + _DISTURBED
 
     def was_slower(self, point: Point) -> bool:
-        """Return whether the runs of a point took longer than the original, without drift and uncertainty."""
+        """Return whether the median of a point's runs is above the original's."""
         logs = [time for measured, time in zip(self.points, self.logs, strict=True) if measured == point]
         original = [time for measured, time in zip(self.points, self.logs, strict=True) if not any(measured)]
         return bool(logs and original) and median(logs) > median(original)
 
     def weight(self, point: Point) -> int:
-        """Return the weights of the settings of a point together."""
+        """Return the sum of the weights of a point's settings."""
         return sum(factor.weight for factor, level in zip(self.space.factors, point, strict=True) if level)
 
     def runs_of(self, point: Point) -> int:
-        """How often a point was measured to its end."""
+        """Return the number of complete runs of a point."""
         return 0 if point in self.stopped else self.points.count(point)
 
     def run(self, point: Point) -> Plan[Trial]:
         """Run a point once more. Raises OutOfBudgetError; a KeyboardInterrupt passes through.
 
-        A run that others disturbed is made again, once, unless the machine is disturbed all the time.
+        A disturbed run is repeated once, unless most runs on the machine are disturbed.
         """
         configuration = self.space.configuration(point)
         if self._answers[configuration]:
             return self._answers[configuration].pop(0)
-        trial = yield from self._made(point, configuration)
+        trial = yield from self._measure(point, configuration)
         if self._is_to_repeat(trial):
             with suppress(OutOfBudgetError):
-                trial = yield from self._made(point, configuration)
+                trial = yield from self._measure(point, configuration)
         self._correct()
         self._enter(trial)
         return trial
 
     def _is_to_repeat(self, trial: Trial) -> bool:
-        """Return whether a run seems slow because other processes took its CPUs, and not as a rule."""
+        """Return whether a run seems slow because of other processes, which is the exception here."""
         self._disturbed_runs += trial.disturbed
         self._runs += 1
         if not trial.disturbed or 2 * self._disturbed_runs > self._runs:
@@ -140,7 +140,7 @@ class Evaluator:
         best = min(self.logs, default=-inf)
         return trial.objective is not None and trial.objective > 0 and log(trial.objective) > best
 
-    def _made(self, point: Point, configuration: Configuration) -> Plan[Trial]:
+    def _measure(self, point: Point, configuration: Configuration) -> Plan[Trial]:
         """Measure a configuration once. Raises OutOfBudgetError."""
         if not self.budget.fits(max(self.run_s, 1e-3)):
             raise OutOfBudgetError
@@ -151,19 +151,19 @@ class Evaluator:
             limit_s=limit_s if isfinite(limit_s) else None,
             stop_at=self.stop_at() if configuration else None,
         )
-        self.made.append(trial)
+        self.new_trials.append(trial)
         self.budget.spend(trial.runs)
         around_s = self.budget.elapsed_s - begun_s - trial.wall_s
-        if around_s >= 0:  # else it was made before
+        if around_s >= 0:  # negative for a trial that was recorded earlier
             self._around_s.append(around_s)
         if trial.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         return trial
 
     def _correct(self) -> None:
-        """Enter anew what turned out otherwise: a rejection that was withdrawn excludes nothing any more."""
-        for trial in self.corrected[self._seen_corrected :]:
-            self._seen_corrected += 1
+        """Replace trials whose result was changed: a withdrawn rejection excludes nothing any more."""
+        for trial in self.corrected[self._corrections :]:
+            self._corrections += 1
             at = next((n for n, old in enumerate(self.trials) if old.number == trial.number), None)
             point = self.space.point(trial.configuration)
             if at is None or point is None:
@@ -177,19 +177,16 @@ class Evaluator:
                 self._enter(trial)
 
     def may_work(self, point: Point) -> bool:
-        """Whether a point can be written down and contains nothing that failed."""
-        return self._can_be_written(point) and not any(
-            all(have == bad for have, bad in zip(point, failure, strict=True) if bad)
+        """Return whether a point is feasible and contains no point that failed."""
+        if point not in self._feasible:
+            self._feasible[point] = self.feasible(self.space.configuration(point))
+        return self._feasible[point] and not any(
+            all(level == bad for level, bad in zip(point, failure, strict=True) if bad)
             for failure in self.failed
         )
 
-    def _can_be_written(self, point: Point) -> bool:
-        if point not in self._writable:
-            self._writable[point] = self.feasible(self.space.configuration(point))
-        return self._writable[point]
-
     def effects(self) -> Effects:
-        """Model of all runs so far; fitted once a run, the sizes of its priors now and then."""
+        """Return the model of all runs; it is fitted once per run, the sizes of its priors less often."""
         if self._fit is None or self._fitted != len(self.points):
             sizes = self._fit.sizes if self._fit and self._fitted >= 30 and len(self.points) % 5 else None
             self._fit = Effects(self.space, self.points, self.logs, sizes)
@@ -197,13 +194,13 @@ class Evaluator:
         return self._fit
 
     def take(self, trials: Iterable[Trial]) -> None:
-        """Enter recorded trials without running anything."""
+        """Add recorded trials."""
         for trial in trials:
             if trial.phase in (Phase.OBSERVE, Phase.SEARCH) and trial.outcome is not Outcome.INTERRUPTED:
                 self._enter(trial)
 
     def rejected(self) -> tuple[tuple[Configuration, str], ...]:
-        """Configurations that failed or were stopped for being slow, with the reason."""
+        """Return the configurations that failed or were stopped as slow, with the reason."""
         self._correct()
         slow = [(point, "clearly slower than the best; stopped early") for point in sorted(self.stopped)]
         return tuple((self.space.configuration(point), why) for point, why in (*self.failed.items(), *slow))
@@ -216,14 +213,14 @@ class Evaluator:
         objective = trial.objective
         if trial.outcome is Outcome.OK and objective is not None and isfinite(objective) and objective > 0:
             if point in self.stopped:
-                self._forget(point)  # that it was stopped was not its own fault
+                self._forget(point)  # the stopped run was slow for another reason
             self.points.append(point)
             self.logs.append(log(objective))
         elif self._was_slow(trial) and self.logs and any(point):
             self.points.append(point)
             self.logs.append(log(max(trial.at_least or trial.wall_s, 1e-6)))
             self.stopped.add(point)
-        elif any(point):  # the original's own failures are the proof's business
+        elif any(point):  # failures of the original are handled by the proof
             self.failed[point] = trial.reason or trial.outcome.value
 
     def _was_slow(self, trial: Trial) -> bool:
@@ -232,32 +229,29 @@ class Evaluator:
         return trial.outcome is Outcome.TIMED_OUT and is_known
 
     def _forget(self, point: Point) -> None:
-        kept = [
-            (measured, time)
-            for measured, time in zip(self.points, self.logs, strict=True)
-            if measured != point
-        ]
-        self.points[:], self.logs[:] = [measured for measured, _ in kept], [time for _, time in kept]
+        remaining = [at for at, measured in enumerate(self.points) if measured != point]
+        self.logs[:] = [self.logs[at] for at in remaining]
+        self.points[:] = [self.points[at] for at in remaining]
         self.stopped.discard(point)
 
     def _limit_s(self, point: Point) -> float:
-        """Stop what is clearly slower than the best, and a run of the original that hangs."""
+        """Return the time limit, which stops runs that are clearly slower than the best or that hang."""
         if not any(point):
-            logs = [
+            times_s = [
                 trial.wall_s
                 for trial in self.trials
                 if not trial.configuration and trial.outcome is Outcome.OK
             ]
-            return _CAP_OF_ORIGINAL * max(logs) + _SLACK_OF_ORIGINAL_S if logs else float("inf")
+            return _CAP_OF_ORIGINAL * max(times_s) + _SLACK_OF_ORIGINAL_S if times_s else inf
         if not self.logs:
-            return float("inf")
+            return inf
         walls: dict[Configuration, list[float]] = defaultdict(list)
         for trial in self.trials:
             if trial.outcome is Outcome.OK:
                 walls[trial.configuration].append(trial.wall_s)
         usual = [median(times) for times in walls.values()]
         if not usual:
-            return float("inf")
+            return inf
         if self.objective_is_time:
             return _CAP * min(usual) + _SLACK_S
         return _HANGS * max(usual) + _SLACK_S

@@ -1,4 +1,4 @@
-"""The fastest of several programs: all in turn, then the best against the first by fresh pairs."""
+"""Fastest of several programs: time all in turn, then prove the best one by fresh pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,41 +9,41 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Evidence
 from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Phase
-from mpiric.plans.prove import Standing, prove
+from mpiric.plans.prove import ProofState, prove
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
 BASELINE = Configuration()  # the first program
 _CONFIDENCE = 0.95
-_MOST_PAIRS = 6  # for each round of the choice
+_PAIRS_PER_ROUND = 6  # limit of the pairs of the proof, per round of the selection
 
 
 @dataclass(frozen=True)
 class Fastest:
-    """How many times as fast as the first each program is, and what fresh pairs show of the best one."""
+    """Speedup of each program over the first one, and the proof of the best one."""
 
     ratios: dict[Configuration, float]
-    evidence: Evidence | None = None  # None where none seemed faster than the first
+    evidence: Evidence | None = None  # None if no program seemed faster than the first
 
 
-def fastest(others: Sequence[Configuration], rounds: int, seed: int) -> Plan[Fastest]:
-    """Time the first program and the others in rounds, each in random order; prove the best of them.
+def fastest(alternatives: Sequence[Configuration], rounds: int, seed: int) -> Plan[Fastest]:
+    """Time the first program and its alternatives in rounds, each in random order; prove the best one.
 
-    The best of many looks better than it is, so the runs that chose it do not count for it.
+    The best of many looks better than it is, so that the runs of the selection do not count in the proof.
     """
-    programs, random = [BASELINE, *others], Random(seed)  # noqa: S311 an order, not a secret
+    programs, random = [BASELINE, *alternatives], Random(seed)  # noqa: S311 an order, not a secret
     seconds: dict[Configuration, list[float]] = {program: [] for program in programs}
     for number in range(rounds):
         for program in random.sample(programs, len(programs)):
             trial = yield Run(program, Phase.SEARCH, pair=number)
             seconds[program].append(trial.wall_s)
     ratios = {
-        program: median(first / own for first, own in zip(seconds[BASELINE], times, strict=True))
+        program: median(first_s / time_s for first_s, time_s in zip(seconds[BASELINE], times, strict=True))
         for program, times in seconds.items()
         if times
     }
     best = max(ratios, key=lambda program: ratios[program], default=BASELINE)
     if best == BASELINE:
         return Fastest(ratios)
-    rule = StoppingRule(_CONFIDENCE, max_pairs=max(StoppingRule.min_pairs, _MOST_PAIRS * rounds))
-    proof = yield from prove(Standing(best, rule=rule, seed=seed))
+    rule = StoppingRule(_CONFIDENCE, max_pairs=max(StoppingRule.min_pairs, _PAIRS_PER_ROUND * rounds))
+    proof = yield from prove(ProofState(best, rule=rule, seed=seed))
     return Fastest({**ratios, best: proof.evidence.ratio}, proof.evidence)

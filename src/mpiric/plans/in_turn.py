@@ -1,4 +1,4 @@
-"""Configurations in turn, to compare them with runs of another day."""
+"""Runs of configurations in turn, for comparison with runs of another day."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from mpiric.model.trial import Outcome, Phase
 
 
 def in_turn(configurations: Iterable[Configuration], rounds: int) -> Plan[dict[Configuration, list[float]]]:
-    """Run each configuration once a round, so that a drift of the machine meets all; their objectives."""
+    """Run each configuration once per round, so that drift affects all alike; return their objectives."""
     objectives: dict[Configuration, list[float]] = {configuration: [] for configuration in configurations}
     for number in range(rounds):
         for configuration, values in objectives.items():

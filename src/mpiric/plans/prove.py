@@ -1,31 +1,30 @@
-"""The proof of one answer: fresh runs in rounds, until confidence sequences decide.
+"""Proof of one answer: fresh runs in rounds, until confidence sequences decide.
 
-A round is a block of an experiment in random blocks: m runs of the original, m of the answer, and one of
-the answer without each unit (a setting, or settings that must move together) about which nothing is known
-yet, in uniformly random order. Runs of the search never count.
+A round is a block of a randomised block design: m runs of the original, m of the answer, and one of the
+answer without each undecided unit (a setting, or settings that must change together), in uniformly random
+order. Runs of the search never count.
 
-The main claim. The labels of the runs are shuffled as well, and the j-th original makes a pair with the
-j-th answer. Given where the two of a pair stand and everything else, either may be the original with the
-same chance. For two identical configurations the signs of log(original ÷ answer) are therefore fair and
-independent coins, within a round as between rounds, whatever drifts: what `confidence_sequence` needs.
+Main claim: the labels of the runs are shuffled as well, and the j-th original is paired with the j-th answer.
+Given the positions of a pair and everything else, either run is the original with the same probability. For
+two identical configurations the signs of log(original ÷ answer) are therefore fair and independent coins,
+within a round and between rounds, whatever drifts, as `confidence_sequence` requires.
 
-What a unit contributes: the rank of the run without it among the answer's of its round (`rank_betting`).
-Rounds of larger answers that held the unit count as well.
+Contribution of a unit: the rank of the run without it among the runs of the answer in its round
+(`rank_betting`). Rounds of larger answers with the unit count as well.
 
-One budget of error. Main claim and units have fixed parts of it (`StoppingRule.errors`), and what is looked
-at after each round is valid at every look.
+Error: main claim and units have fixed parts of it (`StoppingRule.errors`), and the intervals are valid at any
+stopping time, so that they may be evaluated after each round.
 
-m = max(3, units), so that runs without a unit are a third at most. When the main claim is decided,
-originals are no longer needed and m = 2 × units, a third again. With nothing but the main claim open, m =
-1: pairs.
+m = max(3, units), so that at most a third of the runs are without a unit. After the main claim is decided,
+originals are not needed and m = 2 × units, which is a third again. If only the main claim is open, m = 1:
+pairs.
 
-Where the objective is a time, the second run of a pair is stopped at twice the first: then the ratio is
-known to be 2 or more, or ½ or less (see `confidence_sequence.interval_of_known`).
+If the objective is a time, the second run of a pair is stopped at twice the first: the ratio is then at least
+2, or at most ½ (see `confidence_sequence.interval_of_bounds`).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from math import ceil, inf, isfinite
 from random import Random
@@ -38,48 +37,44 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof import confidence_sequence
+from mpiric.tuning.proof.confidence_sequence import Bounds
 from mpiric.tuning.proof.contribution import LIKELY, PRESELECTED, Contribution
-from mpiric.tuning.proof.paired_claim import Bounds, PairedClaim, as_ratios
+from mpiric.tuning.proof.paired_claim import PairedClaim, as_ratios
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
 ORIGINAL = Configuration()
 WITHOUT = -1  # replicate of a run of the answer without a unit
-STOP_AT = 2.0  # the second run of a pair may take so many times as long as the first
+STOP_AT = 2.0  # limit of the second run of a pair, as a multiple of the first
 _ERROR_OF_95 = 0.05
-LOOK_LEAVES = 1.2  # times the fewest pairs, where runs only tell which units the smaller answer has
-_SLACK = 1.2  # the same, while all pairs agree: runs differ in length
-_DISSENT = 1.5  # the same, where one of them may go the other way
-_LONG = 5  # pairs beyond the fewest
-ROOM = 1.2  # times the mean run of a round, for the next one
-_PAIR, _BEGINS = 2, 0.75 / ROOM  # runs of a pair, and the share of their time in which it may begin
-FEWEST_REPLICATES = 3  # of original and answer, in a round that has runs without a unit
+# Budget that units leave for the main claim, as multiples of the fewest pairs.
+LOOK_LEAVES = 1.2  # factor for rounds that only select the units of a smaller answer
+_SLACK = 1.2  # factor while all pairs agree: runs differ in length
+_DISSENT = 1.5  # factor if a pair may disagree
+_LONG = 5  # number of pairs beyond the fewest after which a smaller answer may be proved instead
+ROOM = 1.2  # expected time of the next runs, as a multiple of the mean of the last round
+_PAIR, _BEGINS = 2, 0.75 / ROOM  # runs of a pair, and the part of their time that must fit into the budget
+FEWEST_REPLICATES = 3  # least number of runs of original and answer in a round with runs without a unit
 
-Unit = tuple[str, ...]  # knobs that are in the answer together or not at all
+Unit = tuple[str, ...]  # knobs whose settings change together
 Blocks = Mapping[Unit, Sequence[Block]]
-_Run = tuple[Configuration, int]  # and its replicate
+_Run = tuple[Configuration, int]  # configuration and replicate
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the pairs prove of an answer; ``rejected`` says why it cannot be used, "" when it can."""
+    """Result of the proof of an answer."""
 
     evidence: Evidence
-    rejected: str = ""
-    run_s: float = 0.0  # of a run of its last pairs, with some room; 0 when it made none
-    blocks: Blocks = field(default_factory=dict)  # of each unit, those of larger answers among them
-    is_left: bool = False  # undecided, as a smaller answer is the better one to prove
+    rejected: str = ""  # reason why the answer cannot be used
+    run_s: float = 0.0  # expected time of a run of its pairs; 0 without any
+    blocks: Blocks = field(default_factory=dict)  # blocks of each unit, including blocks of larger answers
+    is_left: bool = False  # ended undecided, because a smaller answer is to be proved instead
 
 
 @dataclass
-class Standing:
-    """A proof: what it is asked to show, and all that its rounds have shown so far.
-
-    ``round_of`` numbers the rounds of an answer. A budget ends the proof between two rounds. ``has_room``:
-    once the answer is proved, its units leave as much of the budget as that took, for the proof of a smaller
-    one, should one follow. ``compares``: whether the answer is compared with the baseline at all, or a few
-    rounds only tell which units the smaller answer has.
-    """
+class ProofState:
+    """Claims of a proof, and the results of its rounds so far. The budget ends a proof between two rounds."""
 
     answer: Configuration
     units: Sequence[Unit] = ()
@@ -87,14 +82,17 @@ class Standing:
     errors: Errors | None = None
     seed: int = 0
     budget: Budget = field(default_factory=Budget)
-    cost_s: float = 0.0  # of a run, as far as known
-    limit_s: float | None = None  # of each run
-    round_of: Callable[[Configuration], int] = field(default_factory=lambda: _numbered())
-    stops: bool = False  # whether the objective is a time: the second run of a pair may be stopped
-    blocks: Blocks = field(default_factory=dict)  # of the units in larger answers
+    cost_s: float = 0.0  # expected time of a run; 0 if unknown
+    limit_s: float | None = None  # time limit of each run
+    round_of: Callable[[Configuration], int] = field(
+        default_factory=lambda: _numbered()
+    )  # next round's number
+    stops: bool = False  # the objective is a time, so that the second run of a pair may be stopped
+    blocks: Blocks = field(default_factory=dict)  # blocks of the units in larger answers
+    # After the main claim, the units leave as much of the budget as it took, for a smaller answer.
     has_room: bool = True
-    may_be_left: bool = False  # whether the smaller answer may begin before this one is decided
-    compares: bool = True
+    may_be_left: bool = False  # the proof may end undecided for a smaller answer
+    compares: bool = True  # False: a few rounds without baseline only select the units of a smaller answer
     slowest: float = 0.0  # largest objective of the baseline so far; limits runs without a unit
     failures: list[str] = field(default_factory=list, init=False)
     rejected: str = field(default="", init=False)
@@ -116,15 +114,15 @@ class Standing:
 
     @property
     def open(self) -> list[Contribution]:
-        """Units of which nothing is decided yet."""
+        """Return the undecided units."""
         return [unit for unit in self.contributions if not unit.stopped_because]
 
     @property
     def is_over(self) -> bool:
-        """Whether no further round is of use.
+        """Return whether no further round is needed.
 
-        What units are worth matters only to a faster answer. Where one of them is to be dropped, the proof of
-        the smaller answer serves those that will hardly be dropped as well.
+        Units matter only to a faster answer. If a unit is to be dropped, the proof of the smaller answer also
+        decides the units that will probably stay.
         """
         if self.rejected or not self.compares:
             return bool(self.rejected) or not self.open
@@ -136,7 +134,7 @@ class Standing:
 
     @property
     def is_left(self) -> bool:
-        """Whether pairs go on for long that a smaller answer would make better use of."""
+        """Return whether the main claim takes so long that a smaller answer should be proved instead."""
         pairs = len(self.claim.pairs)
         is_long = pairs > self.rule.fewest_pairs(self.error) + _LONG
         is_due = self.may_be_left and not self.claim.stopped_because and is_long
@@ -144,31 +142,28 @@ class Standing:
 
     @property
     def _is_for_smaller(self) -> bool:
-        """Whether something is to be dropped, and what is open will hardly be."""
+        """Return whether a unit is to be dropped, and the undecided ones will probably stay."""
         settled = [unit for unit in self.contributions if unit.stopped_because]
         is_smallest = all(unit.is_kept for unit in settled)
         return not is_smallest and all(unit.leans for unit in self.open)
 
     def next_round(self, fits: Callable[[int], bool]) -> list[_Run] | None:
-        """Runs of the next round: all, else what the main claim needs; None where nothing fits."""
-        whole, pair = self._whole_round(), [(ORIGINAL, 0), (self.answer, 0)]
+        """Return the runs of the next round, or a pair for the main claim; None if neither fits."""
         claims = self.compares and not self.claim.stopped_because
         shrinks = not all(unit.would_stay for unit in self.contributions)
-        keeps = claims or not self.compares or (self.has_room and shrinks)
-        if fits(len(whole) + (self._kept_runs if keeps else 0)):
-            return whole
+        reserves = claims or not self.compares or (self.has_room and shrinks)
+        replicates = range(self._replicates)
+        runs = [(ORIGINAL, number) for number in replicates] if claims else []
+        runs += [(self.answer, number) for number in replicates]
+        runs += [(unit.without, WITHOUT) for unit in self.open]
+        if fits(len(runs) + (self._reserved_runs if reserves else 0)):
+            return runs
+        pair = [(ORIGINAL, 0), (self.answer, 0)]
         return pair if claims and fits(len(pair)) else None
 
-    def _whole_round(self) -> list[_Run]:
-        units = [(unit.without, WITHOUT) for unit in self.open]
-        replicates = range(self._replicates)
-        is_open = self.compares and not self.claim.stopped_because
-        originals = [(ORIGINAL, number) for number in replicates] if is_open else []
-        return [*originals, *((self.answer, number) for number in replicates), *units]
-
     @property
-    def _kept_runs(self) -> int:
-        """Runs that units have to leave: of the fewest pairs, or of as many as the main claim took."""
+    def _reserved_runs(self) -> int:
+        """Return the runs that units leave: for the fewest pairs, or as many as the main claim took."""
         pairs = len(self.claim.pairs)
         fewest = self.rule.fewest_pairs(self.error)
         if not self.compares:
@@ -176,8 +171,8 @@ class Standing:
         if self.claim.stopped_because:
             return 2 * max(pairs, fewest)
         agree = pairs and all(low > 1 + self.rule.minimum_effect for low, _ in self.claim.ratios)
-        wanted = ceil((_SLACK if agree else _DISSENT) * fewest)
-        return 2 * max(0, wanted - pairs - self._replicates)
+        needed = ceil((_SLACK if agree else _DISSENT) * fewest)
+        return 2 * max(0, needed - pairs - self._replicates)
 
     @property
     def _replicates(self) -> int:
@@ -189,16 +184,19 @@ class Standing:
         return max(FEWEST_REPLICATES, units) if units else 1
 
     def enter(self, trials: Mapping[_Run, Trial]) -> None:
-        """Add a round, and see what it decides."""
+        """Add the trials of a round and evaluate the claims."""
         self._enter(trials)
         runs = len(self.failures) + len(self.claim.pairs)
         if len(self.failures) >= self.rule.original_failures and 2 * len(self.failures) > runs:
             raise ProgramFailedError(
                 f"the unchanged command failed {len(self.failures)} times during the proof: "
                 f"{self.failures[-1]}",
-                hint="it must run reliably as it stands before anything can be compared with it",
+                hint="a proof needs a command that runs reliably without changes",
             )
-        self._judge()
+        if not self.rejected:
+            self.claim.judge()
+            for unit in self.open:
+                unit.judge()
 
     def _enter(self, trials: Mapping[_Run, Trial]) -> None:
         values = {run: _bounds(trial) for run, trial in trials.items()}
@@ -221,26 +219,20 @@ class Standing:
                 else:
                     unit.fail(trials[run].reason or trials[run].outcome.value)
 
-    def _judge(self) -> None:
-        if not self.rejected:
-            self.claim.judge()
-            for unit in self.open:
-                unit.judge()
-
     def run_out(self) -> None:
-        """Note of what is open that the budget has ended."""
+        """Close all open claims because the budget has ended."""
         if not self.claim.stopped_because:
             self.claim.run_out()
         for unit in self.open:
-            unit.settle("the budget ended: ", least=LIKELY if self.compares else PRESELECTED)
-
-    @property
-    def _stopped_because(self) -> str:
-        left = f"not decided by {len(self.claim.pairs)} pairs, and left for a smaller answer"
-        return left if self.is_left else self.claim.stopped_because
+            unit.settle("the budget ended: ", threshold=LIKELY if self.compares else PRESELECTED)
 
     def evidence(self) -> Evidence:
-        """All of it for whoever asks."""
+        """Return the result so far."""
+        stopped_because = self.claim.stopped_because
+        if self.rejected:
+            stopped_because = f"rejected: {self.rejected}"
+        elif self.is_left:
+            stopped_because = f"not decided by {len(self.claim.pairs)} pairs, and left for a smaller answer"
         claim = PairedClaim(self.rule, self.error) if self.rejected else self.claim
         low, high = claim.interval(self.error)
         rejected = (self.rejected,) if self.rejected else ()
@@ -253,7 +245,7 @@ class Standing:
             pairs=tuple((original[0], answer[0]) for original, answer in self.claim.pairs),
             confidence=self.rule.confidence,
             minimum_effect=self.rule.minimum_effect,
-            stopped_because=f"rejected: {self.rejected}" if self.rejected else self._stopped_because,
+            stopped_because=stopped_because,
             failures=(*(f"the original: {reason}" for reason in self.failures), *rejected),
             ci95=claim.interval(max(_ERROR_OF_95, self.error)),
             shares=tuple(
@@ -269,56 +261,53 @@ def _numbered() -> Callable[[Configuration], int]:
     return lambda _: next(numbers)
 
 
-def prove(standing: Standing) -> Plan[Proof]:
-    """Compare an answer with the baseline, and with itself without each of several units.
+def prove(state: ProofState) -> Plan[Proof]:
+    """Compare an answer with the baseline, and with the answer without each unit.
 
-    The order of a round's runs follows from seed and number alone; it ends where the answer fails, which is
-    then rejected. Raises ProgramFailedError when the baseline keeps failing.
+    The order of a round's runs follows from seed and round number. A round ends if the answer fails, which is
+    then rejected. Raises ProgramFailedError if the baseline keeps failing.
     """
-    answer, budget, cost_s, run_s = standing.answer, standing.budget, standing.cost_s, 0.0
-    while not standing.is_over:
-        planned = standing.next_round(partial(_fits, budget, cost_s))
+    answer, budget, cost_s, run_s = state.answer, state.budget, state.cost_s, 0.0
+
+    def fits(runs: int) -> bool:
+        # A pair may begin late: its second run may end after the budget.
+        return budget.fits(_BEGINS * cost_s if runs == _PAIR else cost_s, runs)
+
+    while not state.is_over:
+        planned = state.next_round(fits)
         if planned is None:
-            standing.run_out()
+            state.run_out()
             break
-        begun_s, number = budget.elapsed_s, standing.round_of(answer)
-        Random(f"mpiric proof {standing.seed} {number}").shuffle(planned)  # noqa: S311
+        begun_s, number = budget.elapsed_s, state.round_of(answer)
+        Random(f"mpiric proof {state.seed} {number}").shuffle(planned)  # noqa: S311
         trials: dict[_Run, Trial] = {}
         for configuration, replicate in planned:
-            stop_at = _stop_at(configuration, replicate, trials, standing.slowest) if standing.stops else None
-            trial = yield Run(configuration, Phase.PROOF, number, standing.limit_s, replicate, stop_at)
+            stop_at = _stop_at(configuration, replicate, trials, state.slowest) if state.stops else None
+            trial = yield Run(configuration, Phase.PROOF, number, state.limit_s, replicate, stop_at)
             budget.spend(trial.runs)
             trials[configuration, replicate] = trial
             if trial.outcome is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
             if configuration == answer and replicate != WITHOUT and _bounds(trial) is None:
                 break
-        around_s = _around_s(budget.elapsed_s - begun_s, trials.values())
+        # Mean overhead of a run: its directory and its files.
+        round_s = budget.elapsed_s - begun_s
+        around_s = max(0.0, round_s - sum(trial.wall_s for trial in trials.values())) / max(1, len(trials))
         cost_s = ROOM * mean(trial.wall_s for trial in trials.values()) + around_s
         if (ORIGINAL, 0) in trials:
             pairs = [trial.wall_s for (_, replicate), trial in trials.items() if replicate != WITHOUT]
             run_s = ROOM * mean(pairs) + around_s
-        standing.enter(trials)
-    of_units = {unit.knobs: tuple(unit.blocks) for unit in standing.contributions}
-    return Proof(standing.evidence(), standing.rejected, run_s or cost_s, of_units, standing.is_left)
-
-
-def _fits(budget: Budget, cost_s: float, runs: int) -> bool:
-    """Return whether a round may begin; the second run of a pair alone may end after the budget."""
-    return budget.fits(_BEGINS * cost_s if runs == _PAIR else cost_s, runs)
-
-
-def _around_s(round_s: float, trials: Collection[Trial]) -> float:
-    """Seconds around a run of a round, on average: until its files are safe, and to read them."""
-    return max(0.0, round_s - sum(trial.wall_s for trial in trials)) / max(1, len(trials))
+        state.enter(trials)
+    blocks = {unit.knobs: tuple(unit.blocks) for unit in state.contributions}
+    return Proof(state.evidence(), state.rejected, run_s or cost_s, blocks, state.is_left)
 
 
 def _stop_at(
     configuration: Configuration, replicate: int, trials: Mapping[_Run, Trial], slowest: float
 ) -> float | None:
-    """Objective from which on a run may be stopped, as it is known to be slower then; None where none is."""
+    """Return the objective from which a run is known to be slower, so that it may be stopped."""
     if replicate == WITHOUT:
-        # Being slower than the original is an answer: waiting for its end would take the time of pairs.
+        # A run that is slower than the original decides; its end would cost the time of pairs.
         durations = [
             slowest,
             *(trial.objective or 0.0 for (other, _), trial in trials.items() if other == ORIGINAL),
@@ -333,13 +322,13 @@ def _without(answer: Configuration, unit: Unit) -> Configuration:
 
 
 def _bounds(trial: Trial) -> Bounds | None:
-    """What is known of a run's objective; None of one that failed."""
+    """Return the bounds of a run's objective; None for a failed run."""
     if trial.outcome is not Outcome.OK:
         return None if trial.at_least is None else (trial.at_least, inf)
     objective = trial.objective
     if objective is None or not isfinite(objective) or objective <= 0:
         raise MpiricError(
-            f"the objective of a run is {objective}, and only positive numbers can be compared as a ratio",
+            f"the objective of a run is {objective}, but ratios need a positive number",
             hint="choose another --objective",
         )
     return objective, objective

@@ -1,4 +1,4 @@
-"""Which of the measured points is the best, by all runs together."""
+"""Ranking of the measured points and of the settings of a point, by the model of all runs."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,21 @@ from mpiric.plans.evaluator import Evaluator
 from mpiric.tuning.search.effects import UNPROMISING
 from mpiric.tuning.search.space import Point, with_level
 
-WORTH = 0.005  # a setting must contribute half a percent to stay while the search goes on
-HEAVY_GAIN = 0.03  # a heavy setting, such as another MPI library, must contribute this much
-SHOWN = 0.01  # and this to be proved and kept
-SURE = 0.8  # standard deviations of the model's doubt, about 4 chances in 5
-_EVIDENT = 2.33  # the same, 99 chances in 100
-_MOST_LOST = 0.015  # by the estimate, however doubtful, for the sake of fewer settings
-_MOST_LOST_SHARE = 0.1  # share of the whole gain, likewise
+# Least contributions to the logarithm of the objective.
+WORTH = 0.005  # threshold for staying in the best point during the search
+SHOWN = 0.01  # threshold for being proved
+HEAVY_GAIN = 0.03  # threshold for a heavy setting, such as another MPI library
+# Confidence in standard deviations of the model.
+SURE = 0.8  # 79 %
+_EVIDENT = 2.33  # 99 %
+# Largest estimated loss, however uncertain, that is accepted for fewer settings; the larger of both.
+_MOST_LOST = 0.015
+_MOST_LOST_SHARE = 0.1  # share of the total gain
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A measured point and the estimated logarithm of its objective."""
+    """Measured point with the estimated logarithm of its objective."""
 
     point: Point
     mean: float
@@ -25,9 +28,9 @@ class Ranked:
 
 
 def rank(evaluator: Evaluator) -> list[Ranked]:
-    """Measured points that work, the best first.
+    """Return the measured points that work, best first.
 
-    A point that is the best one with settings taken back goes before it when it is as good within `WORTH`.
+    A part of the best point comes before it if it is at most `WORTH` slower.
     """
     measured = [
         p for p in dict.fromkeys(evaluator.points) if evaluator.may_work(p) and p not in evaluator.stopped
@@ -42,14 +45,14 @@ def rank(evaluator: Evaluator) -> list[Ranked]:
     ranked.sort(key=lambda entry: (entry.mean, entry.point))
     best = ranked[0]
     equal = [
-        entry for entry in ranked if _within(entry.point, best.point) and entry.mean <= best.mean + WORTH
+        entry for entry in ranked if _is_part(entry.point, best.point) and entry.mean <= best.mean + WORTH
     ]
     first = min(equal, key=lambda entry: (sum(map(bool, entry.point)), entry.mean))
     return [first, *(entry for entry in ranked if entry is not first)]
 
 
 def without_heavy(evaluator: Evaluator, ranked: list[Ranked]) -> list[Ranked]:
-    """The ranking with points of heavy settings behind lighter ones that lose less than `HEAVY_GAIN`."""
+    """Move points with heavy settings behind lighter points that lose less than `HEAVY_GAIN`."""
     if not ranked or not evaluator.weight(ranked[0].point):
         return ranked
     best, weight = ranked[0], evaluator.weight(ranked[0].point)
@@ -59,13 +62,13 @@ def without_heavy(evaluator: Evaluator, ranked: list[Ranked]) -> list[Ranked]:
     return [best, *(entry for entry in ranked if entry is not best)]
 
 
-def _within(smaller: Point, point: Point) -> bool:
-    return all(mine in (0, its) for mine, its in zip(smaller, point, strict=True))
+def _is_part(smaller: Point, point: Point) -> bool:
+    return all(part in (0, level) for part, level in zip(smaller, point, strict=True))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a setting of a point takes off the logarithm of the objective, as the model sees it."""
+    """Estimated contribution of a setting: the decrease of the logarithm of the objective."""
 
     factor: int
     mean: float
@@ -73,17 +76,17 @@ class Estimate:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the runs so far do not show that it contributes."""
+        """Return whether the contribution may be below `SHOWN`."""
         return self.mean - SURE * self.deviation <= SHOWN
 
     @property
     def is_evident(self) -> bool:
-        """Whether they show it beyond doubt."""
+        """Return whether the contribution is certainly above `SHOWN`."""
         return self.mean - _EVIDENT * self.deviation > SHOWN
 
 
 def contributions(evaluator: Evaluator, point: Point) -> list[Estimate]:
-    """What each setting of a point contributes, the largest first."""
+    """Return the contribution of each setting of a point, largest first."""
     chosen = [index for index, level in enumerate(point) if level]
     if not chosen:
         return []
@@ -91,16 +94,19 @@ def contributions(evaluator: Evaluator, point: Point) -> list[Estimate]:
     means, covariance = evaluator.effects().predict([point, *singles])
     variances = covariance.diagonal()
     deviations = (variances[1:] + variances[0] - 2 * covariance[0, 1:]).clip(min=0.0) ** 0.5
-    found = zip(chosen, means[1:] - means[0], deviations, strict=True)
-    return sorted((Estimate(f, float(m), float(d)) for f, m, d in found), key=lambda each: -each.mean)
+    estimates = [
+        Estimate(factor, float(mean), float(deviation))
+        for factor, mean, deviation in zip(chosen, means[1:] - means[0], deviations, strict=True)
+    ]
+    return sorted(estimates, key=lambda estimate: -estimate.mean)
 
 
 def slimmest(evaluator: Evaluator, best: Point) -> Point:
-    """The smallest measured part of the best of which it is not shown that something is lost."""
+    """Return the smallest measured part of the best point without a significant loss."""
     parts = [
         entry.point
         for entry in rank(evaluator)
-        if _within(entry.point, best) and any(entry.point) and entry.point != best
+        if _is_part(entry.point, best) and any(entry.point) and entry.point != best
     ]
     if not parts:
         return best
@@ -118,12 +124,13 @@ def slimmest(evaluator: Evaluator, best: Point) -> Point:
 
 
 def live_levels(evaluator: Evaluator) -> list[list[int]]:
-    """Levels worth combining, for each factor: of unpromising ones only those that have shown a gain.
+    """Return the levels of each factor that are worth combining.
 
-    Of heavy factors those that were measured: no run is given to one before all light settings were tried.
+    Unpromising factors are limited to levels with a gain, heavy factors to measured levels, because heavy
+    settings are tried after all light ones.
     """
     factors = evaluator.space.factors
-    everything = [
+    all_levels = [
         sorted({0, *(point[index] for point in evaluator.points)})
         if factor.weight
         else list(range(len(factor.values) + 1))
@@ -131,24 +138,23 @@ def live_levels(evaluator: Evaluator) -> list[list[int]]:
     ]
     ranked = rank(evaluator)
     if not ranked or all(factor.score < UNPROMISING for factor in factors):
-        return everything
+        return all_levels
     best = ranked[0].point
     return [
         levels if factor.score >= UNPROMISING else [0, *_gaining(evaluator, best, index)]
-        for index, (factor, levels) in enumerate(zip(factors, everything, strict=True))
+        for index, (factor, levels) in enumerate(zip(factors, all_levels, strict=True))
     ]
 
 
 def _gaining(evaluator: Evaluator, best: Point, index: int) -> list[int]:
-    """Measured levels of a factor that the model believes to gain more than it is sure of by chance."""
+    """Return the measured levels of a factor with an estimated gain above `SHOWN`."""
     tried = sorted({point[index] for point in evaluator.points} - {0})
     if not tried:
         return []
-    points = [(*best[:index], level, *best[index + 1 :]) for level in (0, *tried)]
-    means, _ = evaluator.effects().predict(points)
+    means, _ = evaluator.effects().predict([with_level(best, index, level) for level in (0, *tried)])
     return [level for level, mean in zip(tried, means[1:], strict=True) if means[0] - mean > SHOWN]
 
 
 def only_live(point: Point, live: list[list[int]]) -> Point:
-    """The point without levels that are not worth combining."""
+    """Return the point without levels that are not worth combining."""
     return tuple(level if level in levels else 0 for level, levels in zip(point, live, strict=True))

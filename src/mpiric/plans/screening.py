@@ -1,26 +1,38 @@
-"""Screening: one setting after the other on top of the best so far."""
+"""Screening: try one setting after the other on top of the best point so far."""
 
 from mpiric.model.run import Plan
 from mpiric.model.trial import Outcome
 from mpiric.plans.evaluator import Evaluator
 from mpiric.plans.ranking import live_levels, only_live, rank
 from mpiric.tuning.search.effects import UNPROMISING
-from mpiric.tuning.search.space import Point, with_level
+from mpiric.tuning.search.space import with_level
 
-_SHARE = 0.7  # of the runs; the rest looks for combinations
-_Level = tuple[int, int]  # index of a factor, and one of its levels
-_FRUITLESS = 5  # unpromising settings in a row that brought nothing: the rest is left to the model
+_SHARE = 0.7  # share of the runs for screening; the others are for combinations
+_FRUITLESS = 5  # number of successive unpromising settings without a gain after which screening ends
+_Level = tuple[int, int]  # index of a factor and one of its levels
 
 
 def screen(evaluator: Evaluator) -> Plan[None]:
-    """Try each level once while its share of the runs that are left lasts, best first by promise.
+    """Try each level once, by descending promise, within a share of the remaining runs.
 
-    What promises nothing comes after all that does, and ends when several in a row brought nothing. Heavy
-    settings come last.
+    Unpromising settings come after promising ones, and end when several in a row had no gain. Heavy settings
+    come last.
     """
     runs = evaluator.runs_left()
     last = len(evaluator.trials) + max(1, int(runs * _SHARE)) if runs > 5 else len(evaluator.trials) + runs
-    likely, unlikely, heavy = _levels(evaluator)
+    factors = evaluator.space.factors
+    # The second value of a promising factor may come before the first one of another factor.
+    turns = sorted(
+        (factor.weight, (turn + 1) / (0.1 + factor.score), index, level + 1)
+        for index, factor in enumerate(factors)
+        for turn, level in enumerate(factor.order)
+    )
+    likely: list[_Level] = []
+    unlikely: list[_Level] = []
+    heavy: list[_Level] = []
+    for weight, _, index, level in turns:
+        group = heavy if weight else unlikely if factors[index].score < UNPROMISING else likely
+        group.append((index, level))
     for factor, level in likely:
         if len(evaluator.trials) >= last:
             return
@@ -29,17 +41,16 @@ def screen(evaluator: Evaluator) -> Plan[None]:
     for factor, level in (*unlikely, *heavy):
         if len(evaluator.trials) >= last:
             return
-        promises = evaluator.space.factors[factor].score >= UNPROMISING
-        if not promises and likely and fruitless >= _FRUITLESS:
+        if factors[factor].score < UNPROMISING and likely and fruitless >= _FRUITLESS:
             continue
         yield from _try(evaluator, factor, level)
         fruitless = 0 if level in live_levels(evaluator)[factor] else fruitless + 1
 
 
 def _try(evaluator: Evaluator, factor: int, level: int) -> Plan[None]:
-    """Run the best so far with one level more, now and then the original before it."""
+    """Run the best point so far with one more level; before it the original, if that is due."""
     if any(point[factor] == level for point in evaluator.points):
-        return  # known from runs made ahead
+        return  # measured by a run that was made ahead of the search
     if evaluator.is_original_due():
         yield from evaluator.run(evaluator.original)
     base = (
@@ -52,27 +63,7 @@ def _try(evaluator: Evaluator, factor: int, level: int) -> Plan[None]:
         return
     trial = yield from evaluator.run(point)
     if trial.outcome is not Outcome.OK and any(base) and point in evaluator.failed:
-        yield from _blame(evaluator, with_level(evaluator.original, factor, level))
-
-
-def _levels(evaluator: Evaluator) -> tuple[list[_Level], list[_Level], list[_Level]]:
-    """Levels of promising, of other and of heavy factors, each in the order of trying.
-
-    A promising factor's second guess may come before another's first.
-    """
-    turns = sorted(
-        (factor.weight, (turn + 1) / (0.1 + factor.score), index, level + 1)
-        for index, factor in enumerate(evaluator.space.factors)
-        for turn, level in enumerate(factor.order)
-    )
-    split: tuple[list[_Level], list[_Level], list[_Level]] = ([], [], [])
-    for weight, _, index, level in turns:
-        factor = evaluator.space.factors[index]
-        split[2 if weight else factor.score < UNPROMISING].append((index, level))
-    return split
-
-
-def _blame(evaluator: Evaluator, alone: Point) -> Plan[None]:
-    """Find out whether a setting fails by itself or only together with the others."""
-    if evaluator.may_work(alone) and alone not in evaluator.points and evaluator.runs_left() >= 10:
-        yield from evaluator.run(alone)
+        # Does the setting fail alone, or only in combination?
+        alone = with_level(evaluator.original, factor, level)
+        if evaluator.may_work(alone) and alone not in evaluator.points and evaluator.runs_left() >= 10:
+            yield from evaluator.run(alone)

@@ -1,16 +1,16 @@
-"""The search: from what the observation suggests to one or two candidates worth proving.
+"""Search for one or two candidates worth proving.
 
-1. Screening: one setting after the other on top of the best so far, the most promising first. A setting that
-   helps stays, so winners combine as they are found and interactions are met on the way.
-2. Model-based: expected improvement by what all runs together say (`effects`, `improvement`), among
-   neighbours of the best and combinations of good settings. It runs anew
-   whatever may still be the best, so that contenders are measured often and losers once.
-   It ends as soon as no configuration promises a gain that the proof could call (`effort`).
-3. Settings of the best that are not seen to contribute are taken back (`slimming`).
+1. Screening: one setting after the other on top of the best point, most promising first. A setting that helps
+   stays, so that winners are combined immediately and interactions are observed.
+2. Model-based search: expected improvement from all runs (`effects`, `improvement`), among neighbours of the
+   best and combinations of good settings. Points that may still be the best run again, so that contenders are
+   measured often and losers once. It ends when no point has an expected gain that the proof could call
+   (`effort`).
+3. Slimming: settings of the best point that do not seem to contribute are removed (`slimming`).
 
-Runs that are clearly slower than the best are stopped early. What fails is never tried again, nor is any
-configuration that contains it. The decisions follow from the seed and the measurements alone, so an
-interrupted search repeats them from the recorded trials and goes on.
+Runs that are clearly slower than the best are stopped early. Points that contain a failed point are not
+tried. All decisions follow from the seed and the measurements, so that an interrupted search repeats them
+from the recorded trials and continues.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,29 +33,31 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.search.space import Point, SearchSpace
 
 _ORIGINAL_FAILURES = 3
-_MOST_BASELINE = 4  # runs of the original before anything else
+_MOST_BASELINE = 4  # limit of the runs of the original at the beginning
 _MOST_CANDIDATES = 2
-_OF_95 = 1.96  # standard deviations
+_OF_95 = 1.96  # half width of a 95 % interval in standard deviations
 
 
 @dataclass(frozen=True)
 class ProofCandidate:
-    """A configuration worth proving; its gain is the search's own estimate and proves nothing."""
+    """Configuration worth proving, with estimates by the search."""
 
     configuration: Configuration
     expected_ratio: float  # original ÷ candidate
-    doubtful: tuple[str, ...] = ()  # knobs whose settings are not seen to contribute, the most useless first
-    evident: tuple[str, ...] = ()  # those whose settings are, beyond doubt
-    shares: tuple[Share, ...] = ()  # estimated, of its settings
+    doubtful: tuple[str, ...] = ()  # knobs whose contribution is doubtful, smallest first
+    evident: tuple[str, ...] = ()  # knobs whose contribution is certain
+    shares: tuple[Share, ...] = ()  # estimated contributions of the settings
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """``candidates``, the best first, none when nothing seems faster; what was ``rejected``, and why."""
+    """Result of a search."""
 
-    candidates: tuple[ProofCandidate, ...]
-    rejected: tuple[tuple[Configuration, str], ...]
-    disturbed_runs: int = 0  # runs slowed by something else on the machine
+    candidates: tuple[ProofCandidate, ...]  # best first; empty if nothing seems faster
+    rejected: tuple[
+        tuple[Configuration, str], ...
+    ]  # configurations that failed or were stopped, and the reason
+    disturbed_runs: int = 0  # number of runs that were slowed by other processes
     runs: int = 0
     left_out: tuple[Configuration, float] | None = None  # settings too heavy for their gain, and that gain
 
@@ -63,14 +65,23 @@ class SearchResult:
 def search(
     evaluator: Evaluator, effort: Effort = NORMAL, seed: int = 0, effect: float = 0.01, last: Point = ()
 ) -> Plan[SearchResult]:
-    """Look for configurations that are faster by the minimum effect, by the estimate of the search.
+    """Search for configurations with an estimated gain of at least the minimum effect.
 
-    ``last`` is the answer of an earlier search, which is tried first.
-
-    A KeyboardInterrupt passes through; `best_so_far` makes a result of the trials recorded until then.
+    ``last`` is the answer of an earlier search, which runs first. A KeyboardInterrupt passes through;
+    `best_so_far` returns a result from the trials recorded until then.
     """
     with suppress(OutOfBudgetError):
-        yield from _baseline(evaluator)
+        failures = 0
+        while (runs := evaluator.runs_of(evaluator.original)) < 2 or (
+            runs < _MOST_BASELINE and evaluator.is_original_disturbed()
+        ):
+            trial = yield from evaluator.run(evaluator.original)
+            failures += trial.outcome is not Outcome.OK
+            if failures == _ORIGINAL_FAILURES:
+                raise ProgramFailedError(
+                    f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
+                    hint="tuning needs a command that runs reliably without changes",
+                )
         if evaluator.space.factors:
             if any(last) and evaluator.may_work(last) and not evaluator.runs_of(last):
                 yield from evaluator.run(last)
@@ -81,30 +92,10 @@ def search(
 
 
 def best_so_far(space: SearchSpace, trials: Iterable[Trial]) -> SearchResult:
-    """Result of recorded trials alone, without a run: after an interruption."""
+    """Return a result from recorded trials only, after an interruption."""
     evaluator = Evaluator(space, Budget())
     evaluator.take(trials)
     return _result(evaluator)
-
-
-def _baseline(evaluator: Evaluator) -> Plan[None]:
-    """Run the original twice, to have something to compare with; more often where one was disturbed."""
-    failures = 0
-    while (runs := evaluator.runs_of(evaluator.original)) < 2 or (
-        runs < _MOST_BASELINE and evaluator.is_original_disturbed()
-    ):
-        trial = yield from evaluator.run(evaluator.original)
-        failures += trial.outcome is not Outcome.OK
-        if failures == _ORIGINAL_FAILURES:
-            raise ProgramFailedError(
-                f"the unchanged command failed {failures} times: {trial.reason or trial.outcome.value}",
-                hint="it must run reliably as it stands before anything can be tuned",
-            )
-
-
-def _ratio(evaluator: Evaluator, measured: Ranked, ranked: list[Ranked]) -> float:
-    original = next((entry.mean for entry in ranked if entry.point == evaluator.original), measured.mean)
-    return exp(original - measured.mean)
 
 
 def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
@@ -114,12 +105,13 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
     if ranked and any(ranked[0].point):
         slim = evaluator.minimal or slimmest(evaluator, ranked[0].point)
         if evaluator.weight(slim) <= evaluator.weight(ranked[0].point):
-            ranked.sort(key=lambda entry: entry.point != slim)  # stable: the rest stays in its order
+            ranked.sort(key=lambda entry: entry.point != slim)  # stable: the others keep their order
+    original = next((entry.mean for entry in ranked if entry.point == evaluator.original), None)
     candidates: list[ProofCandidate] = []
     for entry in ranked:
         if entry.point == evaluator.original or len(candidates) == _MOST_CANDIDATES:
-            break  # what is behind the original is no candidate
-        ratio = _ratio(evaluator, entry, ranked)
+            break  # points after the original are not candidates
+        ratio = 1.0 if original is None else exp(original - entry.mean)
         if ratio > 1 + least_gain and not evaluator.was_slower(entry.point):
             candidates.append(_candidate(evaluator, entry, ratio))
     disturbed = evaluator.effects().disturbed_runs if evaluator.points else 0
@@ -128,14 +120,14 @@ def _result(evaluator: Evaluator, least_gain: float = 0.0) -> SearchResult:
 
 
 def _left_out(evaluator: Evaluator, best: Ranked, chosen: Ranked) -> tuple[Configuration, float] | None:
-    """The heavy settings of the best point that the chosen one lacks, and what they seem to gain."""
+    """Return the heavy settings of the best point that the chosen one lacks, and their estimated gain."""
     point = tuple(
         level if factor.weight and level != other else 0
         for factor, level, other in zip(evaluator.space.factors, best.point, chosen.point, strict=True)
     )
     ratio = exp(chosen.mean - best.mean)
-    is_told = any(point) and ratio > 1 + SHOWN and not evaluator.was_slower(best.point)
-    return (evaluator.space.configuration(point), ratio) if is_told else None
+    is_reported = any(point) and ratio > 1 + SHOWN and not evaluator.was_slower(best.point)
+    return (evaluator.space.configuration(point), ratio) if is_reported else None
 
 
 def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> ProofCandidate:
@@ -144,22 +136,22 @@ def _candidate(evaluator: Evaluator, entry: Ranked, expected_ratio: float) -> Pr
     return ProofCandidate(
         evaluator.space.configuration(entry.point),
         expected_ratio,
-        tuple(knobs[each.factor] for each in reversed(estimates) if each.is_doubtful),
-        tuple(knobs[each.factor] for each in estimates if each.is_evident),
+        tuple(knobs[setting.factor] for setting in reversed(estimates) if setting.is_doubtful),
+        tuple(knobs[setting.factor] for setting in estimates if setting.is_evident),
         tuple(
             estimated_share(
-                knobs[each.factor],
-                exp(each.mean),
-                [exp(each.mean + side * _OF_95 * each.deviation) for side in (-1, 1)],
-                sum(not point[each.factor] for point in evaluator.points),
+                knobs[setting.factor],
+                exp(setting.mean),
+                [exp(setting.mean + side * _OF_95 * setting.deviation) for side in (-1, 1)],
+                sum(not point[setting.factor] for point in evaluator.points),
             )
-            for each in estimates
+            for setting in estimates
             if len(estimates) > 1
         ),
     )
 
 
 def estimated_share(knob: str, ratio: float, interval: Sequence[float], runs: int) -> Share:
-    """Return what a setting contributes by the model, from so many runs without it and all others."""
+    """Return the estimated contribution of a setting; ``runs`` is the number of runs without it."""
     why = "estimated from all runs of the search"
     return Share((knob,), ratio, interval[0], interval[1], runs, shown=False, why=why, is_estimated=True)

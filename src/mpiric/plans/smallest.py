@@ -1,27 +1,27 @@
-"""The smallest answer that holds: what is not shown to contribute is dropped, and the rest proved anew.
+"""Smallest proved answer: units that are not shown to contribute are dropped, and the answer is proved again.
 
-An answer is proved together with what each of its units contributes. Units that are not shown to contribute
-are dropped, all at once, and what is left has to stand the same proof in fresh rounds.
+An answer is proved together with the contribution of each of its units. Units that are not shown to
+contribute are dropped, all at once, and the remaining answer is proved in fresh rounds.
 
-Why the error is not shared between these proofs. Of the answers proved one after the other, take the first
-that is in truth not faster. Either it is not called faster, and the sequence ends; or that is a wrong
-claim, and its chance is the main claim's error, once. Of a unit, take the first answer in which it in truth
-contributes nothing. Either that is not shown, and it is dropped for good; or that is a wrong claim, and its
-chance is the unit's error, once. (Fixed sequences of tests: Maurer, Hothorn, Lehmacher 1995; Bretz et al.,
-Stat. Med. 28 (2009) 586.) What came before made true claims. A smaller answer that is not shown to be
-faster leaves the last one that was, with its units marked as not shown.
+The error is not divided between these proofs. Among the answers proved one after the other, consider the
+first that is in truth not faster. Either it is not called faster, and the sequence ends; or the claim is
+wrong, which has the probability of the main claim's error, once. For a unit, consider the first answer in
+which it in truth has no effect. Either its contribution is not shown, and it is dropped for good; or the
+claim is wrong, which has the probability of the unit's error, once. All earlier claims were true. (Fixed
+sequences of tests: Maurer, Hothorn, Lehmacher 1995; Bretz et al., Stat. Med. 28 (2009) 586.) If a smaller
+answer is not shown to be faster, the last proved answer is the result, with its units marked as not shown.
 
-What a unit contributes is bet on from answer to answer: its blocks in larger answers go on counting, and what
-is ruled out is that it does nothing in any of them.
+The bets on a unit continue from answer to answer: its blocks in larger answers count as well, and the
+rejected hypothesis is that it has no effect in any of them.
 
-An answer of which something is to be dropped, and whose pairs go on for long, is left before it is decided:
-nothing is claimed of it. What follows may then be wrong besides whatever might have been claimed of it until
-then, so that the main claims from there on have the tenth of the error that is kept (below).
+If a unit of an answer is to be dropped and the main claim takes long, the proof ends undecided, without a
+claim. Later claims may then be wrong in addition to a claim that might have been made until then, so that
+they have the reserved tenth of the error (see below).
 
-Settings that can stand in for one another (two cures of one cause) both look superfluous while the other is
-there. If several units were dropped and what is left is slower than the whole was shown to be, the one of
-them that looked most useful comes back, once, and that proof and what follows have the tenth of the error
-that was kept for it.
+If two settings are alternatives (two cures of one cause), each seems superfluous while the other is set. If
+several units were dropped and the remaining answer is slower than the larger one was shown to be, the most
+useful of them comes back, once. That proof and later ones have the tenth of the error that is reserved for
+it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ from mpiric.plans.prove import (
     ROOM,
     STOP_AT,
     Proof,
-    Standing,
+    ProofState,
     Unit,
     prove,
 )
@@ -44,12 +44,14 @@ from mpiric.tuning.budget import Budget
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import Errors, StoppingRule
 
-_PRESELECTING = 2  # rounds: in one alone, what does nothing is the slowest of five one time in five
+_PRESELECTING = (
+    2  # rounds of preselection; in one round, a unit without effect is the slowest of five in 20 %
+)
 
 
 @dataclass(frozen=True)
 class ProofPlan:
-    """What the proofs of an answer and of smaller ones have in common."""
+    """Parameters of the proofs of an answer and of smaller ones."""
 
     units_of: Callable[[Configuration], tuple[Unit, ...]]
     rule: StoppingRule
@@ -57,55 +59,57 @@ class ProofPlan:
     round_of: Callable[[Configuration], int]  # number of the next round of an answer
     say: Callable[[str], None]
     seed: int = 0
-    stops: bool = False  # whether the second run of a pair may be stopped
-    run_s: float = 0.0  # of a run of the original, as far as known
-    answer_s: float | None = None  # the same of the answer; None: as long as that
-    doubtful: Sequence[str] = ()  # knobs whose settings the search does not see contribute, the worst first
-    evident: Sequence[str] = ()  # those whose settings it sees contribute beyond doubt
-    is_rejected: Callable[[Configuration], bool] = lambda _: False  # what failed before is no smaller answer
+    stops: bool = False  # the second run of a pair may be stopped
+    run_s: float = 0.0  # expected time of a run of the original; 0 if unknown
+    answer_s: float | None = None  # expected time of a run of the answer; None: as the original
+    doubtful: Sequence[
+        str
+    ] = ()  # knobs whose contribution is doubtful according to the search, smallest first
+    evident: Sequence[str] = ()  # knobs whose contribution is certain according to the search
+    is_rejected: Callable[[Configuration], bool] = lambda _: False  # whether a configuration failed before
     slowest: float = 0.0  # largest objective of the original so far; 0: unknown
-    limit_s: float | None = None  # of each run
+    limit_s: float | None = None  # time limit of each run
 
 
 @dataclass(frozen=True)
 class Smallest:
-    """The smallest answer that was proved, or the first one where none was; and what was found on the way."""
+    """Proof of the smallest answer that was proved, or of the first one if none was."""
 
     proof: Proof
-    rejected: tuple[tuple[Configuration, str], ...] = ()  # of the answers proved
-    dropped: tuple[str, ...] = ()  # knobs
+    rejected: tuple[tuple[Configuration, str], ...] = ()  # answers that failed in their proof, and the reason
+    dropped: tuple[str, ...] = ()  # knobs of the first answer that are not in the result
 
 
 @dataclass
 class SmallestAnswer:
-    """Proves an answer, then without what is not shown to contribute, until all of it is."""
+    """Proves an answer, then smaller ones, until all units are shown to contribute."""
 
     plan: ProofPlan
     first: Configuration
     came_back: bool = False
-    units: int = 0  # of the first answer proved
-    left: bool = False  # an answer was left before it was decided
+    units: int = 0  # number of units of the first answer that is proved
+    has_left: bool = False  # the proof of an answer ended undecided for a smaller one
     rejected: list[tuple[Configuration, str]] = field(default_factory=list)
     blocks: dict[Unit, Sequence[Block]] = field(default_factory=dict)
-    _standing_first: Standing | None = None
+    _first: ProofState | None = None
     _proved: Evidence | None = None
 
     @property
     def proved(self) -> Evidence | None:
-        """The smallest answer that is proved faster by now."""
-        first = self._standing_first
+        """Return the evidence of the smallest answer that is proved faster so far."""
+        first = self._first
         if self._proved is None and first is not None and first.claim.verdict is Verdict.FASTER:
             return first.evidence()
         return self._proved
 
     def prove(self) -> Plan[Smallest]:
-        """Make the runs; what is ``proved`` until an interruption holds."""
+        """Run the proofs. After an interruption, `proved` is valid."""
         answer = yield from self._preselected()
         self.units = len(self.plan.units_of(answer))
-        self._standing_first = self._standing(answer)
-        last = stands = yield from self._prove(self._standing_first)
+        self._first = self._state(answer)
+        last = smallest = yield from self._prove(self._first)
         while last.is_left or last.evidence.verdict is Verdict.FASTER:
-            self.left |= last.is_left
+            self.has_left |= last.is_left
             if not last.is_left:
                 self._proved = last.evidence
             missing = _superfluous(last, len(last.evidence.shares))
@@ -114,29 +118,35 @@ class SmallestAnswer:
                 break
             names = _names(share.knobs for share in missing)
             self.plan.say(f"{names} not shown to contribute: proving it without")
-            smaller = yield from self._prove(self._standing(answer))
-            if not (smaller.is_left or _keeps_up(smaller, stands)):
+            smaller = yield from self._prove(self._state(answer))
+            if not (smaller.is_left or _keeps_up(smaller, smallest)):
                 smaller = (yield from self._bring_back(last, missing)) or smaller
-            if not (smaller.is_left or _keeps_up(smaller, stands)):
+            if not (smaller.is_left or _keeps_up(smaller, smallest)):
                 break
             last = smaller
-            stands = stands if smaller.is_left else smaller
-        kept = stands.evidence.configuration.as_dict()
-        return Smallest(stands, tuple(self.rejected), tuple(k for k, _ in self.first.items if k not in kept))
+            smallest = smallest if smaller.is_left else smaller
+        settings = smallest.evidence.configuration.as_dict()
+        dropped = tuple(knob for knob, _ in self.first.items if knob not in settings)
+        return Smallest(smallest, tuple(self.rejected), dropped)
 
     def _preselected(self) -> Plan[Configuration]:
-        """What to prove where the runs are too few for the whole answer and a smaller one after it.
+        """Select the units to prove if the budget is too small for the answer and a smaller one after it.
 
-        Nothing is claimed before that, so that it takes nothing of the error.
+        Nothing is claimed here, so that it does not use any of the error.
         """
-        plan, answer = self.plan, self._within_room()
+        plan, answer = self.plan, self.first
         units = plan.units_of(answer)
+        if not _has_room(plan, len(units)):
+            doubtful = [unit for unit in units if set(unit) <= set(plan.doubtful)]
+            doubtful.sort(key=lambda unit: max(map(plan.doubtful.index, unit)))
+            answer = self._smaller(answer, doubtful[: len(units) - 1], "seen")
+            units = plan.units_of(answer)
         unsure = [unit for unit in units if not set(unit) <= set(plan.evident)]
         if _has_room(plan, len(units)) or not _can_look(plan, len(units), len(unsure)):
             return answer
         plan.say("few runs are left: looking first at what settings are worth")
         proof = yield from prove(
-            Standing(
+            ProofState(
                 answer,
                 unsure,
                 plan.rule,
@@ -156,17 +166,8 @@ class SmallestAnswer:
         missing = [share.knobs for share in _superfluous(proof, len(units))]
         return self._smaller(answer, missing, "shown")
 
-    def _within_room(self) -> Configuration:
-        """Return the answer; if the budget is too small for it, without settings of doubtful use."""
-        plan, units = self.plan, self.plan.units_of(self.first)
-        if _has_room(plan, len(units)):
-            return self.first
-        doubtful = [unit for unit in units if set(unit) <= set(plan.doubtful)]
-        doubtful.sort(key=lambda unit: max(map(plan.doubtful.index, unit)))
-        return self._smaller(self.first, doubtful[: len(units) - 1], "seen")
-
     def _smaller(self, answer: Configuration, missing: Sequence[Unit], how: str) -> Configuration:
-        """The answer without some units; as it is where what is left failed before."""
+        """Return the answer without some units, or unchanged if the smaller one failed before."""
         smaller = _less(answer, missing)
         if not missing or self.plan.is_rejected(smaller):
             return answer
@@ -174,20 +175,20 @@ class SmallestAnswer:
         return smaller
 
     def _bring_back(self, larger: Proof, missing: list[Share]) -> Plan[Proof | None]:
-        """Proof with the most useful of several that were dropped, once; None where that cannot be."""
+        """Prove the answer with the most useful of several dropped units, once; None if not possible."""
         best = max(missing, key=lambda share: share.ratio)
         answer = _less(larger.evidence.configuration, [share.knobs for share in missing if share is not best])
-        is_spent = self.came_back or self.left
+        is_spent = self.came_back or self.has_left
         if len(missing) < 2 or is_spent or not self._can_be_proved(answer, larger):
             return None
         self.came_back, self.blocks = True, {}
         self.plan.say(f"something of that is needed: proving it with {_names([best.knobs])}")
-        return (yield from self._prove(self._standing(answer)))
+        return (yield from self._prove(self._state(answer)))
 
-    def _standing(self, answer: Configuration) -> Standing:
+    def _state(self, answer: Configuration) -> ProofState:
         plan = self.plan
         units = plan.units_of(answer)
-        return Standing(
+        return ProofState(
             answer,
             units,
             plan.rule,
@@ -200,25 +201,25 @@ class SmallestAnswer:
             limit_s=plan.limit_s,
             blocks=self.blocks,
             has_room=_has_room(plan, len(units)),
-            may_be_left=not (self.left or self.came_back),
+            may_be_left=not (self.has_left or self.came_back),
             slowest=plan.slowest,
         )
 
-    def _prove(self, standing: Standing) -> Plan[Proof]:
-        proof = yield from prove(standing)
+    def _prove(self, state: ProofState) -> Plan[Proof]:
+        proof = yield from prove(state)
         self.blocks.update(proof.blocks)
         if proof.rejected:
-            self.rejected.append((standing.answer, proof.rejected))
+            self.rejected.append((state.answer, proof.rejected))
         return proof
 
     def _errors(self, units: int) -> Errors:
-        """What may be wrong of the next proof: of the main claim a tenth where the rest was used already."""
+        """Return the errors of the next proof; after an undecided one the reserved tenth is available."""
         errors = self.plan.rule.errors(units, comeback=self.came_back)
-        spare = self.plan.rule.errors(units, comeback=True)
-        return Errors(spare.main, errors.unit) if self.left else errors
+        reserved = self.plan.rule.errors(units, comeback=True)
+        return Errors(reserved.main, errors.unit) if self.has_left else errors
 
     def _can_be_proved(self, answer: Configuration, last: Proof) -> bool:
-        """Return whether an answer never failed, and its fewest pairs fit into the budget."""
+        """Return whether an answer has not failed, and its fewest pairs fit into the budget."""
         if self.plan.is_rejected(answer):
             return False
         error = self._errors(self.units).main
@@ -226,7 +227,7 @@ class SmallestAnswer:
 
 
 def _has_room(plan: ProofPlan, units: int) -> bool:
-    """Whether the budget has room for an answer with so many units and for a smaller one after it."""
+    """Return whether an answer with this number of units and a smaller one after it fit into the budget."""
     pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
     replicates = max(FEWEST_REPLICATES, units)
     rounds = -(-pairs // replicates)
@@ -234,17 +235,19 @@ def _has_room(plan: ProofPlan, units: int) -> bool:
 
 
 def _can_look(plan: ProofPlan, units: int, unsure: int) -> bool:
-    """Whether two rounds of the units that are not sure fit before the pairs of a proof."""
+    """Return whether two rounds of the unsure units fit before the pairs of a proof."""
     pairs = plan.rule.fewest_pairs(plan.rule.errors(units).main)
-    others = _PRESELECTING * (FEWEST_REPLICATES + unsure)
-    return bool(unsure) and _fits(plan, LOOK_LEAVES * pairs, others, unsure, room=1.0)
+    single_runs = _PRESELECTING * (FEWEST_REPLICATES + unsure)
+    return bool(unsure) and _fits(plan, LOOK_LEAVES * pairs, single_runs, unsure, room=1.0)
 
 
-def _fits(plan: ProofPlan, pairs: float, others: int, units: int, room: float = ROOM) -> bool:
-    """Whether so many pairs fit, and other runs of the answer or of it without one of its units."""
-    runs = int(2 * pairs) + others
-    slow = others // max(1, units)  # at most: without what helps, a run takes as long as the original's
-    seconds = pairs * _pair_s(plan) + (others - slow) * _answer_s(plan) + slow * plan.run_s
+def _fits(plan: ProofPlan, pairs: float, single_runs: int, units: int, room: float = ROOM) -> bool:
+    """Return whether pairs fit, and single runs of the answer with all units or without one."""
+    runs = int(2 * pairs) + single_runs
+    slow = single_runs // max(
+        1, units
+    )  # upper bound: without an effective unit, a run is as slow as the original
+    seconds = pairs * _pair_s(plan) + (single_runs - slow) * _answer_s(plan) + slow * plan.run_s
     return plan.budget.fits(room * seconds / runs, runs)
 
 
@@ -253,14 +256,14 @@ def _answer_s(plan: ProofPlan) -> float:
 
 
 def _pair_s(plan: ProofPlan) -> float:
-    """Mean time of a pair: its second run, which is the original's in every other one, may be stopped."""
+    """Return the mean time of a pair, whose second run may be stopped; every other one is the original's."""
     answer_s = _answer_s(plan)
     stopped_s = min(plan.run_s, STOP_AT * answer_s) if plan.stops else plan.run_s
     return answer_s + (plan.run_s + stopped_s) / 2
 
 
 def _superfluous(proof: Proof, units: int) -> list[Share]:
-    """Units that are not shown to contribute; of all ``units`` of an answer the most useful one stays."""
+    """Return the units that are not shown to contribute; of all ``units`` the most useful one stays."""
     shares = proof.evidence.shares
     missing = [s for s in shares if s.why and not (s.shown or s.is_needed or s.is_likely)]
     if len(missing) == units and missing:
@@ -269,10 +272,10 @@ def _superfluous(proof: Proof, units: int) -> list[Share]:
 
 
 def _keeps_up(smaller: Proof, larger: Proof) -> bool:
-    """Whether it is proved faster too, and not by less than the larger answer was shown to be."""
-    ours, theirs = smaller.evidence, larger.evidence
-    is_as_fast = ours.ratio >= theirs.low or ours.high >= theirs.ratio
-    return ours.verdict is Verdict.FASTER and is_as_fast
+    """Return whether the smaller answer is also proved faster, and as fast as the larger one."""
+    new, old = smaller.evidence, larger.evidence
+    is_as_fast = new.ratio >= old.low or new.high >= old.ratio
+    return new.verdict is Verdict.FASTER and is_as_fast
 
 
 def _less(answer: Configuration, units: Iterable[Unit]) -> Configuration:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mpiric.host.secrets import masked
 from mpiric.model.profile import CollectiveUse, Profile, RankUse
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankState, Record
@@ -122,7 +123,7 @@ def analyse(record: Record, command: str = "") -> Profile:
     timeline = timeline_of(record, [region.name for region in regions])
     numbers |= excess_numbers(timeline)
     profile = Profile(
-        command=command or _fact(record, "command"),
+        command=command or " ".join(masked((_fact(record, "command"),))),
         mpi=_mpi(record),
         library=_library(record),
         world_size=record.world_size,

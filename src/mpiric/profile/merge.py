@@ -84,8 +84,9 @@ def _write(directory: Path, parts: list[Path], names: bytes) -> None:
     head = read_head(memoryview(_image(parts[0])))
     temporary = directory / f"merging.{os.getpid()}"
     index = bytearray()
+    descriptor = open_new(temporary, 0o666)  # a file that has this name already stays
     try:
-        with os.fdopen(open_new(temporary, 0o666), "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(bytes(layout.MERGED_HEAD.size))
             for part in parts:
                 data = _image(part)

@@ -41,7 +41,7 @@ def _summary(profile: Profile, report: str) -> Iterator[RenderableType]:
     yield _functions(profile)
     yield from _remarks(profile)
     if profile.advice:
-        yield Text("\nWhat to do", style="bold")
+        yield Text("\nRecommendations", style="bold")
         effects = effects_in_words(profile.advice)
         yield from (_advice(advice, effects) for advice in profile.advice[:_MOST_ADVICE])
         if len(profile.advice) > _MOST_ADVICE:

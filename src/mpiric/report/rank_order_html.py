@@ -1,14 +1,21 @@
 """Rank order as a self-contained page, and its pictures for the report on a record."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
 from markupsafe import Markup
 
 from mpiric import __version__
+from mpiric.model.amount import size
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.mapped_ranks import Mapped
-from mpiric.model.rank_graph import RankGraph
+from mpiric.model.rank_graph import Numbers, RankGraph, Weights
 from mpiric.report._pages import page
-from mpiric.report.rank_order_svg import grid_svg, links_svg, matrix_svg
 from mpiric.report.rank_order_text import mapped_text
+
+_MOST_LINKS = 8
 
 
 def order_pictures(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> tuple[tuple[str, Markup], ...]:
@@ -29,4 +36,147 @@ def mapped_html(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
         pictures=order_pictures(mapped, graph, machine),
         ranks=graph.size,
         version=__version__,
+    )
+
+
+@dataclass(frozen=True)
+class MatrixCells:
+    """Traffic between slots in tree order; a cell holds several slots of a large machine."""
+
+    sums: Weights  # square matrix
+    borders: tuple[int, ...]  # first cells of nodes; () if cells hold several nodes
+    per_cell: float  # slots per cell
+
+
+def matrix_cells(graph: RankGraph, machine: MachineSlots, slots: Numbers, limit: int) -> MatrixCells:
+    """Add up the traffic into at most ``limit`` rows and columns."""
+    count = min(machine.tree.slots, limit)
+    cell = slots * count // machine.tree.slots
+    sums = np.zeros((count, count))
+    np.add.at(sums, (cell[graph.sources], cell[graph.targets]), graph.weights)
+    nodes = machine.tree.nodes
+    begins = np.flatnonzero(np.diff(nodes)) + 1
+    at = begins * count // machine.tree.slots
+    is_clear = len(np.unique(at)) == len(at) and len(at) * 2 <= count
+    return MatrixCells(sums, tuple(at.tolist()) if is_clear else (), machine.tree.slots / count)
+
+
+def grid_planes(graph: RankGraph, machine: MachineSlots, slots: Numbers, limit: int) -> tuple[Numbers, ...]:
+    """Return the node of each rank on the planes of its grid; () without a grid of at most ``limit``."""
+    if len(graph.extents) not in (2, 3) or max(graph.extents[-2:]) > limit:
+        return ()
+    nodes = machine.tree.nodes[slots].reshape(graph.extents)
+    return tuple(nodes.reshape(-1, *graph.extents[-2:]))
+
+
+def busiest_links(mapped: Mapped, machine: MachineSlots) -> Iterator[tuple[str, float, float]]:
+    """Yield name, bytes before and bytes after of the busiest links."""
+    before, after = mapped.before.link_loads, mapped.after.link_loads
+    if before is None or after is None or machine.network is None:
+        return
+    for link in np.argsort(-np.maximum(before, after), kind="stable")[:_MOST_LINKS]:
+        if before[link] > 0 or after[link] > 0:
+            yield machine.network.link_name(int(link)), float(before[link]), float(after[link])
+
+
+_SIDE, _GAP, _HEAD = 300, 30, 24
+_CELLS, _GRID, _PLANES = 96, 64, 4
+_DECADES = 3.0
+_STEPS = 12  # steps of colour
+_BAR, _LABEL, _ROW = 320, 260, 40
+
+
+def matrix_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
+    """Draw both matrices as squares; dark cells have much traffic."""
+    both = [matrix_cells(graph, machine, slots, _CELLS) for slots in (mapped.slots_before, mapped.slots)]
+    largest = max(cells.sums.max(initial=0) for cells in both)
+    drawn = [
+        f'<g transform="translate({number * (_SIDE + _GAP)},0)">'
+        f"{_text(0, 16, title)}{_matrix(cells, largest)}</g>"
+        for number, (title, cells) in enumerate(zip(("before", "after"), both, strict=True))
+    ]
+    return _svg(2 * _SIDE + _GAP, _SIDE + _HEAD, "traffic between slots", drawn)
+
+
+def grid_svg(mapped: Mapped, graph: RankGraph, machine: MachineSlots) -> str:
+    """Draw the planes of the grid with the node of each rank as a colour; "" if ranks have no grid."""
+    planes = [
+        grid_planes(graph, machine, slots, _GRID)[:_PLANES] for slots in (mapped.slots_before, mapped.slots)
+    ]
+    if not planes[0]:
+        return ""
+    drawn, rows, columns = [], *planes[0][0].shape
+    box = _SIDE / max(rows, columns)
+    height = rows * box + _HEAD
+    for side, side_name in enumerate(("before", "after")):
+        for number, plane in enumerate(planes[side]):
+            title = side_name + (f", plane {number}" if len(planes[side]) > 1 else "")
+            drawn.append(
+                f'<g transform="translate({side * (_SIDE + _GAP)},{number * height:.1f})">'
+                f"{_text(0, 16, title)}{_plane(plane, box, machine)}</g>"
+            )
+    return _svg(2 * _SIDE + _GAP, height * len(planes[0]), "nodes on the grid of ranks", drawn)
+
+
+def links_svg(mapped: Mapped, machine: MachineSlots) -> str:
+    """Draw two bars for each of the busiest links; "" without a network."""
+    links = list(busiest_links(mapped, machine))
+    if not links:
+        return ""
+    longest = max(max(before, after) for _, before, after in links)
+    drawn = []
+    for row, (name, before, after) in enumerate(links):
+        top = row * _ROW
+        drawn.append(_text(0, top + 18, name))
+        for place, (value, fill) in enumerate(((before, "#b0b8c4"), (after, "#2f8ac0"))):
+            width = _BAR * value / longest
+            at = top + 4 + place * 15
+            drawn.append(f'<rect x="{_LABEL}" y="{at}" width="{width:.1f}" height="13" fill="{fill}"/>')
+            drawn.append(_text(_LABEL + width + 6, at + 11, size(value)))
+    return _svg(_LABEL + _BAR + 90, len(links) * _ROW, "busiest links, before and after", drawn)
+
+
+def _matrix(cells: MatrixCells, largest: float) -> str:
+    count = len(cells.sums)
+    box = _SIDE / count
+    drawn = [f'<rect y="{_HEAD}" width="{_SIDE}" height="{_SIDE}" fill="#f4f5f7"/>']
+    for row, column in zip(*np.nonzero(cells.sums), strict=True):
+        depth = 1 + max(-1.0, float(np.log10(cells.sums[row, column] / largest)) / _DECADES)
+        step = max(1, round(depth * _STEPS))
+        drawn.append(
+            f'<rect x="{column * box:.2f}" y="{_HEAD + row * box:.2f}" width="{box:.2f}" height="{box:.2f}" '
+            f'fill="hsl(215,60%,{92 - 70 * step / _STEPS:.0f}%)"/>'
+        )
+    for border in cells.borders:
+        at = border * box
+        cross = f"M{at:.2f} {_HEAD}v{_SIDE}M0 {_HEAD + at:.2f}h{_SIDE}"
+        drawn.append(f'<path d="{cross}" stroke="#e0653b" stroke-width="0.6"/>')
+    return "".join(drawn)
+
+
+def _plane(nodes: Numbers, box: float, machine: MachineSlots) -> str:
+    drawn = []
+    for (row, column), node in np.ndenumerate(nodes):
+        host = _host(int(node), machine)
+        # The golden angle gives neighbours different colours.
+        drawn.append(
+            f'<rect x="{column * box:.2f}" y="{_HEAD + row * box:.2f}" width="{box:.2f}" height="{box:.2f}" '
+            f'fill="hsl({int(node) * 137.5 % 360:.0f},60%,65%)"><title>{escape(host)}</title></rect>'
+        )
+    return "".join(drawn)
+
+
+def _host(node: int, machine: MachineSlots) -> str:
+    return machine.hosts[int(np.searchsorted(machine.tree.nodes, node))] if machine.hosts else f"node {node}"
+
+
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="currentColor">{escape(text)}</text>'
+
+
+def _svg(width: float, height: float, title: str, drawn: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" font-family="sans-serif" font-size="12" style="max-width:100%;height:auto">'
+        f"<title>{escape(title)}</title>{''.join(drawn)}</svg>"
     )

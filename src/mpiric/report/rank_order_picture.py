@@ -9,7 +9,7 @@ from mpiric.model.amount import size
 from mpiric.model.machine_slots import MachineSlots
 from mpiric.model.mapped_ranks import Mapped
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights
-from mpiric.report.rank_order_svg import MatrixCells, busiest_links, grid_planes, matrix_cells
+from mpiric.report.rank_order_html import MatrixCells, busiest_links, grid_planes, matrix_cells
 
 _SHADES = " ·░▒▓█"
 _DECADES = 3.0  # decades between the lightest and the darkest shade

@@ -57,7 +57,7 @@ def _sections(tuned: Tuned) -> Iterator[tuple[str, list[tuple[int, Text]]]]:
     """Yield titles and lines: first the command, last the settings not tried."""
     if tuned.changes:
         yield "The same without mpiric", list(_without_mpiric(tuned))
-        yield "What was changed, and why", list(_changes(tuned))
+        yield "Changed settings and reasons", list(_changes(tuned))
     if split := gain_split(tuned):
         yield "Where the gain is", list(_split(split))
     if tuned.times:

@@ -377,7 +377,7 @@ class BatchScheduler(Scheduler):
         """The error for a command that the scheduler refused."""
         command = command or self.submitter
         if done.status == _NO_COMMAND or self.has_no_cluster(done):
-            missing = "is not there" if done.status == _NO_COMMAND else "knows no cluster here"
+            missing = "is not there" if done.status == _NO_COMMAND else "is not configured on this machine"
             return NotFoundError(
                 f"{command} {missing}", hint=f"run this on a login node of a {self.title} cluster"
             )

@@ -184,7 +184,7 @@ def _reasons(layout: BatchLayout, shape: NodeShape) -> dict[str, str]:
         "cores_per_rank": _why_cores(layout),
         "gpus_per_node": "GPUs of each node",
         "threads_per_core": "one hardware thread of each core",
-        "exclusive": "nobody else on these nodes: memory, caches and network are this job's",
+        "exclusive": "exclusive nodes: memory, caches and network belong to this job",
     }
 
 

@@ -1,1 +1,1 @@
-"""Search, proof, output equivalence, recipes, store."""
+"""Search, proof, output equivalence, policies, recipes, store."""

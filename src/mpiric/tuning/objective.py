@@ -1,4 +1,4 @@
-"""Objective: what the search makes small: a time, core-hours, a printed number, a command's answer."""
+"""Objective of a search: a time, core-hours, a number in the output or printed by a command."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,35 +10,35 @@ from mpiric.model.errors import MpiricError
 from mpiric.model.quoting import sh_word
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
-TIMES = ("wall", "main", "core-hours", "io")  # objectives that are the time of a run, or of a part of it
+TIMES = ("wall", "main", "core-hours", "io")  # objectives that are the time of a run or of a part of it
 _COMMAND_LIMIT_S = 600
-_MOST_BYTES = 64 << 20  # a number is looked for in this much of the output's end
+_MOST_BYTES = 64 << 20  # part of the output's end that is searched for a number
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What the search makes small, ``text`` as the user wrote it; of what is to be large, the reciprocal."""
+    """Number that the search minimises; the reciprocal of a number that is to be maximised."""
 
-    text: str = "wall"
-    pattern: str = ""  # of "output:REGEX": the last match counts, its first group or else its first number
-    command: str = ""  # of "command:CMD": run in the trial's directory, the last number it prints counts
+    text: str = "wall"  # argument of --objective
+    pattern: str = ""  # "output:REGEX": last number in the first group of the last match, or in the match
+    command: str = ""  # "command:CMD": last number printed by a command that runs in the trial's directory
     maximise: bool = False
 
 
 def parse_objective(text: str, *, maximise: bool = False) -> Objective:
-    """Read ``wall``, ``main``, ``io``, ``core-hours``, ``output:REGEX``, ``command:CMD``.
+    """Parse ``wall``, ``main``, ``io``, ``core-hours``, ``output:REGEX`` or ``command:CMD``.
 
     Raises MpiricError for anything else.
     """
-    kind, colon, rest = text.partition(":")
+    kind, colon, argument = text.partition(":")
     if kind == "output" and colon:
         try:
-            re.compile(rest)
+            re.compile(argument)
         except re.error as error:
-            raise MpiricError(f"--objective: {rest!r} is no regular expression: {error}") from error
-        return Objective(text, pattern=rest, maximise=maximise)
-    if kind == "command" and rest.strip():
-        return Objective(text, command=rest, maximise=maximise)
+            raise MpiricError(f"--objective: {argument!r} is not a regular expression: {error}") from error
+        return Objective(text, pattern=argument, maximise=maximise)
+    if kind == "command" and argument.strip():
+        return Objective(text, command=argument, maximise=maximise)
     if text in TIMES:
         if maximise:
             raise MpiricError(f"--maximise makes no sense with the objective {text}")
@@ -60,14 +60,14 @@ class Place:
 
 
 def value_of(objective: Objective, time_s: float, cores: int, stdout: Path, place: Place) -> float:
-    """The value of one trial, to be made small. Raises MpiricError when the trial shows none.
+    """Return the objective of one trial. Raises MpiricError if the trial has none.
 
-    ``time_s`` is the time that counts: of the whole run, of its main part, or from one mark to the next.
+    ``time_s`` is the time of the complete run, of its main part, or from one mark to the next.
     """
     if objective.pattern:
-        value = _captured(objective.pattern, stdout)
+        value = _value_in_output(objective.pattern, stdout)
     elif objective.command:
-        value = _answered(objective.command, stdout, place)
+        value = _value_of_command(objective.command, stdout, place)
     else:
         return time_s * cores / 3600.0 if objective.text == "core-hours" else time_s
     if value <= 0:
@@ -76,22 +76,22 @@ def value_of(objective: Objective, time_s: float, cores: int, stdout: Path, plac
 
 
 def shown(objective: Objective, value: float) -> float:
-    """A value as the user means it: the reciprocal taken back."""
+    """Return a value as the user knows it, without the reciprocal."""
     return 1.0 / value if objective.maximise else value
 
 
-def _captured(pattern: str, stdout: Path) -> float:
+def _value_in_output(pattern: str, stdout: Path) -> float:
     with stdout.open("rb") as file:
         file.seek(max(0, stdout.stat().st_size - _MOST_BYTES))
         text = file.read().decode(errors="replace")
-    found = None
-    for found in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007
+    match = None
+    for match in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007
         pass
-    words = None if found is None else (found.group(1) if found.re.groups else found.group(0))
-    return _number(words or "", f"the output has no number that matches {pattern!r}")
+    number = None if match is None else match.group(1 if match.re.groups else 0)
+    return _number(number or "", f"the output has no number that matches {pattern!r}")
 
 
-def _answered(command: str, stdout: Path, place: Place) -> float:
+def _value_of_command(command: str, stdout: Path, place: Place) -> float:
     try:
         done = run_in_shell(
             command,
@@ -109,8 +109,8 @@ def _answered(command: str, stdout: Path, place: Place) -> float:
     return _number(done.stdout, f"the objective's command {sh_word(command)} printed no number")
 
 
-def _number(text: str, otherwise: str) -> float:
+def _number(text: str, error: str) -> float:
     numbers = re.findall(_NUMBER, text)
     if not numbers:
-        raise MpiricError(otherwise)
+        raise MpiricError(error)
     return float(numbers[-1].lower().replace("d", "e"))

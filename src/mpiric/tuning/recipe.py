@@ -1,11 +1,11 @@
-"""Recipes as TOML files. The reader trusts nothing: a recipe may come from a stranger.
+"""Recipes as TOML files. The reader checks everything: a recipe may come from an untrusted source.
 
-A recipe can only name knobs and values; whether a value is allowed is asked of ``check``, which the workflow
-binds to the knob registry. No field of a recipe is ever used as a path, a command or a variable.
+A recipe can only name knobs and values. ``check``, which the workflow binds to the knob registry, decides
+whether a value is allowed. No field of a recipe is ever used as a path, a command or a variable.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from math import isfinite
 from pathlib import Path
 
@@ -18,26 +18,30 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Evidence, Share, Verdict
 from mpiric.model.knob import REMOVED
+from mpiric.model.marks import read_mark_option
 from mpiric.model.recipe import FORMAT, Fingerprint, Recipe
+from mpiric.model.whole_check import ProvedMarks, WholeCheck, WholeVerdict
 from mpiric.tuning.checked_table import CheckedTable
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import parse_flat
 from mpiric.tuning.proof.confidence_sequence import median_interval
-from mpiric.tuning.recipe_marks import read_proved_marks, read_whole_check, render_marks, whole_check_keys
 
 SUFFIX = ".recipe.toml"
 _LARGEST_BYTES = 1 << 20
 _MOST_KNOBS = 200
-_MOST_POLICY_LINES = 5000
 _KNOB = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 _SCOPES = ("steps", "forecast")
+MOST_INPUTS = 64
+_LONGEST_WHY = 500
+_CHECK_LINES = re.compile(rb"^whole_check(_why)? *=.*\n", re.MULTILINE)
+_FIRST_TABLE = re.compile(rb"^\[", re.MULTILINE)
 _HINT = "it was edited or damaged; tune again, or correct it by spec/formats/recipe.md"
 
-Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" when it can
+Check = Callable[[str, str], str]  # (knob, value) → why it cannot be used here, "" if it can
 
 
 def write_recipe(path: Path, recipe: Recipe) -> None:
-    """Write a recipe completely or not at all."""
+    """Write a recipe atomically."""
     write_whole(path, render_recipe(recipe), "name another directory with --output or --store")
 
 
@@ -64,9 +68,9 @@ def render_recipe(recipe: Recipe) -> str:
     if recipe.measured_in:
         document["measured_in"] = recipe.measured_in
     if recipe.whole is not None:
-        document |= whole_check_keys(recipe.whole)
+        document |= _whole_check_keys(recipe.whole)
     if recipe.marks is not None:
-        document["marks"] = render_marks(recipe.marks)
+        document["marks"] = _render_marks(recipe.marks)
     if recipe.policy:
         document["policy"] = list(recipe.policy)
     if recipe.rank_order:
@@ -77,8 +81,20 @@ def render_recipe(recipe: Recipe) -> str:
 
 
 def _render_evidence(evidence: Evidence) -> dict[str, object]:
-    shares = {"shares": [_render_share(share) for share in evidence.shares]} if evidence.shares else {}
-    stopped = {"stopped": list(evidence.stopped)} if evidence.stopped else {}
+    shares = [
+        {
+            "knobs": list(share.knobs),
+            "ratio": share.ratio,
+            "interval": [share.low, share.high],
+            "runs": share.runs,
+            "shown": share.shown,
+            **({"likely": True} if share.is_likely else {}),
+            **({"needed": True} if share.is_needed else {}),
+            **({"estimated": True} if share.is_estimated else {}),
+            "why": share.why,
+        }
+        for share in evidence.shares
+    ]
     return {
         "verdict": evidence.verdict.value,
         "ratio": evidence.ratio,
@@ -88,22 +104,8 @@ def _render_evidence(evidence: Evidence) -> dict[str, object]:
         "stopped_because": evidence.stopped_because,
         "pairs": [list(pair) for pair in evidence.pairs],
         "failures": list(evidence.failures),
-        **stopped,
-        **shares,
-    }
-
-
-def _render_share(share: Share) -> dict[str, object]:
-    return {
-        "knobs": list(share.knobs),
-        "ratio": share.ratio,
-        "interval": [share.low, share.high],
-        "runs": share.runs,
-        "shown": share.shown,
-        **({"likely": True} if share.is_likely else {}),
-        **({"needed": True} if share.is_needed else {}),
-        **({"estimated": True} if share.is_estimated else {}),
-        "why": share.why,
+        **({"stopped": list(evidence.stopped)} if evidence.stopped else {}),
+        **({"shares": shares} if shares else {}),
     }
 
 
@@ -114,12 +116,12 @@ def read_recipe(path: Path, check: Check) -> Recipe:
 
 
 def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
-    """Check and read the contents of a recipe's file; ``where`` is what errors call it."""
+    """Parse and check the content of a recipe; ``where`` is the name of the file in errors."""
     try:
         document = parse_toml(data.decode())
     except (ValueError, RecursionError, OverflowError) as error:  # TOML and UTF-8 errors are ValueErrors
         reason = " ".join(str(error).split())[:200] or "nested too deeply"
-        raise MpiricError(f"{where} is no recipe: {reason}", hint=_HINT) from error
+        raise MpiricError(f"{where} is not a recipe: {reason}", hint=_HINT) from error
     top = CheckedTable(document, where, "", _HINT)
     version = top.integer("mpiric_recipe", 1, 1_000_000)
     if version > FORMAT:
@@ -131,70 +133,69 @@ def parse_recipe(data: bytes, where: str, check: Check) -> Recipe:
     recipe = Recipe(
         name=top.text("name"),
         configuration=_configuration(settings, check),
-        removed=tuple(sorted(REMOVED & settings.text_map(most=_MOST_KNOBS).keys())),
+        removed=tuple(sorted(REMOVED & settings.text_map(_MOST_KNOBS).keys())),
         fingerprint=_fingerprint(top.table("fingerprint")),
         evidence=_evidence(top.table("evidence"), version) if top.has("evidence") else None,
-        command=top.texts("command", most=10_000),
+        command=top.texts("command", limit=10_000),
         created=top.text("created"),
         reasons=top.table("reasons").text_map() if top.has("reasons") else {},
-        checked_output=top.word("checked_output", ("learned", "command", "none")),
+        checked_output=top.choice("checked_output", ("learned", "command", "none")),
         mpiric_version=top.text("mpiric_version", default=""),
-        scope=top.word("scope", _SCOPES) if top.has("scope") else "",
+        scope=top.choice("scope", _SCOPES) if top.has("scope") else "",
         measured_in=top.text("measured_in", default=""),
-        whole=read_whole_check(top),
-        marks=read_proved_marks(top.table("marks")) if top.has("marks") else None,
-        policy=_policy(top, where) if top.has("policy") else (),
+        whole=_whole_check(top),
+        marks=_proved_marks(top.table("marks")) if top.has("marks") else None,
+        policy=top.texts("policy", limit=5000) if top.has("policy") else (),
         rank_order=_rank_order(top) if top.has("rank_order") else (),
         format=version,
     )
-    top.nothing_else()
+    if recipe.policy:
+        parse_flat(
+            "\n".join(recipe.policy).encode(), f"{where}: 'policy'"
+        )  # raises for a policy that is wrong
+    top.refuse_unread()
     return recipe
 
 
 def _configuration(table: CheckedTable, check: Check) -> Configuration:
-    named = table.text_map(most=_MOST_KNOBS)
-    values = {knob: value for knob, value in named.items() if knob not in REMOVED}
+    settings = table.text_map(_MOST_KNOBS)
+    values = {knob: value for knob, value in settings.items() if knob not in REMOVED}
     for knob, value in values.items():
         if not _KNOB.fullmatch(knob):
-            raise table.error(knob, "is no name of a knob")
+            raise table.error(knob, "is not the name of a knob")
         if len(value) > 256:
-            raise table.error(knob, "has a value longer than any knob's")
+            raise table.error(knob, "has a value longer than any knob accepts")
         if reason := check(knob, value):
             raise table.error(knob, reason)
     return Configuration.of(values)
 
 
-def _policy(top: CheckedTable, where: str) -> tuple[str, ...]:
-    """Read the policy, checked as any other: it can choose among known algorithms and do nothing else."""
-    lines = top.texts("policy", most=_MOST_POLICY_LINES)
-    parse_flat("\n".join(lines).encode(), f"{where}: 'policy'")
-    return lines
-
-
 def _rank_order(top: CheckedTable) -> tuple[int, ...]:
-    """Read the slot of each rank, a permutation."""
-    words = top.text("rank_order").split()
-    slots = tuple(int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 12)
-    if len(slots) != len(words) or sorted(slots) != list(range(len(slots))):
-        raise top.error("rank_order", "is no permutation of slots")
+    """Read the slot of each rank."""
+    numbers = top.text("rank_order").split()
+    slots = tuple(
+        int(number) for number in numbers if number.isascii() and number.isdigit() and len(number) < 12
+    )
+    if len(slots) != len(numbers) or sorted(slots) != list(range(len(slots))):
+        raise top.error("rank_order", "must be a permutation of the slots from 0")
     return slots
 
 
 def _fingerprint(table: CheckedTable) -> Fingerprint:
     parts = {name: table.table(name).text_map() for name in ("machine", "mpi", "program")}
-    table.nothing_else()
+    table.refuse_unread()
     return Fingerprint(**parts)
 
 
 def _evidence(table: CheckedTable, version: int) -> Evidence:
-    low, high = table.numbers("interval", exactly=2)
-    pairs, confidence = table.pairs("pairs", most=100_000), table.number("confidence")
+    low, high = table.numbers("interval", count=2)
+    pairs, confidence = table.pairs("pairs", limit=100_000), table.number("confidence")
     if version == 1 and 0 < confidence < 1 and all(original > 0 < tuned for original, tuned in pairs):
-        # It was a 95 % interval beside a verdict at another confidence.
+        # Format 1 stored a 95 % interval, but the verdict had another confidence.
         low, high = median_interval([original / tuned for original, tuned in pairs], 1 - confidence)
     evidence = Evidence(
         configuration=Configuration(),
-        verdict=Verdict(table.word("verdict", tuple(verdict.value for verdict in Verdict))),
+        verdict=Verdict(table.choice("verdict", tuple(verdict.value for verdict in Verdict))),
         ratio=table.number("ratio"),
         low=low,
         high=high,
@@ -202,44 +203,45 @@ def _evidence(table: CheckedTable, version: int) -> Evidence:
         confidence=confidence,
         minimum_effect=table.number("minimum_effect"),
         stopped_because=table.text("stopped_because", default=""),
-        failures=table.texts("failures", most=1000) if table.has("failures") else (),
+        failures=table.texts("failures", limit=1000) if table.has("failures") else (),
         stopped=table.integers("stopped", len(pairs)) if table.has("stopped") else (),
         shares=tuple(map(_share, table.tables("shares", _MOST_KNOBS))) if table.has("shares") else (),
     )
-    table.nothing_else()
+    table.refuse_unread()
     if not (isfinite(evidence.ratio) and evidence.ratio > 0 and 0 <= evidence.low <= evidence.high):
-        raise table.error("ratio", "and interval are no ratio of two times")
+        raise table.error("ratio", "and interval must be ratios of two times")
     return evidence
 
 
 def _share(table: CheckedTable) -> Share:
-    low, high = table.numbers("interval", exactly=2)
+    low, high = table.numbers("interval", count=2)
     share = Share(
-        knobs=table.texts("knobs", most=_MOST_KNOBS),
+        knobs=table.texts("knobs", limit=_MOST_KNOBS),
         ratio=table.number("ratio"),
         low=low,
         high=high,
         runs=table.integer("runs", 0, 1_000_000),
-        shown=table.truth("shown"),
+        shown=table.boolean("shown"),
         why=table.text("why", default=""),
-        is_needed=table.truth("needed") if table.has("needed") else False,
-        is_likely=table.truth("likely") if table.has("likely") else False,
-        is_estimated=table.truth("estimated") if table.has("estimated") else False,
+        is_needed=table.boolean("needed") if table.has("needed") else False,
+        is_likely=table.boolean("likely") if table.has("likely") else False,
+        is_estimated=table.boolean("estimated") if table.has("estimated") else False,
     )
-    table.nothing_else()
+    table.refuse_unread()
     if not (share.ratio > 0 and 0 <= low <= high):
-        raise table.error("ratio", "and interval are no ratio of two times")
+        raise table.error("ratio", "and interval must be ratios of two times")
     return share
 
 
 def find_recipes(
     directories: Iterable[Path], check: Check, score: Callable[[Recipe], float | None]
 ) -> tuple[tuple[tuple[Path, Recipe], ...], tuple[MpiricError, ...]]:
-    """Recipes of these directories, the best fitting first, and what was wrong with unreadable ones.
+    """Return the recipes below these directories, best match first, and the errors of unreadable ones.
 
-    ``score`` says how well a recipe fits (see `fits`), None when not at all. Of equals the newest is first.
+    ``score`` returns how well a recipe matches (see `fits`), or None to exclude it. Among equal scores the
+    newest recipe is first.
     """
-    found: list[tuple[float, str, Path, Recipe]] = []
+    matches: list[tuple[float, str, Path, Recipe]] = []
     errors: list[MpiricError] = []
     for directory in directories:
         for path in sorted(directory.rglob(f"*{SUFFIX}")) if is_directory(directory) else ():
@@ -250,13 +252,67 @@ def find_recipes(
                 continue
             value = score(recipe)
             if value is not None:
-                found.append((value, recipe.created, path, recipe))
-    found.sort(key=lambda entry: (entry[0], entry[1], str(entry[2])), reverse=True)
-    return tuple((path, recipe) for _, _, path, recipe in found), tuple(errors)
+                matches.append((value, recipe.created, path, recipe))
+    matches.sort(key=lambda entry: (entry[0], entry[1], str(entry[2])), reverse=True)
+    return tuple((path, recipe) for _, _, path, recipe in matches), tuple(errors)
 
 
-def file_name(program: str, extra: Mapping[str, str] | None = None) -> str:
-    """A file name for a recipe of this program: letters, digits and ``_.-`` only."""
-    words = [program, *(f"{key}{value}" for key, value in (extra or {}).items())]
-    stem = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "-", word).strip("-.") for word in words)
+def file_name(program: str) -> str:
+    """Return a file name for a recipe of this program: letters, digits and ``_.-`` only."""
+    stem = re.sub(r"[^A-Za-z0-9_.]+", "-", program).strip("-.")
     return (stem[:100].strip("-.") or "program") + SUFFIX
+
+
+def _render_marks(marks: ProvedMarks) -> dict[str, object]:
+    """Render the table ``marks``."""
+    return {
+        "mark": marks.pair.option,
+        "on_rank_0_alone": marks.pair.on_rank_0_alone,
+        "start_s": list(marks.start_s),
+        "per_mark_s": list(marks.per_mark_s),
+        "prints_nan": marks.prints_nan,
+        **({"inputs": list(marks.inputs)} if marks.inputs else {}),
+    }
+
+
+def _proved_marks(table: CheckedTable) -> ProvedMarks:
+    """Read and check the table ``marks``."""
+    pair = read_mark_option(table.text("mark"), on_rank_0_alone=table.boolean("on_rank_0_alone"))
+    if pair is None:
+        raise table.error("mark", "names no two calls")
+    original_start_s, start_s = table.numbers("start_s", count=2)
+    original_s, tuned_s = table.numbers("per_mark_s", count=2)
+    inputs = table.texts("inputs", MOST_INPUTS) if table.has("inputs") else ()
+    prints_nan = table.boolean("prints_nan")
+    table.refuse_unread()
+    if min(original_s, tuned_s) <= 0 or min(original_start_s, start_s) < 0:
+        raise table.error("per_mark_s", "and start_s must be times")
+    return ProvedMarks(pair, (original_start_s, start_s), (original_s, tuned_s), prints_nan, inputs)
+
+
+def _whole_check_keys(check: WholeCheck) -> dict[str, object]:
+    """Render the result of the check of a complete run; the reason is omitted if it is empty."""
+    why = {"whole_check_why": check.why[:_LONGEST_WHY]} if check.why else {}
+    return {"whole_check": check.verdict.value, **why}
+
+
+def _whole_check(top: CheckedTable) -> WholeCheck | None:
+    """Read the result of the check of a complete run; None without one."""
+    if not top.has("whole_check"):
+        return None
+    verdict = WholeVerdict(top.choice("whole_check", tuple(verdict.value for verdict in WholeVerdict)))
+    return WholeCheck(verdict, top.text("whole_check_why", default=""))
+
+
+def write_whole_check(path: Path, check: WholeCheck) -> None:
+    """Replace the result of the check of a complete run in a recipe's file, and nothing else in it.
+
+    Raises MpiricError if the file cannot be read or written.
+    """
+    data = read_bounded(path, "recipe", _LARGEST_BYTES, "`mpiric tune` writes recipes")
+    first_table = _FIRST_TABLE.search(data)
+    end = first_table.start() if first_table else len(data)
+    printable = "".join(char if char.isprintable() else "?" for char in check.why)
+    keys = tomli_w.dumps(_whole_check_keys(WholeCheck(check.verdict, printable))).encode()
+    head = _CHECK_LINES.sub(b"", data[:end]).rstrip(b"\n")
+    write_whole(path, (head + b"\n" + keys + b"\n" + data[end:]).decode(), "make the recipe writable")

@@ -72,6 +72,6 @@ def _no_mpi() -> Finding:
     return Finding(
         "no-mpi",
         "No MPI library was found.",
-        "looked on PATH, in modules, conda, /opt and the system's libraries",
-        "mpiric mpi install mpich, or load the module that brings one",
+        "searched PATH, modules, conda, /opt and the system's libraries",
+        "mpiric mpi install mpich, or load the module of an MPI library",
     )

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 
 namespace mpiric::select {
 namespace {
@@ -37,14 +38,16 @@ std::string date_and_machine() {
 
 /// Writes the file under a temporary name, then renames it.
 bool write_policy(const Tuner& all, const std::string& keys) {
-    const std::string path = all.policy_out, temporary = path + ".part";
+    const std::string path = all.policy_out;
+    const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
     uint32_t most = 0;
     std::vector<uint32_t> ranks(all.nodes.count);
     for (const uint32_t node : all.node_of_rank)
         most = std::max(most, ++ranks[node]);
     {
-        std::remove(temporary.c_str());  // left by a killed run
         const int descriptor = create_file(temporary.c_str(), O_WRONLY, 0666);
+        if (descriptor < 0)
+            return false;
         std::ostringstream file;
         file << "{\n \"mpiric_policy\": 2,\n \"mpi\": {\"implementation\": \"" << all.library.implementation
              << "\", \"version\": \"" << all.library.version_text() << "\"},\n"
@@ -52,7 +55,7 @@ bool write_policy(const Tuner& all, const std::string& keys) {
              << ", \"nodes\": " << all.nodes.count << ", \"ranks_per_node\": " << most << "},\n \"keys\": ["
              << keys << "\n ]\n}\n";
         const std::string text = file.str();
-        std::FILE* stream = descriptor < 0 ? nullptr : fdopen(descriptor, "wb");
+        std::FILE* stream = fdopen(descriptor, "wb");
         const bool written = stream && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
         if (stream && std::fclose(stream) == 0 && written &&
             std::rename(temporary.c_str(), path.c_str()) == 0)

@@ -2,6 +2,7 @@
 
 #include "allocator/totals.hpp"
 #include "base/clock.hpp"
+#include "system/secrets.hpp"
 #include "system/text.hpp"
 
 #include <algorithm>
@@ -100,11 +101,10 @@ void add_program(AddFact add_fact) noexcept {
         text[length] = '\0';
         add_fact("executable", text);
     }
+    char command[1024];
     const size_t read = read_file("/proc/self/cmdline", text, sizeof text);
-    for (size_t at = 0; at + 1 < read; ++at)
-        if (text[at] == '\0')
-            text[at] = ' ';
-    add_fact("command", text);
+    copy_masked({text, read}, command, sizeof command, shows_secrets());
+    add_fact("command", command);
 }
 
 void add_memory(AddFact add_fact) noexcept {

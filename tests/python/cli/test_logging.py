@@ -93,7 +93,7 @@ def test_without_an_option_nothing_is_set_up(configure):
 
 def test_options_after_the_verb_are_explained(run_mpiric):
     done = run_mpiric("tune", "-v", "--", "true")
-    assert (done.returncode, "hint: give it before the command: mpiric -v tune" in done.stderr) == (64, True)
+    assert (done.returncode, "hint: write it before the command: mpiric -v tune" in done.stderr) == (64, True)
 
 
 def starts_commands(function: ast.AST) -> bool:

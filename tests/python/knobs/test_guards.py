@@ -73,7 +73,7 @@ def test_for_an_images_program_of_another_abi_it_comes_with_its_stand_in() -> No
 
 
 def test_without_a_container_there_is_no_image_to_bind_a_library_into() -> None:
-    with pytest.raises(MismatchError, match="the command starts none"):
+    with pytest.raises(MismatchError, match="needs a command that starts"):
         spell("mpi", "host", situation())
 
 

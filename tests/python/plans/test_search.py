@@ -240,7 +240,7 @@ def test_observed_runs_of_the_original_are_not_made_again() -> None:
         replace(Trial(Configuration(), Phase.OBSERVE, Outcome.OK, 1.0, 1.0), number=i) for i in (1, 2, 3)
     ]
     program = Program()
-    _find(program, known=observed)
+    _find(program, recorded=observed)
     assert program.asked[0] == Configuration.of({"binding": "core"})
 
 

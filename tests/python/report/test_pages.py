@@ -16,7 +16,7 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.model.tuned import CannotMatter, Tuned
 from mpiric.profile.compare import compare
 from mpiric.report.comparison_text import comparison_html
-from mpiric.report.policy_html import policy_html
+from mpiric.report.policy_text import policy_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.tuned_html import round_ticks, tuned_html
 

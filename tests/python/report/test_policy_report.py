@@ -8,9 +8,8 @@ from rich.console import Console
 
 from mpiric.cli.report import command
 from mpiric.model.policy import LearnedKey, LearnedPolicy, Measured, Shape
-from mpiric.report.policy_html import policy_html
-from mpiric.report.policy_text import legend, overall_gain, pictures, policy_json, print_policy
-from mpiric.tuning.policy import read_learned, without_own, write_learned
+from mpiric.report.policy_text import legend, overall_gain, pictures, policy_html, policy_json, print_policy
+from mpiric.tuning.policy import library_choices, read_learned, write_learned
 
 EIGHT = Shape(8, 4, 2)
 TIMES = (
@@ -62,7 +61,9 @@ def test_the_page_escapes_names_and_is_self_contained() -> None:
 
 def test_without_own_takes_the_best_of_the_librarys() -> None:
     own_key = replace(KEY, candidate="own:b", candidates=(*TIMES[:2], replace(TIMES[2], name="own:b")))
-    assert [key.candidate for key in without_own(replace(POLICY, keys=(own_key,))).keys] == ["library:ring"]
+    assert [key.candidate for key in library_choices(replace(POLICY, keys=(own_key,))).keys] == [
+        "library:ring"
+    ]
 
 
 def test_the_verb_merges_shows_and_exports(tmp_path: Path) -> None:

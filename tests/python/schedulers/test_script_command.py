@@ -109,7 +109,7 @@ def test_the_sizes_of_a_launch_line_decide_those_of_the_job(script, line, layout
 def test_contradictory_sizes_are_an_error_that_names_both(script, option, line):
     done = script(option, "--", *line, "./app")
     assert done.returncode == ExitCode.USAGE
-    assert f"{option.partition('=')[0]} 2 and the command's own 4" in done.stderr
+    assert f"{option.partition('=')[0]} 2 contradicts the launch line, which sets 4" in done.stderr
 
 
 FLUX_MAP = "--tasks-per-node=8 --gpus-per-node=4 --exclusive '--setopt=gpu-affinity=map:0;0;1;1;2;2;3;3'"

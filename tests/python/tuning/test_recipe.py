@@ -142,7 +142,7 @@ def test_the_page_of_the_format_names_every_key() -> None:
         (("stopped = [\n    1,\n]", "stopped = [2]"), "'evidence.stopped' must be whole numbers from 0 to 1"),
         (("ratio = 1.5", "ratio = nan"), "'evidence.ratio' must be a number"),
         (("ratio = 1.5", "ratio = inf"), "'evidence.ratio' must be a finite number"),
-        (("ratio = 1.5", "ratio = -1.0"), "no ratio of two times"),
+        (("ratio = 1.5", "ratio = -1.0"), "must be ratios of two times"),
         (("ratio = 1.5", "ratio = 1" + "0" * 400), "too large"),
         (("ratio = 1.5", "ratio = 1" + "0" * 9000), "recipe"),
         (('verdict = "faster"', 'verdict = "best"'), "'evidence.verdict' must be one of"),

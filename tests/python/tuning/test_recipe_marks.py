@@ -8,8 +8,7 @@ from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair, read_mark_option
 from mpiric.model.pace import MarkKey
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
-from mpiric.tuning.recipe import read_recipe, write_recipe
-from mpiric.tuning.recipe_marks import write_whole_check
+from mpiric.tuning.recipe import read_recipe, write_recipe, write_whole_check
 
 DIFFERS = WholeCheck(WholeVerdict.DIFFERS, "it ended with status 3")
 

@@ -5,7 +5,6 @@ import errno
 import fcntl
 import json
 import os
-import pwd
 import shutil
 import stat
 import sys
@@ -13,10 +12,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mpiric.host.files import exists, is_directory, is_file
 from mpiric.host.installation.links import loadable_directory
 from mpiric.host.installation.wheels import fetch_wheels, no_room_or, unpack_wheel
 from mpiric.host.owned_files import open_own
-from mpiric.host.user_directories import named_path, user_directory
+from mpiric.host.user_directories import named_path, user_directory_or_passwd
 from mpiric.model.mpi_library import MpiPackage
 
 MARK = ".mpiric.json"  # written last: a prefix without it is incomplete
@@ -38,8 +38,8 @@ def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """
     if chosen := named_path(environ, "MPIRIC_MPI_HOME"):
         return (chosen,)
-    data = user_directory(environ, "data") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/share"
-    return (Path(data) / "mpiric/mpi", Path(sys.prefix) / "share/mpiric/mpi")
+    data, of_python = user_directory_or_passwd(environ, "data"), Path(sys.prefix) / "share/mpiric/mpi"
+    return (Path(data) / "mpiric/mpi", of_python) if data else (of_python,)
 
 
 def installed_prefixes(environ: Mapping[str, str]) -> dict[str, Path]:
@@ -63,13 +63,13 @@ def install_package(package: MpiPackage, home: Path) -> Path:
     temporary directory → rename. The prefix is complete at any time, or does not exist.
     """
     prefix = home / package.label
-    if (prefix / MARK).is_file():
+    if is_file(prefix / MARK):
         return prefix
     try:
-        if not home.is_dir():
+        if not is_directory(home):
             loadable_directory(home)
         with _lock(home / f".{package.label}.lock"):
-            if not (prefix / MARK).is_file():
+            if not is_file(prefix / MARK):
                 _build_beside(package, prefix)
     except OSError as error:
         raise no_room_or(error, prefix) from error
@@ -130,7 +130,7 @@ def _system_has(library: str) -> bool:
 
 
 def _rename_over(staged: Path, prefix: Path) -> None:
-    if prefix.exists() and not (prefix / MARK).is_file():
+    if exists(prefix) and not is_file(prefix / MARK):
         shutil.rmtree(prefix)  # incomplete installation
     try:
         os.rename(staged, prefix)  # noqa: PTH104  Path.rename would hide which of the two paths failed

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from mpiric.host.files import is_directory, is_file
 from mpiric.host.installation.links import library_bases, loadable_directory, make_link
 from mpiric.host.installation.native import native_fortran, native_stand_in, stand_in_functions
 from mpiric.host.owned_files import open_new, write_whole
@@ -97,7 +98,7 @@ def write_stand_in(
             make_link(directory / name, main.name)
     if program in FORTRAN_NAMES and (fortran := native_fortran(program, FORTRAN_NAMES[program][0])):
         _put(directory / "fortran", Path(fortran), FORTRAN_NAMES[program], put)
-    if not (text := directory / _LIBRARY).is_file() or text.read_text() != f"{library.library}\n":
+    if not is_file(text := directory / _LIBRARY) or text.read_text() != f"{library.library}\n":
         write_whole(text, f"{library.library}\n".encode(), 0o644)
     return str(main)
 
@@ -107,9 +108,9 @@ def preloaded_stand_in(preload: str) -> tuple[str, str]:
     for path in map(Path, preload.replace(":", " ").split()):
         if not any(path.name in names for names in NAMES.values()):
             continue
-        if (leads_to := path.with_name(_LIBRARY)).is_file():
+        if is_file(leads_to := path.with_name(_LIBRARY)):
             return str(path), leads_to.read_text(encoding="utf-8").strip()
-        if path.is_file() and _MARK in path.read_bytes():
+        if is_file(path) and _MARK in path.read_bytes():
             return str(path), ""
     return "", ""
 
@@ -117,15 +118,15 @@ def preloaded_stand_in(preload: str) -> tuple[str, str]:
 def fortran_in(directory: Path, program: AbiFamily) -> str:
     """Return the Fortran library in the directory of a translation library, "" without one."""
     path = directory / "fortran" / FORTRAN_NAMES[program][0] if program in FORTRAN_NAMES else None
-    return str(path) if path and path.is_file() else ""
+    return str(path) if path and is_file(path) else ""
 
 
 def _put(directory: Path, source: Path, names: tuple[str, ...], put: Callable[[Path, Path], None]) -> Path:
     """Write a file under its first name, and links under the other names."""
-    if not directory.is_dir():
+    if not is_directory(directory):
         loadable_directory(directory)
     path_of_file = directory / names[0]
-    if not path_of_file.is_file() or not (
+    if not is_file(path_of_file) or not (
         path_of_file.samefile(source) or path_of_file.read_bytes() == source.read_bytes()
     ):
         _replace(path_of_file, lambda path: put(source, path))

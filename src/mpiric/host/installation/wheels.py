@@ -15,6 +15,7 @@ from installer.sources import WheelFile
 from installer.utils import copyfileobj_with_hashing
 
 from mpiric.host.command_log import log_start
+from mpiric.host.files import exists
 from mpiric.host.user_directories import probe_environment
 from mpiric.model.errors import MismatchError, MpiricError, NoRoomError, NotFoundError
 from mpiric.model.mpi_library import WheelPart
@@ -175,4 +176,4 @@ def no_room_or(error: OSError, path: Path) -> Exception:
 
 
 def _existing(path: Path) -> Path:
-    return next(parent for parent in (path, *path.parents) if parent.exists())
+    return next(parent for parent in (path, *path.parents) if exists(parent))

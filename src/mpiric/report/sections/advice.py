@@ -5,7 +5,7 @@ from typing import Any
 from mpiric.model.profile import Profile
 from mpiric.report._amounts import effects_in_words, expectation
 
-TITLE = "What to do"
+TITLE = "Recommendations"
 
 
 def view(profile: Profile) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mpiric.model.machine import Core
 from mpiric.model.profile import NodeTopology, Profile, RankUse
 from mpiric.model.pu_set import parse_pu_list
 
-TITLE = "Where the ranks sat"
+TITLE = "Placement of the ranks"
 _MOST_NODES, _MOST_RANKS = 64, 256
 
 

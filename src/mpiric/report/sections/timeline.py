@@ -6,7 +6,7 @@ from typing import Any
 from mpiric.model.amount import seconds
 from mpiric.model.profile import Profile, TimelineRow
 
-TITLE = "The course of the run"
+TITLE = "Timeline of the run"
 _PARTS = 8  # number of rows of the table for print
 _ACTIVITIES: tuple[tuple[str, Callable[[TimelineRow], tuple[float, ...]]], ...] = (
     ("files", lambda row: row.files),

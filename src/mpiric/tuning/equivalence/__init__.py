@@ -1,1 +1,1 @@
-"""Output equivalence: what of a program's output and files must stay, learned from runs of the original."""
+"""Output equivalence: comparison of output and files with runs of the original."""

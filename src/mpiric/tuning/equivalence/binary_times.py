@@ -1,4 +1,4 @@
-"""Binary files that differ only in when they were written: attributes and headers with a date or time."""
+"""Binary files that differ only in the time of writing: attributes and headers with a date or time."""
 
 import re
 import struct
@@ -8,14 +8,14 @@ from pathlib import Path
 from mpiric.tuning.equivalence.time_forms import CLOCK, DAY, can_be_time, is_time_number
 
 _BLOCK_BYTES = 1 << 20
-_MOST_PLACES = 1000  # more differences are not time stamps
-_AROUND_BYTES = 48  # context of a difference: length of the longest time
+_MOST_PLACES = 1000  # more differences than this are not time stamps
+_AROUND_BYTES = 48  # context of a difference: the length of the longest time
 _TIME = re.compile(rf"{DAY}|{CLOCK}", re.IGNORECASE)
 _NUMBERS = (("<I", 4), (">I", 4), ("<q", 4), (">q", 4), ("<d", 8), (">d", 8))  # format, alignment
 
 
 def differ_in_times_alone(first: Path, second: Path) -> bool:
-    """Return whether all differing bytes are parts of times: in text, or as seconds since 1970."""
+    """Return whether all differing bytes belong to times: in text, or as seconds since 1970."""
     if first.stat().st_size != second.stat().st_size:
         return False
     with first.open("rb") as one, second.open("rb") as other:
@@ -31,7 +31,7 @@ def differ_in_times_alone(first: Path, second: Path) -> bool:
 
 
 def _differences(first: Path, second: Path) -> Iterator[tuple[int, int]]:
-    """Begin and end of each run of bytes that differ."""
+    """Yield begin and end of each sequence of differing bytes."""
     offset = 0
     with first.open("rb") as one, second.open("rb") as other:
         while block := one.read(_BLOCK_BYTES):

@@ -1,4 +1,4 @@
-"""NaN in what a program prints: the sign of a calculation gone wrong that needs nothing to compare with."""
+"""NaN in the output of a program: a sign of a failed calculation that needs no reference output."""
 
 import re
 from collections.abc import Iterable
@@ -6,53 +6,53 @@ from pathlib import Path
 
 _NAN = re.compile(rb"(?<![\w.])[-+]?nan(\(\w*\))?(?![\w.-])", re.IGNORECASE)
 _LONGEST_LINE = 1 << 16
-_SHOWN = 120
-_HEAD = 4096
+_SHOWN_CHARACTERS = 120
+_HEAD_BYTES = 4096
 
 
 class NanWatch:
-    """Looks for the first line with a NaN in output that comes in pieces."""
+    """Search for the first line with a NaN in output that arrives in pieces."""
 
     def __init__(self) -> None:
-        self.line = ""  # the first one with a NaN
-        self._rest = b""
+        self.line = ""  # first line with a NaN
+        self._incomplete = b""
 
-    def hear(self, piece: bytes) -> None:
-        """Look at what comes next."""
+    def feed(self, piece: bytes) -> None:
+        """Search the next piece."""
         if self.line:
             return
-        *lines, rest = (self._rest + piece).split(b"\n")
-        self._rest = rest[-_LONGEST_LINE:]
+        *lines, incomplete = (self._incomplete + piece).split(b"\n")
+        self._incomplete = incomplete[-_LONGEST_LINE:]
         self.line = next((_shown(line) for line in lines if _NAN.search(line)), "")
 
     def end(self) -> str:
-        """The first line with a NaN, "" without one; what is left of the last line counts as one."""
-        self.hear(b"\n")
+        """Return the first line with a NaN, ""  without one; an incomplete last line is searched too."""
+        self.feed(b"\n")
         return self.line
 
 
 def first_nan(path: Path) -> str:
-    """The first line with a NaN in a file, "" without one, or for what cannot be read."""
+    """Return the first line with a NaN in a file; "" without one, or if the file cannot be read."""
     watch = NanWatch()
     try:
         with path.open("rb") as file:
             while not watch.line and (piece := file.read(1 << 20)):
-                watch.hear(piece)
+                watch.feed(piece)
     except OSError:
         return ""
     return watch.end()
 
 
 def first_nan_of(directory: Path, names: Iterable[str], since_s: float) -> str:
-    """The first line with a NaN in those files of a directory that were written since then, after its name.
+    """Return name and first line with a NaN of the files that were written since ``since_s``; "" without one.
 
-    Files that hold zero bytes at their beginning are no text and not looked at.
+    Files with zero bytes at their beginning are not text and are skipped.
     """
     for name in names:
         path = directory / name
         try:
             with path.open("rb") as file:
-                is_text = b"\0" not in file.read(_HEAD)
+                is_text = b"\0" not in file.read(_HEAD_BYTES)
             is_new = path.stat().st_mtime >= since_s
         except OSError:
             continue
@@ -63,4 +63,4 @@ def first_nan_of(directory: Path, names: Iterable[str], since_s: float) -> str:
 
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
-    return "".join(char if char.isprintable() else " " for char in text)[:_SHOWN]
+    return "".join(char if char.isprintable() else " " for char in text)[:_SHOWN_CHARACTERS]

@@ -1,18 +1,20 @@
-"""One run's output in bounded memory: for each line shape how often it came, and its values column by column.
+"""Digest of a run's output in bounded memory: the lines of each shape, and their values column by column.
 
-The order of lines is left out, because ranks print when they get to it. Of each column there is a sum of the
-hashes of its values (equal for the same values in any order) and the values themselves while they are few.
+The order of lines is ignored, because ranks print independently. A column has the sum of the hashes of its
+values, which does not depend on their order, and the values themselves while they are few.
 """
 
+import os
 import re
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import isfinite
 from pathlib import Path
 
-from mpiric.tuning.equivalence.file_digest import file_digest
 from mpiric.tuning.equivalence.output_lines import (
     LONGEST_LINE,
     is_row_or_rule,
@@ -26,34 +28,36 @@ from mpiric.tuning.equivalence.output_lines import (
 from mpiric.tuning.equivalence.time_forms import can_be_time, is_time_number, without_times
 
 _MOST_SHAPES = 20_000
-_MOST_VALUES = 20_000  # kept of one column; beyond, sums stand for them
-_MOST_KEPT = 2_000_000  # values kept of one output in all
+_MOST_VALUES = 20_000  # values stored per column; columns with more are compared by their sums
+_MOST_VALUES_IN_ALL = 2_000_000  # values stored per output
 _SEPARATORS = re.compile(r"(?<=,)|(?<=;)|\s+")
-_WORDS_OF_A_PART = 200  # words per part of a line that is too long for one part
+_TOKENS_PER_PART = 200  # tokens per part of a line that is too long for one part
 _CALLS = re.compile(r"\b(?:n?calls?|counts?)\b", re.IGNORECASE)
-_OTHERS = "(other lines)"
-_MASK = (1 << 64) - 1  # hashes hold within this process only, and so do digests
+_OTHER_LINES = "(other lines)"
+_MASK = (1 << 64) - 1  # Python's hashes are valid within this process only, and so are digests
+_PART_BYTES = 1 << 20
+_PARTS_AT_A_TIME = 16  # one reader of a striped file waits for one storage target at a time
 
 Source = str | Path  # the text itself, or a file with it
 
 
 @dataclass
 class Column:
-    """The values of one place in the lines of one shape."""
+    """Values at one position in the lines of one shape."""
 
     hashes: int = 0
-    numbers: "array[float] | None" = field(default_factory=lambda: array("d"))  # None once there are too many
-    steps: "array[int]" = field(default_factory=lambda: array("b"))  # power of ten of each one's last digit
+    numbers: "array[float] | None" = field(default_factory=lambda: array("d"))  # None for too many
+    steps: "array[int]" = field(default_factory=lambda: array("b"))  # power of ten of the last digits
     total: float = 0.0
     total_size: float = 0.0
     specials: int = 0
-    texts: int = 0  # values that are no numbers
+    texts: int = 0  # number of values that are not numbers
     example: str = ""
-    is_time: bool = False  # all values have the form of a time, and may be one
+    is_time: bool = False  # all values have the form of a time and may be one
     is_path: bool = False
 
     def add(self, value: str, *, keep: bool) -> None:
-        """Enter one value. In paths the time at which they were made does not count."""
+        """Add one value. Times in paths are ignored."""
         self.hashes = (self.hashes + hash(without_times(value) if self.is_path else value)) & _MASK
         self.example = self.example or value
         if self.is_time and not can_be_time(value):
@@ -81,37 +85,34 @@ class Column:
 
 @dataclass
 class ShapeDigest:
-    """All lines of one shape in one run."""
+    """Lines of one shape in one run."""
 
     count: int = 0
     columns: list[Column] = field(default_factory=list)
     first_line: int = 0
-    timings: bool = False  # came in a table whose header names times or rates
-    calls: bool = False  # in such a table with calls or counts in its header
+    timings: bool = False  # part of a table whose header names times or rates
+    calls: bool = False  # the header of that table also names calls or counts
 
 
 @dataclass
 class OutputDigest:
-    """One run's output."""
+    """Output of one run."""
 
     shapes: dict[str, ShapeDigest] = field(default_factory=dict)
     lines: int = 0
-    contents: bytes = b""  # hash of the whole: most comparisons of large outputs end with it
+    contents: bytes = b""  # hash of the complete output, which decides most comparisons of large outputs
 
 
 def contents_hash(source: Source) -> bytes:
-    """Hash of an output, at the speed of the disk."""
+    """Return the hash of an output."""
     if isinstance(source, str):
         return blake2b(source.encode("utf-8", "replace"), digest_size=16).digest()
     return file_digest(source)
 
 
 def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDigest:
-    """Read an output once; memory does not grow with its size beyond fixed bounds.
-
-    Lines in which ``ignored`` matches are left out.
-    """
-    result, kept = OutputDigest(contents=contents_hash(source)), 0
+    """Read an output once, in bounded memory. Lines in which ``ignored`` matches are skipped."""
+    result, count = OutputDigest(contents=contents_hash(source)), 0
     in_table = counts_calls = False
     for number, text in lines_of(source):
         result.lines = number
@@ -120,12 +121,12 @@ def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDi
         line = take_apart(text)
         shape, values = line.shape, line.values
         if shape not in result.shapes and len(result.shapes) >= _MOST_SHAPES:
-            shape, values = _OTHERS, (text,)
+            shape, values = _OTHER_LINES, (text,)
         entry = result.shapes.get(shape)
         if entry is None:
             kinds = zip(time_columns(shape), path_columns(shape), strict=True)
             columns = [Column(is_time=time, is_path=path) for time, path in kinds]
-            entry = ShapeDigest(columns=columns if shape != _OTHERS else [Column()], first_line=number)
+            entry = ShapeDigest(columns=columns if shape != _OTHER_LINES else [Column()], first_line=number)
             result.shapes[shape] = entry
         is_header = is_timing_header(shape)
         counts_calls = (in_table and counts_calls) or (is_header and _CALLS.search(shape) is not None)
@@ -133,14 +134,14 @@ def digest(source: Source, ignored: "re.Pattern[str] | None" = None) -> OutputDi
         entry.timings = entry.timings or in_table
         entry.calls = entry.calls or (in_table and counts_calls)
         entry.count += 1
-        kept += len(values)
+        count += len(values)
         for column, value in zip(entry.columns, values, strict=True):
-            column.add(value, keep=kept < _MOST_KEPT)
+            column.add(value, keep=count < _MOST_VALUES_IN_ALL)
     return result
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str]]:
-    """Numbered lines; a carriage return ends one too (progress bars), and endless lines are cut."""
+    """Yield numbered lines; a carriage return also ends a line (progress bars), and long lines are split."""
     if isinstance(source, str):
         yield from _split(source.splitlines())
         return
@@ -153,7 +154,39 @@ def _split(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         for part in line.rstrip("\r\n").split("\r"):
             if len(part) <= LONGEST_LINE:
                 yield number, part
-            else:  # cut behind the same values in every run, however long these are
+            else:  # split between tokens, so that all runs are split after the same values
                 tokens = _SEPARATORS.split(part)
-                for at in range(0, len(tokens), _WORDS_OF_A_PART):
-                    yield number, " ".join(tokens[at : at + _WORDS_OF_A_PART])
+                for at in range(0, len(tokens), _TOKENS_PER_PART):
+                    yield number, " ".join(tokens[at : at + _TOKENS_PER_PART])
+
+
+def file_digest(path: Path) -> bytes:
+    """Return a digest of all bytes of a file; parts of a large file are read in parallel."""
+    state = blake2b(digest_size=16)
+    with path.open("rb", buffering=0) as file:
+        for part in _parts(file.fileno(), os.fstat(file.fileno()).st_size):
+            state.update(part)
+    return state.digest()
+
+
+def _parts(file: int, size_bytes: int) -> Iterator[bytes]:
+    offsets = range(0, size_bytes, _PART_BYTES)
+    if len(offsets) < 2:
+        yield _part(file, 0)
+        return
+    with ThreadPoolExecutor(_PARTS_AT_A_TIME) as readers:
+        pending: deque[Future[bytes]] = deque()
+        for offset in offsets:
+            pending.append(readers.submit(_part, file, offset))
+            if len(pending) == _PARTS_AT_A_TIME:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def _part(file: int, offset: int) -> bytes:
+    """Read a part of a file, shorter only at its end."""
+    part = b""
+    while block := os.pread(file, _PART_BYTES - len(part), offset + len(part)):
+        part += block
+    return part

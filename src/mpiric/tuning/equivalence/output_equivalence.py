@@ -1,10 +1,11 @@
-"""Output equivalence: what of a program's output must stay, learned from repeated runs of the original.
+"""Output equivalence: the parts of a program's output that every run must repeat.
 
-Lines are grouped by shape (the line with its numbers, dates and paths marked). A shape that every original
-run printed equally often must come so again, and each of its columns that was the same in all of them must
-hold the same values again, in any order. What varied by itself is not looked at; neither are numbers that
-look like measurements (a unit of time or rate behind them, or a word like "elapsed" before them), because
-those may have been equal by chance.
+They are learned from repeated runs of the original. Lines are grouped by shape (the line with placeholders
+for its numbers, dates and paths). A shape that every original run printed equally often must be printed as
+often again, and each of its columns with the same values in all of them must have these values again, in any
+order. Parts that varied between the originals are not compared; neither are numbers that look like
+measurements (a unit of time or rate after them, or a word like "elapsed" before them), because these may have
+been equal by chance.
 """
 
 import re
@@ -24,8 +25,8 @@ from mpiric.tuning.equivalence.output_digest import (
     lines_of,
 )
 
-_FEW_DIGITS = 4  # a value of a timing table with no more digits may be equal by chance
-_FRACTIONS = 2  # of a row of a table of times, from which on its whole numbers are no results
+_FEW_DIGITS = 4  # values of a timing table with at most this many digits may be equal by chance
+_FRACTIONS = 2  # number of fractions in a row of a timing table from which its integers are not results
 _ALARM = (
     "error",
     "fail",
@@ -42,14 +43,11 @@ _ALARM = (
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The first thing that differs, in one sentence; ``line`` counts from 1, 0 for missing output.
-
-    Runs that differ at one ``place`` have one line and value, or one file, that is not the original's.
-    """
+    """First difference of a run from the original."""
 
     sentence: str
-    line: int = 0
-    place: str = ""
+    line: int = 0  # number from 1; 0 for missing output
+    place: str = ""  # identifies the column, shape or file, for comparison with other runs
 
     def __str__(self) -> str:
         return self.sentence
@@ -59,24 +57,24 @@ class Disagreement:
 class _ExpectedColumn:
     compared: bool
     values: Column
-    may_be_special: bool  # the originals printed NaN or infinity here
+    may_be_special: bool  # an original printed NaN or infinity here
 
 
 @dataclass(frozen=True)
 class _ExpectedShape:
-    low: int  # fewest and most lines of it in an original run
+    low: int  # least and greatest number of lines in an original run
     high: int
     columns: tuple[_ExpectedColumn, ...]
     varies: bool = False  # values other than times vary
-    only_measured: bool = False  # all its values are measurements: lines of it may come and go
+    only_measured: bool = False  # all values are measurements: the number of lines may differ
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What every run must print. Made by `learn`."""
+    """Expected output of every run, built by `learn`."""
 
     shapes: dict[str, _ExpectedShape]
-    new_shapes_allowed: int  # originals tear lines apart or print random words: so many lines may be new
+    new_shapes_allowed: int  # number of unknown lines allowed, as originals print torn lines or random text
     runs: tuple[OutputDigest, ...] = field(repr=False)
     ignored: "re.Pattern[str] | None" = None  # lines that are not compared
 
@@ -88,20 +86,20 @@ class Expectation:
         tolerance: float = 1e-9,
         settings: Collection[str] = (),
     ) -> Disagreement | None:
-        """The first disagreement, or None.
+        """Return the first disagreement, or None.
 
-        ``rounding`` allows numbers to differ by ``tolerance``, relative, or by one in the last digit printed.
-        ``settings`` are variables that this run was given and the original was not: lines that name one, such
-        as "OMP_NUM_THREADS is not set, using 1", may come, go and change.
+        ``rounding`` allows numbers to differ by the relative ``tolerance``, or by one in the last printed
+        digit. ``settings`` are variables that are set in this run but not in the original: lines that name
+        one, such as "OMP_NUM_THREADS is not set, using 1", are not compared.
         """
         names = _shapes(settings)
         if contents_hash(output) in {run.contents for run in self.runs}:
             return None
-        found = digest(output, self.ignored)
+        run_digest = digest(output, self.ignored)
         new: list[tuple[int, str]] = []
         measured: set[int] = set()
         wrong: list[tuple[str, int]] = []
-        for shape, entry in found.shapes.items():
+        for shape, entry in run_digest.shapes.items():
             if _names_one(names, shape):
                 continue
             expected = self.shapes.get(shape)
@@ -115,25 +113,25 @@ class Expectation:
             return min(
                 (self._name_value(output, shape, column) for shape, column in wrong), key=lambda d: d.line
             )
-        return self._new_lines(_without_remarks(new, measured)) or self._counts(found, names)
+        return self._new_lines(_without_remarks(new, measured)) or self._counts(run_digest, names)
 
     def most_naming(self, settings: Collection[str]) -> int:
-        """How many lines of an original name one of these variables, at most."""
+        """Return the greatest number of lines of an original that name one of these variables."""
         names = _shapes(settings)
         return sum(shape.high for name, shape in self.shapes.items() if _names_one(names, name))
 
     def widened(self, output: Source) -> "Expectation":
-        """Learn from one more run of the original, after it disagreed."""
+        """Return the expectation learned from one more run of the original."""
         return _merge((*self.runs, digest(output, self.ignored)), self.ignored)
 
     @property
     def varying(self) -> tuple[str, ...]:
-        """Lines that came in every original with values that differed, times and rates left aside."""
+        """Return the lines of all originals with differing values other than times and rates."""
         return tuple(output_lines.show(name) for name, shape in self.shapes.items() if shape.varies)
 
     @property
     def compares_nothing(self) -> bool:
-        """Return whether the originals print something but nothing of it is compared."""
+        """Return whether the originals print something, but none of it is compared."""
         return bool(self.shapes) and not any(
             shape.low == shape.high
             and (not shape.columns or any(column.compared for column in shape.columns))
@@ -141,10 +139,10 @@ class Expectation:
         )
 
     def _name_value(self, output: Source, shape: str, column: int) -> Disagreement:
-        """Find the line that holds a value the originals do not have in this column."""
+        """Find the line with a value that the originals do not have in this column."""
         place = f"{output_lines.show(shape)} {column}"
-        known = self.shapes[shape].columns[column].values
-        left = Counter(known.numbers or ())
+        expected = self.shapes[shape].columns[column].values
+        remaining = Counter(expected.numbers or ())
         last: Disagreement | None = None
         for number, text in lines_of(output):
             line = output_lines.take_apart(text)
@@ -153,12 +151,14 @@ class Expectation:
             value = line.values[column]
             parsed = output_lines.number_and_step(value)
             single = self.shapes[shape].high == 1
-            how = f"where the original has {known.example}" if single else "is not what the original prints"
+            how = (
+                f"where the original has {expected.example}" if single else "is not what the original prints"
+            )
             shown = output_lines.show(shape, line.values)
             last = Disagreement(f"line {number}: {value} {how}: '{shown}'", number, place)
-            if parsed is None or known.numbers is None or left[parsed[0]] <= 0:
+            if parsed is None or expected.numbers is None or remaining[parsed[0]] <= 0:
                 return last
-            left[parsed[0]] -= 1
+            remaining[parsed[0]] -= 1
         return last or Disagreement(f"'{output_lines.show(shape)}' holds other values", place=place)
 
     def _new_lines(self, new: list[tuple[int, str]]) -> Disagreement | None:
@@ -169,11 +169,11 @@ class Expectation:
         text = output_lines.show(shape)
         return Disagreement(f"line {number}: the original never prints '{text}'", number, f"{text} new")
 
-    def _counts(self, found: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
+    def _counts(self, run: OutputDigest, settings: tuple[str, ...]) -> Disagreement | None:
         for shape, expected in self.shapes.items():
             if expected.only_measured or _names_one(settings, shape):
                 continue
-            count = found.shapes[shape].count if shape in found.shapes else 0
+            count = run.shapes[shape].count if shape in run.shapes else 0
             if expected.low == expected.high != count:
                 text = output_lines.show(shape)
                 if count == 0:
@@ -192,12 +192,12 @@ def _names_one(settings: tuple[str, ...], shape: str) -> bool:
 
 
 def learn(outputs: Sequence[Source], ignored: "re.Pattern[str] | None" = None) -> Expectation:
-    """Learn from at least two runs of the original, as texts or as files (for large ones).
+    """Learn from at least two runs of the original, given as texts or as files.
 
     Lines in which ``ignored`` matches are not compared.
     """
     if len(outputs) < 2:
-        raise MpiricError("at least two runs of the original are needed to learn what varies by itself")
+        raise MpiricError("at least two runs of the original are needed to learn which output varies")
     return _merge(tuple(digest(output, ignored) for output in outputs), ignored)
 
 
@@ -205,37 +205,36 @@ def _merge(runs: tuple[OutputDigest, ...], ignored: "re.Pattern[str] | None") ->
     names = dict.fromkeys(shape for run in runs for shape in run.shapes)
     shapes = {name: _expect(name, [run.shapes.get(name) for run in runs]) for name in names}
     torn = [
-        sum(entry.count for name, entry in run.shapes.items() if _only_here(name, run, runs)) for run in runs
+        sum(
+            entry.count
+            for name, entry in run.shapes.items()
+            if not any(name in other.shapes for other in runs if other is not run)
+        )
+        for run in runs
     ]
     return Expectation(shapes, 2 * max(torn), runs, ignored)
 
 
-def _only_here(name: str, run: OutputDigest, runs: tuple[OutputDigest, ...]) -> bool:
-    return not any(name in other.shapes for other in runs if other is not run)
-
-
 def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
     counts = [entry.count if entry else 0 for entry in entries]
-    there = [entry for entry in entries if entry]
+    present = [entry for entry in entries if entry]
     steady = min(counts) == max(counts)
-    columns = list(zip(*(entry.columns for entry in there), strict=True))
+    columns = list(zip(*(entry.columns for entry in present), strict=True))
     same = [steady and len({column.hashes for column in runs}) == 1 for runs in columns]
     examples = [runs[0].example for runs in columns]
     broken = [not output_lines.is_whole(example) for example in examples]
     varying = sum(not equal and fraction for equal, fraction in zip(same, broken, strict=True))
     among_varying = output_lines.is_table_row(name) and 2 * varying >= max(1, sum(broken))
-    timing_table = among_varying or any(entry.timings for entry in there)
+    timing_table = among_varying or any(entry.timings for entry in present)
     measured = _measured(name, [runs[0] for runs in columns])
     if timing_table:
         few = [
             part and output_lines.digits(text) <= _FEW_DIGITS
             for part, text in zip(broken, examples, strict=True)
         ]
-        counts_calls = any(entry.calls for entry in there)
-        is_timer = counts_calls and _is_timer(
-            broken, few
-        )  # then whole numbers count calls, ranks and threads
-        measured = [known or short or is_timer for known, short in zip(measured, few, strict=True)]
+        # In a row of a timer, integers count calls, ranks and threads.
+        is_timer = any(entry.calls for entry in present) and _is_timer(broken, few)
+        measured = [is_known or short or is_timer for is_known, short in zip(measured, few, strict=True)]
     return _ExpectedShape(
         min(counts),
         max(counts),
@@ -255,7 +254,7 @@ def _expect(name: str, entries: list[ShapeDigest | None]) -> _ExpectedShape:
 
 
 def _measured(name: str, columns: Sequence[Column]) -> list[bool]:
-    """Return, for each column of a shape, whether its values look like times, rates or shares."""
+    """Return for each column of a shape whether its values look like times, rates or shares."""
     looks, unit = output_lines.timing_columns(name), output_lines.unit_columns(name)
     times = output_lines.time_columns(name)
     return [
@@ -267,12 +266,12 @@ def _measured(name: str, columns: Sequence[Column]) -> list[bool]:
 
 
 def _is_timer(broken: Sequence[bool], few: Sequence[bool]) -> bool:
-    """Return whether the fractions in a row of a table of times are several, and all of them short."""
+    """Return whether a row of a timing table has several fractions, all of them with few digits."""
     return sum(broken) >= _FRACTIONS and all(short for part, short in zip(broken, few, strict=True) if part)
 
 
 def _is_measurement(name: str, entry: ShapeDigest) -> bool:
-    """Return whether a new line has only measurements as values and is without alarm."""
+    """Return whether all values of a new line are measurements, and it has no word of alarm."""
     if not entry.columns or _alarms(name) or any(column.specials for column in entry.columns):
         return False
     if all(_measured(name, entry.columns)):
@@ -283,14 +282,14 @@ def _is_measurement(name: str, entry: ShapeDigest) -> bool:
 
 
 def _without_remarks(new: Sequence[tuple[int, str]], measured: set[int]) -> list[tuple[int, str]]:
-    """Return new lines (number, shape) without those in words alone that continue a measurement."""
-    others, remarks = [], set(measured)
+    """Return new lines (number, shape) except lines without values that follow a measurement."""
+    unexplained, remarks = [], set(measured)
     for number, shape in sorted(new):
         if number - 1 in remarks and not output_lines.timing_columns(shape) and not _alarms(shape):
             remarks.add(number)
         else:
-            others.append((number, shape))
-    return others
+            unexplained.append((number, shape))
+    return unexplained
 
 
 def _alarms(name: str) -> bool:
@@ -303,27 +302,27 @@ def _wrong_column(
     rounding: bool,  # noqa: FBT001
     tolerance: float,
 ) -> int | None:
-    """The first column that disagrees; a count that differs is reported by `_counts`."""
-    for index, (column, found) in enumerate(zip(expected.columns, entry.columns, strict=True)):
-        if found.specials and not column.may_be_special:
+    """Return the first column that disagrees; differing counts are reported by `_counts`."""
+    for index, (column, values) in enumerate(zip(expected.columns, entry.columns, strict=True)):
+        if values.specials and not column.may_be_special:
             return index
-        if not column.compared or expected.low != entry.count or column.values.hashes == found.hashes:
+        if not column.compared or expected.low != entry.count or column.values.hashes == values.hashes:
             continue
-        if column.values.is_moments and found.is_moments:
+        if column.values.is_moments and values.is_moments:
             continue  # seconds since 1970
-        if not (rounding and _close(column.values, found, tolerance)):
+        if not (rounding and _close(column.values, values, tolerance)):
             return index
     return None
 
 
-def _close(expected: Column, found: Column, tolerance: float) -> bool:
-    if expected.texts or found.texts:
+def _close(expected: Column, values: Column, tolerance: float) -> bool:
+    if expected.texts or values.texts:
         return False
-    if expected.numbers is None or found.numbers is None:
-        return abs(expected.total - found.total) <= tolerance * max(expected.total_size, found.total_size)
+    if expected.numbers is None or values.numbers is None:
+        return abs(expected.total - values.total) <= tolerance * max(expected.total_size, values.total_size)
     first = sorted(zip(expected.numbers, expected.steps, strict=True))
-    second = sorted(zip(found.numbers, found.steps, strict=True))
-    floor = 1e-15 * max((abs(value) for value, _ in first), default=0.0)  # what is left where sums cancel
+    second = sorted(zip(values.numbers, values.steps, strict=True))
+    floor = 1e-15 * max((abs(value) for value, _ in first), default=0.0)  # rounding error of sums that cancel
     return all(
         abs(a - b) <= max(tolerance * max(abs(a), abs(b)), 1.01 * 10.0 ** min(a_step, b_step), floor)
         for (a, a_step), (b, b_step) in zip(first, second, strict=True)

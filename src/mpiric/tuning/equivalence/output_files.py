@@ -1,10 +1,10 @@
-"""Output files of the working directory: which must come out again, and what must be in them.
+"""Output files in the working directory that every run must write, and their expected contents.
 
-A file that was the same in all runs of the original must be the same again; where it is text, a difference in
-what looks like a measurement is let pass, as in printed output. A text file that varied is held to what its
-runs have in common. Of a binary file, bytes that belong to a time stamp may differ; others that varied are
-not looked at. An HDF5 file that a setting may arrange otherwise is held to its contents. Names are compared
-without the dates and times in them (`without_times`).
+A file that was the same in all runs of the original must be the same again; in text, measurements may differ,
+as in printed output. Of a text file that varied, the common part of the runs must be repeated. In a binary
+file, bytes of a time stamp may differ; binary files that varied otherwise are not compared. HDF5 files whose
+layout a setting may change are compared by their contents. Names are compared without the dates and times in
+them (`without_times`).
 """
 
 import re
@@ -16,24 +16,24 @@ from mpiric.host.facts.hdf5_contents import contents_digest, is_hdf5
 from mpiric.host.files import is_file
 from mpiric.model.errors import MpiricError
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
-from mpiric.tuning.equivalence.file_digest import file_digest
+from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
 from mpiric.tuning.equivalence.time_forms import without_times
 
 _LARGEST_TEXT_BYTES = 64 << 20
-_MOST_LEARNED = 200  # text files whose lines are learned; of more, the same ones are held to their hash
+_MOST_LEARNED = 200  # number of text files whose lines are learned; further ones are compared as binary
 
 Stamps = Mapping[str, tuple[int, int]]  # relative path → (size, modification time in ns)
 
 
 @dataclass(frozen=True)
 class FilesExpectation:
-    """Expected files of a run, made by `learn_files`. Names are keys of `by_key`."""
+    """Expected files of a run, built by `learn_files`. Names are keys of `by_key`."""
 
     same: Mapping[str, bytes]  # name → digest
     texts: Mapping[str, Expectation]
-    varying: frozenset[str]  # names with their digits left out, of files that are not looked at
-    binaries: Mapping[str, Path] = field(default_factory=dict)  # the original's, while they are kept
+    varying: frozenset[str]  # kinds of names (`kind_of_name`) of files that are not compared
+    binaries: Mapping[str, Path] = field(default_factory=dict)  # files of the original
 
     def compare(
         self,
@@ -44,62 +44,53 @@ class FilesExpectation:
         tolerance: float = 1e-9,
         settings: Collection[str] = (),
     ) -> Disagreement | None:
-        """The first disagreement of a run that left its files in ``directory``, or None.
+        """Return the first disagreement of a run in ``directory``, or None.
 
         ``rounding``, ``tolerance`` and ``settings`` as in `Expectation.compare`.
         """
-        found = written(directory, before or {})
-        return self.compare_files(found, rounding=rounding, tolerance=tolerance, settings=settings)
+        files = written(directory, before or {})
+        return self.compare_files(files, rounding=rounding, tolerance=tolerance, settings=settings)
 
     def compare_files(
         self,
-        found: Mapping[str, Path],
+        files: Mapping[str, Path],
         *,
         rounding: bool = False,
         tolerance: float = 1e-9,
         settings: Collection[str] = (),
         rearranged: bool = False,
     ) -> Disagreement | None:
-        """The same of files that a run made or changed: relative path → where to read it.
+        """Return the first disagreement of files that a run wrote: relative path → copy to read.
 
-        ``rearranged``: HDF5 files need to hold the same, not be the same.
+        ``rearranged``: HDF5 files may have another layout of the same contents.
         """
-        found = by_key(found)
+        files = by_key(files)
         expected = {*self.same, *self.texts, *self.binaries}
-        if missing := sorted(expected - found.keys()):
-            return Disagreement(
-                f"the file '{printable_name(missing[0])}' was not written", place=f"{missing[0]} missing"
-            )
-        unknown = sorted(found.keys() - expected)
-        if new := [name for name in unknown if kind_of_name(name) not in self.varying]:
-            return Disagreement(
-                f"the file '{printable_name(new[0])}' is none the original writes",
-                place=f"{kind_of_name(new[0])} new",
-            )
+        if wrong := missing_file(files, expected) or new_file(files, expected, self.varying):
+            return wrong
         for name in sorted(expected):
-            if name in self.same and file_digest(found[name]) == self.same[name]:
+            if name in self.same and file_digest(files[name]) == self.same[name]:
                 continue
             if name in self.binaries:
-                if differ_in_times_alone(self.binaries[name], found[name]):
+                if differ_in_times_alone(self.binaries[name], files[name]):
                     continue
                 if not rearranged or not is_hdf5(self.binaries[name]):
                     return Disagreement(
                         f"the file '{printable_name(name)}' differs from the original's",
                         place=f"{name} contents",
                     )
-                if wrong := self._other_contents(name, found[name]):
+                if wrong := self._other_contents(name, files[name]):
                     return wrong
                 continue
             wrong = self.texts[name].compare(
-                found[name], rounding=rounding, tolerance=tolerance, settings=settings
+                files[name], rounding=rounding, tolerance=tolerance, settings=settings
             )
             if wrong:
-                sentence = f"in the file '{printable_name(name)}', {wrong.sentence}"
-                return Disagreement(sentence, wrong.line, f"{name} {wrong.place}")
+                return in_file(name, wrong)
         return None
 
-    def _other_contents(self, name: str, found: Path) -> Disagreement | None:
-        contents = contents_digest(found)
+    def _other_contents(self, name: str, path: Path) -> Disagreement | None:
+        contents = contents_digest(path)
         if contents and contents == contents_digest(self.binaries[name]):
             return None
         why = "holds other contents than" if contents else "cannot be read by `h5dump`, to compare it with"
@@ -108,13 +99,37 @@ class FilesExpectation:
         )
 
 
+def missing_file(files: Collection[str], expected: Collection[str], when: str = "") -> Disagreement | None:
+    """Return a disagreement if an expected file was not written."""
+    name = min(set(expected) - set(files), default="")
+    sentence = f"the file '{printable_name(name)}' was not written{when}"
+    return Disagreement(sentence, place=f"{name} missing") if name else None
+
+
+def new_file(
+    files: Collection[str], expected: Collection[str], varying: Collection[str]
+) -> Disagreement | None:
+    """Return a disagreement if a file was written that is neither expected nor of a varying kind."""
+    name = min(
+        (name for name in files if name not in expected and kind_of_name(name) not in varying), default=""
+    )
+    sentence = f"the file '{printable_name(name)}' is none the original writes"
+    return Disagreement(sentence, place=f"{kind_of_name(name)} new") if name else None
+
+
+def in_file(name: str, wrong: Disagreement) -> Disagreement:
+    """Return the disagreement of a text file."""
+    sentence = f"in the file '{printable_name(name)}', {wrong.sentence}"
+    return Disagreement(sentence, wrong.line, f"{name} {wrong.place}")
+
+
 def stamps(directory: Path) -> Stamps:
-    """Size and time of every file before a run, so that inputs that stay untouched need not be read."""
+    """Return size and time of every file before a run, so that unchanged inputs need not be read."""
     return {name: _stamp(path) for name, path in _files(directory).items()}
 
 
 def written(directory: Path, before: Stamps) -> dict[str, Path]:
-    """Files that a run made or changed, by relative path."""
+    """Return the files that a run created or changed, by relative path."""
     return {name: path for name, path in _files(directory).items() if before.get(name) != _stamp(path)}
 
 
@@ -123,12 +138,11 @@ def learn_files(
 ) -> FilesExpectation:
     """Learn from the working directories of at least two runs of the original.
 
-    Lines of text files in which ``ignored`` matches are not compared.
-
-    ``before`` holds the stamps of each directory from before its run; without them every file counts.
+    ``before`` has the stamps of each directory from before its run; without them all files are learned. Lines
+    of text files in which ``ignored`` matches are not compared.
     """
     if len(directories) < 2:
-        raise MpiricError("at least two runs of the original are needed to learn what varies by itself")
+        raise MpiricError("at least two runs of the original are needed to learn which files vary")
     stamped = list(before) or [{} for _ in directories]
     runs = [
         by_key(written(directory, earlier)) for directory, earlier in zip(directories, stamped, strict=True)
@@ -152,7 +166,7 @@ def learn_files(
 
 
 def by_key(files: Mapping[str, Path]) -> dict[str, Path]:
-    """Files by their names without times; where several have one name then, numbered in their order."""
+    """Return files by their names without times; equal names are numbered."""
     keyed: dict[str, Path] = {}
     for name in sorted(files):
         key = without_times(name)
@@ -179,12 +193,12 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def kind_of_name(name: str) -> str:
-    """A name without its digits: files named by process or date are of one kind."""
+    """Return a name without its digits: files named by process or date are of one kind."""
     return re.sub(r"\d+", "#", name)
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is text, and small enough to be read as such."""
+    """Return whether a file is text, and small enough to be compared as text."""
     if path.stat().st_size > _LARGEST_TEXT_BYTES:
         return False
     with path.open("rb") as file:
@@ -192,5 +206,5 @@ def is_text(path: Path) -> bool:
 
 
 def printable_name(name: str) -> str:
-    """A file's name as it can be printed."""
+    """Return the name of a file for a terminal."""
     return "".join(char if char.isprintable() else "?" for char in name)

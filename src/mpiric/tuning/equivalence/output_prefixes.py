@@ -1,8 +1,9 @@
-"""Outputs of runs that ended at a mark: what of them must agree, and how far.
+"""Comparison of the outputs of runs that ended at a mark.
 
-All that was printed before the mark is there, and perhaps a little of what came after it: the runs have their
-beginnings in common, to the last whole line but one of the shortest. Files likewise, to the last line where
-they are the same; of one that is no text, the bytes that the shortest has, when the originals agree on them.
+A run has printed everything up to the mark, and perhaps a little more. The beginnings of the runs are
+compared, up to the last but one complete line of the shortest run; text files likewise, or completely if they
+are the same in all originals. Binary files are compared up to the length of the shortest one, if the
+originals agree.
 """
 
 import re
@@ -14,66 +15,70 @@ from os import truncate
 from pathlib import Path
 
 from mpiric.tuning.equivalence.output_equivalence import Disagreement, Expectation, learn
-from mpiric.tuning.equivalence.output_files import by_key, is_text, kind_of_name, printable_name, written
+from mpiric.tuning.equivalence.output_files import (
+    by_key,
+    in_file,
+    is_text,
+    kind_of_name,
+    missing_file,
+    new_file,
+    printable_name,
+    written,
+)
 
 _BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class LinesExpectation:
-    """The first lines of a text, as every run has them."""
+    """Expected first lines of a text."""
 
     lines: int
     expected: Expectation
 
     def compare(self, path: Path, *, rounding: bool, settings: Collection[str]) -> Disagreement | None:
-        """The first disagreement, or None."""
-        due = self.lines - self.expected.most_naming(settings)
-        text = _first_lines(path, due, without=settings)
-        if (printed := text.count("\n")) < due:
-            sentence = f"{printed} lines before the mark, where the original prints {due}"
+        """Return the first disagreement, or None."""
+        count = self.lines - self.expected.most_naming(settings)
+        text = _first_lines(path, count, without=settings)
+        if (printed := text.count("\n")) < count:
+            sentence = f"{printed} lines before the mark, where the original prints {count}"
             return Disagreement(sentence, place="lines before the mark")
         return self.expected.compare(text, rounding=rounding, settings=settings)
 
 
 @dataclass(frozen=True)
 class PrefixExpectation:
-    """What every run must have printed and written when it ends at the mark. Made by `learn_prefixes`."""
+    """Expected output and files of every run up to the mark, built by `learn_prefixes`."""
 
     stdout: LinesExpectation
     texts: Mapping[str, LinesExpectation]
-    bytes: Mapping[str, tuple[int, str]]  # name → length of what is compared, its hash
-    others: frozenset[str]  # names with their digits left out, of files that are not looked at
+    bytes: Mapping[str, tuple[int, str]]  # name → length and hash of the compared part
+    varying: frozenset[str]  # kinds of names (`kind_of_name`) of files that are not compared
 
     def compare(
         self,
         stdout: Path,
-        found: Mapping[str, Path],
+        files: Mapping[str, Path],
         *,
         rounding: bool = False,
         settings: Collection[str] = (),
     ) -> Disagreement | None:
-        """The first disagreement of a run that left the files ``found``, by name; or None.
+        """Return the first disagreement of a run with these files (relative path → copy to read), or None.
 
         ``rounding`` and ``settings`` as in `Expectation.compare`.
         """
-        found = by_key(found)
+        files = by_key(files)
         if wrong := self.stdout.compare(stdout, rounding=rounding, settings=settings):
             return wrong
-        for name in sorted({*self.texts, *self.bytes}):
-            if name not in found:
-                sentence = f"the file '{printable_name(name)}' was not written before the mark"
-                return Disagreement(sentence, place=f"{name} missing")
-        known = {*self.texts, *self.bytes}
-        if new := sorted(name for name in found.keys() - known if kind_of_name(name) not in self.others):
-            sentence = f"the file '{printable_name(new[0])}' is none the original writes"
-            return Disagreement(sentence, place=f"{kind_of_name(new[0])} new")
+        expected = {*self.texts, *self.bytes}
+        wrong = missing_file(files, expected, " before the mark") or new_file(files, expected, self.varying)
+        if wrong:
+            return wrong
         for name, lines in self.texts.items():
-            if wrong := lines.compare(found[name], rounding=rounding, settings=settings):
-                sentence = f"in the file '{printable_name(name)}', {wrong.sentence}"
-                return Disagreement(sentence, wrong.line, f"{name} {wrong.place}")
+            if wrong := lines.compare(files[name], rounding=rounding, settings=settings):
+                return in_file(name, wrong)
         for name, (length, content) in self.bytes.items():
-            if _hash(found[name], length) != content:
+            if _hash(files[name], length) != content:
                 sentence = f"the file '{printable_name(name)}' begins otherwise than the original's"
                 return Disagreement(sentence, place=f"{name} contents")
         return None
@@ -82,10 +87,10 @@ class PrefixExpectation:
 def learn_prefixes(
     stdouts: Sequence[Path], directories: Sequence[Path], ignored: "re.Pattern[str] | None" = None
 ) -> PrefixExpectation:
-    """Learn from runs of the original, at least two, that ended at the mark; without directories no files."""
+    """Learn from at least two runs of the original that ended at the mark; without directories no files."""
     runs = [by_key(written(directory, {})) for directory in directories]
     everywhere = set.intersection(*(set(run) for run in runs)) if runs else set()
-    others = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
+    varying = {kind_of_name(name) for run in runs for name in run if name not in everywhere}
     texts: dict[str, LinesExpectation] = {}
     contents: dict[str, tuple[int, str]] = {}
     for name in sorted(everywhere):
@@ -93,39 +98,39 @@ def learn_prefixes(
         length = min(path.stat().st_size for path in paths)
         hashes = {_hash(path, length) for path in paths}
         if all(is_text(path) for path in paths):
-            is_whole = len(hashes) == 1 and len({path.stat().st_size for path in paths}) == 1
-            texts[name] = _learn_lines(paths, 0 if is_whole else 1, ignored)
+            is_same = len(hashes) == 1 and len({path.stat().st_size for path in paths}) == 1
+            texts[name] = _learn_lines(paths, 0 if is_same else 1, ignored)
         elif len(hashes) == 1:
             contents[name] = length, hashes.pop()
         else:
-            others.add(kind_of_name(name))
-    return PrefixExpectation(_learn_lines(stdouts, 1, ignored), texts, contents, frozenset(others))
+            varying.add(kind_of_name(name))
+    return PrefixExpectation(_learn_lines(stdouts, 1, ignored), texts, contents, frozenset(varying))
 
 
 def keep_lines(path: Path, lines: int) -> None:
-    """Cut a text behind so many lines."""
+    """Truncate a text file to its first lines."""
     with path.open("rb") as file:
         length = sum(len(line) for line in islice(file, lines))
     truncate(path, length)
 
 
-def _learn_lines(paths: Sequence[Path], in_doubt: int, ignored: "re.Pattern[str] | None") -> LinesExpectation:
-    lines = max(0, min(_whole_lines(path) for path in paths) - in_doubt)
+def _learn_lines(paths: Sequence[Path], doubtful: int, ignored: "re.Pattern[str] | None") -> LinesExpectation:
+    lines = max(0, min(_complete_lines(path) for path in paths) - doubtful)
     return LinesExpectation(lines, learn([_first_lines(path, lines) for path in paths], ignored))
 
 
-def _whole_lines(path: Path) -> int:
+def _complete_lines(path: Path) -> int:
     with path.open("rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
 
 
 def _first_lines(path: Path, lines: int, without: Collection[str] = ()) -> str:
-    """The first whole lines, less those that name one of the variables ``without``."""
-    named = [name.encode() for name in without]
+    """Return the first complete lines, not counting lines that name one of the variables ``without``."""
+    names = [name.encode() for name in without]
     with path.open("rb") as file:
-        counted = (line for line in file if not any(name in line for name in named))
-        whole = (line for line in islice(counted, lines) if line.endswith(b"\n"))
-        return b"".join(whole).decode(errors="replace")
+        counted = (line for line in file if not any(name in line for name in names))
+        complete = (line for line in islice(counted, lines) if line.endswith(b"\n"))
+        return b"".join(complete).decode(errors="replace")
 
 
 def _hash(path: Path, length: int) -> str:

@@ -1,9 +1,9 @@
 """Dates, times of day and durations in the forms in which programs print them.
 
-A form is recognised without looking at which digits it has, so that lines that differ in digits alone are
-taken apart once. Whether a value can be a time is asked afterwards (`can_be_time`): a date has to be one of
-these days, minutes and seconds have to be below 60. What is not, such as the date of a model, is a result in
-the form of a time and is compared like other text.
+A form is recognised independently of its digits, so that lines that differ in digits only are split once. A
+later check (`can_be_time`) decides whether a value can be a time: a date must be within two days of today,
+minutes and seconds must not exceed 60. Other values, such as the date of a model, are results in the form of
+a time and are compared like other text.
 """
 
 import re
@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timezone
 
-_DAYS_APART = 2  # hosts' time zones, and runs that are under way at midnight
+_DAYS_APART = 2  # tolerance for the time zones of hosts, and for runs at midnight
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 _MONTH = (
@@ -74,7 +74,7 @@ DAY = (
     rf"|(?-i:(?=[A-Z])){_WEEKDAY},?"
 )
 CLOCK = rf"{_CLOCK_OF_3}|{_CLOCK_OF_2}|{_SPAN}"
-MAYBE = _MAYBE  # a time if the line names one (`speaks_of_time`)
+MAYBE = _MAYBE  # a time if the text before it says so (`names_time`)
 
 _SIZES = re.compile(
     r"\b(?:grids?|dims?|dimensions?|sizes?|shapes?|mesh(?:es)?|ratios?|ranges?|ind(?:ex|ices)|slices?|levels?"
@@ -83,7 +83,7 @@ _SIZES = re.compile(
     r"[^a-z]*$",
     re.IGNORECASE,
 )
-_TELLING = re.compile(
+_TIME_WORDS = re.compile(
     r"\b(?:\w*time\w*|dates?|clock|at|since|until|after|took|taken|elapsed|wall|duration|eta|now|today|stamp"
     r"|(?:re)?started|starts|beg[au]n|begins|finish\w*|ended|ends|complet\w*|terminat\w*|created?|creation"
     r"|modified|written|generated|logged)\b",
@@ -96,22 +96,22 @@ def is_size(before: str) -> bool:
     return _SIZES.search(before[-80:]) is not None
 
 
-def speaks_of_time(before: str) -> bool:
-    """Return whether the text before a value makes it a time although its form does not: ``ended 13:08``."""
-    return not is_size(before) and _TELLING.search(before) is not None
+def names_time(before: str) -> bool:
+    """Return whether the text before an ambiguous value makes it a time: ``ended 13:08``."""
+    return not is_size(before) and _TIME_WORDS.search(before) is not None
 
 
 def now_s() -> float:
-    """The time of day that dates are compared with, seconds since 1970."""
+    """Return the current time in seconds since 1970, with which dates are compared."""
     return time.time()
 
 
 def can_be_time(value: str) -> bool:
-    """Return whether a value in the form of a time can be one: a date of these days, fields below 60."""
-    if not re.fullmatch(r"\d\d-\d\d-\d\d", value):  # else a time of day: see MAYBE
+    """Return whether a value in the form of a time can be one: a recent date, fields up to 60."""
+    if not re.fullmatch(r"\d\d-\d\d-\d\d", value):  # the form of a time of day, see MAYBE
         dates = [*_dates_in(value)]
         if dates or _HAS_DATE.search(value):
-            return any(map(_is_of_now, dates))
+            return any(map(_is_recent, dates))
     return all(int(field) <= 60 for field in re.findall(r"[:-]\s?(\d\d?)(?!\d)", value))
 
 
@@ -125,34 +125,34 @@ def is_time_number(number: float) -> bool:
     if number != int(number):
         return False
     day = next((int(number) // unit for unit in (1, 10**4, 10**6) if 1e7 <= number // unit < 1e8), 0)
-    return bool(day) and _is_of_now((day // 10000, day // 100 % 100, day % 100))
+    return bool(day) and _is_recent((day // 10000, day // 100 % 100, day % 100))
 
 
-_OWN_DATE = re.compile(
+_DATE_IN_NAME = re.compile(
     r"(?<!\d)\d{4}[-_.:/]\d\d[-_.:/]\d\d(?!\d)|(?<!\d)\d\d?[-_.]\d\d?[-_.]\d{4}(?!\d)|(?<!\d)\d{8}(?!\d)"
     rf"|(?<!\d)\d{{1,2}}[-_.]?{_MONTH}[-_.]?\d{{2,4}}(?!\d)|(?<![a-z]){_MONTH}[-_. ]?\d{{1,2}}(?!\d)"
     r"(?:[-_. ]+\d{4}(?!\d))?",
     re.IGNORECASE,
 )
-_OWN_CLOCK = re.compile(
+_CLOCK_IN_NAME = re.compile(
     r"[-_.T@ ]{0,2}(?:\d\d[-:_.h]\d\d(?:[-:_.m]\d\d(?:\.\d+(?=[-_.]|$))?)?|\d{6}|\d{4})(?!\d)z?",
     re.IGNORECASE,
 )
-_OWN_NUMBER = re.compile(r"(?<!\d)\d{10,19}(?!\d)(?:\.\d+(?=[-_.]|$))?")
+_NUMBER_IN_NAME = re.compile(r"(?<!\d)\d{10,19}(?!\d)(?:\.\d+(?=[-_.]|$))?")
 
 
 def without_times(name: str) -> str:
-    """A file's name or path with dates of these days, and the times of day behind them, replaced by ``#``."""
+    """Replace recent dates and the times of day after them by ``#`` in the name or path of a file."""
     out, position, begin = [], 0, 0
-    while (match := _OWN_DATE.search(name, begin)) is not None:
-        if not any(map(_is_of_now, _dates_in(match[0]))):
+    while (match := _DATE_IN_NAME.search(name, begin)) is not None:
+        if not any(map(_is_recent, _dates_in(match[0]))):
             begin = match.start() + 1
             continue
-        clock = _OWN_CLOCK.match(name, match.end())
+        clock = _CLOCK_IN_NAME.match(name, match.end())
         out += [name[position : match.start()], "#"]
         begin = position = clock.end() if clock else match.end()
     masked = "".join(out) + name[position:]
-    return _OWN_NUMBER.sub(lambda match: "#" if is_time_number(float(match[0])) else match[0], masked)
+    return _NUMBER_IN_NAME.sub(lambda match: "#" if is_time_number(float(match[0])) else match[0], masked)
 
 
 _HAS_DATE = re.compile(rf"{_MONTH}[^a-z]*\d|\d[^a-z]*{_MONTH}|\d+[-/.]\s?\d+[-/.]\s?\d", re.IGNORECASE)
@@ -167,7 +167,7 @@ _NAMED = re.compile(
 
 
 def _dates_in(text: str) -> Iterator[tuple[int, int, int]]:
-    """Days that a text may mean: (year, month, day); year 0 where it has none."""
+    """Yield the dates that a text may mean: (year, month, day); year 0 if it has none."""
     for match in re.finditer(r"(?<!\d)(\d{4})(\d\d)(\d\d)(?!\d)", text):
         yield int(match[1]), int(match[2]), int(match[3])
     for match in _NUMERIC.finditer(text):
@@ -178,17 +178,17 @@ def _dates_in(text: str) -> Iterator[tuple[int, int, int]]:
             yield year, int(match[4]), int(match[5])
             yield year, int(match[5]), int(match[4])
             yield 2000 + int(match[4]), int(match[5]), int(match[6])
-    if found_name := _NAMED.search(text):
-        month = 1 + _MONTHS.index(found_name["month"][:3].lower())
-        year = int(found_name["year"] or found_name["later"] or 0)
-        for day in (found_name["day"], found_name["after"]):
+    if named := _NAMED.search(text):
+        month = 1 + _MONTHS.index(named["month"][:3].lower())
+        year = int(named["year"] or named["later"] or 0)
+        for day in (named["day"], named["after"]):
             if day:
                 yield year, month, int(day)
-                if found_name["day"] and found_name["after"] and not year:
-                    yield 2000 + int(found_name["after"]), month, int(found_name["day"])
+                if named["day"] and named["after"] and not year:
+                    yield 2000 + int(named["after"]), month, int(named["day"])
 
 
-def _is_of_now(day: tuple[int, int, int]) -> bool:
+def _is_recent(day: tuple[int, int, int]) -> bool:
     today = datetime.fromtimestamp(now_s(), timezone.utc).date()
     years: Iterable[int] = (day[0],) if day[0] else (today.year - 1, today.year, today.year + 1)
     for year in years:

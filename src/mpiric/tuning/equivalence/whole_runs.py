@@ -1,61 +1,61 @@
-"""What a whole run printed and wrote, held against whole runs of the original."""
+"""Comparison of a complete run with complete runs of the original."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mpiric.tuning.equivalence.binary_times import differ_in_times_alone
-from mpiric.tuning.equivalence.file_digest import file_digest
+from mpiric.tuning.equivalence.output_digest import file_digest
 from mpiric.tuning.equivalence.output_equivalence import learn
 from mpiric.tuning.equivalence.output_files import by_key, is_text, printable_name
 
 
 @dataclass(frozen=True)
 class WholeOutput:
-    """What a run left at its end; ``files`` by their names in the working directory."""
+    """Output of a complete run."""
 
-    stdout: Path | None  # None: not kept
-    files: Mapping[str, Path] = field(default_factory=dict)
+    stdout: Path | None  # None if it was not stored
+    files: Mapping[str, Path] = field(default_factory=dict)  # relative path → copy to read
 
 
 def whole_disagreement(
     references: Sequence[WholeOutput],
-    found: WholeOutput,
+    run: WholeOutput,
     *,
     rounding: bool = False,
     settings: tuple[str, ...] = (),
 ) -> str:
-    """What a run has otherwise than whole runs of the original, in a sentence; "" when nothing.
+    """Return the first difference from the references in a sentence; "" if there is none.
 
-    One reference tells nothing of what varies by itself: a disagreement with it alone is none yet.
-    Compared is what all references have.
+    Outputs and files that all references have are compared. With one reference, output that varies between
+    runs of the original is reported as well.
     """
     printed = [reference.stdout for reference in references if reference.stdout is not None]
-    if printed and found.stdout is not None:
-        different = learn(_at_least_two(printed)).compare(found.stdout, rounding=rounding, settings=settings)
+    if printed and run.stdout is not None:
+        different = learn(_at_least_two(printed)).compare(run.stdout, rounding=rounding, settings=settings)
         if different is not None:
             return str(different)
-    keyed, files = [by_key(reference.files) for reference in references], by_key(found.files)
+    keyed, files = [by_key(reference.files) for reference in references], by_key(run.files)
     for name in sorted(set.intersection(*map(set, keyed))):
-        runs = [files_of_run[name] for files_of_run in keyed]
+        originals = [reference_files[name] for reference_files in keyed]
         if name not in files:
             return f"the file '{printable_name(name)}' was not written"
-        if reason := _file_disagreement(runs, files[name], rounding=rounding, settings=settings):
+        if reason := _file_disagreement(originals, files[name], rounding=rounding, settings=settings):
             return f"the file '{printable_name(name)}' {reason}"
     return ""
 
 
 def _file_disagreement(
-    runs: Sequence[Path], found: Path, *, rounding: bool, settings: tuple[str, ...]
+    originals: Sequence[Path], path: Path, *, rounding: bool, settings: tuple[str, ...]
 ) -> str:
-    hashes = {file_digest(path) for path in runs}
-    if file_digest(found) in hashes:
+    hashes = {file_digest(original) for original in originals}
+    if file_digest(path) in hashes:
         return ""
-    if all(is_text(path) for path in (*runs, found)):
-        different = learn(_at_least_two(runs)).compare(found, rounding=rounding, settings=settings)
+    if all(map(is_text, (*originals, path))):
+        different = learn(_at_least_two(originals)).compare(path, rounding=rounding, settings=settings)
         return f"differs: {different.sentence}" if different is not None else ""
-    if len(hashes) > 1 or differ_in_times_alone(runs[0], found):
-        return ""  # it varies by itself
+    if len(hashes) > 1 or differ_in_times_alone(originals[0], path):
+        return ""  # the file varies between runs of the original
     return "differs from the original's"
 
 

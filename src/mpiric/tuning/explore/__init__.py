@@ -1,1 +1,1 @@
-"""Production jobs as evidence: which of them run with a recipe, and what their pace proves."""
+"""Exploration: production jobs run alternately with and without a recipe, and prove its gain."""

@@ -1,62 +1,63 @@
-"""The ledger of explored jobs: events as models (spec/formats/explore.md), without what cannot be read."""
+"""Ledger of explored jobs: events as models (spec/formats/explore.md); unreadable events are skipped."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 
 from mpiric.model.errors import MpiricError
+from mpiric.model.json_text import read_fields
 from mpiric.model.marks import MarkPair, read_mark_option
-from mpiric.model.pace import KeyPace, MarkKey
+from mpiric.model.pace import KeyPace
 from mpiric.tuning.store.events import TuneEvents
 
 VERSION = 1
-UNPAIRED = -1  # block of a job that belongs to none
-_DIGITS = 6  # of seconds
+UNPAIRED = -1  # block number of a job without a block
+_DIGITS = 6  # decimals of seconds
 
 
 class Side(str, Enum):
-    """What a job runs."""
+    """Command of a job."""
 
     ORIGINAL = "original"
     RECIPE = "recipe"
 
     @property
     def other(self) -> "Side":
-        """What the other job of its block runs."""
+        """Return the side of the other job of the block."""
         return Side.RECIPE if self is Side.ORIGINAL else Side.ORIGINAL
 
 
 @dataclass(frozen=True)
 class JobEnd:
-    """How a job ended, and the marks that it came to."""
+    """End of a job, and the marks that it reached."""
 
-    status: int | None  # as a shell has it; None: it is gone, and nobody saw how
-    asked: bool = False  # a signal from outside had asked it to end
-    nan: str = ""  # the first line with a NaN that it printed
+    status: int | None  # exit status as in a shell; None if the job disappeared
+    end_requested: bool = False  # a signal from outside requested the end
+    nan: str = ""  # first line with a NaN in the output
     wall_s: float = 0.0
     pace: KeyPace | None = None
 
 
 @dataclass(frozen=True)
 class ExploredJob:
-    """One job; without an end it runs, or nobody saw it end."""
+    """Job of an exploration; without an end it is running, or its end was not recorded."""
 
     job: str
     block: int
     side: Side
-    inputs: str  # digest
+    inputs: str  # digest of the input files
     began_at: str = ""
     host: str = ""
-    process: tuple[int, float] = (0, 0.0)  # number, and when it began
-    scheduler: tuple[str, str] = ("", "")  # its name, and its name of the job
-    directory: str = ""  # of its marks, beside the ledger, named as the job
+    process: tuple[int, float] = (0, 0.0)  # process id and start time
+    scheduler: tuple[str, str] = ("", "")  # name of the scheduler and job id
+    directory: str = ""  # directory of the marks, next to the ledger, named as the job
     end: JobEnd | None = None
 
 
 @dataclass(frozen=True)
 class Over:
-    """Exploring has ended."""
+    """End of an exploration."""
 
     verdict: str
     why: str
@@ -64,10 +65,10 @@ class Over:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that is known of jobs of one program, input size and recipe."""
+    """Jobs of one program, input size and recipe."""
 
     pair: MarkPair | None
-    recipe: str = ""  # path
+    recipe: str = ""  # path of the recipe
     command: tuple[str, ...] = ()
     jobs: tuple[ExploredJob, ...] = ()
     over: Over | None = None
@@ -76,7 +77,7 @@ class Ledger:
 
 
 def read_ledger(events: TuneEvents) -> Ledger:
-    """Read a ledger. Raises MpiricError for one of a later version."""
+    """Read a ledger. Raises MpiricError for a later version."""
     version = events.meta.get("ledger", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise MpiricError(
@@ -85,7 +86,10 @@ def read_ledger(events: TuneEvents) -> Ledger:
     alone = events.meta.get("on_rank_0_alone") is True
     pair = read_mark_option(str(events.meta.get("mark", "")), on_rank_0_alone=alone)
     command = events.meta.get("command")
-    begun = [job for event in events.events if event["event"] == "began" and (job := _begun(event))]
+    jobs: dict[str, ExploredJob] = {}  # first event of each job
+    for event in events.events:
+        if event["event"] == "began" and (job := _begun_job(event)):
+            jobs.setdefault(job.job, job)
     ends = {
         str(event.get("job")): end
         for event in events.events
@@ -96,7 +100,7 @@ def read_ledger(events: TuneEvents) -> Ledger:
         pair,
         str(events.meta.get("recipe", "")),
         tuple(str(word) for word in command) if isinstance(command, list) else (),
-        tuple(_with_end(job, ends.get(job.job)) for job in _first_of_each(begun)),
+        tuple(replace(job, end=ends.get(name)) for name, job in jobs.items()),
         Over(str(overs[0].get("verdict", "")), str(overs[0].get("why", ""))) if overs else None,
         events.damaged_lines,
         events.meta,
@@ -104,7 +108,7 @@ def read_ledger(events: TuneEvents) -> Ledger:
 
 
 def begun_fields(job: ExploredJob) -> dict[str, object]:
-    """Fields of the event that a job has begun."""
+    """Return the fields of the event that a job has begun."""
     return {
         "job": job.job,
         "block": job.block,
@@ -118,99 +122,41 @@ def begun_fields(job: ExploredJob) -> dict[str, object]:
 
 
 def end_fields(job: str, end: JobEnd) -> dict[str, object]:
-    """Fields of the event that a job has ended."""
+    """Return the fields of the event that a job has ended."""
     pace = end.pace
-    kept = {} if pace is None else {
+    marks = {} if pace is None else {
         "calls": pace.calls, "stride": pace.stride, "times_s": [round(at_s, _DIGITS) for at_s in pace.times_s]
     }  # fmt: skip
     return {
         "job": job,
         "status": end.status,
-        "asked": end.asked,
+        "asked": end.end_requested,
         "nan": end.nan,
         "wall_s": round(end.wall_s, _DIGITS),
-        **kept,
+        **marks,
     }
 
 
-def _first_of_each(jobs: Iterable[ExploredJob]) -> Iterable[ExploredJob]:
-    seen: dict[str, ExploredJob] = {}
-    for job in jobs:
-        seen.setdefault(job.job, job)
-    return seen.values()
-
-
-def _with_end(job: ExploredJob, end: JobEnd | None) -> ExploredJob:
-    return ExploredJob(**{**vars(job), "end": end})
-
-
-def _begun(event: Mapping[str, object]) -> ExploredJob | None:
+def _begun_job(event: Mapping[str, object]) -> ExploredJob | None:
     try:
-        number, began = _two(event["process"])
-        scheduler, scheduled = _two(event["scheduler"])
-        return ExploredJob(
-            job=_name(event["job"]),
-            block=_whole(event["block"]),
-            side=Side(event["side"]),
-            inputs=str(event["inputs"]),
-            began_at=str(event.get("at", "")),
-            host=str(event["host"]),
-            process=(_whole(number), _number(began)),
-            scheduler=(str(scheduler), str(scheduled)),
-            directory=str(event["directory"]),
-        )
-    except (KeyError, TypeError, ValueError):
+        job = read_fields(ExploredJob, {**event, "began_at": event.get("at", ""), "end": None})
+    except ValueError:
         return None
+    return job if job.job.isalnum() else None  # the name is used as the name of a directory
 
 
 def _end(event: Mapping[str, object], pair: MarkPair | None) -> JobEnd | None:
     try:
-        status = event["status"]
-        return JobEnd(
-            None if status is None else _whole(status),
-            event["asked"] is True,
-            str(event.get("nan", "")),
-            _number(event["wall_s"]),
-            _pace(event, pair.key) if pair is not None and "times_s" in event else None,
-        )
-    except (KeyError, TypeError, ValueError):
+        end = read_fields(JobEnd, {**event, "end_requested": event.get("asked"), "pace": None})
+        if pair is None or "times_s" not in event:
+            return end
+        pace = read_fields(KeyPace, {**event, "key": asdict(pair.key)})
+    except ValueError:
         return None
-
-
-def _pace(event: Mapping[str, object], key: MarkKey) -> KeyPace | None:
-    times = event["times_s"]
-    if not isinstance(times, list) or not times:
-        raise TypeError("times_s")
-    at_s = tuple(_number(each) for each in times)
-    calls, stride = _whole(event["calls"]), _whole(event["stride"])
-    if (
-        stride < 1
-        or calls < (len(at_s) - 1) * stride + 1
-        or any(later < earlier for earlier, later in pairwise(at_s))
-    ):
-        raise ValueError("times_s")
-    return KeyPace(key, calls, stride, at_s)
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or not value.isalnum():
-        raise ValueError("name")  # it becomes that of a directory
-    return value
-
-
-def _two(value: object) -> tuple[object, object]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise TypeError("two values")
-    return value[0], value[1]
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("whole number")
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("number")
-    return float(value)
+    is_valid = (
+        pace.times_s
+        and pace.stride >= 1
+        and pace.calls >= (len(pace.times_s) - 1) * pace.stride + 1
+        and all(earlier <= later for earlier, later in pairwise(pace.times_s))
+    )
+    return replace(end, pace=pace) if is_valid else None

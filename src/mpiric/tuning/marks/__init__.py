@@ -1,1 +1,1 @@
-"""Marks: calls that mean the same work in every run, chosen and judged from what the original showed."""
+"""Step markers: calls that mean the same work in every run, chosen and judged by runs of the original."""

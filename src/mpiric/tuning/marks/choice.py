@@ -1,142 +1,158 @@
-"""The choice of the calls that are marks: the rarest even collective of all ranks, else the rarest send."""
+"""Choice of the step marker: the rarest evenly spaced collective of all ranks, else the rarest send."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from mpiric.model.pace import KeyPace, MarkKey, RankPace, RunPace
-from mpiric.tuning.marks.evenness import LEAST_CALLS, is_even
+from mpiric.model.pace import KeyPace, MarkKey, RunPace
 
 _COLLECTIVES = frozenset(
     "barrier bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw reduce "
     "allreduce reduce_scatter reduce_scatter_block scan exscan".split()
 )
 _SENDS = frozenset("send bsend ssend rsend sendrecv sendrecv_replace start startall".split())
-_LATE_BY, _LATE_SHARE = 2, 0.02  # calls that ranks looked at at different moments may differ by, the larger
+# Tolerated difference in calls between ranks, which are observed at different moments; the larger of both.
+_CALLS_APART, _CALLS_APART_SHARE = 2, 0.02
+
+_FEWEST_CALLS = 16
+_SPAN = 0.8  # least time from the first call to the last, as a share of the observed time
+_OFF_UNIFORM = 0.2  # largest distance of the calls' distribution from the uniform one (Kolmogorov–Smirnov)
+_GAP = 0.25  # longest time without a call, as a share of the observed time
 
 
 @dataclass(frozen=True)
 class MarkChoice:
-    """The key whose calls are marks, None with a sentence that says why there is none."""
+    """Key of the step marker, or None and the reason."""
 
     key: MarkKey | None
     why: str
-    on_rank_0_alone: bool = False  # master and workers: the others make no such calls, or as it happens
-    few_calls: bool = False  # none comes often enough to count anything: there is no MPI in the loop
+    on_rank_0_alone: bool = (
+        False  # only rank 0 makes these calls equally often in every run (master and workers)
+    )
+    few_calls: bool = False  # the calls are too rare to count steps: the loop is without MPI
 
 
 def choose_key(pace: RunPace) -> MarkChoice:
-    """Choose from one run of the original, seen to its end or not."""
+    """Choose the step marker from one run of the original, which may still be running."""
     first = pace.first_rank
     if first is None:
         return MarkChoice(None, "rank 0 left nothing of its calls")
-    others = [rank for rank in pace.ranks if rank.rank != 0]
-    for kind, name in ((is_collective, "collective of all ranks"), (is_send, "send")):
-        found = _rarest(first, others, pace.world_size, collective=kind is is_collective)
-        if found is not None:
-            choice, on_all = found
-            why = f"the rarest {name} that comes evenly, {choice.calls} times in {first.seen_s:.3g} s"
-            return MarkChoice(choice.key, why, on_rank_0_alone=not on_all)
-    made = max((each.calls for each in first.keys if may_be_mark(each.key.function)), default=0)
-    late = max((calls_after(each, first.seen_s / 2) for each in first.keys), default=0)
-    why = "no collective of all ranks and no send comes evenly"
-    if made < LEAST_CALLS:
-        why = f"no call came more than {made} times in {first.seen_s:.3g} s"
-    return MarkChoice(None, why, few_calls=late < LEAST_CALLS)
+    other_ranks = [rank for rank in pace.ranks if rank.rank != 0]
 
+    def is_on_all(candidate: KeyPace) -> bool:
+        tolerance = max(_CALLS_APART, _CALLS_APART_SHARE * candidate.calls)
+        calls = [rank.of(candidate.key) for rank in other_ranks]
+        return all(same is not None and abs(same.calls - candidate.calls) <= tolerance for same in calls)
 
-def calls_after(pace: KeyPace, time_s: float) -> int:
-    """How many calls came after a time, as far as the times that are kept tell."""
-    return pace.stride * sum(at_s >= time_s for at_s in pace.times_s)
+    def rarest(candidates: Iterable[tuple[KeyPace, bool]], name: str) -> MarkChoice | None:
+        best = min(candidates, key=lambda pair: (not pair[1], pair[0].calls, pair[0].key), default=None)
+        if best is None:
+            return None
+        calls, on_all = best
+        why = f"the rarest {name} that comes evenly, {calls.calls} times in {first.seen_s:.3g} s"
+        return MarkChoice(calls.key, why, on_rank_0_alone=not on_all)
 
-
-def _rarest(
-    first: RankPace, others: list[RankPace], world_size: int, *, collective: bool
-) -> tuple[KeyPace, bool] | None:
-    """The key, and whether all ranks make its calls equally often."""
-    wanted = [
-        each
-        for each in first.keys
-        if (
-            is_collective(each.key.function) and each.key.ranks == world_size
-            if collective
-            else is_send(each.key.function)
-        )
-        and is_even(each.times_s, each.stride, first.seen_s)
+    even = [calls for calls in first.keys if is_even(calls.times_s, calls.stride, first.seen_s)]
+    collectives = [
+        (calls, True)
+        for calls in even
+        if is_collective(calls.key.function) and calls.key.ranks == pace.world_size and is_on_all(calls)
     ]
-    alike = [(each, _made_by_all(each, others)) for each in wanted]
-    # A collective that only some ranks call from this place is no mark of all.
-    chosen = [(each, on_all) for each, on_all in alike if on_all or not collective]
-    return min(chosen, key=lambda pair: (not pair[1], pair[0].calls, pair[0].key), default=None)
+    sends = [(calls, is_on_all(calls)) for calls in even if is_send(calls.key.function)]
+    if choice := rarest(collectives, "collective of all ranks") or rarest(sends, "send"):
+        return choice
+    most_calls = max((calls.calls for calls in first.keys if may_be_mark(calls.key.function)), default=0)
+    late_calls = max((calls_after(calls, first.seen_s / 2) for calls in first.keys), default=0)
+    why = "no collective of all ranks and no send comes evenly"
+    if most_calls < _FEWEST_CALLS:
+        why = f"no call came more than {most_calls} times in {first.seen_s:.3g} s"
+    return MarkChoice(None, why, few_calls=late_calls < _FEWEST_CALLS)
 
 
-def _made_by_all(pace: KeyPace, others: Iterable[RankPace]) -> bool:
-    late_by = max(_LATE_BY, _LATE_SHARE * pace.calls)
+def is_even(times_s: Sequence[float], stride: int, seen_s: float) -> bool:
+    """Return whether calls are evenly spaced in the second half of the observed time.
+
+    The first half may be start-up.
+    ``times_s`` are the times of every ``stride``-th call, ``seen_s`` is the end of the observation.
+    """
+    half_s = seen_s / 2
+    late = [(time_s - half_s) / half_s for time_s in times_s if half_s <= time_s <= seen_s] if half_s else []
+    count = len(late)
+    if count * stride < _FEWEST_CALLS or late[-1] - late[0] < _SPAN:
+        return False
+    if any(after - before > _GAP for before, after in pairwise((0.0, *late, 1.0))):
+        return False
     return all(
-        (own := rank.of(pace.key)) is not None and abs(own.calls - pace.calls) <= late_by for rank in others
+        abs(at - index / count) <= _OFF_UNIFORM and abs(at - (index + 1) / count) <= _OFF_UNIFORM
+        for index, at in enumerate(late)
     )
 
 
+def calls_after(pace: KeyPace, time_s: float) -> int:
+    """Return the number of calls at or after a time, estimated from the recorded times."""
+    return pace.stride * sum(at_s >= time_s for at_s in pace.times_s)
+
+
 def without_places(pace: RunPace) -> RunPace:
-    """The same run with calls told apart by function and communicator only: places change with a rebuild."""
+    """Merge the call sites of each function and communicator: a rebuilt program has other addresses."""
     return merge_keys(pace, lambda key: replace(key, place=""))
 
 
-def with_own_places(pace: RunPace) -> RunPace:
-    """The same run without places in an MPI library, as those of Fortran's layer: others have others."""
-    return merge_keys(pace, own_key)
+def without_library_places(pace: RunPace) -> RunPace:
+    """Merge the call sites within MPI libraries (the Fortran layer), which differ between libraries."""
+    return merge_keys(pace, without_library_place)
 
 
 def without_key(pace: RunPace, key: MarkKey) -> RunPace:
-    """Return the same run without the calls of one key."""
+    """Return the run without the calls of one key."""
     ranks = tuple(
-        replace(rank, keys=tuple(pace_ for pace_ in rank.keys if pace_.key != key)) for rank in pace.ranks
+        replace(rank, keys=tuple(calls for calls in rank.keys if calls.key != key)) for rank in pace.ranks
     )
     return replace(pace, ranks=ranks)
 
 
-def own_key(key: MarkKey) -> MarkKey:
-    """The key, without a place that lies in an MPI library."""
-    return replace(key, place="") if key.place.startswith("libmpi") or not key.place else key
+def without_library_place(key: MarkKey) -> MarkKey:
+    """Return the key; a call site within an MPI library is replaced by any call site."""
+    return replace(key, place="") if key.place.startswith("libmpi") else key
 
 
 def merge_keys(pace: RunPace, key_of: Callable[[MarkKey], MarkKey]) -> RunPace:
-    """The same run with keys renamed; those of one name become one."""
+    """Rename the keys of a run by ``key_of`` and merge the calls of keys that become equal."""
     ranks = tuple(replace(rank, keys=tuple(_merged(rank.keys, key_of))) for rank in pace.ranks)
     return replace(pace, ranks=ranks)
 
 
 def _merged(paces: Iterable[KeyPace], key_of: Callable[[MarkKey], MarkKey]) -> Iterable[KeyPace]:
     groups: dict[MarkKey, list[KeyPace]] = defaultdict(list)
-    for each in paces:
-        groups[key_of(each.key)].append(each)
+    for pace in paces:
+        groups[key_of(pace.key)].append(pace)
     for key, group in groups.items():
         if len(group) == 1:
             yield replace(group[0], key=key)
             continue
-        # One of several strides cannot be thinned to a common one: the coarsest samples all of them evenly.
-        stride = max(each.stride for each in group)
-        times = sorted(time_s for each in group for time_s in each.times_s[:: stride // each.stride])
-        yield KeyPace(key, sum(each.calls for each in group), stride, tuple(times))
+        # Strides may have no common multiple. The coarsest one samples all keys of the group evenly.
+        stride = max(pace.stride for pace in group)
+        times = sorted(time_s for pace in group for time_s in pace.times_s[:: stride // pace.stride])
+        yield KeyPace(key, sum(pace.calls for pace in group), stride, tuple(times))
 
 
 def may_be_mark(function: str) -> bool:
-    """Whether as many calls are made in every run of the same work: not of polls, waits and receives."""
+    """Return whether the number of calls depends on the work alone (not for polls, receives)."""
     return is_collective(function) or is_send(function)
 
 
 def is_collective(function: str) -> bool:
-    """Whether all ranks of a communicator make this call together; blocking, nonblocking or persistent."""
-    stem = _stem(function)
-    return stem in _COLLECTIVES or (stem.startswith("i") and stem[1:] in _COLLECTIVES)
+    """Return whether all ranks of a communicator make this call together, blocking or not, or persistent."""
+    return not _stems(function).isdisjoint(_COLLECTIVES)
 
 
 def is_send(function: str) -> bool:
-    """Whether the call sends a message or starts persistent ones."""
-    stem = _stem(function)
-    return stem in _SENDS or (stem.startswith("i") and stem[1:] in _SENDS)
+    """Return whether the call sends a message or starts persistent requests."""
+    return not _stems(function).isdisjoint(_SENDS)
 
 
-def _stem(function: str) -> str:
-    """The name without what it has in common with others; functions of large counts, as mpi4py calls, too."""
-    return function.removeprefix("MPI_").removesuffix("_c").lower()
+def _stems(function: str) -> set[str]:
+    """Return the name in lower case, without "MPI_" and "_c" (large counts), with and without a leading I."""
+    stem = function.removeprefix("MPI_").removesuffix("_c").lower()
+    return {stem, stem.removeprefix("i")}

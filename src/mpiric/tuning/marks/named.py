@@ -1,8 +1,7 @@
-"""Marks that the user names: ``allreduce@app+0x48f2``, ``stdout:REGEX``."""
+"""Step markers that the user names: ``allreduce@app+0x48f2``, ``stdout:REGEX``."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mpiric.model.errors import MpiricError
@@ -17,102 +16,92 @@ _NUMBERS = re.compile(r":(\d{1,15}),(\d{1,15})$")
 
 @dataclass(frozen=True)
 class NamedMark:
-    """What the user calls a mark: "" and 0 in its key stand for any place and any communicator."""
+    """Argument of --mark. In its key, "" matches any call site and 0 any communicator."""
 
-    text: str  # as it was written
+    text: str  # argument as written
     key: MarkKey
-    numbers: tuple[int, int] | None = None  # of the two calls; None: to be chosen
+    numbers: tuple[int, int] | None = None  # numbers of the two calls; None: mpiric chooses them
 
 
 def parse_mark(text: str) -> NamedMark:
-    """Read ``FUNCTION[@MODULE+OFFSET[@RANKS.BIRTH]][:FIRST,LAST]`` or ``stdout:REGEX``.
+    """Parse ``FUNCTION[@MODULE+OFFSET[@RANKS.BIRTH]][:FIRST,LAST]`` or ``stdout:REGEX``.
 
     Raises MpiricError.
     """
     kind, colon, pattern = text.partition(":")
     if kind == STDOUT and colon:
-        return NamedMark(text, MarkKey(STDOUT, _pattern(pattern), 0, 0))
-    found = _NUMBERS.search(text)
-    numbers = (int(found[1]), int(found[2])) if found else None
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise MpiricError(f"--mark: {pattern!r} is not a regular expression: {error}") from error
+        return NamedMark(text, MarkKey(STDOUT, pattern, 0, 0))
+    calls = _NUMBERS.search(text)
+    numbers = (int(calls[1]), int(calls[2])) if calls else None
     if numbers and not 1 <= numbers[0] < numbers[1]:
-        raise _wrong(f"the calls {numbers[0]} and {numbers[1]} of {text!r} are no two, one after the other")
-    function, *rest = (text[: found.start()] if found else text).split("@")
-    place, communicator, *more = *rest, *("*" for _ in range(2 - len(rest)))
-    if more:
-        raise _wrong(f"{text!r} is no mark: a communicator is the last part")
+        raise _error(f"the calls {numbers[0]} and {numbers[1]} of {text!r} must be ascending numbers from 1")
+    word, *parts = (text[: calls.start()] if calls else text).split("@")
+    place, communicator, *surplus = *parts, *("*" for _ in range(2 - len(parts)))
+    if surplus:
+        raise _error(f"{text!r} is not a mark: nothing may follow the communicator")
     if place != "*" and not _PLACE.fullmatch(place):
-        raise _wrong(f"{place!r} in {text!r} is no place of a call: a file's name and an offset")
-    known = _COMMUNICATOR.fullmatch(communicator)
-    if communicator != "*" and known is None:
-        raise _wrong(
-            f"{communicator!r} in {text!r} is no communicator: its ranks, and how many as large before"
+        raise _error(f"{place!r} in {text!r} is not a call site: expected MODULE+0xOFFSET")
+    match = _COMMUNICATOR.fullmatch(communicator)
+    if communicator != "*" and match is None:
+        raise _error(
+            f"{communicator!r} in {text!r} is not a communicator: expected RANKS.BIRTH, its size and the"
+            " number of earlier communicators of that size"
         )
-    ranks, birth = (int(known[1]), int(known[2])) if known else (0, 0)
-    return NamedMark(
-        text, MarkKey(_function(function, text), "" if place == "*" else place, ranks, birth), numbers
-    )
-
-
-def _pattern(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise MpiricError(f"--mark: {pattern!r} is no regular expression: {error}") from error
-    return pattern
-
-
-def _function(word: str, text: str) -> str:
+    ranks, birth = (int(match[1]), int(match[2])) if match else (0, 0)
     stem = word.lower().removeprefix("mpi_")
-    name = f"MPI_{stem[:1].upper()}{stem[1:]}"
-    if not may_be_mark(name):
-        raise _wrong(
-            f"{word or text!r} cannot be a mark: only collectives, sends and starts of persistent ones"
+    function = f"MPI_{stem[:1].upper()}{stem[1:]}"
+    if not may_be_mark(function):
+        raise _error(
+            f"{word or text!r} cannot be a mark: expected a collective, a send or a start of persistent ones"
         )
-    return name
+    return NamedMark(text, MarkKey(function, "" if place == "*" else place, ranks, birth), numbers)
 
 
-def _wrong(sentence: str) -> MpiricError:
+def _error(sentence: str) -> MpiricError:
     return MpiricError(f"--mark: {sentence}", hint=_EXAMPLE)
 
 
 def choose_named(pace: RunPace, named: NamedMark) -> tuple[RunPace, MarkChoice]:
-    """The run with the calls that are meant as one key, and whether that can be a mark."""
-    pace = merge_keys(pace, lambda key: named.key if _is_meant(key, named.key) else key)
-    made = {rank.rank: calls for rank in pace.ranks if (calls := rank.of(named.key)) is not None}
-    if 0 in made and len(made) == pace.world_size:
-        return pace, MarkChoice(named.key, f"named by --mark, {made[0].calls} times")
-    if 0 in made and is_send(named.key.function):
-        return pace, MarkChoice(named.key, "named by --mark, of rank 0 alone", on_rank_0_alone=True)
-    seen_s = max((rank.seen_s for rank in pace.ranks), default=0.0)
-    where = f"came on {_some(made)} only" if made else f"never came in {seen_s:.3g} s"
-    return pace, MarkChoice(None, f"the mark {named.text} {where}{_others(pace)}")
+    """Merge the calls that a named mark matches into one key; return the run and the choice of that key."""
+    named_key = named.key
+
+    def is_match(key: MarkKey) -> bool:
+        return (
+            key.function == named_key.function
+            and named_key.place in ("", key.place)
+            and (not named_key.ranks or (key.ranks, key.birth) == (named_key.ranks, named_key.birth))
+        )
+
+    pace = merge_keys(pace, lambda key: named_key if is_match(key) else key)
+    calls_of = {rank.rank: calls for rank in pace.ranks if (calls := rank.of(named_key)) is not None}
+    if 0 in calls_of and len(calls_of) == pace.world_size:
+        return pace, MarkChoice(named_key, f"named by --mark, {calls_of[0].calls} times")
+    if 0 in calls_of and is_send(named_key.function):
+        return pace, MarkChoice(named_key, "named by --mark, of rank 0 alone", on_rank_0_alone=True)
+    ranks = sorted(calls_of)
+    if ranks:
+        numbers = ", ".join(map(str, ranks[:3])) + (" and others" if len(ranks) > 3 else "")
+        where = f"came on rank{'s' if len(ranks) > 1 else ''} {numbers} only"
+    else:
+        where = f"never came in {max((rank.seen_s for rank in pace.ranks), default=0.0):.3g} s"
+    return pace, MarkChoice(None, f"the mark {named.text} {where}{_frequent_calls(pace)}")
 
 
-def _is_meant(key: MarkKey, wanted: MarkKey) -> bool:
-    return (
-        key.function == wanted.function
-        and wanted.place in ("", key.place)
-        and (not wanted.ranks or (key.ranks, key.birth) == (wanted.ranks, wanted.birth))
-    )
-
-
-def _some(ranks: Iterable[int]) -> str:
-    numbers = sorted(ranks)
-    shown = ", ".join(str(number) for number in numbers[:3])
-    return f"rank{'s' if len(numbers) > 1 else ''} {shown}{' and others' if len(numbers) > 3 else ''}"
-
-
-def _others(pace: RunPace) -> str:
-    """The calls of rank 0 that come most often and could be marks."""
+def _frequent_calls(pace: RunPace) -> str:
+    """Return the most frequent calls of rank 0 that may be marks, as a clause."""
     first = pace.first_rank
     calls = Counter(
-        {each.key: each.calls for each in first.keys if may_be_mark(each.key.function)} if first else {}
+        {pace.key: pace.calls for pace in first.keys if may_be_mark(pace.key.function)} if first else {}
     )
-    often = [f"{mark_name(key)} {count} times" for key, count in calls.most_common(3)]
-    return f"; rank 0 made {', '.join(often)}" if often else ""
+    frequent = [f"{mark_name(key)} {count} times" for key, count in calls.most_common(3)]
+    return f"; rank 0 made {', '.join(frequent)}" if frequent else ""
 
 
 def mark_name(key: MarkKey) -> str:
-    """A call as `parse_mark` reads it."""
+    """Return the name of a call as `parse_mark` reads it."""
     function = key.function.removeprefix("MPI_").lower()
     return f"{function}@{key.place or '*'}@{key.ranks}.{key.birth}"

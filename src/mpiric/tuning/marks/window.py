@@ -1,10 +1,11 @@
-"""The window: the two marks between which trials are compared.
+"""Window: the two marks between which trials are compared.
 
-It begins past the transient, which is judged from all runs together: single runs are slowed by neighbours for
-a while, and only what all of them do in the same place is the program's. It ends where another second stops
-paying. A trial costs the s seconds before the window and its w seconds, and the logarithm of its pace varies
-by σ₀² + σ₁²/w: σ₀ from run to run, σ₁ within a run in a window of a second. A proof takes trials in
-proportion to that variance, so its price (s + w)(σ₀² + σ₁²/w) is least at w = (σ₁/σ₀)·√s.
+It begins after the transient. The transient is judged from all runs together: a single run may be slowed by
+neighbours for a while, and only slowness at the same steps of all runs is a property of the program. It ends
+where a longer window would cost more than it gains in precision. A trial costs the s seconds before the
+window and its w seconds, and the logarithm of its pace varies by σ₀² + σ₁²/w: σ₀ between runs, σ₁ within a
+run in a window of a second. The number of trials of a proof is proportional to that variance, so its price
+(s + w)(σ₀² + σ₁²/w) is least at w = (σ₁/σ₀)·√s.
 """
 
 from collections.abc import Sequence
@@ -17,132 +18,122 @@ from numpy.typing import NDArray
 from mpiric.model.pace import KeyPace
 
 _LEAST_S = 1.0
-_BUDGET_SHARE = 40  # trials that a budget is to have room for
-_BLOCKS = 32  # of equally many marks, of which a run's course is made
-_LEAST_RUN_SPREAD = 0.01  # σ₀: two or three runs show less by chance, no proof calls less
-_TRANSIENT, _SIGMAS = 0.03, 4.0  # a block is of the transient beyond both
-_OF_SET_UP = 0.75  # share of the calls in the first half of the time that indicates a set-up
-_GROWTH = 0.03  # over what was seen, below which it is not worth a word
+_TRIALS_PER_BUDGET = 40  # least number of windows that fit into the budget
+_SEGMENTS = 32  # segments of equally many marks into which a run is cut
+_LEAST_RUN_SPREAD = 0.01  # least σ₀: two or three runs may agree by chance, and no proof calls less
+_TRANSIENT, _SIGMAS = 0.03, 4.0  # a segment beyond both belongs to the transient
+# If the first half of the time has a larger share of the calls, most of them belong to the set-up.
+_SET_UP_SHARE = 0.75
+_GROWTH = 0.03  # growth over the observed time below which it is not reported
 
 _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class MarkWindow:
-    """Two marks by the numbers of their calls, and what the runs that they were chosen from say of them."""
+    """Numbers of the two calls, with statistics of the runs that they were chosen from."""
 
     first: int
     last: int
-    first_s: float  # when the runs come there, in the middle
+    first_s: float  # median time of the first call
     last_s: float
-    growth: float = 0.0  # of the time between two marks, over what was seen; 0: none shown
+    growth: float = 0.0  # relative growth of the time between two marks over the observed time; 0: none shown
 
     @property
     def per_mark_s(self) -> float:
-        """Time from one mark to the next."""
+        """Return the mean time from one mark to the next."""
         return (self.last_s - self.first_s) / (self.last - self.first)
 
 
 def choose_window(paces: Sequence[KeyPace], budget_s: float, after_s: float = 0.0) -> MarkWindow | None:
-    """Choose from rank 0's calls of the key in each run; ``after_s``: not before this time of any run.
+    """Choose the window from rank 0's calls of the key in each run; it begins after ``after_s`` in all runs.
 
-    None when too few marks were seen.
+    None if too few marks were observed.
     """
-    last_known = min(pace.last_timed for pace in paces)
-    numbers = _numbers(1, last_known)
+    last_timed = min(pace.last_timed for pace in paces)
+    numbers = _numbers(1, last_timed)
     if len(numbers) < 3:
         return None
-    # Most calls may be of the set-up: then the calls in the second half of the time belong to the steps.
-    half = _first_call_after(paces, 1, last_known, _middle(paces, last_known) / 2)
-    later = _numbers(half, last_known)
-    if half > _OF_SET_UP * last_known and len(later) >= 3:
+    # If most calls belong to the set-up, the calls in the second half of the time are the steps.
+    half = _first_call_after(paces, 1, last_timed, _median_s(paces, last_timed) / 2)
+    later = _numbers(half, last_timed)
+    if half > _SET_UP_SHARE * last_timed and len(later) >= 3:
         numbers = later
-    times, lengths = _blocks(paces, numbers)
+    times = np.array([[pace.time_of(number) for number in numbers] for pace in paces])
+    lengths = np.maximum(np.diff(times, axis=1), 1e-9)
     begin = _transient(lengths)
     while begin < len(numbers) - 2 and times[:, begin].min() < after_s:
         begin += 1
     if times[:, begin].min() < after_s:
         return None
     first_s = float(np.median(times[:, begin]))
-    wanted_s = min(max(_best_length_s(lengths[:, begin:], first_s), _LEAST_S), budget_s / _BUDGET_SHARE)
-    last = _first_call_after(paces, numbers[begin] + 1, last_known, first_s + wanted_s)
-    return MarkWindow(numbers[begin], last, first_s, _middle(paces, last), growth=_growth(lengths[:, begin:]))
+    length_s = min(max(_best_length_s(lengths[:, begin:], first_s), _LEAST_S), budget_s / _TRIALS_PER_BUDGET)
+    last = _first_call_after(paces, numbers[begin] + 1, last_timed, first_s + length_s)
+    last_s = _median_s(paces, last)
+    return MarkWindow(numbers[begin], last, first_s, last_s, growth=_growth(lengths[:, begin:]))
 
 
 def window_of(pace: KeyPace, first: int, last: int) -> MarkWindow | None:
-    """The window between two calls that were named; None while the run has not come to the last."""
+    """Return the window between two calls by their numbers; None while the run has not reached the last."""
     if pace.last_timed < last:
         return None
     return MarkWindow(first, last, pace.time_of(first), pace.time_of(last))
 
 
 def _numbers(first: int, last: int) -> list[int]:
-    """Numbers of calls that cut a part of a run into blocks of equally many marks."""
-    step = max(1, (last - first) // _BLOCKS)
+    """Return the numbers of calls that cut a part of a run into segments of equally many marks."""
+    step = max(1, (last - first) // _SEGMENTS)
     return list(range(first, last + 1, step))
 
 
-def _blocks(paces: Sequence[KeyPace], numbers: Sequence[int]) -> tuple[_Floats, _Floats]:
-    """Times of these calls in each run, and the lengths of the blocks between them."""
-    times = np.array([[pace.time_of(number) for number in numbers] for pace in paces])
-    return times, np.maximum(np.diff(times, axis=1), 1e-9)
-
-
-def _middle(paces: Sequence[KeyPace], number: int) -> float:
+def _median_s(paces: Sequence[KeyPace], number: int) -> float:
     return float(np.median([pace.time_of(number) for pace in paces]))
 
 
 def _first_call_after(paces: Sequence[KeyPace], low: int, high: int, at_s: float) -> int:
-    """The first call at this time or later; ``high`` when there is none."""
+    """Return the first call at or after this time; ``high`` if there is none."""
     while low < high:
         number = (low + high) // 2
-        low, high = (low, number) if _middle(paces, number) >= at_s else (number + 1, high)
+        low, high = (low, number) if _median_s(paces, number) >= at_s else (number + 1, high)
     return low
 
 
-def _deviations(lengths: _Floats) -> _Floats:
-    """Logarithms of the blocks' lengths, relative to the middle of their run's second half."""
-    logs = np.log(lengths)
-    half = lengths.shape[1] // 2
-    return np.asarray(logs - np.median(logs[:, half:], axis=1, keepdims=True))
-
-
 def _transient(lengths: _Floats) -> int:
-    """Blocks at the beginning that all runs make slower, or all faster, than the trend of the second half."""
-    blocks: int = lengths.shape[1]
-    half = blocks // 2
+    """Return the number of first segments that all runs make slower, or faster, than the later trend."""
+    segments: int = lengths.shape[1]
+    half = segments // 2
     if half < 4:
-        return min(1, blocks - 1)
-    off = _deviations(lengths)
-    at = np.arange(blocks)
+        return min(1, segments - 1)
+    logs = np.log(lengths)
+    off = logs - np.median(logs[:, half:], axis=1, keepdims=True)
+    at = np.arange(segments)
     off = off - np.polyval(np.polyfit(at[half:], np.median(off, axis=0)[half:], 1), at)
     limit = max(_TRANSIENT, _SIGMAS * float(off[:, half:].std()))
     agreed = (off > limit).all(axis=0) | (off < -limit).all(axis=0)
-    steady = int(np.argmin(agreed)) if not agreed.all() else blocks
-    # What does not end in the first half is no transient: the steps grow, or shrink.
+    steady = int(np.argmin(agreed)) if not agreed.all() else segments
+    # A deviation that does not end in the first half is not a transient: the time per step grows or shrinks.
     return 1 if steady >= half else max(1, steady)
 
 
 def _best_length_s(lengths: _Floats, start_s: float) -> float:
-    block_s = float(lengths.mean())
+    segment_s = float(lengths.mean())
     within = lengths / lengths.mean(axis=1, keepdims=True)
-    per_second = float(within.var()) * block_s  # σ₁²
+    per_second = float(within.var()) * segment_s  # σ₁²
     between = 0.0
     if len(lengths) > 1:
-        between = float(np.log(lengths.sum(axis=1)).var(ddof=1)) - per_second / float(
-            lengths.sum(axis=1).mean()
-        )
+        totals = lengths.sum(axis=1)
+        between = float(np.log(totals).var(ddof=1)) - per_second / float(totals.mean())
     return sqrt(per_second / max(between, _LEAST_RUN_SPREAD**2) * start_s)
 
 
 def _growth(lengths: _Floats) -> float:
-    """How much longer the last blocks take than the first ones, 0 where no run or chance alone shows it."""
-    blocks = lengths.shape[1]
-    if blocks < 8:
+    """Return the relative growth from the first segments to the last; 0 if it may be due to chance."""
+    segments = lengths.shape[1]
+    if segments < 8:
         return 0.0
     course = np.median(np.log(lengths), axis=0)
-    at = np.arange(blocks) - (blocks - 1) / 2
+    at = np.arange(segments) - (segments - 1) / 2
     slope = float(at @ course) / float(at @ at)
-    error = sqrt(float(((course - course.mean() - slope * at) ** 2).sum()) / (blocks - 2) / float(at @ at))
-    grown = exp(slope * (blocks - 1)) - 1
-    return grown if abs(grown) > _GROWTH and abs(slope) > _SIGMAS * error else 0.0
+    error = sqrt(float(((course - course.mean() - slope * at) ** 2).sum()) / (segments - 2) / float(at @ at))
+    growth = exp(slope * (segments - 1)) - 1
+    return growth if abs(growth) > _GROWTH and abs(slope) > _SIGMAS * error else 0.0

@@ -1,6 +1,6 @@
-"""Collective policies: read, checked, merged, condensed to what the runtime obeys."""
+"""Algorithm policies: read, checked, merged, and condensed to the lines that the runtime applies."""
 
-from mpiric.tuning.policy.condense import condense, without_own
+from mpiric.tuning.policy.condense import condense, library_choices
 from mpiric.tuning.policy.flat import parse_flat, read_flat, render_flat
 from mpiric.tuning.policy.learned import parse_learned, read_learned, render_learned, write_learned
 from mpiric.tuning.policy.merge import first_decided, merge
@@ -8,6 +8,7 @@ from mpiric.tuning.policy.merge import first_decided, merge
 __all__ = [
     "condense",
     "first_decided",
+    "library_choices",
     "merge",
     "parse_flat",
     "parse_learned",
@@ -15,6 +16,5 @@ __all__ = [
     "read_learned",
     "render_flat",
     "render_learned",
-    "without_own",
     "write_learned",
 ]

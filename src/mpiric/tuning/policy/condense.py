@@ -1,4 +1,4 @@
-"""Learned policy → the lines that the runtime obeys."""
+"""Learned policy → the lines that the runtime applies."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -8,10 +8,10 @@ from mpiric.tuning.policy.merge import by_piece, least_everywhere, merged_keys, 
 
 
 def condense(learned: LearnedPolicy) -> Policy:
-    """Narrow lines before wide ones; what is not decided gets none, so that it is learned on.
+    """Return narrow lines before wide ones. Undecided keys have no line, so that learning continues there.
 
-    Communicators of one shape on different parts of the job share a line unless it would cost one of them
-    measurably: the common choice is then slower there than the upper quartile of its own.
+    Communicators of one shape on different parts of the job share a line, unless the shared candidate is
+    measurably slower for one of them: slower there than the upper quartile of its best candidate.
     """
     decided = merged_keys(key for key in learned.keys if key.decided)
     groups: dict[tuple[str, Shape], list[LearnedKey]] = defaultdict(list)
@@ -20,42 +20,39 @@ def condense(learned: LearnedPolicy) -> Policy:
     narrow: list[Line] = []
     wide: list[Line] = []
     for (collective, shape), keys in groups.items():
-        own, common = _of_shape(keys)
-        narrow += _joined([_line(collective, key.shape, key) for key in own])
-        wide += _joined([_line(collective, shape, key) for key in common])
+        separate: list[LearnedKey] = []
+        shared: list[LearnedKey] = []
+        for piece in by_piece(keys):
+            chosen = {key.candidate for key in piece}
+            candidate = chosen.pop() if len(chosen) == 1 else least_everywhere(piece, pooled_times(piece))
+            shared.append(replace(piece[0], candidate=candidate))
+            separate += [
+                key for key in piece if key.shape.placement != ANY and not _does_as_well(key, candidate)
+            ]
+        separate.sort(key=lambda key: (key.shape, key.start))
+        narrow += _joined([_line(collective, key.shape, key) for key in separate])
+        wide += _joined([_line(collective, shape, key) for key in shared])
     return Policy(learned.implementation, learned.version, (*narrow, *wide))
 
 
-def without_own(learned: LearnedPolicy) -> LearnedPolicy:
-    """A learned policy with the best of the library's own candidates wherever mpiric's was chosen."""
-    return replace(learned, keys=tuple(_of_library(key) for key in learned.keys))
+def library_choices(learned: LearnedPolicy) -> LearnedPolicy:
+    """Replace each of mpiric's algorithms by the fastest candidate of the library."""
 
+    def of_library(key: LearnedKey) -> LearnedKey:
+        if Named.parse(key.candidate).origin == LIBRARY:
+            return key
+        times = [times for times in key.candidates if Named.parse(times.name).origin == LIBRARY]
+        fastest = min(times, key=lambda times: times.median_s).name if times else LIBRARY
+        return replace(key, candidate=fastest)
 
-def _of_library(key: LearnedKey) -> LearnedKey:
-    if Named.parse(key.candidate).origin == LIBRARY:
-        return key
-    left = {each.name: each.median_s for each in key.candidates if Named.parse(each.name).origin == LIBRARY}
-    return replace(key, candidate=min(left, key=lambda name: left[name]) if left else LIBRARY)
-
-
-def _of_shape(keys: list[LearnedKey]) -> tuple[list[LearnedKey], list[LearnedKey]]:
-    """Keys that need a line for their placement, and the common ones, piece by piece of the size axis."""
-    own: list[LearnedKey] = []
-    common: list[LearnedKey] = []
-    for of_piece in by_piece(keys):
-        chosen = {key.candidate for key in of_piece}
-        shared = chosen.pop() if len(chosen) == 1 else least_everywhere(of_piece, pooled_times(of_piece))
-        common.append(replace(of_piece[0], candidate=shared))
-        own += [key for key in of_piece if key.shape.placement != ANY and not _does_as_well(key, shared)]
-    own.sort(key=lambda key: (key.shape, key.start))
-    return own, common
+    return replace(learned, keys=tuple(of_library(key) for key in learned.keys))
 
 
 def _does_as_well(key: LearnedKey, candidate: str) -> bool:
     if key.candidate == candidate:
         return True
-    own, shared = key.time_of(key.candidate), key.time_of(candidate)
-    return own is not None and shared is not None and shared.median_s <= own.high_s
+    best, shared = key.time_of(key.candidate), key.time_of(candidate)
+    return best is not None and shared is not None and shared.median_s <= best.high_s
 
 
 def _line(collective: str, shape: Shape, key: LearnedKey) -> Line:
@@ -73,7 +70,7 @@ def _line(collective: str, shape: Shape, key: LearnedKey) -> Line:
 
 
 def _joined(lines: list[Line]) -> list[Line]:
-    """Neighbours on the size axis with the same candidate become one."""
+    """Join lines that are adjacent on the size axis and have the same candidate."""
     joined: list[Line] = []
     for line in lines:
         last = joined[-1] if joined else None

@@ -1,4 +1,4 @@
-"""Times of collectives that the kernel's scheduler made: they are never ranked (`host.facts.time_slices`)."""
+"""Times of collectives distorted by the kernel scheduler; they are not ranked (`host.facts.time_slices`)."""
 
 from collections import defaultdict
 from collections.abc import Hashable
@@ -8,33 +8,33 @@ from mpiric.host.facts.time_slices import Timed, disturbances
 from mpiric.model.policy import LIBRARY, LearnedPolicy, Measured
 from mpiric.tuning.policy.sampling import SweepPoint, Times
 
-_MOST_PREEMPTED = 0.5  # share from which the median batch is a preempted one
+_MOST_PREEMPTED = 0.5  # share of preempted batches from which the median batch is a preempted one
 
 
 def disturbed_points(measured: Times, tick_s: float) -> dict[SweepPoint, str]:
-    """Points of a sweep that cannot be ranked → why."""
+    """Return the points of a sweep that cannot be ranked, with the reason."""
     series: dict[Hashable, dict[int, Timed]] = defaultdict(dict)
     for point, times in measured.items():
         series[point.subject, point.candidate][point.size] = _timed(times)
-    reasons = {of: disturbances(sizes, tick_s) for of, sizes in series.items()}
+    reasons = {name: disturbances(sizes, tick_s) for name, sizes in series.items()}
     return {
         point: why for point in measured if (why := reasons[point.subject, point.candidate].get(point.size))
     }
 
 
 def without_disturbed(measured: Times, tick_s: float) -> dict[SweepPoint, Measured]:
-    """Times of a sweep that can be ranked."""
-    left_out = disturbed_points(measured, tick_s)
-    return {point: times for point, times in measured.items() if point not in left_out}
+    """Return the times of a sweep that can be ranked."""
+    disturbed = disturbed_points(measured, tick_s)
+    return {point: times for point, times in measured.items() if point not in disturbed}
 
 
 def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
-    """A policy without disturbed times; decisions that rest on them are undecided."""
+    """Return the policy without disturbed times; decisions that depend on them become undecided."""
     series: dict[Hashable, dict[int, Timed]] = defaultdict(dict)
     for key in learned.keys:
         for times in key.candidates:
             series[key.collective, key.shape, times.name][key.start] = _timed(times)
-    reasons = {of: disturbances(sizes, tick_s) for of, sizes in series.items()}
+    reasons = {name: disturbances(sizes, tick_s) for name, sizes in series.items()}
     keys = []
     for key in learned.keys:
         remaining = tuple(
@@ -42,8 +42,8 @@ def undisturbed(learned: LearnedPolicy, tick_s: float) -> LearnedPolicy:
             for times in key.candidates
             if key.start not in reasons[key.collective, key.shape, times.name]
         )
-        rests_on = {LIBRARY, key.candidate} & {times.name for times in key.candidates}
-        if rests_on <= {times.name for times in remaining}:
+        compared = {LIBRARY, key.candidate} & {times.name for times in key.candidates}
+        if compared <= {times.name for times in remaining}:
             keys.append(replace(key, candidates=remaining))
         else:
             keys.append(replace(key, candidates=remaining, candidate=LIBRARY, decided=False, confidence=0.0))

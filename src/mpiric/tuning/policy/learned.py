@@ -1,4 +1,4 @@
-"""The learned policy: the JSON that the runtime and `mpiric sweep` write. The reader trusts nothing."""
+"""Learned policy: the JSON file that the runtime and `mpiric sweep` write. The reader checks every field."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _MOST_KEYS = 100_000
 _MOST_CANDIDATES = 1000
 _LARGEST = 10**18 - 1
 _MAKER = "`mpiric run --policy-out FILE` and `mpiric sweep` write policies"
-_HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or make it anew"
+_HINT = "it was edited or damaged; correct it by spec/formats/policy.md, or write it again"
 
 
 def read_learned(path: Path) -> LearnedPolicy:
@@ -36,12 +36,12 @@ def read_learned(path: Path) -> LearnedPolicy:
 
 
 def parse_learned(data: bytes, where: str) -> LearnedPolicy:
-    """Check and read the contents of a learned policy's file; ``where`` is what errors call it."""
+    """Parse and check the content of a learned policy; ``where`` is the name of the file in errors."""
     try:
-        document = json.loads(data.decode(), parse_constant=_no_constant)
+        document = json.loads(data.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # JSON and UTF-8 errors are ValueErrors
         reason = " ".join(str(error).split())[:200] if isinstance(error, ValueError) else "nested too deeply"
-        raise MpiricError(f"{where} is no learned policy: {reason}", hint=_HINT) from error
+        raise MpiricError(f"{where} is not a learned policy: {reason}", hint=_HINT) from error
     top = CheckedTable(document, where, "", _HINT)
     version = top.integer("mpiric_policy", 1, 1_000_000)
     if version > LEARNED_FORMAT:
@@ -65,19 +65,19 @@ def parse_learned(data: bytes, where: str) -> LearnedPolicy:
     )
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no number {name}")
 
 
 def _matching(table: CheckedTable, key: str, pattern: str) -> str:
     text = table.text(key)
     if not re.fullmatch(pattern, text):
-        raise table.error(key, "is no such name")
+        raise table.error(key, f"must match {pattern}")
     return text
 
 
 def _shape(table: CheckedTable) -> Shape:
-    order = table.word("order", ORDERS) if table.has("order") else "block"
+    order = table.choice("order", ORDERS) if table.has("order") else "block"
     name = "placement" if table.has("placement") else "place"  # its name in version 1
     placement = table.text(name, default=ANY)
     if placement != ANY and not re.fullmatch(r"[0-9a-f]{16}", placement):
@@ -98,19 +98,19 @@ def _key(table: CheckedTable) -> LearnedKey:
     start = table.integer("from", 0, _LARGEST)
     end = None if table.is_null("to") else table.integer("to", start + 1, _LARGEST)
     key = LearnedKey(
-        collective=table.word("collective", tuple(sorted(COLLECTIVES))),
+        collective=table.choice("collective", tuple(sorted(COLLECTIVES))),
         shape=_shape(table.table("communicator")),
         start=start,
         end=end,
         candidate=_candidate(table, "candidate"),
-        decided=table.truth("settled" if table.has("settled") else "decided"),
+        decided=table.boolean("settled" if table.has("settled") else "decided"),
         confidence=_between(table, "confidence", 0, 1),
         calls=table.integer("calls", 0, _LARGEST),
         learning_calls=table.integer("learning_calls", 0, _LARGEST),
         learning_s=_between(table, "learning_s", 0, 1e12),
-        candidates=tuple(_measured(each) for each in table.tables("candidates", _MOST_CANDIDATES)),
+        candidates=tuple(map(_measured, table.tables("candidates", _MOST_CANDIDATES))),
     )
-    names = [each.name for each in key.candidates]
+    names = [times.name for times in key.candidates]
     if len(set(names)) != len(names):
         raise table.error("candidates", "names a candidate twice")
     return key
@@ -123,10 +123,10 @@ def _measured(table: CheckedTable) -> Measured:
         median_s=_between(table, "median_s", 0, 1e9),
         low_s=_between(table, "low_s", 0, 1e9),
         high_s=_between(table, "high_s", 0, 1e9),
-        eliminated=table.truth("eliminated") if table.has("eliminated") else False,
+        eliminated=table.boolean("eliminated") if table.has("eliminated") else False,
     )
     if not measured.low_s <= measured.median_s <= measured.high_s:
-        raise table.error("median_s", "must lie between low_s and high_s")
+        raise table.error("median_s", "must be between low_s and high_s")
     return measured
 
 
@@ -134,7 +134,7 @@ def _candidate(table: CheckedTable, key: str) -> str:
     try:
         return str(Named.parse(table.text(key)))
     except ValueError as error:
-        raise table.error(key, f"is no candidate: {error}") from None
+        raise table.error(key, f"must be a candidate: {error}") from None
 
 
 def _between(table: CheckedTable, key: str, low: float, high: float) -> float:
@@ -149,7 +149,7 @@ def _seconds(table: CheckedTable, key: str) -> float:
 
 
 def write_learned(path: Path, learned: LearnedPolicy) -> None:
-    """Write a learned policy completely or not at all. Raises NoRoomError."""
+    """Write a learned policy atomically. Raises NoRoomError."""
     write_whole(path, render_learned(learned))
 
 
@@ -180,10 +180,9 @@ def _key_json(key: LearnedKey) -> dict[str, Any]:
         "calls": key.calls,
         "learning_calls": key.learning_calls,
         "learning_s": key.learning_s,
-        "candidates": [_times_json(each) for each in key.candidates],
+        # Without the share of preempted batches: a policy contains undisturbed times only.
+        "candidates": [
+            {name: value for name, value in vars(times).items() if name != "preempted"}
+            for times in key.candidates
+        ],
     }
-
-
-def _times_json(times: Measured) -> dict[str, Any]:
-    """The times of a candidate; disturbed times are in no policy."""
-    return {name: value for name, value in vars(times).items() if name != "preempted"}

@@ -1,4 +1,4 @@
-"""Several learned policies into one: what they measured of the same calls is pooled."""
+"""Merge learned policies: pool their measurements of the same calls."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,15 +9,15 @@ from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.policy import LIBRARY, LearnedKey, LearnedPolicy, Measured, Shape
 
 _TINY_S = 1e-12
-_OneOf = Callable[[list[LearnedKey]], LearnedKey]
+_Combine = Callable[[list[LearnedKey]], LearnedKey]  # merges keys of the same calls
 
 
 def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
-    """One policy with the keys of all. Raises MismatchError when they are of different libraries.
+    """Return a policy with the keys of all. Raises MismatchError for policies of different libraries.
 
-    Size ranges are cut at each other's ends. Where several policies measured one candidate its times are
-    averaged geometrically, each weighing as much as it has calls. Where they chose differently, the candidate
-    with the least pooled time among those that all of them tried is chosen, and the least confidence holds.
+    Overlapping ranges of sizes are cut. The times of a candidate are averaged geometrically, weighted by
+    calls. Where policies chose different candidates, the one with the least pooled time is chosen from the
+    candidates that all of them tried. The confidence is the lowest one.
     """
     if not policies:
         raise MpiricError("no policies to merge")
@@ -27,7 +27,7 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
             raise MismatchError(
                 f"a policy of {first.implementation} {first.version} and one of {other.implementation} "
                 f"{other.version} do not merge",
-                hint="merge those of one implementation and major version",
+                hint="merge policies of one implementation and major version",
             )
     return replace(
         max(policies, key=lambda policy: policy.written),
@@ -39,25 +39,28 @@ def merge(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
 
 
 def first_decided(policies: Sequence[LearnedPolicy]) -> LearnedPolicy:
-    """The first policy, and of the others in their order what those before have not decided."""
+    """Return the first policy, with the decisions of the following ones where it has none."""
 
     def first(keys: list[LearnedKey]) -> LearnedKey:
         return next((key for key in keys if key.decided), keys[0])
 
-    return replace(policies[0], keys=merged_keys((key for each in policies for key in each.keys), first))
+    keys = (key for policy in policies for key in policy.keys)
+    return replace(policies[0], keys=merged_keys(keys, first))
 
 
-def merged_keys(keys: Iterable[LearnedKey], one_of: _OneOf | None = None) -> tuple[LearnedKey, ...]:
-    """Keys without overlaps: one for each (collective, shape) and piece of the size axis."""
+def merged_keys(keys: Iterable[LearnedKey], combine: _Combine | None = None) -> tuple[LearnedKey, ...]:
+    """Return keys without overlaps: one for each collective, shape and piece of the size axis.
+
+    ``combine`` merges the keys of a piece; by default their measurements are pooled.
+    """
     groups: dict[tuple[str, Shape], list[LearnedKey]] = defaultdict(list)
     for key in keys:
         groups[key.collective, key.shape].append(key)
-    chosen = one_of or _pooled
-    return tuple(chosen(piece) for group in sorted(groups) for piece in by_piece(groups[group]))
+    return tuple((combine or _pooled)(piece) for group in sorted(groups) for piece in by_piece(groups[group]))
 
 
 def by_piece(keys: list[LearnedKey]) -> Iterator[list[LearnedKey]]:
-    """The size axis cut wherever a key begins or ends: of each piece the keys that cover it, cut to it."""
+    """Cut the size axis wherever a key begins or ends; yield the keys that cover each piece, cut to it."""
     ends = sorted({key.end for key in keys if key.end is not None} | {key.start for key in keys})
     for low, high in zip(ends, [*ends[1:], None], strict=True):
         covering = [key for key in keys if key.start <= low and (key.end is None or low < key.end)]
@@ -84,42 +87,42 @@ def _pooled(keys: list[LearnedKey]) -> LearnedKey:
 
 
 def pooled_times(keys: Iterable[LearnedKey]) -> tuple[Measured, ...]:
-    """Candidate by candidate, the geometric mean of its times weighted by calls."""
-    times: dict[str, list[Measured]] = defaultdict(list)
+    """Return the times of each candidate, averaged over the keys."""
+    times_of: dict[str, list[Measured]] = defaultdict(list)
     for key in keys:
-        for each in key.candidates:
-            times[each.name].append(each)
-    return tuple(averaged(name, several) for name, several in times.items())
+        for times in key.candidates:
+            times_of[times.name].append(times)
+    return tuple(averaged(name, several) for name, several in times_of.items())
 
 
 def averaged(name: str, several: list[Measured]) -> Measured:
-    """One candidate's times from several measurements, each weighing as much as it has calls."""
+    """Return the geometric mean of several measurements of a candidate, weighted by calls."""
     if len(several) == 1:
         return several[0]
-    calls = sum(each.calls for each in several)
+    calls = sum(times.calls for times in several)
 
     def mean(values: Iterable[float]) -> float:
         weighed = zip(several, values, strict=True)
-        return exp(sum(each.calls * log(max(value, _TINY_S)) for each, value in weighed) / calls)
+        return exp(sum(times.calls * log(max(value, _TINY_S)) for times, value in weighed) / calls)
 
-    middle = mean(each.median_s for each in several)
+    middle = mean(times.median_s for times in several)
     return Measured(
         name,
         calls,
         middle,
-        min(middle, mean(each.low_s for each in several)),
-        max(middle, mean(each.high_s for each in several)),
-        all(each.eliminated for each in several),
-        max(each.preempted for each in several),
+        min(middle, mean(times.low_s for times in several)),
+        max(middle, mean(times.high_s for times in several)),
+        all(times.eliminated for times in several),
+        max(times.preempted for times in several),
     )
 
 
 def least_everywhere(keys: Iterable[LearnedKey], measured: Iterable[Measured]) -> str:
-    """The candidate with the least pooled time among those that every key tried; `library` if none."""
-    tried = [{each.name for each in key.candidates} for key in keys]
+    """Return the candidate with the least pooled time that every key tried; `library` if there is none."""
+    tried = [{times.name for times in key.candidates} for key in keys]
     common = set.intersection(*tried) if tried else set()
-    times = {each.name: each.median_s for each in measured if each.name in common}
-    return min(times, key=lambda name: (times[name], name != LIBRARY, name)) if times else LIBRARY
+    pooled = {times.name: times.median_s for times in measured if times.name in common}
+    return min(pooled, key=lambda name: (pooled[name], name != LIBRARY, name)) if pooled else LIBRARY
 
 
 def _major(version: str) -> str:

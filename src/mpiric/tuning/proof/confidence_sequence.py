@@ -1,21 +1,22 @@
-"""A confidence sequence for the median of paired ratios: no distribution assumed, valid at every look.
+"""Confidence sequence for the median of paired ratios: distribution-free, valid at any stopping time.
 
 Construction. Let R₁, R₂, … be the ratios original ÷ candidate of fresh pairs and m their median, so that
 P(R > m | past) ≤ ½ and P(R < m | past) ≤ ½. A gambler who bets on "R > m" with every stake p ≥ ½ multiplies
 the wealth by 2p when R > m and by 2(1 − p) otherwise. The mean of these factors is at most 1, so the wealth
 is a non-negative supermartingale, and so is any fixed mixture over p. By Ville's inequality the wealth ever
 reaches 1/e with probability at most e. A value θ is ruled out as the median once the wealth against it has
-reached 1/e; as the wealth grows with the number of ratios above θ, the values that are left form an interval
+reached 1/e. As the wealth grows with the number of ratios above θ, the remaining values form an interval
 between two order statistics. The same bet downwards gives the other end, each with half of the error.
 
-What it needs: nothing of the shape of the noise (heavy tails, bimodal times, coarse clocks). Ties count for
-neither side, which only makes the interval wider. For two identical configurations run in random order
-P(R > 1 | past) ≤ ½ holds exactly, drift or not, because original and candidate are exchangeable in a pair.
+Assumptions: none about the shape of the noise (heavy tails, bimodal times, coarse clocks). Ties count for
+neither side, which only widens the interval. For two identical configurations run in random order
+P(R > 1 | past) ≤ ½ holds exactly, with or without drift, because original and candidate are exchangeable in a
+pair.
 
-Price: about 1.6 times the pairs of a t-test under exactly normal noise.
+Cost: about 1.6 times the pairs of a t-test under exactly normal noise.
 
-The mixture spends its weight so that nine pairs that all agree decide at 99 % two-sided (2/0.01 = 200), one
-dissenting pair costs about five more, and a 60 : 40 majority is still found, later.
+The weights of the mixture are chosen so that nine pairs that all agree decide at 99 % two-sided
+(2/0.01 = 200), one dissenting pair costs about five more, and a 60 : 40 majority is detected later.
 
 Sources: Ville 1939; Robbins 1970 (Ann. Math. Stat. 41:1397, mixtures of martingales); Howard and Ramdas 2022
 (Bernoulli 28:1704, quantile confidence sequences); Waudby-Smith and Ramdas 2024 (JRSS B 86:1, betting).
@@ -26,15 +27,15 @@ from functools import lru_cache
 from math import exp, inf, log
 from statistics import median
 
-# (p, weight): the gambler's guesses of P(R > m), and the share of the wealth put on each.
+# (p, weight): the gambler's guesses of P(R > m), and the share of the wealth that is bet on each.
 BETS = ((1.0, 0.25), (0.95, 0.20), (0.9, 0.20), (0.8, 0.15), (0.7, 0.10), (0.6, 0.07), (0.55, 0.03))
 
 
-Known = tuple[float, float]  # bounds of a ratio; equal unless a run was stopped
+Bounds = tuple[float, float]  # bounds of an objective or a ratio; equal unless a run was stopped
 
 
 def log_wealth(wins: int, pairs: int) -> float:
-    """Logarithm of the wealth after ``wins`` of ``pairs`` bets won."""
+    """Return the logarithm of the wealth after ``wins`` of ``pairs`` bets were won."""
     losses = pairs - wins
     terms = [
         log(weight) + wins * log(2 * p) + (losses * log(2 * (1 - p)) if losses else 0.0)
@@ -47,7 +48,7 @@ def log_wealth(wins: int, pairs: int) -> float:
 
 @lru_cache(maxsize=4096)
 def wins_needed(pairs: int, error: float) -> int | None:
-    """Fewest wins among ``pairs`` that rule a value out at one-sided ``error``; None: all are too few."""
+    """Return the fewest wins that rule a value out at one-sided ``error``; None if ``pairs`` are too few."""
     goal = -log(error)
     if pairs == 0 or log_wealth(pairs, pairs) < goal:
         return None
@@ -62,7 +63,7 @@ def wins_needed(pairs: int, error: float) -> int | None:
 
 
 def fewest_pairs(error: float) -> int:
-    """How many pairs that all agree decide at two-sided ``error``."""
+    """Return the number of pairs that decide at two-sided ``error`` if all agree."""
     pairs = 1
     while wins_needed(pairs, error / 2) is None:
         pairs += 1
@@ -70,9 +71,9 @@ def fewest_pairs(error: float) -> int:
 
 
 def median_interval(ratios: Sequence[float], error: float) -> tuple[float, float]:
-    """Interval of the median with two-sided ``error``, valid at any stopping time.
+    """Return the interval of the median with two-sided ``error``, valid at any stopping time.
 
-    (0, inf) while there are too few ratios to say anything.
+    (0, inf) for too few ratios.
     """
     needed = wins_needed(len(ratios), error / 2)
     if needed is None:
@@ -81,11 +82,11 @@ def median_interval(ratios: Sequence[float], error: float) -> tuple[float, float
     return ordered[-needed], ordered[needed - 1]
 
 
-def interval_of_known(ratios: Sequence[Known], error: float) -> tuple[float, float]:
-    """The same for ratios of which some are only known to lie between two bounds.
+def interval_of_bounds(ratios: Sequence[Bounds], error: float) -> tuple[float, float]:
+    """Return the interval of the median for ratios known by bounds.
 
-    Lower ends give the lower end, upper ends the upper. A sign that is not known counts as lost; the wealth
-    grows with the wins at a given number of pairs, so whatever decided to stop a run, it never rises by it.
+    The lower bounds give the lower end, the upper bounds the upper end. An unknown sign counts as a loss. The
+    wealth grows with the wins at a fixed number of pairs, so that stopping a run never increases it.
     """
     low, _ = median_interval([low for low, _ in ratios], error)
     _, high = median_interval([high for _, high in ratios], error)
@@ -93,5 +94,5 @@ def interval_of_known(ratios: Sequence[Known], error: float) -> tuple[float, flo
 
 
 def centre(ratios: Sequence[float]) -> float:
-    """The median, 1 when there are no pairs."""
+    """Return the median, 1 without pairs."""
     return float(median(ratios)) if ratios else 1.0

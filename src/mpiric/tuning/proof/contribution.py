@@ -1,4 +1,4 @@
-"""What one unit of the answer contributes: a setting, or several that must move together."""
+"""Contribution of a unit of the answer: a setting, or several that must change together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,36 +7,37 @@ from math import sqrt
 from mpiric.model.configuration import Configuration
 from mpiric.model.evidence import Share
 from mpiric.tuning.proof import rank_betting
-from mpiric.tuning.proof.paired_claim import Bounds, quotient
+from mpiric.tuning.proof.confidence_sequence import Bounds
+from mpiric.tuning.proof.paired_claim import quotient
 from mpiric.tuning.proof.rank_betting import Block
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
-_FEWEST_BLOCKS = 3  # before a unit is given up
-_HOPE = (
-    1.64  # standard deviations: a unit that contributes is given up by bad luck one time in twenty at most
-)
-PRESELECTED = 1.2  # of the rank score: nearly the slowest in two rounds
-LIKELY = 1.64  # of the rank score: a setting that does nothing comes so far one time in twenty
-_LEANS = 1.0  # the same, of a unit that may still be decided
+_FEWEST_BLOCKS = 3  # least number of blocks before a unit is given up
+# Standard deviations added to the trend: a unit that contributes is given up by bad luck in at most 5 %.
+_OPTIMISM = 1.64
+# Thresholds of the rank score.
+PRESELECTED = 1.2  # the run without the unit is almost the slowest in two rounds
+LIKELY = 1.64  # a setting without effect reaches it in 5 %
+_LEANS = 1.0  # threshold for a unit that may still be decided
 
 
 @dataclass
 class Contribution:
-    """Runs without a unit, among runs of the whole answer; open until there is a ``stopped_because``.
+    """Runs without a unit among runs of the answer; open while ``stopped_because`` is empty.
 
-    Blocks of larger answers that held the unit go on counting: what is bet on is that it does nothing in any
+    Blocks of larger answers with the unit count as well: the hypothesis is that the unit has no effect in any
     of the answers proved so far.
     """
 
     knobs: tuple[str, ...]
     without: Configuration
     rule: StoppingRule
-    error: float  # that it is wrongly said to contribute
+    error: float  # probability of a wrong claim that the unit contributes
     blocks: list[Block] = field(default_factory=list)
     shown: bool = False
     stopped_because: str = ""
     is_needed: bool = False  # the answer does not run without it
-    is_likely: bool = False  # that it contributes, which is not shown
+    is_likely: bool = False  # the unit probably contributes, but this is not shown
 
     def __post_init__(self) -> None:
         self.judge()
@@ -47,11 +48,11 @@ class Contribution:
             self.blocks.append(tuple(quotient(without, answer) for answer in answers))
 
     def fail(self, reason: str) -> None:
-        """Note that the answer does not run without it."""
+        """Record that the answer does not run without the unit."""
         self.is_needed, self.stopped_because = True, f"without it: {reason}"
 
     def judge(self) -> None:
-        """Find whether it contributes, or give it up."""
+        """Decide whether the unit contributes, or give it up."""
         count = len(self.blocks)
         if self.stopped_because or not count:
             return
@@ -65,43 +66,46 @@ class Contribution:
         elif count >= _FEWEST_BLOCKS and self._futile():
             self.stopped_because = f"nothing shown by {count} runs without it"
 
-    def settle(self, ended: str = "", least: float = LIKELY) -> None:
-        """Decide by what there is: a unit that looks useful is kept, and marked as not shown."""
+    def settle(self, prefix: str = "", threshold: float = LIKELY) -> None:
+        """Decide by the runs so far: a unit with a high rank score stays, marked as not shown.
+
+        ``prefix`` begins the reason.
+        """
         count = len(self.blocks)
-        self.is_likely = self._score >= least
+        self.is_likely = self._score >= threshold
         if self.is_likely or count >= _FEWEST_BLOCKS:
-            what = "likely, but not shown" if self.is_likely else "nothing shown"
-            self.stopped_because = f"{ended}{what} by {count} runs without it"
+            result = "likely, but not shown" if self.is_likely else "nothing shown"
+            self.stopped_because = f"{prefix}{result} by {count} runs without it"
         else:
-            self.stopped_because = f"{ended}too few runs without it ({count}) to tell"
+            self.stopped_because = f"{prefix}too few runs without it ({count}) to tell"
 
     @property
     def is_kept(self) -> bool:
-        """Whether it stays in the answer, once it is decided."""
+        """Return whether a decided unit stays in the answer."""
         return self.shown or self.is_needed or self.is_likely
 
     @property
     def would_stay(self) -> bool:
-        """Whether it stays, should the runs end now."""
+        """Return whether the unit would stay if the runs ended now."""
         return self.is_kept if self.stopped_because else self._score >= LIKELY
 
     @property
     def leans(self) -> bool:
-        """Whether it looks as if it contributed."""
+        """Return whether the runs so far are in favour of the unit."""
         return self._score >= _LEANS
 
     @property
     def _score(self) -> float:
-        """How far its runs are above the answer's by more than the minimum effect, in standard deviations.
+        """Return the rank score of the runs that exceed the answer's by more than the minimum effect.
 
-        The ranks within blocks, each against its mean and variance under no effect (van Elteren, Bull. Inst.
-        Int. Stat. 37 (1960) 351). For deciding what is run and kept, never for a claim.
+        Ranks within blocks, standardised by mean and variance under no effect (van Elteren, Bull. Inst. Int.
+        Stat. 37 (1960) 351). It decides which runs are made and which units stay; claims do not use it.
         """
         value = 1 + self.rule.minimum_effect
         return rank_betting.score([(sum(low > value for low, _ in b), len(b)) for b in self.blocks])
 
     def share(self) -> Share:
-        """What it is worth."""
+        """Return the ratio of the times without and with the unit, its interval and the decision."""
         low, high = rank_betting.share_interval(self.blocks, self.error)
         return Share(
             self.knobs,
@@ -116,7 +120,7 @@ class Contribution:
         )
 
     def _futile(self) -> bool:
-        """Whether even a lucky rest would hardly make it likely. Stops early, never claims anything."""
-        count, most, score = len(self.blocks), self.rule.max_without, self._score
-        drift = (score + _HOPE) / sqrt(count)
-        return (score * sqrt(count) + drift * (most - count)) / sqrt(most) < LIKELY
+        """Return whether even lucky further runs would hardly make the unit likely."""
+        count, limit, score = len(self.blocks), self.rule.max_without, self._score
+        drift = (score + _OPTIMISM) / sqrt(count)
+        return (score * sqrt(count) + drift * (limit - count)) / sqrt(limit) < LIKELY

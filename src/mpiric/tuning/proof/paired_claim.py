@@ -1,4 +1,4 @@
-"""The main claim of a proof: whether the answer is faster or slower than the original, by fresh pairs."""
+"""Main claim of a proof: whether the answer is faster or slower than the original, by fresh pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,25 +7,24 @@ from statistics import median
 
 from mpiric.model.evidence import Verdict
 from mpiric.tuning.proof import confidence_sequence
-from mpiric.tuning.proof.confidence_sequence import Known
+from mpiric.tuning.proof.confidence_sequence import Bounds
 from mpiric.tuning.proof.stopping_rule import StoppingRule
 
-_LIKELY = 0.75  # share of the pairs in which the answer has to be faster to be called likely
-
-Bounds = tuple[float, float]  # of an objective; the upper one infinite for a run that was stopped
+_LIKELY = 0.75  # least share of pairs in which an answer that is called likely is faster
+_QUANTILE = 2.58  # normal quantile of the upper end of the share of wins beyond which more pairs are futile
 
 
 @dataclass
 class PairedClaim:
-    """Pairs of (original, answer), and what they decide; ``stopped_because`` is empty until they do."""
+    """Pairs of (original, answer) and the verdict; ``stopped_because`` is empty until the claim is closed."""
 
     rule: StoppingRule
     error: float  # two-sided
     pairs: list[tuple[Bounds, Bounds]] = field(default_factory=list)
-    ratios: list[Known] = field(default_factory=list)  # original ÷ answer of each
+    ratios: list[Bounds] = field(default_factory=list)  # original ÷ answer of each pair
     verdict: Verdict | None = None
     stopped_because: str = ""
-    missing_pairs: int = 0  # minimum for a decision of an open claim
+    missing_pairs: int = 0  # least number of further pairs that decide an open claim
 
     def enter(self, original: Bounds, answer: Bounds) -> None:
         """Add a pair."""
@@ -33,11 +32,11 @@ class PairedClaim:
         self.ratios.append(quotient(original, answer))
 
     def interval(self, error: float) -> tuple[float, float]:
-        """Interval of the ratio with two-sided ``error``."""
-        return confidence_sequence.interval_of_known(self.ratios, error)
+        """Return the interval of the ratio with two-sided ``error``."""
+        return confidence_sequence.interval_of_bounds(self.ratios, error)
 
     def judge(self) -> None:
-        """Call a verdict, or stop without one when none can be expected any more."""
+        """Set the verdict, or stop without one if none can be expected any more."""
         count, effect = len(self.pairs), self.rule.minimum_effect
         if self.stopped_because or count < self.rule.min_pairs:
             return
@@ -61,7 +60,13 @@ class PairedClaim:
         if self.interval(self.error)[1] <= 1 + self.rule.minimum_effect:
             return
         wins, losses = self._wins()
-        self.missing_pairs = self._missing(max(wins, losses))
+        majority = max(wins, losses)
+        self.missing_pairs = max(1, self.rule.max_pairs - count)
+        for more in range(1, self.rule.max_pairs - count + 1):
+            needed = confidence_sequence.wins_needed(count + more, self.error / 2)
+            if needed is not None and majority + more >= needed and count + more >= self.rule.min_pairs:
+                self.missing_pairs = more
+                break
         is_likely = count > 0 and wins >= _LIKELY * count
         self.verdict = Verdict.LIKELY if is_likely else Verdict.UNDECIDED
 
@@ -71,47 +76,38 @@ class PairedClaim:
         faster = sum(low > 1 + effect for low, _ in self.ratios)
         return faster, sum(high < 1 - effect for _, high in self.ratios)
 
-    def _missing(self, wins: int) -> int:
-        """Return the number of further pairs that decide if all agree with the majority; at least one."""
-        count = len(self.pairs)
-        for more in range(1, self.rule.max_pairs - count + 1):
-            needed = confidence_sequence.wins_needed(count + more, self.error / 2)
-            if needed is not None and wins + more >= needed and count + more >= self.rule.min_pairs:
-                return more
-        return max(1, self.rule.max_pairs - count)
-
     def _futile(self) -> bool:
-        """Whether even a lucky rest would not decide by ``max_pairs``; calls no difference."""
-        count, rest = len(self.pairs), self.rule.max_pairs - len(self.pairs)
+        """Return whether even lucky further pairs would not decide by ``max_pairs``."""
+        count, remaining = len(self.pairs), self.rule.max_pairs - len(self.pairs)
         needed = confidence_sequence.wins_needed(self.rule.max_pairs, self.error / 2)
         if needed is None:
             return True
-        return all(wins + hopeful(wins, count, 2.58) * rest < needed for wins in self._wins())
+        return all(wins + _highest_share(wins, count) * remaining < needed for wins in self._wins())
 
 
-def quotient(numerator: Bounds, denominator: Bounds) -> Known:
-    """Bounds of a quotient of two objectives."""
+def quotient(numerator: Bounds, denominator: Bounds) -> Bounds:
+    """Return the bounds of a quotient of two objectives."""
     low = numerator[0] / denominator[1] if isfinite(denominator[1]) else 0.0
     return low, numerator[1] / denominator[0]
 
 
-def hopeful(wins: float, count: int, z: float) -> float:
-    """Upper end of Wilson's interval for the share of wins, ``z`` standard deviations wide."""
-    share = wins / count
+def _highest_share(wins: float, count: int) -> float:
+    """Return the upper end of Wilson's interval for the share of wins."""
+    share, z = wins / count, _QUANTILE
     spread = z * sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     return (share + z * z / (2 * count) + spread) / (1 + z * z / count)
 
 
-def as_ratios(known: Sequence[Known]) -> list[float]:
-    """One number a pair, for their median.
+def as_ratios(ratios: Sequence[Bounds]) -> list[float]:
+    """Return one number per pair, for their median.
 
-    A pair whose second run was stopped counts as what the pairs beyond its bound are like (redistribution,
-    Efron 1967), as which run is the second is drawn; where there are none, as its bound.
+    A pair whose second run was stopped is represented by the median of the pairs beyond its bound
+    (redistribution, Efron 1967), as it is drawn which run is the second; without such pairs by its bound.
     """
-    exact = [low for low, high in known if low == high]
+    exact = [low for low, high in ratios if low == high]
 
     def likely(low: float, high: float) -> float:
         beyond = [ratio for ratio in exact if low <= ratio <= high]
         return median(beyond) if beyond else (low if low > 0 else high)
 
-    return [low if low == high else likely(low, high) for low, high in known]
+    return [low if low == high else likely(low, high) for low, high in ratios]

@@ -1,9 +1,8 @@
-"""Regression: whether runs made today are slower than runs recorded on another day.
+"""Regression test: comparison of today's runs with runs recorded on another day.
 
-The two groups cannot be paired, so this is the two-sample problem: the ratio is the Hodges-Lehmann
-estimate (median of all quotients now ÷ then), its interval comes from inverting the exact Mann-Whitney test
-(Hodges and Lehmann 1963; Moses 1965). It assumes nothing about the shape of the noise, only that both days
-share it.
+The two groups cannot be paired, so this is the two-sample problem: the ratio is the Hodges-Lehmann estimate
+(median of all quotients now ÷ then), its interval comes from inverting the exact Mann-Whitney test (Hodges
+and Lehmann 1963; Moses 1965). The only assumption about the noise is that it is the same on both days.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from mpiric.model.evidence import Verdict
 
 @dataclass(frozen=True)
 class Regression:
-    """Two days compared; ``ratio`` is now ÷ then: above 1 it has become slower."""
+    """Comparison of two days; ``ratio`` is now ÷ then, so that above 1 the program has become slower."""
 
     verdict: Verdict
     ratio: float
@@ -32,7 +31,7 @@ class Regression:
 def compare_days(
     then: Sequence[float], now: Sequence[float], confidence: float = 0.99, minimum_effect: float = 0.01
 ) -> Regression:
-    """Compare two groups of objectives; a difference is called only when the whole interval is beyond it."""
+    """Compare two groups of objectives; a verdict requires the interval to exceed the minimum effect."""
     quotients = sorted(new / old for new in now for old in then)
     cut = _cut(len(then), len(now), 1.0 - confidence)
     low = quotients[cut] if cut >= 0 else 0.0
@@ -46,12 +45,12 @@ def compare_days(
 
 
 def runs_needed(then_runs: int, confidence: float = 0.99) -> int | None:
-    """Fewest runs of today with which an interval exists; None when the other day has too few."""
+    """Return the fewest runs of today for which an interval exists; None if the other day has too few."""
     return next((runs for runs in range(2, 61) if _cut(then_runs, runs, 1.0 - confidence) >= 0), None)
 
 
 def _cut(first: int, second: int, error: float) -> int:
-    """How many quotients to leave out at each end: the largest k with P(U ≤ k) ≤ error/2; -1 when none."""
+    """Return the number of quotients to cut at each end: the largest k with P(U ≤ k) ≤ error/2, or -1."""
     total, below, cut = comb(first + second, first), 0, -1
     for u in range(first * second // 2 + 1):
         below += _arrangements(first, second, u)
@@ -63,7 +62,7 @@ def _cut(first: int, second: int, error: float) -> int:
 
 @cache
 def _arrangements(first: int, second: int, u: int) -> int:
-    """Orders of the two groups whose Mann-Whitney statistic is u (Mann and Whitney 1947, recurrence)."""
+    """Count the orderings with Mann-Whitney statistic u by recurrence (Mann and Whitney 1947)."""
     if u < 0:
         return 0
     if first == 0 or second == 0:

@@ -1,1 +1,1 @@
-"""The search: from what the observation suggests to the configurations worth proving."""
+"""Search: space of configurations, model of the effects of settings, and expected improvement."""

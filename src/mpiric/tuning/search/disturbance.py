@@ -1,7 +1,7 @@
-"""Runs during which something else took a part of the machine: slower than their settings are.
+"""Detection of runs that were slowed by other processes.
 
-What all other runs foretell of a run, against a mixture of two distributions of it: the usual one, and one of
-disturbed runs, which are slower by any factor. Source: Box and Tiao, Biometrika 55 (1968) 119.
+The prediction of a run by all other runs is compared with a mixture of two distributions: the usual one, and
+one of disturbed runs, which are slower by any factor. Source: Box and Tiao, Biometrika 55 (1968) 119.
 """
 
 from typing import Any
@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SHARE = 0.02  # of all runs
-_SLOWER = 0.4  # a disturbed one, on average; a logarithm
+_SHARE = 0.02  # expected share of disturbed runs
+_SLOWER = 0.4  # mean logarithm of the factor by which a disturbed run is slower
 
 
 Array = NDArray[np.floating[Any]]
 
 
 def log_odds(inverse: Array, weights: Array) -> Array:
-    """Logarithm of the odds of each run to have been disturbed; -inf where it was faster than foretold.
+    """Return the logarithm of each run's odds to be disturbed; -inf if it was faster than predicted.
 
-    ``inverse`` is that of the runs' covariance, ``weights`` its product with their logarithms; rows of runs
-    that are left out are zero. The first axis may be that of several models.
+    ``inverse`` is the inverse of the runs' covariance, ``weights`` its product with the runs' logarithms; the
+    rows of runs that are left out are zero. The first axis may enumerate several models.
     """
     certain = np.diagonal(inverse, axis1=-2, axis2=-1)
     variance = 1 / np.where(certain > 0, certain, 1.0)
@@ -31,9 +31,9 @@ def log_odds(inverse: Array, weights: Array) -> Array:
 
 
 def without_run(inverse: Array, run: NDArray[np.intp]) -> Array:
-    """The inverse of each model's covariance without one run of its own, whose row and column become zero."""
+    """Return the inverse covariance of each model without one run per model; its row and column are zero."""
     models = np.arange(len(inverse))
     column = inverse[models, :, run]
-    left = inverse - column[:, :, None] * column[:, None, :] / column[models, run][:, None, None]
-    left[models, run, :] = left[models, :, run] = 0.0
-    return np.asarray(left)
+    reduced = inverse - column[:, :, None] * column[:, None, :] / column[models, run][:, None, None]
+    reduced[models, run, :] = reduced[models, :, run] = 0.0
+    return np.asarray(reduced)

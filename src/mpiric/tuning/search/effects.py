@@ -1,12 +1,11 @@
-"""What each setting does to the time, learned from every run so far: a Gaussian process on the logarithm.
+"""Effects of settings on the objective, estimated from all runs: a Gaussian process on its logarithm.
 
 The logarithm of the objective is the original's, plus an effect of each factor's level, plus an interaction
 of each pair of levels, plus a remainder of each configuration, plus slow drift of the machine, plus noise.
-All have Gaussian priors; their sizes are those of a small grid that explain the runs best (marginal
-likelihood), smaller for settings that promise nothing. Runs that were plainly disturbed do not count
-(`disturbance`). Every run informs every configuration that shares a level with it, which is what makes a
-couple of dozen runs enough for some hundred configurations. Cost: O(runs³) a fit, milliseconds for some
-dozens of runs.
+All have Gaussian priors. Their standard deviations are chosen from a small grid by marginal likelihood, and
+are smaller for settings that promise nothing. Runs that were clearly disturbed are excluded (`disturbance`).
+Each run informs all configurations that share a level with it, so that two dozen runs are enough for some
+hundred configurations. Cost: O(runs³) per fit, milliseconds for some dozens of runs.
 
 Sources: Rasmussen and Williams 2006 (Gaussian Processes, ch. 2 and 5); Duvenaud, Nickisch and Rasmussen 2011
 (additive Gaussian processes); the interaction kernel is their second-order elementary polynomial.
@@ -24,14 +23,14 @@ from mpiric.tuning.search.disturbance import Array, log_odds, without_run
 from mpiric.tuning.search.space import Point, SearchSpace
 
 _MAIN = (0.02, 0.06, 0.2, 0.6)  # typical size of an effect, as a logarithm
-_INTERACTION = (0.1, 0.35, 1.0)  # of an interaction, relative to an effect
+_INTERACTION = (0.1, 0.35, 1.0)  # typical size of an interaction, relative to an effect
 _NOISE = (0.004, 0.01, 0.025, 0.06, 0.15)
-_DRIFT = (0.0, 1.5, 8.0)  # relative to the noise; the last where a machine changes its speed at once
-_DRIFT_RUNS = 10.0  # over how many runs the machine drifts
-_FEW = 8  # of so many runs one was disturbed at most
-_DISTURBED = 0.25  # variance of a disturbed run's logarithm: it says next to nothing
-UNPROMISING = 0.2  # a knob that promises less is not expected to matter
-_BASE = 1.0  # the level of the original, nearly free
+_DRIFT = (0.0, 1.5, 8.0)  # relative to the noise; the last one for a machine whose speed changes suddenly
+_DRIFT_RUNS = 10.0  # correlation length of the drift, in runs
+_RUNS_PER_DISTURBED = 8  # number of runs among which one may be excluded as disturbed
+_DISTURBED = 0.25  # variance of a disturbed run's logarithm, so that it has hardly any weight
+UNPROMISING = 0.2  # score below which a knob is not expected to matter
+_BASE = 1.0  # prior standard deviation of the original's logarithm, almost uninformative
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,16 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains of points over another one: expected logarithms, and their variances."""
+    """Gains of points over another point: expected logarithms and their variances."""
 
-    mean: Array  # of each point
+    mean: Array  # one value per point
     variance: Array
-    mean_without: Array  # the same with one run left out: of each point, for each run
+    mean_without: Array  # one value per point and run, estimated without that run
     variance_without: Array
 
 
 class Effects:
-    """Fit of all runs so far; made anew after every run."""
+    """Fit of all runs so far; a new one is made after each run."""
 
     def __init__(
         self, space: SearchSpace, points: Sequence[Point], logs: Sequence[float], sizes: Sizes | None = None
@@ -67,28 +66,34 @@ class Effects:
         self._logs = np.array(logs, dtype=np.float64) - self._centre
         parts = self._parts(self._points, self._points)
         apart = np.exp(-np.abs(self._runs[:, None] - self._runs[None, :]) / _DRIFT_RUNS)
-        found = self._most_likely(*parts, apart) if sizes is None else (sizes, np.ones(len(logs), dtype=bool))
-        self.sizes, counts = found
+        if sizes is None:
+            self.sizes, counts = self._most_likely(*parts, apart)
+        else:
+            self.sizes, counts = sizes, np.ones(len(logs), dtype=bool)
         self._doubt = np.where(counts, 0.0, _DISTURBED)
         self._inverse = np.linalg.inv(self._covariance(self.sizes, *parts, apart) + np.diag(self._doubt))
         self._weights = self._inverse @ self._logs
 
     def predict(self, points: Sequence[Point]) -> tuple[Array, Array]:
-        """Mean and covariance of the logarithm of the objective at these points, noise and drift left out."""
-        wanted = np.array(points, dtype=np.intp).reshape(len(points), self._points.shape[1])
-        across = self._signal(self.sizes, *self._parts(wanted, self._points))
-        within = self._signal(self.sizes, *self._parts(wanted, wanted))
+        """Return mean and covariance of the objective's logarithm at points, without noise and drift."""
+        levels = np.array(points, dtype=np.intp).reshape(len(points), self._points.shape[1])
+        across = self._signal(self.sizes, *self._parts(levels, self._points))
+        within = self._signal(self.sizes, *self._parts(levels, levels))
         return across @ self._weights + self._centre, within - across @ self._inverse @ across.T
 
     def gains(self, points: Sequence[Point], best: Point) -> Gains:
-        """Estimate the gains of these points over the best, by all runs and by all but each one."""
-        wanted = np.array([*points, best], dtype=np.intp).reshape(len(points) + 1, self._points.shape[1])
-        across = self._signal(self.sizes, *self._parts(wanted, self._points))
-        to_best = self._signal(self.sizes, *self._parts(wanted, wanted[-1:]))[:, 0]
-        own = self._signal(self.sizes, *self._own(wanted))
-        pull = across @ self._inverse  # of each run on each point
+        """Estimate the gains of these points over the best, from all runs and with each run left out."""
+        levels = np.array([*points, best], dtype=np.intp).reshape(len(points) + 1, self._points.shape[1])
+        across = self._signal(self.sizes, *self._parts(levels, self._points))
+        to_best = self._signal(self.sizes, *self._parts(levels, levels[-1:]))[:, 0]
+        # Diagonal of _parts(levels, levels).
+        alike = np.array([a.diagonal()[levels[:, column]] for column, a in enumerate(self._alike)])
+        total = alike.sum(axis=0)
+        pairs = (total * total - (alike * alike).sum(axis=0)) / 2
+        prior = self._signal(self.sizes, total, pairs, np.ones(len(levels)))
+        pull = across @ self._inverse  # weight of each run for each point
         shared = to_best - pull @ across[-1]
-        variances = own - (pull * across).sum(axis=1)
+        variances = prior - (pull * across).sum(axis=1)
         means = across @ self._weights
         apart = (pull - pull[-1])[:-1]
         mean, variance = means[-1] - means[:-1], variances[:-1] + variances[-1] - 2 * shared[:-1]
@@ -102,31 +107,25 @@ class Effects:
 
     @property
     def disturbed_runs(self) -> int:
-        """Runs that were plainly disturbed and do not count."""
+        """Return the number of runs that were clearly disturbed and are excluded."""
         return int((self._doubt > 0).sum())
 
     def disturbed(self) -> Array:
-        """The chance of each run that it was disturbed, if that is not certain and taken into account."""
+        """Return the probability of each run that it was disturbed; 0 for runs that are excluded already."""
         chance = 1 / (1 + np.exp(-np.clip(log_odds(self._inverse, self._weights), -50, 50)))
         return np.where(self._doubt > 0, 0.0, chance)
 
-    def _parts(self, left: NDArray[Any], right: NDArray[Any]) -> tuple[Array, Array, Array]:
-        """Likeness of levels of every two points: summed, over pairs of factors, and identity."""
-        total = np.zeros((len(left), len(right)))
+    def _parts(self, rows: NDArray[Any], columns: NDArray[Any]) -> tuple[Array, Array, Array]:
+        """Return the similarity of points: sum over factors, sum over pairs of factors, and identity."""
+        total = np.zeros((len(rows), len(columns)))
         squares = np.zeros_like(total)
         same = np.ones_like(total)
-        for column, alike in enumerate(self._alike):
-            likeness = alike[np.ix_(left[:, column], right[:, column])]
+        for factor, alike in enumerate(self._alike):
+            likeness = alike[np.ix_(rows[:, factor], columns[:, factor])]
             total += likeness
             squares += likeness * likeness
-            same *= left[:, column][:, None] == right[:, column][None, :]
+            same *= rows[:, factor][:, None] == columns[:, factor][None, :]
         return total, (total * total - squares) / 2, same
-
-    def _own(self, points: NDArray[Any]) -> tuple[Array, Array, Array]:
-        """Likeness of each point and itself, as of every two points."""
-        likeness = np.array([a.diagonal()[points[:, column]] for column, a in enumerate(self._alike)])
-        total = likeness.sum(axis=0)
-        return total, (total * total - (likeness * likeness).sum(axis=0)) / 2, np.ones(len(points))
 
     @staticmethod
     def _signal(sizes: Sizes, total: Array, pairs: Array, same: Array) -> Array:
@@ -141,7 +140,7 @@ class Effects:
     def _most_likely(
         self, total: Array, pairs: Array, same: Array, apart: Array
     ) -> tuple[Sizes, NDArray[np.bool_]]:
-        """Sizes that explain the runs best, and the runs that count then: the others were disturbed."""
+        """Return the sizes that explain the runs best, and the mask of the runs that are not disturbed."""
         best, best_score = (Sizes(0.2, 0.05, 0.025, 0.0), np.ones(len(self._logs), dtype=bool)), -np.inf
         for main, interaction in product(_MAIN, _INTERACTION):
             several = [
@@ -157,16 +156,16 @@ class Effects:
     def _scores(
         self, several: Sequence[Sizes], total: Array, pairs: Array, same: Array, apart: Array
     ) -> tuple[Array, NDArray[np.bool_]]:
-        """How well sizes explain the runs (logarithms of likelihood and prior), and which of them count.
+        """Return the score of each size (log-likelihood plus log-prior) and the mask of undisturbed runs.
 
-        What is likelier to have been disturbed than not is left out, one run after the other.
+        Runs that are more likely disturbed than not are excluded one by one.
         """
         covariances = np.stack([self._covariance(sizes, total, pairs, same, apart) for sizes in several])
         inverses = np.linalg.inv(covariances)
         weights = inverses @ self._logs
         scores = -0.5 * (weights @ self._logs + np.linalg.slogdet(covariances)[1])
         counts = np.ones(weights.shape, dtype=bool)
-        for _ in range(len(self._logs) // _FEW):
+        for _ in range(len(self._logs) // _RUNS_PER_DISTURBED):
             odds = log_odds(inverses, weights)
             run = odds.argmax(axis=1)
             gain = np.maximum(0.0, odds.max(axis=1, initial=0.0))
@@ -184,12 +183,12 @@ class Effects:
 
 
 def _trust(score: float) -> float:
-    """Share of the usual variance that an effect has by its promise: of most settings nothing is expected."""
+    """Return the factor of an effect's prior variance by its score: most settings have no effect."""
     return min(1.0, max(score, 0.05) / UNPROMISING) ** 4
 
 
 def _likeness(levels: int, *, ordered: bool) -> Array:
-    """Likeness of every two levels; level 0 (as the user has it) has no effect, so it is like nothing."""
+    """Return the similarity of every two levels; level 0 (unchanged) has no effect and is similar to none."""
     alike = np.zeros((levels + 1, levels + 1))
     index = np.arange(levels)
     inner = np.exp(-np.abs(index[:, None] - index[None, :]) / 1.5) if ordered else np.eye(levels)

@@ -1,1 +1,1 @@
-"""The store: what a tune has measured, on disk."""
+"""Store: logs of tunes on disk, and their locks."""

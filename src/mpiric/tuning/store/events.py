@@ -1,10 +1,10 @@
-"""Events of a tune ⇄ lines of JSON. The reader takes what it can and counts what it cannot."""
+"""Events of a tune ⇄ lines of JSON. The reader skips damaged lines and counts them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from mpiric.host.files import is_file
 from mpiric.model.configuration import Configuration
@@ -12,8 +12,8 @@ from mpiric.model.json_text import is_number, parse_json, read_fields
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 
 _LONGEST_LINE = 1 << 20
-AMENDED = "amended"  # event: objective and outcome of a trial that was written before they were known
-_LEFT_OUT = (
+AMENDED = "amended"  # event with objective and outcome of a trial that was logged before they were known
+_OMITTED = (  # fields that are not written if they have their default value
     "block",
     "replicate",
     "at_least",
@@ -23,10 +23,10 @@ _LEFT_OUT = (
     "written_bytes",
     "ended_unix_s",
     "disturbed",
-)  # where they are as ever
-_NOT_LOGGED = ("ranks", "marks", "took_s", "runs")
+)
+_NOT_LOGGED = ("ranks", "marks", "took_s", "runs")  # fields that exist in the measuring process only
 _OPTIONAL: Mapping[str, object] = {
-    name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _LEFT_OUT
+    name: field.default for name, field in Trial.__dataclass_fields__.items() if name in _OMITTED
 }
 
 
@@ -43,7 +43,7 @@ def _is_text_map(value: object) -> bool:
 
 
 def _is_result(value: object) -> bool:
-    """Return whether the fields of a result that readers use have their types; a result may have more."""
+    """Return whether the fields of a result that readers use have the right types."""
     if not isinstance(value, dict):
         return False
     ratio, changes = value.get("ratio"), value.get("changes", [])
@@ -58,7 +58,7 @@ def _is_result(value: object) -> bool:
 
 
 _Check = Callable[[object], bool]
-# Fields of events that readers rely on. A line where one is of another type counts as damaged.
+# Fields of events that readers rely on. A line in which one has another type counts as damaged.
 _REQUIRED: Mapping[str, Mapping[str, _Check]] = {
     "candidates": {"configurations": lambda value: isinstance(value, list) and all(map(_is_text_map, value))},
     "networks": {"names": _is_texts},
@@ -81,30 +81,30 @@ _OPTIONAL_FIELDS: Mapping[str, Mapping[str, _Check]] = {
 class TuneEvents:
     """Contents of the log of one tune."""
 
-    meta: Mapping[str, object] = field(default_factory=dict)  # the first "meta" event
-    events: tuple[Mapping[str, object], ...] = ()  # every readable one, in order
+    meta: Mapping[str, object] = field(default_factory=dict)  # first "meta" event
+    events: tuple[Mapping[str, object], ...] = ()  # all readable events, in order
     trials: tuple[Trial, ...] = ()
     damaged_lines: int = 0
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the tune came to its end."""
+        """Return whether the tune has ended."""
         return any(event.get("event") == "finished" for event in self.events)
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """Result of the tune as `mpiric tune --json` prints it; empty for a tune that did not end."""
+        """Return the result as `mpiric tune --json` prints it; empty for a tune that has not ended."""
         events = (event for event in reversed(self.events) if event.get("event") == "finished")
         result = next(events, {}).get("result")
         return result if isinstance(result, dict) else {}
 
     def trials_of(self, phase: Phase) -> tuple[Trial, ...]:
-        """Trials of one phase, in the order they were made."""
+        """Return the trials of one phase, in order."""
         return tuple(trial for trial in self.trials if trial.phase is phase)
 
 
 def read_log(path: Path) -> TuneEvents:
-    """Read the events of one tune; lines that are torn or no events are skipped and counted."""
+    """Read the events of one tune; damaged lines are skipped and counted."""
     events: list[Mapping[str, object]] = []
     trials: list[Trial] = []
     damaged = 0
@@ -115,7 +115,13 @@ def read_log(path: Path) -> TuneEvents:
     except OSError:
         return TuneEvents()
     with file:
-        while line := _next_line(file):
+        while True:
+            try:
+                line = file.readline(_LONGEST_LINE)
+            except OSError:
+                break
+            if not line:
+                break
             try:
                 event = _event(line)
                 if event["event"] == "trial":
@@ -123,27 +129,19 @@ def read_log(path: Path) -> TuneEvents:
                 elif event["event"] == AMENDED:
                     _amend(trials, event)
                 events.append(event)
-            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):  # noqa: PERF203
+            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
                 damaged += 1
     meta = next((event for event in events if event["event"] == "meta"), {})
     return TuneEvents(meta, tuple(events), tuple(trials), damaged)
 
 
 def moment(text: str) -> datetime | None:
-    """Return the time that a log names; UTC where it names no zone, None for a text that is not a time."""
+    """Parse a time in ISO 8601, UTC unless it names a zone; None if the text is not a time."""
     try:
         time = datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
-
-
-def _next_line(file: BinaryIO) -> bytes:
-    """Read the next line, or a part of one that is too long; b"" at the end or if the disk cannot be read."""
-    try:
-        return file.readline(_LONGEST_LINE)
-    except OSError:
-        return b""
 
 
 def _amend(trials: list[Trial], event: Mapping[str, object]) -> None:
@@ -160,7 +158,7 @@ def _event(line: bytes) -> Mapping[str, object]:
         raise ValueError("cut short")
     document = parse_json(line)
     if not isinstance(document, dict) or not isinstance(document.get("event"), str):
-        raise TypeError("no event")
+        raise TypeError("event")
     name = document["event"]
     for key, is_right in _REQUIRED.get(name, {}).items():
         if not is_right(document.get(key)):
@@ -172,10 +170,10 @@ def _event(line: bytes) -> Mapping[str, object]:
 
 
 def trial_to_json(trial: Trial) -> dict[str, object]:
-    """JSON object of a trial, enums by their words."""
-    words = {"phase": trial.phase.value, "outcome": trial.outcome.value}
-    logged = {name: value for name, value in vars(trial).items() if name not in _NOT_LOGGED}
-    document = {**logged, **words, "configuration": trial.configuration.as_dict()}
+    """Return a trial as a JSON object."""
+    document = {name: value for name, value in vars(trial).items() if name not in _NOT_LOGGED}
+    document |= {"phase": trial.phase.value, "outcome": trial.outcome.value}
+    document["configuration"] = trial.configuration.as_dict()
     for name, absent in _OPTIONAL.items():
         if document[name] == absent:
             del document[name]
@@ -185,7 +183,7 @@ def trial_to_json(trial: Trial) -> dict[str, object]:
 
 
 def trial_from_json(document: Mapping[str, object]) -> Trial:
-    """Read a trial. Raises ValueError, KeyError or TypeError for what no trial can have written."""
+    """Read a trial. Raises ValueError, KeyError or TypeError for an invalid document."""
     configuration = document["configuration"]
     if not isinstance(configuration, dict):
         raise TypeError("configuration")
@@ -208,18 +206,12 @@ def trial_from_json(document: Mapping[str, object]) -> Trial:
         replicate=int(_number(document.get("replicate", 0))),
         at_least=None if document.get("at_least") is None else _number(document["at_least"]),
         block=str(document.get("block", "")),
-        split=_split(document.get("split")),
+        split=None if document.get("split") is None else read_fields(Split, document["split"]),
         safe_s=None if document.get("safe_s") is None else _number(document["safe_s"]),
         written_bytes=int(_number(document.get("written_bytes", 0))),
         came_early=document.get("came_early") is True,
         disturbed=document.get("disturbed") is True,
     )
-
-
-def _split(document: object) -> Split | None:
-    if document is None:
-        return None
-    return read_fields(Split, document)
 
 
 def _number(value: object) -> float:

@@ -1,4 +1,4 @@
-"""A lock that works where flock may not (NFS, Lustre): a file made by link() that names host and process."""
+"""Lock for file systems without flock (NFS, Lustre): a file created by link() with host and process."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from mpiric.host.owned_files import open_new
 from mpiric.model.errors import MpiricError
 from mpiric.model.json_text import parse_json
 
-# In a job of `--submit`: a name of which one job runs at a time. A job whose name begins another's only
-# runs when that one has ended.
+# Set in a job of `--submit`: a name that one running job has at a time. A job whose name is a prefix of
+# another's runs only after that one has ended.
 _SUBMISSION = "MPIRIC_SUBMISSION"
 _LONGEST = 1 << 16
 
@@ -28,27 +28,29 @@ class Lock:
 
     @staticmethod
     def take(path: Path) -> "Lock":
-        """Take the lock, also from a dead process of this host. Raises MpiricError when it is held."""
-        me = {"host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid())}
-        me["submission"] = os.environ.get(_SUBMISSION, "")
-        text = json.dumps({**me, "token": secrets.token_hex(8)})
+        """Take the lock, also from a dead process of this host. Raises MpiricError if it is held."""
+        owner = {"host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid())}
+        owner["submission"] = os.environ.get(_SUBMISSION, "")
+        text = json.dumps({**owner, "token": secrets.token_hex(8)})
         for _ in range(5):
             if _create(path, text):
                 return Lock(path, text)
             if holder := Lock.holder(path):
                 raise MpiricError(
                     f"another mpiric works on {path.parent} ({holder})",
-                    hint=f"when that process is gone for certain, delete {path}",
+                    hint=f"if that process has certainly ended, delete {path}",
                 )
-            _put_aside(path)
-        raise MpiricError(f"cannot take the lock {path}", hint="others take it at the same time; try again")
+            _remove_dead(path)
+        raise MpiricError(
+            f"cannot take the lock {path}: other processes take it at the same time", hint="try again"
+        )
 
     @staticmethod
     def holder(path: Path) -> str:
-        """Host and process that hold it; "" for nobody, or a process of this host that is gone.
+        """Return the host and process that hold the lock; "" if there is none or it has ended.
 
-        A process of another host cannot be looked at, so it counts as alive; but not one of a job that the
-        scheduler has begun again here.
+        A process of another host cannot be checked, so that it counts as running, unless it belongs to a job
+        that the scheduler has restarted on this host.
         """
         text = _read(path)
         if text is None:
@@ -58,22 +60,22 @@ class Lock:
             host, pid, started = str(owner["host"]), int(owner["pid"]), float(owner["started"])
             submission = str(owner.get("submission", ""))
         except (ValueError, KeyError, TypeError):
-            return ""  # torn: its writer died within one short write
+            return ""  # incomplete: its writer died within one short write
         if host == socket.gethostname() and process_started(pid) != started:
             return ""
-        own = os.environ.get(_SUBMISSION)
-        if own and submission.startswith(own) and pid != os.getpid():
+        current = os.environ.get(_SUBMISSION)
+        if current and submission.startswith(current) and pid != os.getpid():
             return ""
         return f"{host}, process {pid}"
 
     def release(self) -> None:
-        """Give it back; harmless when it was taken away."""
+        """Release the lock; nothing happens if another process has taken it over."""
         if _read(self._path) == self._text:
             self._path.unlink(missing_ok=True)
 
 
 def _create(path: Path, text: str) -> bool:
-    """Write a private file and link it: complete or not there, and atomic on NFS too."""
+    """Write a private file and link it, which is atomic on NFS too; return whether the lock was free."""
     private = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
     try:
         with os.fdopen(open_new(private, 0o644), "w") as file:
@@ -82,25 +84,20 @@ def _create(path: Path, text: str) -> bool:
             os.link(private, path)
         except FileExistsError:
             return False
-        except OSError:
-            return _create_without_links(path, text)
+        except OSError:  # a file system without links
+            try:
+                descriptor = open_new(path, 0o644)
+            except FileExistsError:
+                return False
+            os.write(descriptor, text.encode())
+            os.close(descriptor)
     finally:
         private.unlink(missing_ok=True)
     return True
 
 
-def _create_without_links(path: Path, text: str) -> bool:
-    try:
-        descriptor = open_new(path, 0o644)
-    except FileExistsError:
-        return False
-    os.write(descriptor, text.encode())
-    os.close(descriptor)
-    return True
-
-
-def _put_aside(path: Path) -> None:
-    """Remove a dead lock; a live one that came in between is put back."""
+def _remove_dead(path: Path) -> None:
+    """Remove a dead lock; if it was replaced by a live one in the meantime, restore that."""
     aside = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
     try:
         path.rename(aside)
@@ -124,7 +121,7 @@ def _read(path: Path) -> str | None:
 
 
 def process_started(pid: int) -> float:
-    """Read when a process began, so that a reused number is not taken for it; 0 when it is gone."""
+    """Return the start time of a process, which distinguishes it from a later one; 0 if it has ended."""
     try:
         return round(psutil.Process(pid).create_time(), 1)
     except (psutil.Error, ValueError, OverflowError):

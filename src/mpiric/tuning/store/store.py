@@ -1,15 +1,14 @@
-"""The store: a directory per tune with append-only JSON Lines, so that nothing is lost.
+"""Store: a directory per tune with a log in append-only JSON Lines, so that nothing is lost.
 
-``<store>/<when>-<program>-<random>/events.jsonl`` holds one event a line, each written by one write() in
+``<store>/<time>-<program>-<random>/events.jsonl`` has one event per line, each written by one write() in
 append mode and flushed to the disk. A line cut short by kill -9 or a full disk is skipped by the reader and
-never touches its neighbours. No database: files like these are safe on NFS and Lustre and readable with less.
+does not affect other lines. No database: such files are safe on NFS and Lustre, and readable with less.
 """
 
 import errno
 import json
 import logging
 import os
-import pwd
 import re
 import secrets
 import stat
@@ -23,7 +22,7 @@ from types import TracebackType
 from mpiric.host.files import is_file
 from mpiric.host.owned_files import open_directory, open_own
 from mpiric.host.secrets import masked
-from mpiric.host.user_directories import user_directory
+from mpiric.host.user_directories import user_directory_or_passwd
 from mpiric.model.errors import MpiricError, NoRoomError, NotFoundError
 from mpiric.model.evidence import Verdict
 from mpiric.model.trial import Trial
@@ -32,33 +31,33 @@ from mpiric.tuning.store.lock import Lock
 
 LOG = logging.getLogger(__package__)
 EVENTS = "events.jsonl"
-_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def default_store() -> Path:
-    """``$XDG_STATE_HOME/mpiric/tunes``."""
-    state = user_directory(os.environ, "state") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state"
+    """Return ``$XDG_STATE_HOME/mpiric/tunes``; a user without a home directory cannot write there."""
+    state = user_directory_or_passwd(os.environ, "state") or "/nonexistent/.local/state"
     return Path(state) / "mpiric/tunes"
 
 
 @dataclass(frozen=True)
 class TuneSummary:
-    """One tune of the store, as a list shows it."""
+    """Tune of the store, as `mpiric history` lists it."""
 
     path: Path
     job: str  # fingerprint of the job
     started_at: str
     command: tuple[str, ...]
     finished: bool
-    undecided: bool  # it ended with its budget, and a proof can go on
-    running: str  # "host, process 123" while one works on it, "" otherwise
+    undecided: bool  # the budget ended before a verdict, so that the proof can be continued
+    running: str  # "host, process 123" while a process works on it, otherwise ""
     trials: int
     damaged_lines: int
 
 
 class TuneLog:
-    """One tune open for writing; holds its lock until closed."""
+    """Log of a tune, open for writing; holds the lock of the tune until it is closed."""
 
     def __init__(self, path: Path, lock: Lock) -> None:
         LOG.info("append to: %s", path / EVENTS)
@@ -71,17 +70,19 @@ class TuneLog:
             raise _no_room(path, error) from error
 
     def append(self, event: str, fields: Mapping[str, object]) -> None:
-        """Write one event; on return it is on the disk. Raises NoRoomError and leaves no part behind."""
-        document = {"event": event, "at": _now(), **fields}
+        """Write one event to the disk. Raises NoRoomError and removes an incomplete line."""
+        at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        document = {"event": event, "at": at, **fields}
         line = (json.dumps(document, ensure_ascii=False, allow_nan=True) + "\n").encode("utf-8", "replace")
         before = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, line)
             if written < len(line):
-                os.write(self._file, line[written:])  # says why the rest did not fit, or writes it
+                os.write(self._file, line[written:])  # completes the line, or raises the reason
             os.fsync(self._file)
         except OSError as error:
-            _take_back(self._file, before)
+            with suppress(OSError):  # the reader skips an incomplete line
+                os.ftruncate(self._file, before)
             raise _no_room(self.path, error) from error
 
     def append_trial(self, trial: Trial) -> None:
@@ -89,7 +90,7 @@ class TuneLog:
         self.append("trial", trial_to_json(trial))
 
     def read(self) -> TuneEvents:
-        """All that was written so far, by this and by earlier processes."""
+        """Read all events so far, of this and of earlier processes."""
         return read_log(self.path / EVENTS)
 
     def close(self) -> None:
@@ -109,29 +110,29 @@ class TuneLog:
 
 
 class Store:
-    """The tunes of one directory."""
+    """Tunes of one directory."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or default_store()
 
     def create(self, program: str, job: str, command: tuple[str, ...], **meta: object) -> TuneLog:
-        """Open a new tune in a directory of its own. ``job`` is the fingerprint `latest` looks for."""
-        word = re.sub(r"[^A-Za-z0-9_.-]+", "-", program).strip("-.")[:40] or "program"
-        name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{word}-{secrets.token_hex(3)}"
+        """Start a tune in a new directory. ``job`` is the fingerprint by which `latest` selects tunes."""
+        label = re.sub(r"[^A-Za-z0-9_.-]+", "-", program).strip("-.")[:40] or "program"
+        name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{label}-{secrets.token_hex(3)}"
         return _open(
             self.root / name, {"job": job, "program": program, "command": list(masked(command)), **meta}
         )
 
     @staticmethod
     def part(path: Path, **meta: object) -> TuneLog:
-        """Open a part of a tune in this very directory, a new one or one that was begun before."""
+        """Open or create a part of a tune in this directory."""
         return _open(path, meta)
 
     def resume(self, path: Path) -> TuneLog:
-        """Continue a tune; raises MpiricError while another process works on it."""
+        """Continue a tune. Raises MpiricError while another process works on it."""
         if not is_file(path / EVENTS):
             raise NotFoundError(
-                f"no tune in {path}", hint="`mpiric history` lists them; --store DIR looks elsewhere"
+                f"no tune in {path}", hint="`mpiric history` lists tunes; name another store with --store DIR"
             )
         try:
             lock = Lock.take(path / "lock")
@@ -140,15 +141,15 @@ class Store:
         return TuneLog(path, lock)
 
     def tunes(self) -> tuple[TuneSummary, ...]:
-        """Every tune, the oldest first; directories that hold none are passed over."""
+        """Return all tunes, oldest first."""
         try:
             paths = sorted(path for path in self.root.iterdir() if is_file(path / EVENTS))
         except OSError:
             return ()
-        return tuple(_summary(path) for path in paths)
+        return tuple(map(_summary, paths))
 
     def latest(self, job: str) -> TuneSummary:
-        """The newest tune of this job that can go on: interrupted or undecided, and not being worked on."""
+        """Return the newest tune of this job that is interrupted or undecided, and not in use."""
         of_job = [tune for tune in self.tunes() if tune.job == job]
         free = [tune for tune in of_job if (tune.undecided or not tune.finished) and not tune.running]
         if free:
@@ -179,22 +180,24 @@ def _open(path: Path, meta: Mapping[str, object]) -> TuneLog:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory of a store: nobody else writes to it, and in the user's default store nobody reads it.
+    """Create a directory of a store, writable by the user only; in the default store also readable only.
 
-    A default store of an earlier version, or of another umask, is closed. A store that the user has named
-    keeps its mode. Raises OSError.
+    A default store that others can access (earlier version, other umask) is closed. A store that the user
+    named keeps its mode. Raises OSError.
     """
     user_store = default_store()
     is_default = path.is_relative_to(user_store)
     if is_default:
         user_store.parent.mkdir(parents=True, exist_ok=True)
         user_store.mkdir(mode=0o700, exist_ok=True)
-        with suppress(OSError):  # a link, or another user's: XDG_STATE_HOME may name a shared directory
+        with suppress(
+            OSError
+        ):  # a link, or owned by another user: XDG_STATE_HOME may name a shared directory
             descriptor = open_directory(user_store)
             try:
                 mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-                if mode & _OF_OTHERS:
-                    os.fchmod(descriptor, mode & ~_OF_OTHERS)
+                if mode & _GROUP_AND_OTHERS:
+                    os.fchmod(descriptor, mode & ~_GROUP_AND_OTHERS)
             finally:
                 os.close(descriptor)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,7 +221,7 @@ def _summary(path: Path) -> TuneSummary:
 
 
 def _open_to_append(path: Path) -> int:
-    """Open for appending, first ending a line that an earlier process left unfinished."""
+    """Open for appending; an incomplete last line is ended first."""
     descriptor = open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         size = os.fstat(descriptor).st_size
@@ -230,18 +233,8 @@ def _open_to_append(path: Path) -> int:
     return descriptor
 
 
-def _take_back(descriptor: int, size: int) -> None:
-    """Cut off what a failed write left; where even that fails, the reader skips it."""
-    with suppress(OSError):
-        os.ftruncate(descriptor, size)
-
-
 def _no_room(path: Path, error: OSError) -> NoRoomError:
-    what = "the disk is full" if error.errno in _NO_SPACE else (error.strerror or str(error))
+    reason = "the disk is full" if error.errno in _NO_SPACE else (error.strerror or str(error))
     return NoRoomError(
-        f"cannot write to the store {path}: {what}", hint="name another directory with --store DIR"
+        f"cannot write to the store {path}: {reason}", hint="name another directory with --store DIR"
     )
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

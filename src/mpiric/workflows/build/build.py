@@ -1,14 +1,17 @@
 """`mpiric build`: the user's build with every compiler, checked and timed in pairs, with a recommendation."""
 
 import secrets
+import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mpiric.build.candidates import candidates
+from mpiric.build.candidates import CALLED, Candidate, candidates, shims
+from mpiric.host.files import exists
 from mpiric.host.host import Host
-from mpiric.host.toolchain import Toolchain
+from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, ProgramFailedError
@@ -19,19 +22,104 @@ from mpiric.model.trial import Outcome, Trial
 from mpiric.mpis import find_mpis
 from mpiric.plans.fastest import BASELINE, fastest
 from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
-from mpiric.workflows.build.attempt import (
-    TIMED_OUT,
-    Attempt,
-    BuildRequest,
-    build_attempt,
-    error_line,
-    run_attempt,
-)
 
 _PATIENCE, _LEAST_LIMIT_S = (
     10,
     60,
 )  # time limit of a run: this factor of the first program's time, at least these seconds
+_NOTHING = (
+    "the build called no compiler: clean the directory first, or give a command that rebuilds everything"
+)
+TIMED_OUT = 124
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """Options of `mpiric build`."""
+
+    build: tuple[str, ...]
+    run: str  # shell command in the built tree, "" to build only
+    repeats: int
+    try_mpis: bool
+    root: Path
+    feedback: bool = False  # also build with profile-guided optimisation, in two steps
+
+
+@dataclass
+class Attempt:
+    """Build with one compiler, flag set and MPI library."""
+
+    label: str
+    family: str
+    flag_set: str
+    mpi: str
+    built: bool
+    sentence: str = ""  # reason for its exclusion
+    vectorised: int = 0  # loops and blocks that the compiler reported as vectorised
+    agrees: bool | None = None
+    seconds: list[float] = field(default_factory=list)
+    ratio: float | None = None  # speed relative to the first attempt, median of pairs
+    tree: Path = Path()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_attempt(
+    request: BuildRequest, candidate: Candidate, mpi: MpiLibrary | None, directory: Path, toolchain: Toolchain
+) -> Attempt:
+    """Build the tree; with profile-guided optimisation, run it and build again with the profile."""
+    tree = directory / "tree"
+    shutil.copytree(request.root, tree, symlinks=True)
+    environment = dict(shims(candidate, directory / "bin", candidate.training or candidate.flags))
+    directories = [str(directory / "bin")]
+    if mpi:
+        directories += [*mpi.search_path, str(Path(mpi.launcher).parent)]
+        environment |= mpi.environment
+        environment["LD_LIBRARY_PATH"] = ":".join(mpi.library_path)
+    environment["PATH"] = ":".join([*directories, toolchain.environ.get("PATH", "")])
+    done = _in(tree, request.build, environment, toolchain)
+    if candidate.training and done.status == 0:
+        done = _in(tree, ("sh", "-c", request.run), environment, toolchain)
+        if done.status == 0 and candidate.merge:
+            done = _in(tree, candidate.merge, environment, toolchain)
+        if done.status == 0:
+            shutil.rmtree(tree)
+            shutil.copytree(
+                request.root, tree, symlinks=True
+            )  # profiles are found by the path of the objects
+            shims(candidate, directory / "bin", candidate.flags)
+            done = _in(tree, request.build, environment, toolchain)
+    output = done.printed + done.errors
+    label = f"{candidate.label}{f', {mpi.label}' if mpi else ''}"
+    is_built = done.status == 0 and exists(directory / "bin" / CALLED)
+    attempt = Attempt(label, candidate.family, candidate.flag_set, mpi.label if mpi else "", is_built)
+    attempt.sentence = "" if is_built else _NOTHING if done.status == 0 else error_line(output)
+    attempt.vectorised = sum("vectorized" in line for line in output.splitlines())
+    attempt.tree, attempt.environment = tree, environment
+    return attempt
+
+
+def run_attempt(
+    request: BuildRequest, attempt: Attempt, toolchain: Toolchain, limit_s: float = 0.0
+) -> tuple[Finished, float]:
+    """Run the program; after ``limit_s`` (0: no limit) it is ended with status 124."""
+    start = time.monotonic()
+    argv = ("timeout", "-k", "5", f"{limit_s:.0f}", "sh", "-c", request.run)
+    done = _in(attempt.tree, argv, attempt.environment, toolchain)
+    return done, time.monotonic() - start
+
+
+def _in(
+    tree: Path, arguments: Sequence[str], environment: Mapping[str, str], toolchain: Toolchain
+) -> Finished:
+    return toolchain.run(["env", "-C", str(tree), *arguments], environment=environment)
+
+
+def error_line(text: str) -> str:
+    """Return the first line that contains an error, else the first line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    telling = ("error", "cannot find", "undefined reference")
+    errors = [line for line in lines if any(word in line.lower() for word in telling)]
+    return (errors or lines or ["it printed nothing"])[0][:160]
 
 
 def check_answers(request: BuildRequest, built: Sequence[Attempt], toolchain: Toolchain) -> float:
@@ -83,7 +171,7 @@ def proved_fastest(
         attempts[configuration].ratio = ratio
     first, evidence = right[0], result.evidence
     if evidence is None:
-        return first, f"none was faster than {first.label}" if result.ratios else ""
+        return first, f"no build was faster than {first.label}" if result.ratios else ""
     best, pairs = attempts[evidence.configuration], len(evidence.pairs)
     if evidence.verdict is Verdict.FASTER:
         return (
@@ -109,7 +197,7 @@ def try_all(
     """Build with each candidate, check the results against the first, measure the times alternately."""
     path = toolchain.environ.get("PATH", "")
     if request.feedback and not request.run:
-        raise MpiricError("feedback comes from a run, and none is given", hint="add --run COMMAND")
+        raise MpiricError("--feedback needs a run", hint="add --run COMMAND")
     if not candidates(path):
         raise NotFoundError("no compiler that mpiric knows is on PATH", hint="apt-get install gcc")
     mpis: Sequence[MpiLibrary | None] = (

@@ -20,7 +20,7 @@ from mpiric.build.inspection import (
 from mpiric.build.targets import canonical, generic_features
 from mpiric.host.facts.elf import read_elf
 from mpiric.host.host import Host
-from mpiric.host.owned_files import open_new
+from mpiric.host.owned_files import may_be_replaced, open_new, write_whole
 from mpiric.host.toolchain import Toolchain
 from mpiric.model.errors import MismatchError
 from mpiric.model.mpi_library import AbiFamily, MpiLibrary
@@ -100,6 +100,9 @@ def extract_to(path: Path, target: str, output: Path) -> None:
     executable = read_executable(path)
     with reading_elf(path):
         data = extract(executable, target)
+    if not may_be_replaced(output):  # a device, or a link of the user's own
+        write_whole(output, data)
+        return
     output.unlink(missing_ok=True)
     with os.fdopen(open_new(output, 0o666), "wb") as file:
         for at in range(0, len(data), 4096):

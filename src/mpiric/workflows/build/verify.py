@@ -14,8 +14,15 @@ from mpiric.model.errors import MismatchError, ProgramFailedError
 from mpiric.model.translation import before_rpath
 from mpiric.mpis import abi_of_program, find_mpis, libraries_needed_by, mpi_names, nailed_to
 from mpiric.tuning.equivalence.output_equivalence import Expectation, learn
-from mpiric.workflows.build.matrix_cell import Cell, judge_cell
-from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest, last_line, output_of, run_once
+from mpiric.workflows.build.matrix_run import (
+    Cell,
+    MatrixRun,
+    VerifyRequest,
+    judge_cell,
+    last_line,
+    output_of,
+    run_once,
+)
 from mpiric.workflows.launch.interchange import with_stand_ins
 
 
@@ -26,9 +33,8 @@ def learn_reference(run: MatrixRun) -> tuple[Expectation, float]:
     for done in outputs:
         if done.status != 0:
             raise ProgramFailedError(
-                f"the program itself ends with status {done.status}: "
-                f"{last_line(output_of(done) + done.errors)}",
-                hint="give arguments with which it runs to its end",
+                f"the program ends with status {done.status}: {last_line(output_of(done) + done.errors)}",
+                hint="give arguments with which the program ends normally",
             )
     return learn([output_of(done) for done in outputs]), max(seconds for _, seconds in runs)
 
@@ -70,7 +76,7 @@ def verify(
         servers = [s for s in servers if s and (s.library.preloaded or before_rpath(s.library, bound_names))]
     if family is not None and all(server and server.how is Serving.TRANSLATED for server in servers):
         raise MismatchError(
-            f"no MPI library here serves the {family.value} ABI", hint="mpiric mpi install NAME brings one"
+            f"no MPI library here serves the {family.value} ABI", hint="install one: mpiric mpi install NAME"
         )
     servers = servers or (None,)
     networks = networks_of(request.interfaces) if family else networks_of(())

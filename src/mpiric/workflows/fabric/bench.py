@@ -1,23 +1,27 @@
-"""Runs of the native probe or of the command, and their reports on transports and times."""
+"""Runs of the native probe or of the command: transports, times, and networks in order of speed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mpiric import mpis
+from mpiric import knobs, mpis
 from mpiric.fabric import library_output
+from mpiric.fabric.carriers import carriers
 from mpiric.fabric.probe import damaged, read_probe
 from mpiric.host.host import Host
 from mpiric.host.installation.native import native_part
+from mpiric.lab.lab import drive
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, ProgramFailedError
-from mpiric.model.fabric import Route, TransportReport
+from mpiric.model.fabric import Moved, PairClass, Route, TransportReport
 from mpiric.model.job import Segment
+from mpiric.model.knob import Skip
+from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.spelling import Spelling
 from mpiric.model.trial import Outcome, Phase
 from mpiric.workflows.launch.interchange import ready_to_serve
-from mpiric.workflows.trials.users_lab import PrintingRun, printed
+from mpiric.workflows.trials.users_lab import PrintingRun, printed, users_lab
 
 _SIZES_BYTES = (8, 1024, 65536, 1048576)
 _PROBE_LIMIT_S = 90.0
@@ -33,11 +37,12 @@ def run_command(situation: Situation, limit_s: float) -> Plan[tuple[TransportRep
     text = printed(trial)
     if trial.outcome not in (Outcome.OK, Outcome.TIMED_OUT):
         raise ProgramFailedError(
-            f"the command {trial.reason} as it stands: {_end(text)}", hint="make it run by itself first"
+            f"the command {trial.reason} as it stands: {_end(text)}",
+            hint="make the command work without mpiric first",
         )
     if trial.ranks:
         count = max(len(trial.ranks), len(situation.observation.ranks))
-        ranks = (trial.ranks * count)[:count]  # those on other nodes are alike
+        ranks = (trial.ranks * count)[:count]  # ranks on other nodes are assumed to be alike
         situation = replace(situation, observation=replace(situation.observation, ranks=ranks))
     return _read(text, situation), situation
 
@@ -108,3 +113,37 @@ def _end(text: str) -> str:
     """Return the end of an output in one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " / ".join(lines[-_LINES:])[:300]
+
+
+def with_networks(situation: Situation, host: Host, narrator: Narrator) -> Situation:
+    """Measure plain TCP between two of the nodes for the knobs, unless there is only one network.
+
+    Nominal rates are not useful: tunnels, bridges and virtual functions report arbitrary values.
+    """
+    if isinstance(knobs.consider(knobs.all_knobs()["network-interface"], situation), Skip):
+        return situation
+    with users_lab(situation, host) as lab:
+        plan = probe_route(Configuration(), situation, host, reports=True)
+        route, report = drive(plan, lab.measure)
+    if route.refused:
+        narrator.say(f"networks are not measured: {route.refused}")
+        return situation
+    (probe,) = route.probes
+    networks = sorted(probe.networks, key=lambda n: n.latency_us / n.bandwidth_mb_s)
+    for network in networks:
+        narrator.say(
+            f"{network.name}: plain TCP {network.latency_us:.1f} µs, {network.bandwidth_mb_s:.0f} MB/s"
+        )
+    moved = probe.moved.get(PairClass.OTHER_NODE, Moved())
+    used = tuple(carriers(moved, probe.networks))
+    return with_network_order(
+        situation, tuple(network.name for network in networks), used, report.provider.split(";")[0]
+    )
+
+
+def with_network_order(
+    situation: Situation, names: tuple[str, ...], used: tuple[str, ...] = (), provider: str = ""
+) -> Situation:
+    """Return the situation with its networks in measured order and the networks that the library selects."""
+    observation = replace(situation.observation, networks=names, networks_used=used, provider_used=provider)
+    return replace(situation, observation=observation)

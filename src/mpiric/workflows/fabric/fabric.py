@@ -3,28 +3,33 @@
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
 
 from mpiric import knobs, mpis
 from mpiric.fabric.carriers import varying
 from mpiric.fabric.pairs import disturbed_times, pair_reports, warnings_of
-from mpiric.fabric.verdict import best_route, gain_of
+from mpiric.fabric.verdict import best_route, gain_of, typical_us
+from mpiric.host.files import LARGEST_TEXT_BYTES, read_bounded
 from mpiric.host.host import Host
 from mpiric.lab.lab import drive
 from mpiric.lab.render import can_be_written, render
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import Fabric, PairClass, Probe, Route, TransportReport
+from mpiric.model.json_text import parse_json
 from mpiric.model.knob import Try
 from mpiric.model.run import Plan
 from mpiric.model.situation import Allowed, Situation
+from mpiric.tuning.proof.regression import Regression, compare_days, runs_needed
 from mpiric.workflows.fabric.bench import probe_route, run_command
-from mpiric.workflows.fabric.history import fabric_baseline
 from mpiric.workflows.launch.container_findings import container_findings
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.users_lab import users_lab
 
 _IN_USE = {"netmod ucx": "ucx", "netmod ofi": "ofi", "pml ob1": "own", "pml ucx": "ucx", "mtl ofi": "ofi"}
+_HINT = "keep one: mpiric fabric --keep 6 --json -- CMD > FILE"
 
 
 def network_routes(situation: Situation, report: TransportReport) -> tuple[Configuration, ...]:
@@ -118,7 +123,7 @@ def _examined(
     routes, reports = yield from _measure_routes(situation, host, report, default, say)
     chosen, gains, again = yield from _compare_with_default(situation, host, routes, request, say)
     if request.keep > 1:
-        say(f"{request.keep - 1} more runs as it is, to be kept")
+        say(f"{request.keep - 1} more runs without changes, for the baseline")
     probes = [*default.probes]
     for _ in range(request.keep - 1):
         route, _ = yield from probe_route(Configuration(), situation, host)
@@ -153,8 +158,8 @@ def _measure_routes(
     """Measure each choice of transport and network that can be written, behind the library's own."""
     on_node = tuple(c for c in _ON_NODE if c in default.probes[0].points)
     plan: list[tuple[Configuration, tuple[PairClass, ...]]]
-    plan = [(each, (PairClass.OTHER_NODE,)) for each in network_routes(situation, report)]
-    plan += [(each, on_node) for each in node_routes(situation) if on_node]
+    plan = [(route, (PairClass.OTHER_NODE,)) for route in network_routes(situation, report)]
+    plan += [(route, on_node) for route in node_routes(situation) if on_node]
     routes, reports = [default], {Configuration(): report}
     for configuration, pair_classes in plan:
         say(f"measuring {configuration}")
@@ -172,28 +177,78 @@ def _compare_with_default(
     hold together, the one for the network alone is compared. The last are the library's own runs.
     """
     again: list[Probe] = []
-    found: dict[Configuration, tuple[PairClass, ...]] = {}
+    best_routes: dict[Configuration, tuple[PairClass, ...]] = {}
     for pair_classes in dict.fromkeys(route.pair_classes for route in routes if route.pair_classes):
         alike = [route for route in routes if route.is_default or route.pair_classes == pair_classes]
         if best := best_route(alike, pair_classes, _WORTH_IT[pair_classes[0]]):
-            found[best.configuration] = pair_classes
-    for wanted in dict.fromkeys((tuple(found), tuple(found)[:1])):
-        if not wanted:
+            best_routes[best.configuration] = pair_classes
+    for candidates in dict.fromkeys((tuple(best_routes), tuple(best_routes)[:1])):
+        if not candidates:
             break
-        whole = Configuration.of({name: value for each in wanted for name, value in each.items})
-        say(f"comparing {whole} with the library's own choice, {request.rounds} rounds")
+        combined = Configuration.of({name: value for route in candidates for name, value in route.items})
+        say(f"comparing {combined} with the library's own choice, {request.rounds} rounds")
         order = random.Random(request.seed)  # noqa: S311 an order, not a secret
         gains: list[list[float]] = []
         for _ in range(request.rounds):
-            both = [Configuration(), whole]
+            both = [Configuration(), combined]
             order.shuffle(both)
             measured: dict[Configuration, Route] = {}
             for configuration in both:
                 measured[configuration], _ = yield from probe_route(configuration, situation, host)
-            own, other = measured[Configuration()].probes, measured[whole].probes
-            if own:
-                again += own
-                gains.append([gain_of(own, other, found[each]) for each in wanted])
+            default, other = measured[Configuration()].probes, measured[combined].probes
+            if default:
+                again += default
+                gains.append([gain_of(default, other, best_routes[route]) for route in candidates])
         if gains and min(map(min, gains)) > _PROVED:
-            return whole, tuple(of_round[0] for of_round in gains), again
+            return combined, tuple(of_round[0] for of_round in gains), again
     return Configuration(), (), again
+
+
+def fabric_baseline(probes: Sequence[Probe]) -> dict[PairClass, tuple[float, ...]]:
+    """Return one number per run for each class of pairs: the geometric mean over message sizes, in µs."""
+    classes = [c for c in PairClass if probes and c in probes[0].points]
+    return {c: tuple(typical_us(probe, c) for probe in probes if c in probe.points) for c in classes}
+
+
+def against_fabric(
+    path: Path,
+    argv: Sequence[str],
+    working_directory: str,
+    host: Host,
+    say: Callable[[str], None],
+    confidence: float,
+    minimum_effect: float,
+) -> Mapping[PairClass, Regression]:
+    """Return the comparison with a stored result for each class. Raises MpiricError without a baseline."""
+    then = _read(path)
+    runs = max(filter(None, (runs_needed(len(values), confidence) for values in then.values())), default=None)
+    if runs is None:
+        raise MpiricError(
+            f"{path} has too few runs to compare with at this confidence",
+            hint="keep one with more: mpiric fabric --keep 6 --json -- CMD > FILE",
+        )
+    parsed = parse_job(argv, host, working_directory, dict(host.environ))
+    situation = expected_situation(parsed, host, Allowed())
+    probes: list[Probe] = []
+    with users_lab(situation, host) as lab:
+        for number in range(runs):
+            say(f"measuring again, {number + 1} of {runs}")
+            route, _ = drive(probe_route(Configuration(), situation, host), lab.measure)
+            if route.refused:
+                raise MpiricError(f"messages cannot be measured: {route.refused}")
+            probes += route.probes
+    now = fabric_baseline(probes)
+    return {c: compare_days(then[c], now[c], confidence, minimum_effect) for c in then if c in now}
+
+
+def _read(path: Path) -> dict[PairClass, tuple[float, ...]]:
+    try:
+        stored = parse_json(read_bounded(path, "baseline", LARGEST_TEXT_BYTES, _HINT))["baseline_us"]
+        baseline = {
+            PairClass(name): tuple(float(value) for value in values) for name, values in stored.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise MpiricError(f"{path} is not a baseline of `mpiric fabric`: {error!r}", hint=_HINT) from None
+    if not baseline or any(not 0 < value < inf for values in baseline.values() for value in values):
+        raise MpiricError(f"{path} holds no times", hint="keep one: mpiric fabric --keep 6 --json -- CMD")
+    return baseline

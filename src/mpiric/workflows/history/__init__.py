@@ -1,1 +1,1 @@
-"""`mpiric history`: tunes over time, and comparison with one of them."""
+"""`mpiric history`: list tunes, and compare a program with an earlier run."""

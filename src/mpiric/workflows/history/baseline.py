@@ -1,32 +1,42 @@
-"""What a program is compared with: the runs of a recipe, or of a tune of some day."""
+"""Baselines of a comparison: the runs of a recipe, of a tune of some day, or of records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from mpiric.host.files import exists
+from mpiric.host.files import exists, is_directory
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError
 from mpiric.model.marks import MarkPair
+from mpiric.model.pace import KeyPace, MarkKey, RunPace
 from mpiric.model.recipe import Recipe
 from mpiric.model.trial import Phase, Trial
+from mpiric.profile.pace import run_pace
+from mpiric.profile.read import read_record
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, without_library_places
+from mpiric.tuning.marks.later_pace import per_mark_s
+from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.tuning.recipe import SUFFIX, read_recipe
 from mpiric.tuning.store.events import TuneEvents, moment, read_log
 from mpiric.tuning.store.store import EVENTS, Store
-from mpiric.workflows.history.recorded_steps import recorded_steps, records_at
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.trials.kept_marks import kept_marks
 
 _FAR = 1.5  # factor of the median distance of marks; longer distances are not steps
-_MOST_RUNS = 30  # of either day: more say little more
+_MOST_RUNS = 30  # number of runs of each day that are compared; more would add little
+RECORD = "record.mpiric"
+_BUDGET_S = 600.0  # time for the new runs, which bounds the window
+_PROFILE_HINT = (
+    "record the command several times: mpiric profile -o DIR/1 -- CMD, mpiric profile -o DIR/2 -- CMD"
+)
 
 
 @dataclass(frozen=True)
 class BaselineMarks:
-    """Two marks, and when the original came to the second."""
+    """Two step markers, and the time at which the original reached the second."""
 
     pair: MarkPair
     last_s: float
@@ -34,20 +44,20 @@ class BaselineMarks:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What is compared with: a configuration and its objectives on that day."""
+    """Objectives of a configuration and of the original on an earlier day."""
 
     name: str
     configuration: Configuration
     tuned: tuple[float, ...]
     original: tuple[float, ...]
     objective: str
-    marks: BaselineMarks | None = None  # between which its runs were compared; None: they were whole
-    measured_in: str = ""  # place of the runs, as in `model.recipe.Recipe`
+    marks: BaselineMarks | None = None  # step markers of the runs; None for whole runs
+    measured_in: str = ""  # place of the runs, see `model.recipe.Recipe`
 
 
 @dataclass(frozen=True)
 class AgainstRequest:
-    """A command to measure again, and what with."""
+    """Options of `mpiric history --against`."""
 
     argv: tuple[str, ...]
     working_directory: str
@@ -61,14 +71,14 @@ class AgainstRequest:
 
 
 def baseline_of(request: AgainstRequest, job: str) -> Baseline:
-    """The runs of the recipe or day that a request names; ``job`` identifies the command."""
+    """Return the runs of the recipe, day or records that a request names; ``job`` identifies the command."""
     path = Path(request.against)
     if records := records_at(path):
         return _of_records(path, records)
     if path.suffix == ".toml" or exists(path):
         recipe = read_recipe(path, check_value)
         if recipe.evidence is None:
-            raise MpiricError(f"the recipe {path} has no evidence to compare with")
+            raise MpiricError(f"the recipe {path} has no recorded runs to compare with")
         original, tuned = recipe.evidence.ended
         log = read_log(path.parent / EVENTS)
         name = f"{path} ({recipe.created[:10]})"
@@ -91,9 +101,9 @@ def baseline_of(request: AgainstRequest, job: str) -> Baseline:
 def _date(text: str) -> datetime:
     try:
         day = datetime.fromisoformat(text)
-        # A bare date means the whole of that day.
-        whole = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
-        return whole if whole.tzinfo else whole.astimezone(timezone.utc)
+        # A date without a time means the end of that day.
+        moment_ = day.replace(hour=23, minute=59, second=59) if len(text) == 10 else day
+        return moment_ if moment_.tzinfo else moment_.astimezone(timezone.utc)
     except (ValueError, OverflowError) as error:
         raise MpiricError(
             f"{text!r} is neither a recipe nor a date",
@@ -102,13 +112,13 @@ def _date(text: str) -> datetime:
 
 
 def _baseline_of_day(day: datetime, store: Store, job: str) -> Baseline:
-    """The newest finished tune of this command that is not younger than ``day``."""
+    """Return the newest finished tune of this command that began before ``day``."""
     finished = [tune for tune in store.tunes() if tune.job == job and tune.finished]
     fitting = [tune for tune in finished if (began := moment(tune.started_at)) and began <= day]
     if not fitting:
         raise NotFoundError(
             f"no tune of this command from {day:%Y-%m-%d} or before in {store.root}",
-            hint="`mpiric history` lists what there is" if finished else "tune it first: mpiric tune -- CMD",
+            hint="list the tunes: mpiric history" if finished else "tune it first: mpiric tune -- CMD",
         )
     log = read_log(fitting[-1].path / EVENTS)
     proof = [trial for trial in log.trials_of(Phase.PROOF) if trial.objective is not None]
@@ -135,7 +145,7 @@ def _measured_in(directory: Path) -> str:
 
 
 def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
-    """Recorded runs of the command as it is, by the time from one mark to the next."""
+    """Return recorded runs of the unchanged command, by the time per step."""
     choice, window, paces = recorded_steps(records[-_MOST_RUNS:])
     assert choice.key is not None
     pair = MarkPair(choice.key, window.first, window.last, choice.on_rank_0_alone)
@@ -144,23 +154,23 @@ def _of_records(path: Path, records: tuple[Path, ...]) -> Baseline:
 
 
 def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned: Sequence[float]) -> Baseline:
-    """Runs that ended at a mark, by the recipe alone: its pairs are times per step, or forecasts of them."""
+    """Return runs that ended at a step marker from the pairs of a recipe: times per step, or forecasts."""
     marks = recipe.marks
     if marks is None:
         raise MpiricError(
-            f"{name} was proved at marks, and does not say which", hint="tune again, or name a date"
+            f"{name} does not contain the step markers of its proof", hint="tune again, or name a date"
         )
     paces = []
-    for values, start_s, per_mark_s in zip((original, tuned), marks.start_s, marks.per_mark_s, strict=True):
+    for values, start_s, step_s in zip((original, tuned), marks.start_s, marks.per_mark_s, strict=True):
         if recipe.scope == "forecast":
-            steps = (median(values) - start_s) / per_mark_s
+            steps = (median(values) - start_s) / step_s
             values = [(value - start_s) / steps for value in values] if steps > 0 else []
-        elif not per_mark_s / _FAR < median(values) < per_mark_s * _FAR:
+        elif not step_s / _FAR < median(values) < step_s * _FAR:
             values = []
         paces.append(tuple(value for value in values[-_MOST_RUNS:] if value > 0))
     if not all(paces):
         raise MpiricError(
-            f"{name} was proved by another objective than time, and holds no times of single runs",
+            f"{name} was proved by another objective than time, and has no times of single runs",
             hint="name the recipe in the directory of its tune, or a date",
         )
     last_s = marks.start_s[0] + marks.pair.last * marks.per_mark_s[0]
@@ -168,14 +178,14 @@ def _of_saved_steps(name: str, recipe: Recipe, original: Sequence[float], tuned:
 
 
 def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
-    """Runs that ended at a mark: the time from one mark to the next is compared."""
-    kept = kept_marks(log)
-    if kept is None:
+    """Return runs that ended at a step marker, by the time per step."""
+    marks = kept_marks(log)
+    if marks is None:
         raise MpiricError(
-            f"{name} was proved at marks, and the log that says where they lie is not beside it",
+            f"{name} was proved with step markers, and the log with their times is missing",
             hint="name the recipe in the directory of its tune, or a date",
         )
-    pair, window, _ = kept
+    pair, window, _ = marks
     return Baseline(
         name,
         answer,
@@ -187,7 +197,7 @@ def _of_steps(name: str, answer: Configuration, log: TuneEvents) -> Baseline:
 
 
 def _paces(log: TuneEvents, configuration: Configuration) -> tuple[float, ...]:
-    """Times per mark; of a tune that ended before its proof those of its first runs."""
+    """Return the times per step of the proof, or of the first runs without a proof."""
     for phase in (Phase.PROOF, Phase.OBSERVE):
         paces = [
             trial.split.per_mark_s
@@ -200,7 +210,7 @@ def _paces(log: TuneEvents, configuration: Configuration) -> tuple[float, ...]:
 
 
 def _proved(result: Mapping[str, Any], proof: Sequence[Trial]) -> Configuration:
-    """What a tune has proved; before results named it, what its last rounds were made of."""
+    """Return the proved configuration of a tune; older results do not name it, but the proof ran it last."""
     named = result.get("configuration")
     if isinstance(named, dict):
         return Configuration.of({str(knob): str(value) for knob, value in named.items()})
@@ -213,5 +223,40 @@ def _objectives(trials: Sequence[Trial], configuration: Configuration) -> tuple[
 
 
 def result_of(directory: Path) -> Mapping[str, Any]:
-    """The result that a tune recorded in its directory; empty for one that did not end."""
+    """Return the recorded result of a tune; empty if it did not end."""
     return read_log(directory / EVENTS).result
+
+
+def records_at(path: Path) -> tuple[Path, ...]:
+    """Return the records that a path names: a merged file, or all below a directory."""
+    if is_directory(path):
+        return tuple(sorted(path.rglob(RECORD)))
+    return (path,) if path.name == RECORD else ()
+
+
+def recorded_steps(records: tuple[Path, ...]) -> tuple[MarkChoice, MarkWindow, tuple[float, ...]]:
+    """Return the step marker of recorded runs, a window of steps, and the seconds per step of each run.
+
+    Raises MpiricError if no call marks the steps.
+    """
+    runs = [without_library_places(run_pace(read_record(path))) for path in records]
+    choice = choose_key(runs[0])
+    if choice.key is None:
+        raise MpiricError(f"no step marker in {records[0]}: {choice.why}", hint=_PROFILE_HINT)
+    paces = tuple(_key_paces(choice.key, runs, records))
+    window = choose_window(paces, _BUDGET_S)
+    steps = [per_mark_s(pace, window.first, window.last) if window else None for pace in paces]
+    if window is None or None in steps:
+        raise MpiricError(f"{records[0]} has too few steps", hint=_PROFILE_HINT)
+    return choice, window, tuple(step for step in steps if step is not None)
+
+
+def _key_paces(key: MarkKey, runs: list[RunPace], records: tuple[Path, ...]) -> Iterator[KeyPace]:
+    for run, path in zip(runs, records, strict=True):
+        pace = run.first_rank.of(key) if run.first_rank else None
+        if pace is None:
+            raise MpiricError(
+                f"{path} and {records[0]} have different calls and belong to different programs",
+                hint=_PROFILE_HINT,
+            )
+        yield pace

@@ -1,4 +1,4 @@
-"""`mpiric history --explore`: what the jobs of each series prove, from their ledgers."""
+"""`mpiric history --explore`: results of explored jobs, from the ledger of each series."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from mpiric.workflows.run.explore_series import all_series, ledger_in
 
 @dataclass(frozen=True)
 class ExploredSeries:
-    """One series; without marks that can be read there is nothing to judge."""
+    """A series with its ledger and its result."""
 
     directory: Path
     ledger: Ledger
-    found: Explored
+    result: Explored
 
 
 def explored_history(
     store: Path | None, command: Sequence[str] = (), say: Callable[[str], None] = print
 ) -> tuple[ExploredSeries, ...]:
-    """Every series of the store, or those of a command; the one written last at the end.
+    """Return the series of a command, or all series of the store, ordered by the last change.
 
-    ``say`` gets a sentence on each ledger that cannot be read.
+    ``say`` gets a message about each ledger that cannot be read.
     """
-    made = []
+    series = []
     for directory in all_series(store):
         try:
             ledger = ledger_in(directory)
@@ -37,24 +37,24 @@ def explored_history(
             say(f"{directory} was skipped: {error.message}")
             continue
         if ledger.pair is None:
-            say(f"{directory} was skipped: its first line, which names its marks, is damaged")
+            say(f"{directory} was skipped: its first line, which names the step marker, is damaged")
             continue
         if not command or hide(ledger.command) == hide(command):
-            found = explored(ledger.jobs, ledger.pair, over=ledger.over)
-            made.append(ExploredSeries(directory, ledger, found))
-    return tuple(made)
+            result = explored(ledger.jobs, ledger.pair, over=ledger.over)
+            series.append(ExploredSeries(directory, ledger, result))
+    return tuple(series)
 
 
 def explored_json(series: ExploredSeries) -> dict[str, Any]:
-    """Keys are a contract (docs/guides/long-programs.md)."""
-    found, (low, high) = series.found, series.found.ci95
+    """Return a series as JSON object with stable keys (docs/guides/long-programs.md)."""
+    result, (low, high) = series.result, series.result.ci95
     return {
-        "blocks": found.blocks,
-        "ratio": found.ratio,
+        "blocks": result.blocks,
+        "ratio": result.ratio,
         "ci95": [low, high if isfinite(high) else None],
-        "verdict": found.verdict.value,
-        "ended_because": found.ended_because or None,
-        "unknown": found.unknown,
+        "verdict": result.verdict.value,
+        "ended_because": result.ended_because or None,
+        "unknown": result.unknown,
         "jobs": len(series.ledger.jobs),
         "command": list(masked(series.ledger.command)),
         "recipe": series.ledger.recipe,
@@ -64,17 +64,17 @@ def explored_json(series: ExploredSeries) -> dict[str, Any]:
 
 
 def explored_lines(series: Sequence[ExploredSeries]) -> Iterator[str]:
-    """Two lines a series for people."""
+    """Yield two lines of text for each series."""
     if not series:
-        yield "no explored jobs yet; `mpiric run --explore -- CMD` makes them"
-    for each in series:
-        found, (low, high) = each.found, each.found.ci95
-        yield " ".join(masked(each.ledger.command))
+        yield "no explored jobs yet; run some with `mpiric run --explore -- CMD`"
+    for item in series:
+        result, (low, high) = item.result, item.result.ci95
+        yield " ".join(masked(item.ledger.command))
         interval = f" [{low:.2f}, {high:.2f}]" if isfinite(high) else ""
-        ratio = f"{found.ratio:.2f}× per step{interval}  " if found.ratio is not None else ""
-        unknown = f", {found.unknown} of which nothing is known" if found.unknown else ""
-        state = found.ended_because or "goes on"
-        yield f"  {ratio}{found.verdict.value}  ({found.blocks} blocks of two jobs{unknown}; {state})"
-        if damaged := each.ledger.damaged_lines:
+        ratio = f"{result.ratio:.2f}× per step{interval}  " if result.ratio is not None else ""
+        unknown = f", {result.unknown} with unknown result" if result.unknown else ""
+        state = result.ended_because or "continues"
+        yield f"  {ratio}{result.verdict.value}  ({result.blocks} blocks of two jobs{unknown}; {state})"
+        if damaged := item.ledger.damaged_lines:
             lines = "1 line" if damaged == 1 else f"{damaged} lines"
-            yield f"  {lines} of {each.directory} cut short and not counted"
+            yield f"  {lines} of {item.directory} damaged and ignored"

@@ -1,4 +1,4 @@
-"""`mpiric history`: tunes and recipes over time; whether a program has become slower since one of them."""
+"""`mpiric history`: list tunes, and compare a program with an earlier run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ from mpiric.workflows.trials.seeing_mounts import copy_policy, inputs_seen
 
 @dataclass(frozen=True)
 class Past:
-    """One tune as a list shows it."""
+    """A tune of the store with its result."""
 
     summary: TuneSummary
-    result: Mapping[str, Any]  # of `mpiric tune --json`; empty for a tune that did not end
+    result: Mapping[str, Any]  # result as in `mpiric tune --json`; empty if the tune did not end
 
 
 @dataclass(frozen=True)
 class DayComparison:
-    """Runs of two days compared, of the command as it is and, where the baseline has one, with its recipe."""
+    """Comparison of runs of two days, without the recipe and, if the baseline has one, with it."""
 
     baseline: Baseline
     as_it_is: Regression
@@ -52,25 +52,25 @@ class DayComparison:
 
     @property
     def decisive(self) -> Regression:
-        """What the exit status goes by: the recipe's runs where there are any."""
+        """Comparison that sets the exit status: the runs with the recipe, if there are any."""
         return self.with_recipe or self.as_it_is
 
 
 def past(store: Path | None) -> tuple[Past, ...]:
-    """Every tune of the store, the oldest first."""
+    """Return all tunes of the store, the oldest first."""
     return tuple(Past(summary, result_of(summary.path)) for summary in Store(store).tunes())
 
 
 def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayComparison:
-    """Measure the command again, as it is and with the baseline's recipe in turn, and compare the days."""
+    """Measure the command again, in turn without and with the baseline's recipe, and compare."""
     parsed = parse_job(request.argv, host, request.working_directory, request.environment, request.stdin)
     baseline = baseline_of(request, job_identity(parsed.job))
     _check_alike(baseline, parsed.job, request, host)
     runs = runs_needed(len(baseline.original), request.confidence)
     if runs is None:
         raise MpiricError(
-            f"{baseline.name}: {len(baseline.original)} of its runs can be compared with, which is too few",
-            hint="take a recipe with a proof or several records as baseline, or a lower --confidence",
+            f"a comparison needs more runs than the {len(baseline.original)} of {baseline.name}",
+            hint="use a recipe with a proof or several records as baseline, or a lower --confidence",
         )
     store = Store(request.store)
     name = program_name(parsed.job)
@@ -88,12 +88,12 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
         copies.depend_on(inputs_seen(parsed.job))
         lab = Lab(runner, copies, record, Judge(parse_objective(baseline.objective)))
         lab.after_ended_run = after_ended_run
-        narrator.phase(f"Again, to compare with {baseline.name}")
+        narrator.phase(f"Measuring again, to compare with {baseline.name}")
         records = record.path / RECORDS if baseline.marks else None
-        how = Observing(records=records, wishes=_wishes(baseline))
+        observing = Observing(records=records, wishes=_wishes(baseline))
 
         def observed_in_turn() -> Plan[dict[Configuration, list[float]]]:
-            observed = yield from observe(lab, parsed, host, narrator, how)
+            observed = yield from observe(lab, parsed, host, narrator, observing)
             lab.situation = observed.situation
             configurations = dict.fromkeys((Configuration(), baseline.configuration))
             return (yield from in_turn(configurations, max(runs, 9)))
@@ -112,7 +112,7 @@ def against(request: AgainstRequest, host: Host, narrator: Narrator) -> DayCompa
 def _check_alike(baseline: Baseline, job: Job, request: AgainstRequest, host: Host) -> None:
     """Raise MismatchError if launches of only one of the two days wait for an allocation.
 
-    A scheduler's own launcher starts at once inside of a job. Times between marks do not hold the start.
+    A scheduler's own launcher starts at once inside of a job. Times per step do not contain the start.
     """
     if baseline.marks is not None or not baseline.measured_in or not dialects()[job.dialect].neutral:
         return
@@ -122,21 +122,21 @@ def _check_alike(baseline: Baseline, job: Job, request: AgainstRequest, host: Ho
     launcher = job.launcher_words[0]
     if now == NO_JOB:
         raise MismatchError(
-            f"{baseline.name} was measured in a {baseline.measured_in}; here each {launcher} would wait for "
-            "an allocation of its own",
-            hint=f"measure it in a job too: mpiric history --submit --against {request.against} -- CMD",
+            f"{baseline.name} was measured in a {baseline.measured_in}; outside of a job, each {launcher} "
+            "waits for a new allocation",
+            hint=f"measure in a job, too: mpiric history --submit --against {request.against} -- CMD",
         )
     raise MismatchError(
-        f"{baseline.name} was measured outside of a job, where each {launcher} waits for an allocation of "
-        f"its own; this is a {now}",
-        hint="measure it outside of the job",
+        f"{baseline.name} was measured outside of a job, where each {launcher} waits for a new allocation; "
+        f"this is a {now}",
+        hint="measure outside of a job",
     )
 
 
 def _wishes(baseline: Baseline) -> MarkWishes | None:
-    """The marks of then: every run ends there now too."""
+    """Return the step markers of the baseline, at which every run ends now, too."""
     if baseline.marks is None:
         return None
     pair, last_s = baseline.marks.pair, baseline.marks.last_s
     window = MarkWindow(pair.first, pair.last, last_s * pair.first / pair.last, last_s)
-    return MarkWishes(WHOLE_RUNS * last_s, fixed=(pair, window, f"those of {baseline.name}"), required=True)
+    return MarkWishes(WHOLE_RUNS * last_s, fixed=(pair, window, f"as in {baseline.name}"), required=True)

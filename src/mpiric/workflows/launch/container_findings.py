@@ -1,15 +1,17 @@
-"""Findings on a container as an environment for ranks, each with a fix for its engine."""
+"""Findings on a container as an environment for ranks, and on the user's file of MPI-IO hints."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from mpiric import mpis
 from mpiric.host.host import HERE, Host
-from mpiric.host.packaged import packaged_table
+from mpiric.host.packaged import finding_from, packaged_table
 from mpiric.model.finding import Finding
 from mpiric.model.job import Container, Job, Meaning
 from mpiric.model.mpi_library import MpiLibrary
+from mpiric.model.situation import Situation
 from mpiric.workflows.launch.parse_job import ParsedJob
 
 # Lines `rank key value`; the last commands may be missing in a small image.
@@ -27,6 +29,8 @@ path=$(command -v "$1" 2>/dev/null) && ldd "$path" 2>&1 | sed 's/^/mpiric-linker
 _LIMIT_S = 120  # an engine may unpack its image first
 _LINKER, _INSIDE = "mpiric-linker ", "mpiric-inside "
 _SINGLE = re.compile(r"/?\b(libmpi\w*\.so\.\d+)\b.*=>")
+LONGEST_FILE = 4095  # bytes: ROMIO reads 4096 into a buffer of that size
+_hint_file_finding = partial(finding_from, "knobs/_inherited")
 
 
 @dataclass(frozen=True)
@@ -188,3 +192,19 @@ def _finding(key: str, container: Container, **facts: str) -> Finding:
     texts = packaged_table(_TABLE)[key]
     fix = texts["fix"].get(container.engine, texts["fix"]["any"])
     return Finding(key, *(text.format(**facts) for text in (texts["says"], texts["evidence"], fix)))
+
+
+def hint_file_findings(situation: Situation, host: Host) -> Iterator[Finding]:
+    """Yield findings on the file that ROMIO_HINTS names."""
+    path = situation.inherited.get("ROMIO_HINTS", "")
+    if not path:
+        return
+    text = host.read_text(path)
+    if text is None:
+        yield _hint_file_finding("hint-file-missing", path=path)
+        return
+    if len(text.encode()) > LONGEST_FILE:
+        yield _hint_file_finding("hint-file-cut", path=path, bytes=len(text.encode()))
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if wrong := [line for line in lines if len(line.split()) != 2]:
+        yield _hint_file_finding("hint-file-lines", path=path, line=repr(wrong[0]))

@@ -42,7 +42,7 @@ def _why_not(segment: Segment, job: Job, preload: Elf, host: Host) -> str:
     if elf is None or not elf.interpreter:
         return ""  # programs of a script are unknown before they run; a static one is reported afterwards
     if elf.bits != preload.bits:
-        return f"{path} is a program of {elf.bits} bits, and mpiric's library one of {preload.bits}"
+        return f"{path} is a program of {elf.bits} bits, and mpiric's library has {preload.bits}"
     if elf.processor != preload.processor:
         return f"{path} is a program for {elf.processor}, and mpiric's library one for {preload.processor}"
     if _MUSL in elf.interpreter:

@@ -57,7 +57,7 @@ def _line_to_type(job: Job, family: AbiFamily | None, fitting: Sequence[MpiLibra
     if not fitting:
         name = family.value if family and family.value in mpis.packages() else "mpich"
         belongs = f"no MPI of the {family.value} family" if family else "no MPI library"
-        return f"{belongs} with a launcher was found here; `mpiric mpi install {name}` brings one"
+        return f"{belongs} with a launcher was found here; `mpiric mpi install {name}` installs one"
     first, alternatives = fitting[0], fitting[1 : 1 + _MOST_OTHERS]
     at = len(job.prefix)
     line = sh_command((*job.argv[:at], first.launcher, *job.argv[at + 1 :]))
@@ -158,7 +158,7 @@ def parse_job(
     job = with_host_files(job, host)
     if not (job.launcher_words or job.prefix or job.container or is_program(job.program[0])):
         raise NotFoundError(
-            f"{job.program[0]!r} is not a program that can be run here",
+            f"{job.program[0]!r} is not an executable program",
             hint="write your own launch line after '--', such as: -- mpirun -n 4 ./app",
         )
     libraries = mpis.find_mpis(host)

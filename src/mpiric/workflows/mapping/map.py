@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -9,9 +10,12 @@ from mpiric.host.host import Host
 from mpiric.mapping.engine import EngineProblem, EngineSettings, SharedUse, link_routes, run_engine
 from mpiric.mapping.objectives import engine_task, link_use, objective_value, predicted_time
 from mpiric.model.errors import MpiricError
-from mpiric.model.machine_slots import MachineSlots
-from mpiric.model.mapped_ranks import Mapped, OrderCost
+from mpiric.model.machine_slots import MachineSlots, MachineSpec
+from mpiric.model.mapped_ranks import Mapped, OrderCost, OrderProposal
 from mpiric.model.rank_graph import Numbers, RankGraph, Weights, hop_bytes, off_node_weight
+from mpiric.model.rank_order import RankOrder
+from mpiric.workflows.mapping.machine import rank_order, record_on_machine
+from mpiric.workflows.mapping.record import recorded_traffic
 
 
 @dataclass(frozen=True)
@@ -137,5 +141,33 @@ def _given(request: MapRequest, capacity: int) -> Numbers:
         slot_of_launch_slot = np.argsort(request.machine.launch_slots)
         return slot_of_launch_slot[np.arange(ranks, dtype=np.int64) * slots // ranks]
     if capacity == 0 and len(np.unique(request.slots_before)) != ranks:
-        raise MpiricError("the order of today has two ranks in one slot", hint="each slot takes one")
+        raise MpiricError("the current order has two ranks in one slot", hint="each slot takes one")
     return request.slots_before
+
+
+@dataclass(frozen=True)
+class RecordedOrder:
+    """Order for a recorded run in the launcher's slots, with its predicted effects."""
+
+    order: RankOrder
+    proposal: OrderProposal
+
+    @property
+    def mapped(self) -> Mapped:
+        """Return the order in the tree's slots, with its predicted effects."""
+        return self.proposal.mapped
+
+
+def order_for_record(
+    record: Path, host: Host, spec: MachineSpec | None = None, preset: str = "eco", seed: int = 1
+) -> RecordedOrder:
+    """Map the ranks of a record onto the nodes they used; ``spec`` may describe these nodes further.
+
+    Raises MpiricError if ranks are missing, or if no order has an effect.
+    """
+    traffic = recorded_traffic(record)
+    placed = record_on_machine(traffic, spec or MachineSpec())
+    request = MapRequest(traffic.graph, placed.machine, placed.slots_before, preset=preset, seed=seed)
+    mapped = map_ranks(request, host)
+    proposal = OrderProposal(mapped, traffic.graph, placed.machine)
+    return RecordedOrder(rank_order(placed.machine, mapped.slots), proposal)

@@ -44,11 +44,11 @@ def libraries_of(
             if why := why_left_out(basename(path)):
                 left_out.setdefault(basename(path), LeftOut(path, why))
             elif "/" not in path and file in opened:
-                left_out.setdefault(path, LeftOut(path, f"is not here; {file} asks for it"))
+                left_out.setdefault(path, LeftOut(path, f"not found; {file} needs it"))
             elif "/" not in path:
                 raise NotFoundError(
                     f"{file} needs {path}, which is not found here",
-                    hint="make the program run here first: `ldd` says what it misses",
+                    hint="make the program run here first: `ldd` lists missing libraries",
                 )
             elif not host.real_path(path).startswith(roots) and not path.startswith(roots):
                 for entry in _entries(path, host, required=file in needed):

@@ -133,7 +133,7 @@ def pack(request: PackRequest, host: Host) -> Packed:
         image_format,
         lambda digest, size: render_starter(packed, image_format, digest, size),
     )
-    return Packed(target, packed, prepared.words)
+    return Packed(target, packed, prepared.sentences)
 
 
 def _run_request(request: PackRequest) -> RunRequest:

@@ -75,6 +75,10 @@ choose_directory() { # sets $run: a directory of this node, user and pack
         [ -n "$base" ] || continue
         [[ $base = /* ]] || { not_there "$base is not an absolute path"; continue; }
         [ -d "$base" ] && [ -w "$base" ] || { not_there "$base is not a directory that can be written"; continue; }
+        if [ ! -k "$base" ] && ((0$(stat -Lc %a "$base") & 022)); then # they could replace the directory below
+            not_there "others can write into $base, which has no sticky bit"
+            continue
+        fi
         own=$base/mpiric-pack-$UID
         mkdir -m 700 "$own" 2>/dev/null
         [ ! -L "$own" ] || { not_there "$own is a link"; continue; }

@@ -94,7 +94,8 @@ def verify(
     if not observed:
         if done.outcome in (Outcome.FAILED, Outcome.REFUSED):
             raise ProgramFailedError(
-                f"the command fails as it stands: {done.reason}", hint=last or "make it run by itself first"
+                f"the command fails as it stands: {done.reason}",
+                hint=last or "make the command work without mpiric first",
             )
         raise MpiricError(
             "no rank was seen: the command ended at once, or runs on other nodes",
@@ -183,7 +184,7 @@ def _of_memory(ranks: list[RankRecord], machine: Machine) -> Iterator[Finding]:
     if room and peak_bytes > _FULL * room:
         yield Finding(
             "memory-nearly-full",
-            "The ranks nearly fill the memory: a little more and they are killed or swapped out.",
+            "The ranks nearly fill the memory: if they need more, they are killed or swapped out.",
             f"peaks of {len(ranks)} ranks add up to {peak_bytes / 2**30:.1f} of {room / 2**30:.1f} GiB",
             "start fewer ranks a node, or raise the limit (docker --memory, sbatch --mem)",
         )

@@ -6,20 +6,37 @@ from pathlib import Path
 from mpiric import mpis
 from mpiric.host.facts.elf import read_embedded_texts
 from mpiric.host.host import Host
-from mpiric.model.errors import MismatchError
+from mpiric.host.owned_files import read_own
+from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.policy import EVERY, LearnedPolicy, Named, Policy, Span
 from mpiric.model.quoting import sh_word, variable_name
 from mpiric.mpis import Exported
 from mpiric.tuning.files import write_whole
 from mpiric.tuning.policy import (
     condense,
+    library_choices,
     render_flat,
-    without_own,
     write_learned,
 )
 from mpiric.workflows.policies.files import site_name
 
 SHELL = "collectives.sh"
+FLAT = "mpiric.policy"  # in each export; its beginning tells that mpiric wrote the export
+_BEGINNING = b"mpiric-policy "
+
+
+def check_free(directory: Path) -> None:
+    """Raise MpiricError for files with names of an export that no earlier export of this user wrote."""
+    try:
+        is_export = read_own(directory / FLAT, len(_BEGINNING)) == _BEGINNING
+    except OSError:
+        is_export = False
+    patterns = (FLAT, SHELL, *mpis.export_files())
+    for path in [] if is_export else [path for pattern in patterns for path in directory.glob(pattern)]:
+        raise MpiricError(
+            f"{path} has the name of a file that mpiric exports, and is not part of an earlier export",
+            hint="name another directory, or move that file",
+        )
 
 
 def export_policy(
@@ -31,8 +48,8 @@ def export_policy(
     """
     name = site_name(learned.implementation, learned.version)
     write_learned(directory / name, learned)
-    write_whole(directory / "mpiric.policy", render_flat(condense(learned)))
-    sentences = [f"wrote {directory / name} and {directory / 'mpiric.policy'}"]
+    write_whole(directory / FLAT, render_flat(condense(learned)))
+    sentences = [f"wrote {directory / name} and {directory / FLAT}"]
     for pattern in (SHELL, *mpis.export_files()):  # remove an earlier export
         for path in directory.glob(pattern):
             path.unlink()
@@ -55,7 +72,7 @@ def export_policy(
 
 def of_library(learned: LearnedPolicy) -> Policy:
     """Return the part of a policy that a library can express, with its own best algorithms only."""
-    return condense(without_own(learned))
+    return condense(library_choices(learned))
 
 
 def chooses_something(policy: Policy) -> bool:

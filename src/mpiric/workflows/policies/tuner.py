@@ -105,5 +105,5 @@ def parse_share(text: str) -> str:
     except ValueError:
         share = -1.0
     if not 0 < share <= 1:
-        raise MpiricError(f"{text!r} is not a share of the time in collectives", hint="for example 1%")
+        raise MpiricError(f"{text!r} is not a share such as 1%", hint="for example 1%")
     return f"{share:.6g}"

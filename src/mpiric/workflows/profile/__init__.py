@@ -1,1 +1,1 @@
-"""`mpiric profile`, `report` and `doctor`: one run, recorded and explained."""
+"""`mpiric profile`, `report` and `doctor`: record a run and explain it."""

@@ -1,9 +1,9 @@
-"""Run a command once, for a while at most, and gather what every room has to say about it."""
+"""Run a command once, for a limited time, and collect findings."""
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric.host.host import Host
@@ -12,25 +12,81 @@ from mpiric.host.packaged import finding_from
 from mpiric.machine import notice
 from mpiric.model.errors import MpiricError, after_run
 from mpiric.model.finding import Finding
+from mpiric.model.profile import Advice
 from mpiric.model.pu_set import parse_pu_list
 from mpiric.model.record import RankRecord
 from mpiric.model.situation import Allowed, RankSeen, Situation
+from mpiric.profile.advise import rules
 from mpiric.profile.ranks import fact
-from mpiric.workflows.launch.container_findings import container_findings
-from mpiric.workflows.launch.hint_file import hint_file_findings
+from mpiric.workflows.launch.container_findings import container_findings, hint_file_findings
 from mpiric.workflows.launch.parse_job import libraries_of_program
 from mpiric.workflows.placement.verify import judge_record
-from mpiric.workflows.profile.diagnosis import Diagnosis
 from mpiric.workflows.profile.profile import Profiled, profile
 from mpiric.workflows.profile.request import ProfileRequest
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.trials.findings import findings_of
 
+_REPORTED_BY_RECORD = {  # findings of the record on the same subject, with numbers
+    "oversubscribed": "more-ranks-than-cpus",
+    "cgroup-too-small": "more-ranks-than-cpus",
+    "same-cores": "ranks-share-a-cpu",
+}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Findings by source: the run, the placement of its ranks, the settings and the machine."""
+
+    profiled: Profiled
+    of_run: tuple[Advice, ...]
+    of_placement: tuple[Finding, ...]
+    of_settings: tuple[Finding, ...]
+    of_machine: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> dict[str, Finding | Advice]:
+        """All findings by id, the run's first; each appears once, and a cause before its effects."""
+        run = {advice.finding.id for advice in self.of_run}
+        advised = {f"try-{knob}" for advice in self.of_run for knob in advice.knobs}
+        more = [
+            finding
+            for finding in (*self.of_placement, *self.of_settings, *self.of_machine)
+            if finding.id not in advised and _REPORTED_BY_RECORD.get(finding.id) not in run
+        ]
+        replacing = {_REPORTED_BY_RECORD[f.id]: f for f in more if f.id in _REPORTED_BY_RECORD}
+        effect_of = {rule.id: rule.effect_of for rule in rules()}
+        ordered: dict[str, Finding | Advice] = {}
+        for advice in self.of_run:
+            possible = effect_of.get(advice.finding.id, ())
+            causes = {replacing[cause].id: replacing[cause] for cause in possible if cause in replacing}
+            ordered |= {name: cause for name, cause in causes.items() if name not in ordered}
+            ordered[advice.finding.id] = replace(advice, effect_of=(*advice.effect_of, *causes))
+        for finding in more:
+            ordered.setdefault(finding.id, finding)
+        return ordered
+
+    @property
+    def status(self) -> int:
+        """Exit status of the program; 0 if it ran well until the limit."""
+        return self.profiled.status
+
+    def among(self, names: frozenset[str]) -> tuple[str, ...]:
+        """Return the findings whose id or source (``run``, ``placement``, …, ``any``) is in ``names``."""
+        sources = {
+            "run": {advice.finding.id for advice in self.of_run},
+            "placement": {finding.id for finding in self.of_placement},
+            "settings": {finding.id for finding in self.of_settings},
+            "machine": {finding.id for finding in self.of_machine},
+            "any": set(self.findings),
+        }
+        selected = names.union(*(ids for source, ids in sources.items() if source in names))
+        return tuple(name for name in self.findings if name in selected)
+
 
 def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
-    """Run and gather. The record is kept only where the request names a directory.
+    """Run the command and collect findings. The record is kept only in a directory that the request names.
 
-    Raises AfterRunError for what fails when the program has ended.
+    Raises AfterRunError for an error after the end of the program.
     """
     with _directory(request) as directory:
         done = profile(replace(request, directory=directory), host)
@@ -47,9 +103,9 @@ def diagnose(request: ProfileRequest, host: Host) -> Diagnosis:
 
 @contextmanager
 def _directory(request: ProfileRequest) -> Iterator[Path]:
-    """The directory that the request names, or one for the time of the run where all nodes see it.
+    """Yield the directory that the request names, or a temporary one.
 
-    Where that cannot be: one of this node.
+    The temporary directory is in the working directory, which all nodes see, or else on this node.
     """
     if request.directory:
         yield request.directory
@@ -64,28 +120,28 @@ def _directory(request: ProfileRequest) -> Iterator[Path]:
         with scratch as directory:
             yield Path(directory)
         return
-    yield Path(request.working_directory)  # where it will turn out what is wrong with it
+    yield Path(request.working_directory)  # the error is reported when the record is written
 
 
 def _of_installation() -> Iterator[Finding]:
-    """What is wrong with mpiric's own native parts."""
+    """Yield a finding on changed native parts of mpiric."""
     if altered := altered_parts():
         names = ", ".join(altered)
         yield finding_from("profile/installation", "native-altered", count=len(altered), names=names)
 
 
 def _of_settings(done: Profiled, host: Host) -> Iterator[Finding]:
-    """What knobs say about the command, its environment and the ranks as they were seen."""
+    """Yield findings of knobs on the command, its environment and the observed ranks."""
     try:
         situation = expected_situation(done.prepared.parsed, host, Allowed())
     except MpiricError:
-        return  # which library it is does not show from outside, so that its settings cannot be judged
+        return  # the MPI library is unknown, so that its settings cannot be judged
     yield from hint_file_findings(situation, host)
     yield from findings_of(_seen(situation, done, host))
 
 
 def _seen(situation: Situation, done: Profiled, host: Host) -> Situation:
-    """The situation with the ranks that left a record."""
+    """Return the situation with the recorded ranks."""
     if done.record is None or not done.record.ranks:
         return situation
     libraries = libraries_of_program(done.prepared.parsed, host)

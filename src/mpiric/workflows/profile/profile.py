@@ -1,11 +1,12 @@
-"""Run a command with the recording runtime in its ranks, and say what the record means."""
+"""Run a command with the recording runtime in its ranks, and analyse the record."""
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpiric import launchers
+from mpiric import launchers, mpis
 from mpiric.host.host import Host
 from mpiric.host.secrets import masked
 from mpiric.lab.foreground import Foreground
@@ -14,50 +15,54 @@ from mpiric.lab.recording import Recorder, recorder_of
 from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MpiricError, NotFoundError, after_run
 from mpiric.model.launch import Launch
-from mpiric.model.profile import NodeTopology, Profile
+from mpiric.model.mpi_library import AbiFamily
+from mpiric.model.profile import FileTotal, NodeTopology, Profile
 from mpiric.model.quoting import sh_command
 from mpiric.model.record import Record
 from mpiric.model.run import Run
 from mpiric.model.spelling import Spelling
+from mpiric.model.translation import family_above
 from mpiric.model.trial import Outcome, Phase, Trial
+from mpiric.profile.advise import advise
 from mpiric.profile.analyse import analyse
+from mpiric.profile.files import ranks_in_one_stripe
 from mpiric.profile.merge import merge_parts
+from mpiric.profile.numbers import layout_numbers
 from mpiric.profile.pace import run_pace
 from mpiric.profile.read import read_record
 from mpiric.profile.sites import name_sites
-from mpiric.tuning.marks.choice import choose_key, with_own_places
+from mpiric.storage import layouts_of
+from mpiric.tuning.marks.choice import choose_key, without_library_places
 from mpiric.tuning.marks.named import mark_name
 from mpiric.workflows.launch.loadable import why_not_loadable
 from mpiric.workflows.launch.node_leftovers import cleaned_nodes
-from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
-from mpiric.workflows.profile.layouts import with_layouts
-from mpiric.workflows.profile.missing_record import explain_missing_record, family_of
-from mpiric.workflows.profile.record_directory import FAILING, directory_of, lock_emptied, unwritable
+from mpiric.workflows.launch.parse_job import ParsedJob, parse_job, program_path
 from mpiric.workflows.profile.report import with_others
-from mpiric.workflows.profile.request import ProfileRequest
-from mpiric.workflows.run.under_another import under_another, with_mpi
+from mpiric.workflows.profile.request import FAILING, ProfileRequest, directory_of, lock_emptied, unwritable
+from mpiric.workflows.run.run import under_another, with_mpi
 
-_FLUSH_S = 0.3  # for ranks to write out what they have buffered, before their run is ended
+_FLUSH_S = 0.3  # time for ranks to write their buffers before the run is ended
+_MOST_FILES = 32  # the most expensive files; each may need a query to a server
 
 
 @dataclass(frozen=True)
 class PreparedProfile:
-    """What will be run."""
+    """Launch of a profile, before it is started."""
 
     parsed: ParsedJob
     directory: Path
-    recorder: Recorder | None  # None where this installation has no runtime to load
-    why_not: MpiricError | None = None  # why it has none
+    recorder: Recorder | None  # None if this installation has no runtime for it
+    why_not: MpiricError | None = None  # reason for the missing runtime
 
     @property
     def launch(self) -> Launch:
-        """The command as it is run; as it is where nothing can be recorded."""
+        """The command with the runtime, or the unchanged command if nothing can be recorded."""
         return _render(self.parsed, self.recorder.spelling(self.directory) if self.recorder else None)
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """What came of it; without a record there is a sentence that says why."""
+    """Result of a profile; ``why_not`` is set without a record."""
 
     prepared: PreparedProfile
     trial: Trial
@@ -67,20 +72,20 @@ class Profiled:
 
     @property
     def was_ended(self) -> bool:
-        """Whether the program was ended at the limit."""
+        """True if the program was ended at the limit."""
         return self.trial.outcome is Outcome.TIMED_OUT
 
     @property
     def status(self) -> int:
-        """The program's own exit status; 0 when it ran well until it was ended at the limit."""
+        """Exit status of the program; 0 if it ran well until the limit."""
         return 0 if self.was_ended else self.trial.exit_status
 
     @property
     def pace(self) -> tuple[str | None, tuple[tuple[int, float], ...]]:
-        """The call that counts the program's steps, as `--mark` names it, and when which of them came."""
+        """Step marker as `--mark` names it, with numbers and times of the steps."""
         if self.record is None:
             return None, ()
-        pace = with_own_places(run_pace(self.record))
+        pace = without_library_places(run_pace(self.record))
         choice, first = choose_key(pace), pace.first_rank
         calls = first.of(choice.key) if first is not None and choice.key is not None else None
         if calls is None:
@@ -90,10 +95,11 @@ class Profiled:
 
 
 def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
-    """The user's command with the runtime given to its ranks, and to nothing else."""
+    """Prepare the user's command with the runtime in its ranks only."""
     if request.mpi:
-        given = (request.argv, request.working_directory, request.environment)
-        argv, environment = under_another(*given, request.mpi, host)
+        argv, environment = under_another(
+            request.argv, request.working_directory, request.environment, request.mpi, host
+        )
         request = replace(request, argv=argv, environment=environment, mpi="")
     parsed = parse_job(request.argv, host, request.working_directory, request.environment)
     directory = directory_of(request, parsed.job.program[0])
@@ -109,9 +115,9 @@ def prepare(request: ProfileRequest, host: Host) -> PreparedProfile:
 
 
 def profile(request: ProfileRequest, host: Host) -> Profiled:
-    """Run it; the program's own failure is no error of ours, and what its ranks recorded is still read.
+    """Run the command and read the record, also after a failure of the program.
 
-    Raises AfterRunError for what fails when the program has ended.
+    Raises AfterRunError for an error after the end of the program.
     """
     prepared = prepare(request, host)
     parsed = prepared.parsed
@@ -161,12 +167,60 @@ def _read_profile(prepared: PreparedProfile, trial: Trial, request: ProfileReque
         return Profiled(prepared, trial, None, None, explain_missing_record(error, prepared.parsed, host))
     analysed = analyse(record, sh_command(masked(request.argv)))
     analysed = with_layouts(analysed, record, host, prepared.parsed.job.working_directory)
-    found = with_others(name_sites(analysed, host), directory)
+    profile_ = with_others(name_sites(analysed, host), directory)
     shape = NodeTopology(machine.host_name, machine.topology.cores)
     advice = tuple(
-        replace(each, commands=tuple(with_mpi(command, request.mpi) for command in each.commands))
-        for each in found.advice
+        replace(item, commands=tuple(with_mpi(command, request.mpi) for command in item.commands))
+        for item in profile_.advice
     )
     return Profiled(
-        prepared, trial, record, replace(found, shape=shape, advice=advice, asked_mpi=request.mpi)
+        prepared, trial, record, replace(profile_, shape=shape, advice=advice, asked_mpi=request.mpi)
     )
+
+
+def explain_missing_record(error: MpiricError, parsed: ParsedJob, host: Host) -> MpiricError:
+    """Return an error that explains why nothing was recorded, if the executable shows the reason."""
+    path = program_path(parsed.job, host)
+    elf = host.elf(path) if path else None
+    if elf is None or elf.interpreter:
+        return error
+    return NotFoundError(
+        f"{error.message}: {path} is linked statically, so that the runtime cannot be loaded into its ranks",
+        hint="link it to shared libraries, at least to a shared MPI library",
+    )
+
+
+def family_of(parsed: ParsedJob, host: Host) -> AbiFamily:
+    """Return the ABI family of the program's MPI library. Raises NotFoundError if it is unknown."""
+    path = program_path(parsed.job, host)
+    of_program = mpis.abi_of_program(host, path) if path else None
+    if of_program is not None:
+        return of_program
+    if parsed.mpi is not None and (family := family_above(parsed.mpi)):
+        return family
+    raise NotFoundError(
+        f"the MPI library of {parsed.job.program[0]} is unknown before it runs",
+        hint="name its ABI family: --abi mpich, --abi openmpi or --abi standard",
+    )
+
+
+def with_layouts(profile: Profile, record: Record, host: Host, working_directory: str) -> Profile:
+    """Add the layouts of the most expensive files, and whether two ranks wrote to one stripe."""
+    paths = {
+        file.path: os.path.join(working_directory, file.path)  # noqa: PTH118 kept as it is when absolute
+        for file in [file for file in profile.files if file.interface != "stream"][:_MOST_FILES]
+    }
+    layouts = layouts_of(host, tuple(dict.fromkeys(paths.values())))
+
+    def with_layout(file: FileTotal) -> FileTotal:
+        layout = layouts.get(paths.get(file.path, ""))
+        if layout is None or file.interface == "stream":
+            return file
+        return replace(
+            file, layout=layout, ranks_in_one_stripe=ranks_in_one_stripe(record, file.path, layout)
+        )
+
+    files = tuple(map(with_layout, profile.files))
+    numbers = {**profile.numbers, **layout_numbers(files, sum(rank.time_s for rank in profile.ranks))}
+    completed = replace(profile, files=files, numbers=numbers)
+    return replace(completed, advice=advise(completed))

@@ -1,15 +1,18 @@
-"""Records read again: one explained, or two compared; the files that go with them."""
+"""Reports of records: load one, compare two, and write their files."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpiric import __version__
-from mpiric.host.files import is_directory
+from mpiric.host.files import LARGEST_TEXT_BYTES, is_directory, read_bounded
 from mpiric.host.host import Host
 from mpiric.host.owned_files import write_whole
 from mpiric.model.errors import MpiricError, writing
-from mpiric.model.profile import PER_STEP, Comparison, Profile, QuantityChange
+from mpiric.model.json_text import parse_json
+from mpiric.model.machine import Core
+from mpiric.model.profile import PER_STEP, Comparison, NodeTopology, Profile, QuantityChange
 from mpiric.profile.analyse import analyse
 from mpiric.profile.compare import compare
 from mpiric.profile.pace import run_pace
@@ -19,19 +22,19 @@ from mpiric.profile.tables import write_csv
 from mpiric.report.comparison_text import comparison_html
 from mpiric.report.profile_html import profile_html
 from mpiric.report.profile_json import profile_json
-from mpiric.tuning.marks.choice import with_own_places
+from mpiric.tuning.marks.choice import without_library_places
 from mpiric.tuning.marks.later_pace import step_change
-from mpiric.workflows.mapping.record_order import order_for_record
-from mpiric.workflows.profile.launch_facts import DATA, PAGE, launch_facts, node_topology
+from mpiric.workflows.mapping.map import order_for_record
 
-_MOST_ORDERED = 8192  # ranks
+_MOST_ORDERED = 8192  # largest number of ranks that are ordered
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
+PAGE, DATA = "report.html", "report.json"
 
 
 def load(record: Path, host: Host | None = None) -> Profile:
-    """The profile of a record: of a directory, a merged file, or what one rank left.
+    """Load the profile of a record: a directory, a merged file, or the file of one rank.
 
-    Places in the program have names when there is a ``host`` to ask for them.
+    With a ``host``, call sites get the names of functions.
     """
     facts = launch_facts(record)
     profile = analyse(read_record(record), str(facts.get("command", "")))
@@ -42,23 +45,23 @@ def load(record: Path, host: Host | None = None) -> Profile:
 
 
 def with_others(profile: Profile, record: Path) -> Profile:
-    """Note what else the command ran: other records beside this one, or spawned ranks without."""
+    """Add a note on other records of the command, or on spawned ranks without a record."""
     more = sorted(path.name for path in record.glob("record-*.mpiric")) if is_directory(record) else []
     spawns = any(use.name in _SPAWNING for use in profile.functions)
     if more:
         ran = "spawned ranks" if spawns else "ran MPI several times"
         note = f"the command {ran}; this is the first record, the others are {', '.join(more)}"
     elif spawns and is_directory(record):
-        note = "the ranks that the program spawned left no record: they did not get its environment"
+        note = "the spawned ranks have no record, since they did not get the environment"
     else:
         return profile
     return replace(profile, notes=(*profile.notes, note))
 
 
 def load_two(first: Path, second: Path) -> Comparison:
-    """What changed from one record to another; of runs that were ended early too, by the time per step."""
+    """Compare two records; the time per step compares runs that were ended early, too."""
     comparison = compare((str(first), load(first)), (str(second), load(second)))
-    paces = [with_own_places(run_pace(read_record(path))) for path in (first, second)]
+    paces = [without_library_places(run_pace(read_record(path))) for path in (first, second)]
     step = step_change(*paces)
     if step is None:
         return comparison
@@ -66,34 +69,34 @@ def load_two(first: Path, second: Path) -> Comparison:
 
 
 def advised_knobs(record: Path) -> tuple[str, ...]:
-    """Knobs that the advice on a record names, the most promising first."""
+    """Return the knobs that the advice on a record names, the most promising first."""
     return tuple(dict.fromkeys(knob for advice in load(record).advice for knob in advice.knobs))
 
 
 def with_order(profile: Profile, record: Path, host: Host) -> Profile:
-    """Add an order of its ranks, where several nodes make one matter and there are not too many to draw."""
+    """Add a proposed rank order if there are several nodes and not too many ranks."""
     if len(profile.nodes) < 2 or profile.world_size > _MOST_ORDERED:
         return profile
     try:
         return replace(profile, order=order_for_record(record, host, preset="fast").proposal)
     except MpiricError as error:
-        return replace(profile, notes=(*profile.notes, f"no order of ranks was sought: {error.message}"))
+        return replace(profile, notes=(*profile.notes, f"no rank order was computed: {error.message}"))
 
 
 def write_report(profile: Profile, directory: Path, host: Host) -> Path:
-    """``report.html`` and ``report.json``; returns the path of the page."""
+    """Write ``report.html`` and ``report.json``, and return the path of the page."""
     profile = with_order(profile, directory, host)
     write(directory / DATA, json.dumps(profile_json(profile), indent=1, ensure_ascii=False) + "\n")
     return write(directory / PAGE, profile_html(profile, __version__))
 
 
 def write_comparison(comparison: Comparison, path: Path) -> Path:
-    """The page of a comparison."""
+    """Write the page of a comparison."""
     return write(path, comparison_html(comparison, __version__))
 
 
 def export_csv(record: Path, directory: Path) -> tuple[Path, ...]:
-    """The record's tables as CSV files."""
+    """Write the tables of a record as CSV files."""
     return write_csv(read_record(record), directory)
 
 
@@ -103,3 +106,24 @@ def write(path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     return path
+
+
+def launch_facts(record: Path) -> dict[str, Any]:
+    """Read the launch line and the node's cores, which are not in the record, from report.json."""
+    try:
+        data = parse_json(read_bounded(record / DATA, "report", LARGEST_TEXT_BYTES))
+    except (ValueError, MpiricError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def node_topology(data: Any) -> NodeTopology | None:
+    """Return the cores of the node, None if the report does not have them."""
+    try:
+        cores = tuple(
+            Core(int(index), int(package), int(numa), tuple(map(int, pus)))
+            for index, package, numa, pus in data["cores"]
+        )
+        return NodeTopology(str(data["host"]), cores)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None

@@ -1,1 +1,1 @@
-"""`mpiric run` and `script`: a command with its recipe."""
+"""`mpiric run` and `script`: run a command with its recipe."""

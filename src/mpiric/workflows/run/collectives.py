@@ -1,4 +1,4 @@
-"""The options of `mpiric run` about collectives, and the site's policy where none is given."""
+"""The request of `mpiric run`, its options for collectives, and the policy of the site."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,63 +22,70 @@ class RunRequest:
     argv: tuple[str, ...]
     working_directory: str
     environment: Mapping[str, str]
-    recipe: Path | None = None  # this one and no other
+    recipe: Path | None = None  # apply only this recipe
     store: Path | None = None
     use_recipe: bool = True
-    allow_rounding: bool = False  # also of another user's recipe
+    allow_rounding: bool = False  # consent to rounding settings of another user's recipe
     without_recipe: str = "running the command as it is"  # sentence for a run without an applicable recipe
-    values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, over those of the recipe
-    policy: Path | None = None  # of collectives, in either form
-    rank_order: Path | None = None  # the slot of each rank, in the form of spec/formats/order.md
-    policy_out: Path | None = None  # where the ranks write what they learned
-    learn_at_most: str = ""  # share of the time in collectives, "" for the runtime's own bound
-    learn_only: tuple[str, ...] = ()  # collectives; empty: all
-    learn_ranks: int = 0  # communicators of fewer are left alone; 0: the runtime's own least
+    values: Mapping[str, str] = field(default_factory=dict)  # knobs set by hand, which replace the recipe's
+    policy: Path | None = None  # algorithm policy, JSON or flat
+    rank_order: Path | None = None  # slot of each rank, as in spec/formats/order.md
+    policy_out: Path | None = None  # output file of the learned policy
+    learn_at_most: str = ""  # share of the time in collectives; "" for the bound of the runtime
+    learn_only: tuple[str, ...] = ()  # collectives to learn; empty for all
+    learn_ranks: int = 0  # smallest communicator to learn on; 0 for the minimum of the runtime
     reproducible: bool = False
-    starts: bool = False  # it is started next: the nodes of the job may be asked what they have
-    packs: bool = False  # it is for other machines: nothing is looked for here
-    reprove: bool = True  # what a policy chooses meets the library's own again now and then
+    starts: bool = False  # the run starts next, so that the nodes of the job may be queried
+    packs: bool = False  # the run is for other machines, so that nothing is checked on this one
+    reprove: bool = True  # compare the choices of the policy with the library's choice from time to time
 
     @property
     def tunes_collectives(self) -> bool:
-        """Whether any of the options about collectives was given."""
+        """Return whether an option for collectives was given."""
         learns = self.policy_out or self.learn_at_most or self.learn_only or self.learn_ranks
         return bool(self.policy or learns or self.reproducible)
 
     @property
-    def asks_for_something(self) -> bool:
-        """Whether running the command as it is would not be what was asked for."""
+    def changes_run(self) -> bool:
+        """Return whether the request cannot be met by the unchanged command."""
         return bool(self.recipe or self.values or self.rank_order or self.tunes_collectives)
 
 
 def with_collectives(
     request: RunRequest, configuration: Configuration, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str], list[str]]:
-    """What the options about collectives ask for, or the site's policy where nobody asks for anything."""
+    """Apply the options for collectives, or the policy of the site if there are none.
+
+    Returns the situation, knob values and messages.
+    """
     tuner = situation.tuner
     if not request.tunes_collectives:
         site = site_policy(situation.mpi, request.environment)
-        taken = "collectives" in configuration.as_dict() or "collectives" in request.values
-        if site is None or taken or not request.use_recipe:
+        is_set = "collectives" in configuration.as_dict() or "collectives" in request.values
+        if site is None or is_set or not request.use_recipe:
             return situation, {}, []
         if not tuner.library:
-            return situation, {}, [f"without this site's policy: {tuner.why_not}"] if tuner.why_not else []
+            why_not = f"the policy of this site is not applied: {tuner.why_not}"
+            return situation, {}, [why_not] if tuner.why_not else []
         return _with_site_policy(site, request, situation, host)
     if tuner.why_not:
         raise NoRuntimeError(
-            f"collectives cannot be tuned: {tuner.why_not}", hint="leave --policy and its like out"
+            f"collectives cannot be tuned: {tuner.why_not}",
+            hint="remove the options for collectives, such as --policy",
         )
     if not tuner.library:
         raise NotFoundError(
-            f"the runtime of this installation does not tune collectives of {situation.mpi.label}",
-            hint="leave --policy and its like out",
+            f"this installation has no runtime that tunes collectives of {situation.mpi.label}",
+            hint="remove the options for collectives, such as --policy",
         )
     if unknown := sorted(set(request.learn_only) - COLLECTIVES):
-        raise MpiricError(f"{', '.join(unknown)}: no such collective", hint="for example allreduce,bcast")
+        raise MpiricError(
+            f"--learn-only: unknown collective {', '.join(unknown)}", hint="for example allreduce,bcast"
+        )
     if request.policy_out:
         check_writable(request.policy_out.absolute())
     if request.policy:
-        tuner = _obeying(request.policy, request, situation, host)
+        tuner = _with_policy_file(request.policy, request, situation, host)
     value = "policy" if request.policy and not request.policy_out else "online"
     settings = {
         "MPIRIC_POLICY_OUT": str(request.policy_out.absolute()) if request.policy_out else "",
@@ -89,32 +96,36 @@ def with_collectives(
         "MPIRIC_REPROVE": "" if request.reprove else "0",
     }
     tuner = replace(tuner, settings=tuple((name, text) for name, text in settings.items() if text))
-    return replace(situation, tuner=tuner), {"collectives": value}, _said_before_init(request, situation)
+    return replace(situation, tuner=tuner), {"collectives": value}, _open_mpi_4_notes(request, situation)
 
 
-def _said_before_init(request: RunRequest, situation: Situation) -> list[str]:
-    """The one setting of the library that goes along and changes it where nothing is chosen."""
+def _open_mpi_4_notes(request: RunRequest, situation: Situation) -> list[str]:
+    """Mention the setting without which Open MPI 4 ignores choices, and which changes its other choices."""
     if not situation.mpi.label.startswith("openmpi-4.") or request.environment.get(_RULES) == "1":
         return []
-    return [f"with {_RULES}=1: without it Open MPI 4 lets nobody choose among its algorithms"]
+    return [f"{_RULES}=1 is set: Open MPI 4 accepts choices of algorithms only with it"]
 
 
 def _with_site_policy(
     site: Path, request: RunRequest, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str], list[str]]:
-    """Apply the site's policy. It was not requested: where it cannot be used, the command runs without it."""
+    """Apply the policy of the site. Where it cannot be used, the command runs without it."""
     try:
-        tuner = _obeying(site, request, situation, host)
+        tuner = _with_policy_file(site, request, situation, host)
     except MpiricError as error:
-        return situation, {}, [f"without this site's policy: {error.message}"]
+        return situation, {}, [f"the policy of this site is not applied: {error.message}"]
     if not request.reprove:
         tuner = replace(tuner, settings=(("MPIRIC_REPROVE", "0"),))
-    words = [f"collectives by this site's policy {site}", *_said_before_init(request, situation)]
-    return replace(situation, tuner=tuner), {"collectives": "policy"}, words
+    sentences = [
+        f"collectives follow the policy of this site, {site}",
+        *_open_mpi_4_notes(request, situation),
+    ]
+    return replace(situation, tuner=tuner), {"collectives": "policy"}, sentences
 
 
-def _obeying(path: Path, request: RunRequest, situation: Situation, host: Host) -> Tuner:
+def _with_policy_file(path: Path, request: RunRequest, situation: Situation, host: Host) -> Tuner:
     policy = read_policy(path)
     check_mpi(policy, situation.mpi, str(path))
-    given = situation.tuner, policy, situation, request.store, host
-    return with_policy(*given, reproducible=request.reproducible)
+    return with_policy(
+        situation.tuner, policy, situation, request.store, host, reproducible=request.reproducible
+    )

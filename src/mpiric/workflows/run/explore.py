@@ -1,12 +1,14 @@
-"""`mpiric run --explore`: jobs that are run anyway become the pairs of a proof."""
+"""`mpiric run --explore`: compare production jobs with the recipe and without it."""
 
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from mpiric import knobs
 from mpiric.host.host import Host
+from mpiric.host.processes.preparing import make_ready
 from mpiric.host.secrets import masked
 from mpiric.lab.probes import BetweenMarkers
 from mpiric.model.configuration import Configuration
@@ -16,8 +18,8 @@ from mpiric.model.knob import ResultsEffect
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Outcome
 from mpiric.model.whole_check import WholeCheck, WholeVerdict
-from mpiric.tuning.explore.blocks import Assignment, assign
-from mpiric.tuning.explore.evidence import Explored, explored
+from mpiric.schedulers import batch_scheduler_here
+from mpiric.tuning.explore.evidence import Assignment, Explored, assign, explored
 from mpiric.tuning.explore.ledger import (
     UNPAIRED,
     ExploredJob,
@@ -37,26 +39,28 @@ from mpiric.workflows.run.explore_series import (
     series_directory,
     settle,
 )
-from mpiric.workflows.run.first_run import is_first_whole_run, note_whole_run, write_down
+from mpiric.workflows.run.file_settings import with_hint
+from mpiric.workflows.run.first_run import first_whole_run, is_first_whole_run, note_whole_run, write_down
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
-from mpiric.workflows.run.time_left import near_its_limit
 from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
 
 Say = Callable[[str], None]
+_MARGIN = 1.25  # required time left, in units of the longest run so far
+_WITHOUT_HINT = "the run continues without it; `mpiric tune --only io -- CMD` finds settings for this site"
 
 
 def not_explored_because(prepared: PreparedRun) -> str:
-    """Why jobs with this recipe are no evidence, "" when they are."""
+    """Return the reason why jobs with this recipe cannot be compared, "" if they can."""
     applied = prepared.applied
     if applied is None:
-        return "no recipe is applied by itself"
+        return "no recipe is applied, or other settings are applied, too"
     recipe = applied.recipe
     if recipe.marks is None or recipe.evidence is None or recipe.evidence.verdict is not Verdict.FASTER:
-        return "its recipe was not proved at marks"
+        return "the recipe was not proved with step markers"
     if recipe.marks.pair.key.is_printed:
-        return "its steps are counted by lines of output, which are not timed in production jobs"
+        return "the step marker is a line of output, which is not timed in production jobs"
     if recipe.checked_output == "none":
-        return "the answers of its trials were not compared with the original's"
+        return "the results of its trials were not compared with the original results"
     effects = {name: knobs.all_knobs()[name].results for name, _ in recipe.configuration.items}
     inexact = [name for name, effect in effects.items() if effect is not ResultsEffect.NONE]
     if inexact:
@@ -65,15 +69,15 @@ def not_explored_because(prepared: PreparedRun) -> str:
 
 
 def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> int | None:
-    """Run the next job of its series; the program's exit status, None where it is to run as ever.
+    """Run the next job of the series and return its exit status, None if the job is not explored.
 
-    Says why it is no part of the exploration where it is not.
+    ``say`` gets the reason why a job is not explored.
     """
     applied = prepared.applied
     why = not_explored_because(prepared)
     probe = probe_of(applied.recipe, applied.situation, host) if applied and not why else None
     if applied is None or probe is None:
-        say(f"not explored: {why or 'the ranks cannot be given a runtime that knows marks'}")
+        say(f"not explored: {why or 'the runtime cannot be loaded into the ranks'}")
         return None
     directory = series_directory(store, applied.fingerprint, applied.recipe)
     try:
@@ -88,14 +92,14 @@ def explore(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> 
 
 @dataclass(frozen=True)
 class _Turn:
-    """What this job runs; without a job it is no part of the ledger."""
+    """Side that this job runs; without ``job`` it is not in the ledger."""
 
     side: Side
     job: ExploredJob | None
 
 
 def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) -> _Turn | None:
-    """Enter this job into the ledger; None where the recipe is to be applied as ever."""
+    """Enter this job into the ledger. Returns None if the exploration has ended and the recipe applies."""
     recipe = applied.recipe
     assert recipe.marks is not None
     inputs = digest_of_inputs(applied.situation.job, recipe.marks.inputs)
@@ -111,7 +115,7 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
         ledger = read_ledger(log.read())
         if ledger.damaged_lines:
             lines = "a line" if ledger.damaged_lines == 1 else f"{ledger.damaged_lines} lines"
-            say(f"{lines} of the ledger {directory} cannot be read, and what stood there does not count")
+            say(f"the ledger {directory} is damaged: {lines} ignored")
         now = state_of(ledger, recipe.marks.pair)
         if now.ended_because:
             _close(log, ledger, now)
@@ -121,20 +125,20 @@ def _take_turn(directory: Path, applied: AppliedRecipe, host: Host, say: Say) ->
             say(f"not explored: {limit}; running with the recipe")
         coin = Side.RECIPE if secrets.randbits(1) else Side.ORIGINAL
         place = Assignment(UNPAIRED, Side.RECIPE) if limit else assign(ledger.jobs, inputs, coin)
-        if place.word:
-            say(place.word)
+        if place.note:
+            say(place.note)
         job = beginning_job(place, inputs, directory, host)
         log.append("began", begun_fields(job))
     if place.block != UNPAIRED:
-        what = "with the recipe" if place.side is Side.RECIPE else "as it is"
-        say(f"exploring: this job, of block {place.block}, runs {what}")
+        how = "with the recipe" if place.side is Side.RECIPE else "without the recipe"
+        say(f"exploring: this job (block {place.block}) runs {how}")
     return _Turn(place.side, job)
 
 
 def _after_the_end(now: Explored, say: Say) -> _Turn | None:
-    say(f"exploring has ended: {now.ended_because}")
+    say(f"the exploration has ended: {now.ended_because}")
     if now.is_failing or now.verdict is Verdict.SLOWER:
-        say("running the command as it is")
+        say("running the command without the recipe")
         return _Turn(Side.ORIGINAL, None)
     return None
 
@@ -172,24 +176,77 @@ def _enter_end(
         pace,
     )
     if watched.trial.marks is None:
-        say("its ranks left no marks: the job counts as one of which nothing is known")
+        say("the ranks recorded no step markers: the result of this job is unknown")
     with open_ledger(directory) as log:
         log.append("ended", end_fields(job.job, end))
         ledger = read_ledger(log.read())
         now = state_of(ledger, marks.pair)
         _close(log, ledger, now)
     if now.ended_because:
-        say(f"exploring has ended: {now.ended_because}")
+        say(f"the exploration has ended: {now.ended_because}")
     if now.is_failing:
         write_down(applied.path, WholeCheck(WholeVerdict.DIFFERS, now.ended_because), say)
 
 
 def state_of(ledger: Ledger, pair: MarkPair) -> Explored:
-    """What the blocks of a ledger prove so far."""
+    """Return the result of the blocks of a ledger so far."""
     return explored(ledger.jobs, pair, over=ledger.over)
 
 
 def _close(log: TuneLog, ledger: Ledger, now: Explored) -> None:
-    """Once exploring is over it stays so, whatever late ends still come in."""
+    """Record the end of the exploration, which late results do not change."""
     if now.ended_because and ledger.over is None:
         log.append("over", {"verdict": now.verdict.value, "why": now.ended_because})
+
+
+def near_its_limit(ledger: Ledger, applied: AppliedRecipe, host: Host) -> str:
+    """Return the reason why a run without the recipe may exceed the time limit of this job, "" if it fits.
+
+    Before the first whole run, the time of a run is unknown, so that the recipe is applied.
+    """
+    left_s = time_left_s(host)
+    if left_s == inf:
+        return ""
+    if left_s is None:
+        return "the scheduler does not report the time left"
+    needed_s = original_s(ledger, applied)
+    if needed_s is None:
+        return "the time of a whole run is unknown, and this job has a time limit"
+    if needed_s * _MARGIN > left_s:
+        return f"a run without the recipe takes about {needed_s:.0f} s, and the job ends in {left_s:.0f} s"
+    return ""
+
+
+def original_s(ledger: Ledger, applied: AppliedRecipe) -> float | None:
+    """Return the longest expected time of a run without the recipe; None before the first job."""
+    evidence = applied.recipe.evidence
+    times = evidence.high if evidence and evidence.high < inf else (evidence.ratio if evidence else 1.0)
+    walls_s = [
+        job.end.wall_s * (times if job.side is Side.RECIPE else 1.0)
+        for job in ledger.jobs
+        if job.end is not None and job.end.status == 0
+    ]
+    return max(walls_s, default=None)
+
+
+def time_left_s(host: Host) -> float | None:
+    """Return the seconds until the scheduler ends this job: infinite outside of a job, None if unknown."""
+    scheduler = batch_scheduler_here(host)
+    own_job = scheduler.own_job(host.environ) if scheduler else ""
+    return scheduler.time_left_s(host, own_job) if scheduler and own_job else inf
+
+
+def run_observed(
+    prepared: PreparedRun, store: Path | None, host: Host, say: Callable[[str], None], *, explores: bool
+) -> int | None:
+    """Run an explored job or a first whole run, and return its exit status.
+
+    Returns None if the run is neither of them and was not made. A preparation that fails is reported.
+    """
+    environment = {**prepared.environment, **prepared.launch.environment}
+    if complaint := make_ready(prepared.launch, environment, Path.cwd()):
+        say(with_hint(complaint, _WITHOUT_HINT))
+    status = explore(prepared, store, host, say) if explores else None
+    if status is None and is_first_whole_run(prepared):
+        status = first_whole_run(prepared, store, host, say)
+    return status

@@ -1,4 +1,4 @@
-"""A series: jobs of one program, arguments and size with one recipe; its ledger, and what enters it."""
+"""Series of explored jobs: one program, arguments, size and recipe, recorded in a ledger."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from mpiric.model.job import Job
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.profile.marks import read_marks
 from mpiric.schedulers import batch_scheduler_here
-from mpiric.tuning.explore.blocks import Assignment
+from mpiric.tuning.explore.evidence import Assignment
 from mpiric.tuning.explore.ledger import VERSION, ExploredJob, JobEnd, Ledger, end_fields, read_ledger
 from mpiric.tuning.marks.later_pace import pace_of
 from mpiric.tuning.store.events import read_log
@@ -26,22 +26,22 @@ from mpiric.tuning.store.lock import process_started
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog, default_store
 from mpiric.workflows.trials.seeing_mounts import inputs_seen
 
-_DIRECTORY = "explore"  # of the store
-_PATIENCE_S, _PAUSE_S = 30.0, 0.1  # for another job that writes into the ledger
-_ENDS_BYTES = 1 << 20  # of a large input, at its begin and its end, that are looked at
+_DIRECTORY = "explore"  # subdirectory of the store
+_PATIENCE_S, _PAUSE_S = 30.0, 0.1  # wait for another job that writes into the ledger
+_ENDS_BYTES = 1 << 20  # bytes at the beginning and the end of a large input that are compared
 
 
 def series_directory(store: Path | None, fingerprint: Fingerprint, recipe: Recipe) -> Path:
-    """Directory of the ledger; another program, size, library or recipe has another."""
+    """Return the directory of the ledger for a program, size, library and recipe."""
     mark = recipe.marks.pair.option if recipe.marks else ""
     facts = [dict(fingerprint.program), dict(fingerprint.mpi), recipe.configuration.as_dict(), mark]
-    word = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
     name = "".join(c if c.isalnum() or c in "._-" else "-" for c in recipe.name)[:40] or "program"
-    return (store or default_store()).absolute() / _DIRECTORY / f"{name}-{word}"
+    return (store or default_store()).absolute() / _DIRECTORY / f"{name}-{digest}"
 
 
 def all_series(store: Path | None) -> tuple[Path, ...]:
-    """Directories of all ledgers, the one written last at the end."""
+    """Return the directories of all ledgers, ordered by the time of the last change."""
     paths = ((store or default_store()) / _DIRECTORY).glob(f"*/{EVENTS}")
     return tuple(
         path.parent for path in sorted(filter(is_file, paths), key=lambda path: path.stat().st_mtime)
@@ -49,13 +49,13 @@ def all_series(store: Path | None) -> tuple[Path, ...]:
 
 
 def ledger_in(directory: Path) -> Ledger:
-    """What a ledger says."""
+    """Read the ledger of a series."""
     return read_ledger(read_log(directory / EVENTS))
 
 
 @contextmanager
 def open_ledger(directory: Path, **meta: object) -> Iterator[TuneLog]:
-    """The ledger, for this process alone. Raises MpiricError where it stays locked or cannot be written."""
+    """Open and lock a ledger. Raises MpiricError if it stays locked or cannot be written."""
     until = time.monotonic() + _PATIENCE_S
     while True:
         try:
@@ -69,13 +69,13 @@ def open_ledger(directory: Path, **meta: object) -> Iterator[TuneLog]:
         yield log
 
 
-def digest_of_inputs(job: Job, known: Iterable[str] = ()) -> str:
-    """One word for the contents of the inputs; of large ones size, begin and end.
+def digest_of_inputs(job: Job, more: Iterable[str] = ()) -> str:
+    """Return a digest of the inputs: size, beginning and end of each file.
 
-    These are the files that the command names and those that are ``known``, as far as they are there.
+    The inputs are the existing files that the command names, and ``more``.
     """
     state = hashlib.sha256()
-    for word in sorted({*inputs_seen(job), *known}):
+    for word in sorted({*inputs_seen(job), *more}):
         path = Path(job.working_directory, word)
         if not is_file(path):
             continue
@@ -88,9 +88,9 @@ def digest_of_inputs(job: Job, known: Iterable[str] = ()) -> str:
 
 
 def beginning_job(place: Assignment, inputs: str, directory: Path, host: Host) -> ExploredJob:
-    """A job that is about to begin, with what tells later whether it is still there."""
+    """Describe a job that begins, with its process and scheduler job, by which its end is found later."""
     scheduler = batch_scheduler_here(host)
-    own = scheduler.own_job(host.environ) if scheduler else ""
+    scheduler_job = scheduler.own_job(host.environ) if scheduler else ""
     name = secrets.token_hex(6)
     return ExploredJob(
         name,
@@ -99,23 +99,23 @@ def beginning_job(place: Assignment, inputs: str, directory: Path, host: Host) -
         inputs,
         host=socket.gethostname(),
         process=(os.getpid(), process_started(os.getpid())),
-        scheduler=(scheduler.name if scheduler and own else "", own),
+        scheduler=(scheduler.name if scheduler and scheduler_job else "", scheduler_job),
         directory=str(directory / name),
     )
 
 
 def settle(log: TuneLog, jobs: tuple[ExploredJob, ...], host: Host) -> None:
-    """Enter the ends of jobs that are gone without having told: as far as their marks say."""
+    """Enter the ends of jobs that ended without an entry, as far as their step markers show them."""
     pair = read_ledger(log.read()).pair
     for job in jobs:
         if job.end is None and _is_gone(job, host):
-            job_directory = log.path / job.job  # not where the ledger says: somebody may have edited it
+            job_directory = log.path / job.job  # not the path in the ledger, which may have been edited
             try:
                 marks = read_marks(job_directory)
             except MpiricError:
                 marks = None
             pace = pace_of(marks, pair) if pair else None
-            log.append("ended", end_fields(job.job, JobEnd(None, asked=True, pace=pace)))
+            log.append("ended", end_fields(job.job, JobEnd(None, end_requested=True, pace=pace)))
             if marks is not None:
                 shutil.rmtree(job_directory, ignore_errors=True)
 
@@ -125,7 +125,7 @@ def _is_gone(job: ExploredJob, host: Host) -> bool:
         return process_started(job.process[0]) != job.process[1]
     scheduler, name = batch_scheduler_here(host), job.scheduler[1]
     if scheduler is None or not name or scheduler.name != job.scheduler[0]:
-        return False  # nobody can tell
+        return False  # cannot be found out
     try:
         return scheduler.look(host, [name])[name].is_over
     except (MpiricError, KeyError):

@@ -1,4 +1,4 @@
-"""The first whole run with a recipe whose trials ended at a mark: what it says of the rest of the program."""
+"""Check the first whole run with a recipe whose trials ended at a step marker."""
 
 import secrets
 from collections.abc import Callable
@@ -11,29 +11,28 @@ from mpiric.model.whole_check import WholeCheck, WholeVerdict
 from mpiric.tuning.explore.evidence import has_failed
 from mpiric.tuning.explore.ledger import JobEnd
 from mpiric.tuning.marks.later_pace import against_forecast, pace_of
-from mpiric.tuning.recipe import read_recipe
-from mpiric.tuning.recipe_marks import write_whole_check
+from mpiric.tuning.recipe import read_recipe, write_whole_check
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.run.recipe_choice import check_value
 from mpiric.workflows.run.run import AppliedRecipe, PreparedRun
 from mpiric.workflows.run.watched import WatchedRun, probe_of, run_watched
 
 Say = Callable[[str], None]
-_DIRECTORY = "whole-runs"  # of the store
+_DIRECTORY = "whole-runs"  # subdirectory of the store
 
 
 def is_first_whole_run(prepared: PreparedRun) -> bool:
-    """Whether nothing is known yet of a whole run with the recipe that is applied."""
+    """Return whether no whole run was made with the applied recipe yet."""
     applied = prepared.applied
-    whole = applied.recipe.whole if applied else None
-    return whole is not None and whole.verdict is WholeVerdict.NOT_RUN
+    check = applied.recipe.whole if applied else None
+    return check is not None and check.verdict is WholeVerdict.NOT_RUN
 
 
 def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: Say) -> int:
-    """Run it, and note in the recipe what that shows; the program's own exit status."""
+    """Run the program, record the result in the recipe, and return the exit status."""
     applied = prepared.applied
     assert applied is not None
-    say("its first whole run: exit status, NaN in the output and the pace of later steps are looked at")
+    say("first whole run with this recipe: checking exit status, NaN in the output and time of later steps")
     directory = (store or default_store()).absolute() / _DIRECTORY / secrets.token_hex(6)
     probe = probe_of(applied.recipe, applied.situation, host)
     watched = run_watched(prepared.configuration, applied, prepared.environment, probe, directory, host)
@@ -43,31 +42,31 @@ def first_whole_run(prepared: PreparedRun, store: Path | None, host: Host, say: 
 
 
 def note_whole_run(applied: AppliedRecipe, watched: WatchedRun, say: Say) -> None:
-    """Write into the recipe what a whole run has shown, unless more is known of it already."""
+    """Record the result of a whole run in the recipe, unless a better check is recorded."""
     check = whole_check_of(applied, watched)
     if check is None:
-        say("this run says nothing of the recipe: it was ended from outside, or did not begin")
+        say("this run does not check the recipe: it was ended from outside, or did not begin")
         return
     say(f"the recipe's first whole run {check.verdict.value}{f': {check.why}' if check.why else ''}")
     if check.verdict is WholeVerdict.DIFFERS:
-        say("the recipe is not applied again; `mpiric tune --finish -- CMD` compares with a whole original")
+        say("the recipe is not applied again; `mpiric tune --finish -- CMD` compares it with an original run")
     write_down(applied.path, check, say)
 
 
 def write_down(path: Path, check: WholeCheck, say: Say) -> None:
-    """Note a check in a recipe's file. What differed once stays so."""
+    """Record a check in the file of a recipe. A difference that was found once stays recorded."""
     try:
         now = read_recipe(path, check_value).whole
-        known, differs = now.verdict if now else None, check.verdict is WholeVerdict.DIFFERS
-        if known is WholeVerdict.DIFFERS or (known is WholeVerdict.AGREES and not differs):
+        verdict, differs = now.verdict if now else None, check.verdict is WholeVerdict.DIFFERS
+        if verdict is WholeVerdict.DIFFERS or (verdict is WholeVerdict.AGREES and not differs):
             return
         write_whole_check(path, check)
     except MpiricError as error:
-        say(f"that could not be noted in the recipe: {error.message}")
+        say(f"the result could not be recorded in the recipe: {error.message}")
 
 
 def whole_check_of(applied: AppliedRecipe, watched: WatchedRun) -> WholeCheck | None:
-    """What a run that had nothing to be compared with shows; None for one that shows nothing."""
+    """Return the result of a run without a reference, None if the run was ended from outside."""
     end = JobEnd(watched.trial.exit_status, watched.trial.outcome is Outcome.INTERRUPTED)
     if end.status and (not has_failed(end) or (watched.carried_marks and watched.trial.marks is None)):
         return None

@@ -1,6 +1,8 @@
-"""Which saved recipe fits a launch, and what has to be known of the launch to apply it."""
+"""Choose the saved recipe that fits a launch. Recipes of other users may need this user's consent."""
 
-from collections.abc import Sequence
+import os
+import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,8 @@ from mpiric import knobs
 from mpiric.host.host import Host
 from mpiric.lab.render import render
 from mpiric.model.errors import MismatchError, MpiricError, NotFoundError
+from mpiric.model.knob import ResultsEffect
+from mpiric.model.policy import LIBRARY, REDUCING
 from mpiric.model.rank_order import RankOrders
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import EVERYTHING, Situation
@@ -22,22 +26,22 @@ from mpiric.workflows.launch.parse_job import ParsedJob
 from mpiric.workflows.mapping.orders import with_order, with_orders
 from mpiric.workflows.policies.tuner import exporting, with_policy
 from mpiric.workflows.run.collectives import RunRequest
-from mpiric.workflows.run.consent import CONSENT, lacks_consent, rounding_settings
-from mpiric.workflows.run.settable_files import settable
+from mpiric.workflows.run.file_settings import settable
 from mpiric.workflows.trials.expected import expected_situation
 
 # Only usable cores, hardware threads and NUMA nodes count: an allocation can be a part of a machine.
 _HARDWARE = {"machine.cpu", "machine.memory_gib", "machine.networks"}
+CONSENT = "--allow-rounding"
 
 
 def situation_for(recipe: Path | None, store: Path | None, parsed: ParsedJob, host: Host) -> Situation:
-    """What is known before the run, with what an applicable recipe knows.
+    """Return the situation before the run.
 
-    A script under ``srun`` shows its MPI library only when it runs: it is that of its recipe.
-    Raises NotFoundError when there is none.
+    The MPI library of a script under ``srun`` is unknown before the run and is taken from its recipe.
+    Raises NotFoundError if no recipe names it.
     """
     try:
-        return expected_situation(parsed, host, EVERYTHING)  # the recipe's maker allowed it
+        return expected_situation(parsed, host, EVERYTHING)  # the author of the recipe allowed it
     except NotFoundError:
         recipes = (
             [read_recipe(recipe, check_value)] if recipe else _of_program(program_name(parsed.job), store)
@@ -61,7 +65,7 @@ def _of_program(name: str, store: Path | None) -> Sequence[Recipe]:
 
 
 def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
-    """The policy that a recipe carries, where rank 0 can read it, or in the library's own form."""
+    """Return the situation with the policy of a recipe, readable by rank 0 or exported for the library."""
     if recipe is None or not recipe.policy:
         return situation
     policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
@@ -73,56 +77,56 @@ def with_policy_of(recipe: Recipe | None, situation: Situation, store: Path | No
 
 
 def with_order_of(recipe: Recipe | None, situation: Situation, store: Path | None, host: Host) -> Situation:
-    """The order of ranks that a recipe carries, where rank 0 can read it."""
+    """Return the situation with the rank order of a recipe, readable by rank 0."""
     values = recipe.configuration.as_dict() if recipe else {}
     if recipe is not None and "rank-order" in values and recipe.rank_order:
-        where = store or default_store()
-        return with_order(situation, recipe.rank_order, values["rank-order"], where, host)
+        directory = store or default_store()
+        return with_order(situation, recipe.rank_order, values["rank-order"], directory, host)
     return with_orders(situation, RankOrders(), host) if "honour-reorder" in values else situation
 
 
 def check_value(knob: str, value: str) -> str:
-    """Why a value of a recipe cannot be used, "" when it can."""
+    """Return the reason why a value of a recipe cannot be used, "" if it can."""
     return next(iter(knobs.check_configuration({knob: value})), "")
 
 
 def named_recipe(
     path: Path, current: Fingerprint, *, allow_rounding: bool = False
 ) -> tuple[Recipe, str, list[str]]:
-    """The recipe in a file. Raises MismatchError when it must not be applied here."""
+    """Read the recipe in a file. Raises MismatchError if it must not be applied here."""
     recipe = read_recipe(path, check_value)
     if not allow_rounding and (why := lacks_consent(path, recipe)):
-        raise MismatchError(why, hint=f"add {CONSENT} if that is acceptable")
+        raise MismatchError(why, hint=f"add {CONSENT} if this is acceptable")
     mismatches = differences(recipe.fingerprint, current)
     refused = [str(mismatch) for mismatch in mismatches if mismatch.severity is Severity.REFUSE]
     if refused:
         raise MismatchError(
-            f"the recipe {path} is not for this: {'; '.join(refused)}",
+            f"the recipe {path} does not fit: {'; '.join(refused)}",
             hint="tune this command: mpiric tune -- CMD",
         )
     if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
         raise MismatchError(
-            f"the recipe {path} is not applied: its whole run differs: {recipe.whole.why}",
-            hint="tune again, or see with `mpiric tune --finish -- CMD` what a whole run shows",
+            f"the recipe {path} is not applied, since its whole run differs: {recipe.whole.why}",
+            hint="tune again, or compare whole runs with `mpiric tune --finish -- CMD`",
         )
     return recipe, str(path), [*_applied(path, recipe), *_warnings(mismatches)]
 
 
 def other_library(recipe: Recipe, label: str, situation: Situation) -> str:
-    """Say that a recipe is for another library than the one asked for by its label, "" where it is not."""
+    """Return a phrase if a recipe is for another library than the requested one, else ""."""
     current = (
         "image" if situation.job.container is not None else situation.mpi_in_force or situation.mpi.label
     )
     made_for = recipe.configuration.as_dict().get("mpi", current)
     if label in ("", made_for):
         return ""
-    return f"is for {made_for} and is not applied under {label}"
+    return f"was tuned for {made_for} and is not applied under {label}"
 
 
 def fitting_recipe(
     request: RunRequest, current: Fingerprint, situation: Situation, host: Host, label: str
 ) -> tuple[Recipe | None, str, list[str]]:
-    """Return the best fitting recipe of the store whose settings can be written here, its path and sentences.
+    """Return the best fitting recipe of the store whose settings can be written here, its path and messages.
 
     ``label`` names the requested MPI library, if any.
     """
@@ -132,10 +136,10 @@ def fitting_recipe(
     why = f"no recipe in {store} fits this program, machine and MPI; {without}"
     for path, recipe in matches:
         if recipe.whole is not None and recipe.whole.verdict is WholeVerdict.DIFFERS:
-            why = f"the recipe {path} is not applied again, as its whole run differs: {recipe.whole.why}"
+            why = f"the recipe {path} is not applied, since its whole run differs: {recipe.whole.why}"
             continue
         if not request.allow_rounding and (lacking := lacks_consent(path, recipe)):
-            why = f"{lacking}; {without} (add {CONSENT} if that is acceptable)"
+            why = f"{lacking}; {without} (add {CONSENT} if this is acceptable)"
             continue
         if other := other_library(recipe, label, situation):
             why = f"the recipe {path} {other}; {without}"
@@ -155,7 +159,7 @@ def fitting_recipe(
 
 
 def _nearest(store: Path, current: Fingerprint) -> str:
-    """Why the recipe of the same program does not fit, if there is one."""
+    """Return the reason why the most similar recipe of the program does not fit, "" without such a recipe."""
     matches, errors = find_recipes(
         [store],
         check_value,
@@ -169,7 +173,7 @@ def _nearest(store: Path, current: Fingerprint) -> str:
         return errors[0].message if errors else ""
     path, recipe = matches[0]
     refused = [str(d) for d in differences(recipe.fingerprint, current) if d.severity is Severity.REFUSE]
-    return f"the nearest, {path}, does not: {'; '.join(refused)}" if refused else ""
+    return f"the most similar recipe, {path}, does not fit: {'; '.join(refused)}" if refused else ""
 
 
 def _applied(path: Path, recipe: Recipe) -> list[str]:
@@ -177,8 +181,8 @@ def _applied(path: Path, recipe: Recipe) -> list[str]:
     settings = rounding_settings(recipe)
     rounding = [f"may change the last digits of results: {', '.join(settings)}"] if settings else []
     removed = [
-        f"the recipe sets {', '.join(recipe.removed)}, which this version of mpiric no longer has; "
-        "its other settings are applied"
+        f"the recipe sets {', '.join(recipe.removed)}, which this version of mpiric does not have; "
+        "the other settings are applied"
     ]
     return [f"{recipe.configuration} ({path}{proof})", *rounding, *(removed if recipe.removed else [])]
 
@@ -197,3 +201,42 @@ def _warnings(mismatches: Sequence[Difference]) -> list[str]:
         if of_part:
             sentences.append(f"{introduction}: {'; '.join(of_part)}")
     return sentences
+
+
+def rounding_settings(recipe: Recipe) -> tuple[str, ...]:
+    """Return the settings that may change the order of sums, as ``knob=value``."""
+    return tuple(_rounding_settings(recipe))
+
+
+def _rounding_settings(recipe: Recipe) -> Iterator[str]:
+    for name, value in recipe.configuration.items:
+        chooses = name == "collectives" and (value == "online" or _chooses_reductions(recipe))
+        if chooses or knobs.all_knobs()[name].results is ResultsEffect.ROUNDING:
+            yield f"{name}={value}"
+
+
+def _chooses_reductions(recipe: Recipe) -> bool:
+    if not recipe.policy:
+        return False
+    policy = parse_flat("\n".join(recipe.policy).encode(), "the policy of the recipe")
+    return any(line.collective in REDUCING and line.candidate != LIBRARY for line in policy.lines)
+
+
+def lacks_consent(path: Path, recipe: Recipe) -> str:
+    """Return the reason why a recipe needs consent, "" if it needs none."""
+    settings = rounding_settings(recipe)
+    if not settings or not _is_of_others(path):
+        return ""
+    return (
+        f"the recipe {path} belongs to another user and may change the last digits of results "
+        f"({', '.join(settings)})"
+    )
+
+
+def _is_of_others(path: Path) -> bool:
+    """Return whether another user has written the file, or can write it."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return True
+    return facts.st_uid != os.geteuid() or bool(facts.st_mode & stat.S_IWOTH)

@@ -11,6 +11,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.errors import MismatchError, MpiricError, NoRuntimeError, NotFoundError
 from mpiric.model.knob import FilesEffect
 from mpiric.model.launch import Launch
+from mpiric.model.quoting import sh_word
 from mpiric.model.recipe import Fingerprint, Recipe
 from mpiric.model.situation import Situation
 from mpiric.tuning.store.store import default_store
@@ -20,7 +21,7 @@ from mpiric.workflows.launch.nodes import without_missing
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.mapping.orders import check_order, read_order, with_order, with_orders
 from mpiric.workflows.run.collectives import RunRequest, with_collectives
-from mpiric.workflows.run.file_warnings import file_warnings
+from mpiric.workflows.run.file_settings import file_warnings, settable
 from mpiric.workflows.run.recipe_choice import (
     fitting_recipe,
     named_recipe,
@@ -29,12 +30,11 @@ from mpiric.workflows.run.recipe_choice import (
     with_order_of,
     with_policy_of,
 )
-from mpiric.workflows.run.settable_files import settable
 
 
 @dataclass(frozen=True)
 class AppliedRecipe:
-    """A recipe as it is applied, and to what; of a run that may be looked at."""
+    """An applied recipe, with its path, the situation and its fingerprint."""
 
     recipe: Recipe
     path: Path
@@ -44,21 +44,21 @@ class AppliedRecipe:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """What will be run, and the sentences that say why."""
+    """Launch to make, and messages that explain it."""
 
     launch: Launch
     configuration: Configuration
-    environment: Mapping[str, str]  # what the launch is started on top of
-    recipe: str = ""  # its path, "" when none is applied
-    words: tuple[str, ...] = ()
+    environment: Mapping[str, str]  # environment without the changes of the launch
+    recipe: str = ""  # path of the applied recipe, "" without one
+    sentences: tuple[str, ...] = ()
     applied: AppliedRecipe | None = None
 
 
 def prepare(request: RunRequest, host: Host, parsed: ParsedJob | None = None) -> PreparedRun:
-    """Choose recipe and settings; ``parsed`` is the launch line where it has been read already.
+    """Choose recipe and settings; ``parsed`` is the launch line if it has been read already.
 
-    Where what was asked for needs the runtime and it cannot be loaded, the command runs as it is: this must
-    not cost a job its time. Raises MismatchError for a named recipe that must not be applied.
+    If the settings need the runtime and it cannot be loaded, the command runs unchanged, since a failure
+    would cost a job its time. Raises MismatchError for a named recipe that must not be applied.
     """
     parsed = parsed or parse_job(
         request.argv,
@@ -80,17 +80,17 @@ def _untouched(
     """Return the unchanged command, with the reason."""
     sentences = (*warnings, f"{error.message}; {request.without_recipe}")
     launch = launchers.render(parsed.job, [])
-    return PreparedRun(launch, Configuration(), parsed.job.environment, words=sentences)
+    return PreparedRun(launch, Configuration(), parsed.job.environment, sentences=sentences)
 
 
 def _with_settings(
     request: RunRequest, parsed: ParsedJob, warnings: Sequence[str], host: Host
 ) -> PreparedRun:
-    """The command with the recipe and what else was asked for."""
+    """Return the command with the recipe and the other requested settings."""
     try:
         situation = situation_for(request.recipe, request.store, parsed, host)
     except NotFoundError as error:
-        if request.asks_for_something:
+        if request.changes_run:
             raise
         return _untouched(request, parsed, warnings, error)
     fingerprints = fingerprint(situation.job, situation.machine, situation.mpi, host)
@@ -99,7 +99,7 @@ def _with_settings(
     if request.recipe is not None:
         recipe, path, more = named_recipe(request.recipe, fingerprints, allow_rounding=request.allow_rounding)
         if why := other_library(recipe, label, situation):
-            raise MismatchError(f"the recipe {path} {why}", hint="leave out --mpi, or --recipe")
+            raise MismatchError(f"the recipe {path} {why}", hint="remove --mpi or --recipe")
         sentences += more
     elif request.use_recipe:
         recipe, path, more = fitting_recipe(request, fingerprints, situation, host, label)
@@ -115,9 +115,9 @@ def _with_settings(
     sentences += more
     values = {**collectives, **order, **request.values, **_mpi_label(request, situation)}
     if values.get("mpi") == "image" and situation.job.container is None:
-        raise MpiricError("--mpi image keeps the library of an image, and the command starts none")
+        raise MpiricError("--mpi image needs a command that starts a container image")
     if "mpi" in values and values["mpi"] in (situation.mpi_in_force, "image"):
-        values.pop("mpi")  # launcher and program have it anyhow
+        values.pop("mpi")  # launcher and program use it already
     for knob, value in values.items():
         configuration = configuration.with_value(knob, value)
     if problems := knobs.check_configuration(values):
@@ -125,15 +125,15 @@ def _with_settings(
     configuration, left_out = settable(configuration, situation)
     sentences += [*left_out, *file_warnings(configuration, situation, host)]
     sentences += [f"applied: {configuration}"] if recipe is None and configuration else []
-    sentences += _ways_back(configuration, situation)
-    sentences += _placement_words(configuration, situation)
+    sentences += _layout_notes(configuration, situation)
+    sentences += _binding_notes(configuration, situation)
     launch = render(configuration, situation)
     alone = recipe is not None and configuration == recipe.configuration
     applied = AppliedRecipe(recipe, Path(path), situation, fingerprints) if recipe and alone else None
     return PreparedRun(launch, configuration, situation.job.environment, path, tuple(sentences), applied)
 
 
-def _placement_words(configuration: Configuration, situation: Situation) -> Iterator[str]:
+def _binding_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:
     """Yield sentences on the ranks' binding under another library."""
     values = configuration.as_dict()
     if values.get("mpi", "host") == "host" or "binding" in values:
@@ -141,7 +141,7 @@ def _placement_words(configuration: Configuration, situation: Situation) -> Iter
     level = completed(configuration, situation).as_dict().get("binding")
     library = situation.mpi.label
     if level is not None:
-        yield f"binding={level}: ranks are bound as by default of {library}; --set binding=LEVEL sets another"
+        yield f"binding={level}: ranks are bound as {library} does by default; --set binding=LEVEL changes it"
     elif situation.mpi.launcher and not knobs.is_binding_kept(values["mpi"], situation):
         yield (
             f"ranks are bound by the default of {values['mpi']}, which may differ from the default "
@@ -149,8 +149,8 @@ def _placement_words(configuration: Configuration, situation: Situation) -> Iter
         )
 
 
-def _ways_back(configuration: Configuration, situation: Situation) -> Iterator[str]:
-    """What undoes each setting that leaves bytes of files elsewhere, or otherwise arranged."""
+def _layout_notes(configuration: Configuration, situation: Situation) -> Iterator[str]:
+    """Yield the note of each setting that changes the layout of files, which says how to undo it."""
     for name, value in configuration.as_dict().items():
         knob = knobs.all_knobs()[name]
         spelling = knob.settings(value, situation) if knob.settings else None
@@ -161,7 +161,7 @@ def _ways_back(configuration: Configuration, situation: Situation) -> Iterator[s
 def _with_given_order(
     request: RunRequest, situation: Situation, host: Host
 ) -> tuple[Situation, dict[str, str]]:
-    """The order of ranks that was asked for by name of a file, and that of topologies."""
+    """Apply the rank order of a file, and the orders of process topologies."""
     if request.values.get("honour-reorder"):
         situation = with_orders(situation, situation.rank_orders, host)
     if request.rank_order is None:
@@ -172,10 +172,26 @@ def _with_given_order(
 
 
 def _mpi_label(request: RunRequest, situation: Situation) -> dict[str, str]:
-    """``intelmpi`` stands for the one label that starts so."""
+    """Complete a prefix such as ``intelmpi`` to the only label that begins with it."""
     word = request.values.get("mpi", "")
-    everyone = (situation.mpi, *situation.other_libraries)
-    labels = sorted({library.label for library in everyone if library.label.startswith(word)})
+    libraries = (situation.mpi, *situation.other_libraries)
+    labels = sorted({library.label for library in libraries if library.label.startswith(word)})
     if word and len(labels) > 1 and word not in labels:
-        raise MpiricError(f"--mpi {word} can be {' or '.join(labels)}", hint="name one of them")
+        raise MpiricError(f"--mpi {word} is ambiguous: {', '.join(labels)}", hint="name one of them")
     return {"mpi": labels[0]} if word and len(labels) == 1 else {}
+
+
+def under_another(
+    argv: Sequence[str], working_directory: str, environment: Mapping[str, str], label: str, host: Host
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return launch line and environment of a command under the MPI library ``label``."""
+    request = RunRequest(tuple(argv), working_directory, environment, use_recipe=False, values={"mpi": label})
+    launch = prepare(request, host).launch
+    remaining = {name: value for name, value in environment.items() if name not in launch.unset}
+    return tuple(launch.argv), {**remaining, **launch.environment}
+
+
+def with_mpi(command: str, label: str) -> str:
+    """Add ``--mpi`` to an mpiric command that contains a launch line."""
+    options, separator, line = command.partition(" -- ")
+    return f"{options} --mpi {sh_word(label)}{separator}{line}" if label and separator else command

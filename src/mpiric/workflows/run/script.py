@@ -1,4 +1,4 @@
-"""A job script: layout, site defaults, a recipe's settings, the scheduler's own opinion."""
+"""Write a job script from layout, site defaults and a recipe, and let the scheduler check it."""
 
 import os
 import tempfile
@@ -26,18 +26,18 @@ from mpiric.workflows.launch.parse_job import dialect_of
 from mpiric.workflows.run.collectives import RunRequest
 from mpiric.workflows.run.run import prepare
 from mpiric.workflows.run.script_options import (
+    ScriptRequest,
     node_shape,
     rank_service,
     with_site_defaults,
     with_sizes_of_line,
     without_service,
 )
-from mpiric.workflows.run.script_request import ScriptRequest
 
 
 @dataclass(frozen=True)
 class Script:
-    """The script, and what the scheduler says to it: None when it was not queried or cannot be."""
+    """A job script, and the check by the scheduler, None if it was not or cannot be checked."""
 
     text: str
     lines: tuple[ScriptLine, ...]
@@ -45,22 +45,22 @@ class Script:
     shape: NodeShape
     launch: tuple[str, ...]
     environment: Mapping[str, str]
-    words: tuple[str, ...]
+    sentences: tuple[str, ...]
     checked: ScriptCheck | None
-    scheduler: str  # its title
+    scheduler: str  # title of the scheduler
 
 
 def script(request: ScriptRequest, host: Host) -> Script:
-    """Write it as text. Raises MpiricError for a job that does not fit the nodes."""
+    """Write the text of a script. Raises MpiricError for a job that does not fit the nodes."""
     scheduler = _scheduler(request.scheduler, host)
     site = read_site_defaults(request.environment, request.defaults, host.read_text)
     word = launchers.ambiguous_launcher_word(request.argv)
     dialect = dialect_of(word, host) if word else None
     job = launchers.parse_command(request.argv, request.working_directory, {}, dialect=dialect)
-    job = replace(job, environment=request.environment)  # variables of a job around this one size nothing
+    job = replace(job, environment=request.environment)  # parsed without variables of an enclosing job
     if job.program[0].startswith("-"):
         raise MpiricError(
-            f"{job.program[0]!r} is an option, not a program", hint="options of the script go before '--'"
+            f"{job.program[0]!r} is an option, not a program", hint="write options of the script before '--'"
         )
     options = with_site_defaults(request.options, site, one_line(Path(job.program[0]).name))
     shape = request.shape or site.shape or node_shape(scheduler, host, options.partition)
@@ -72,23 +72,23 @@ def script(request: ScriptRequest, host: Host) -> Script:
         argv = (*scheduler.launch(layout, shape, service.manager, service.dialect), *request.argv)
         sentence, unbound = service.sentence, scheduler.unbound(layout, service.dialect)
         options = replace(options, environment={**service.environment, **options.environment})
-    launch, words = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
+    launch, sentences = _with_recipe(request, argv, host) if request.recipe else (Launch(argv, ""), ())
     around = () if named else scheduler.around_program(layout)
     if around and launch.argv[-len(request.argv) :] == request.argv:
         before = launch.argv[: -len(request.argv)]
         launch = replace(launch, argv=(*before, *around, *request.argv))
     elif around:
-        unbound = f"the recipe starts another program, whose ranks are given no GPU: {launch.argv[-1]}"
+        unbound = f"ranks are not bound to GPUs, since the recipe starts another program: {launch.argv[-1]}"
     reasons = {setting.name: f"{setting.knob}, from the recipe" for setting in launch.settings}
     by_option = [f"{s.name} ({reasons[s.name]})" for s in launch.settings if s.where == "command line"]
-    own = "" if named else "each rank on cores of its own, neighbours in rank beside each other"
+    placement = "" if named else "each rank on separate cores, consecutive ranks on neighbouring cores"
     options = replace(
         options,
         environment={**options.environment, **launch.environment},
         setup=(*options.setup, *map(sh_command, launch.prepare)),
         unset=launch.unset,
         reasons=reasons,
-        launch_reason="; ".join(filter(None, [own, *by_option])),
+        launch_reason="; ".join(filter(None, [placement, *by_option])),
     )
     lines = script_lines(scheduler, layout, shape, options, launch.argv)
     text = text_of(lines, scheduler.directive if scheduler.comments_beside else "")
@@ -100,7 +100,7 @@ def script(request: ScriptRequest, host: Host) -> Script:
         shape,
         launch.argv,
         options.environment,
-        (*filter(None, [sentence, unbound]), *words),
+        (*filter(None, [sentence, unbound]), *sentences),
         checked,
         scheduler.title,
     )
@@ -119,9 +119,9 @@ def _with_recipe(request: ScriptRequest, argv: tuple[str, ...], host: Host) -> t
         allow_rounding=request.allow_rounding,
     )
     prepared = prepare(run, host)
-    files = replace(prepared.launch, prepare=())  # those commands are lines of the script
+    files = replace(prepared.launch, prepare=())  # the commands are lines of the script
     complaint = make_ready(files, request.environment, request.working_directory)
-    return prepared.launch, (*prepared.words, *filter(None, [complaint]))
+    return prepared.launch, (*prepared.sentences, *filter(None, [complaint]))
 
 
 def _checked(scheduler: BatchScheduler, text: str, host: Host) -> ScriptCheck | None:

@@ -1,7 +1,8 @@
-"""What decides the lines of a job script: the user's options, the site's defaults, the node's shape."""
+"""The request of a job script, completed by the launch line, the site's defaults and the node's shape."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from posixpath import basename
 
 from mpiric import launchers, mpis
@@ -27,10 +28,28 @@ _PMI_LIBRARIES = (  # libraries of Slurm, under the names that distributions ins
 )
 
 
-def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
-    """Nodes, ranks and their cores as the user's own launch line says.
+@dataclass(frozen=True)
+class ScriptRequest:
+    """Options of `mpiric script`; "" and 0 are replaced by the site's defaults or the node's shape."""
 
-    Raises MpiricError where an option of the script says otherwise.
+    argv: tuple[str, ...]
+    working_directory: str
+    environment: Mapping[str, str]
+    layout: LayoutRequest = field(default_factory=LayoutRequest)
+    shape: NodeShape | None = None
+    options: ScriptOptions = field(default_factory=lambda: ScriptOptions(shebang=""))
+    scheduler: str = ""  # "" for the installed one, else Slurm
+    mpi: str = ""  # process manager of the scheduler's launcher
+    defaults: Path | None = None
+    recipe: Path | None = None
+    allow_rounding: bool = False
+    check: bool = True
+
+
+def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
+    """Take numbers of nodes, ranks and threads from the user's launch line.
+
+    Raises MpiricError for an option of the script that contradicts it.
     """
     sizes = (
         ("nodes", request.nodes, stated(job, Meaning.NODES) or len(launchers.named_hosts(job)), 0),
@@ -42,10 +61,10 @@ def with_sizes_of_line(request: LayoutRequest, job: Job) -> LayoutRequest:
     for name, requested, of_line, unset in sizes:
         chosen[name] = of_line or requested
         if of_line and requested not in (unset, of_line):
-            option, what = f"--{name.replace('_', '-')}", name.replace("_", " ")
+            option, noun = f"--{name.replace('_', '-')}", name.replace("_", " ")
             raise MpiricError(
-                f"{option} {requested} and the command's own {of_line} {what} contradict each other",
-                hint=f"leave out {option}, or change the launch line",
+                f"{option} {requested} contradicts the launch line, which sets {of_line} {noun}",
+                hint=f"remove {option}, or change the launch line",
             )
     if job.dialect == "srun" and sizes[0][2] and not (chosen["ranks"] or chosen["ranks_per_node"]):
         chosen["ranks_per_node"] = 1  # default of srun
@@ -80,36 +99,37 @@ def rank_service(job: Job, scheduler: BatchScheduler, requested: str, host: Host
     available = scheduler.process_managers(host)
     if manager and available and manager not in available:
         raise MismatchError(
-            f"{scheduler.title} has no plug-in {manager} here (it has {', '.join(available)}), without which "
+            f"{scheduler.title} has no plug-in {manager} (it has {', '.join(available)}); without it, "
             f"{scheduler.launcher} starts {basename(job.program[0])} as jobs of one rank each",
-            hint=f"give the MPI library's own launcher: mpiric script … -- mpirun -n N {job.program[0]}",
+            hint=f"use the launcher of the MPI library: mpiric script … -- mpirun -n N {job.program[0]}",
         )
     if not manager and scheduler.default_process_manager(host) == "none":
         return RankService(
-            sentence=f"which MPI library {job.program[0]} uses is not known, and {scheduler.title} serves no "
-            "ranks by default (MpiDefault=none): give --mpi pmi2 (MPICH, Intel MPI) or --mpi pmix (Open MPI)",
+            sentence=f"the MPI library of {job.program[0]} is unknown, and {scheduler.title} uses no process "
+            "manager by default (MpiDefault=none): add --mpi pmi2 (MPICH, Intel MPI) or "
+            "--mpi pmix (Open MPI)",
         )
     variable = launcher.process_manager_needs if launcher else ""
     if not variable or variable in job.environment or scheduler.launcher != "srun":
         return RankService(manager, dialect)
     file = next((path for path in _PMI_LIBRARIES if host.is_file(path)), "")
-    missing = f"set {variable} to Slurm's libpmi2.so in the script: without it the ranks find no other"
+    missing = f"set {variable} to Slurm's libpmi2.so in the script, so that the ranks find each other"
     return RankService(manager, dialect, {variable: file} if file else {}, "" if file else missing)
 
 
 def without_service(job: Job, scheduler: BatchScheduler, host: Host) -> str:
-    """A sentence where the user's own ``srun`` names no ``--mpi`` and Slurm's default serves no ranks."""
+    """Return a warning if the user's ``srun`` has no ``--mpi`` and Slurm has no default process manager."""
     named = any(segment.first(Meaning.PROCESS_MANAGER) for segment in job.segments)
     if job.dialect != "srun" or named or scheduler.default_process_manager(host) != "none":
         return ""
     manager = (
         rank_service(job, scheduler, "", host).manager or "pmi2 (MPICH, Intel MPI) or --mpi=pmix (Open MPI)"
     )
-    return f"srun starts jobs of one rank each here (MpiDefault=none): write srun --mpi={manager}"
+    return f"srun starts jobs of one rank each (MpiDefault=none): use srun --mpi={manager}"
 
 
 def with_site_defaults(options: ScriptOptions, site: SiteDefaults, program: str) -> ScriptOptions:
-    """The user's options over the site's."""
+    """Complete the user's options by the site's defaults."""
     defaults = site.options
     return replace(
         options,
@@ -125,12 +145,12 @@ def with_site_defaults(options: ScriptOptions, site: SiteDefaults, program: str)
 
 
 def node_shape(scheduler: BatchScheduler, host: Host, partition: str) -> NodeShape:
-    """Shape of a node of the partition, as the scheduler knows it."""
+    """Return the shape of a node of the partition. Raises MpiricError if the scheduler does not know it."""
     shapes = scheduler.node_shapes(host, partition)
     if not shapes:
         raise MpiricError(
-            f"how many cores a node{f' of {partition}' if partition else ''} has is not known here",
-            hint="give --node 2x64x2 (sockets, cores of each, hardware threads of each core), "
+            f"the number of cores of a node{f' of {partition}' if partition else ''} is unknown",
+            hint="add --node 2x64x2 (sockets, cores of each, hardware threads of each core), "
             "or run this on a login node of the cluster",
         )
     return shapes[0]

@@ -1,4 +1,4 @@
-"""A run of the user's own, looked at: how it ends, whether it prints a NaN, when it comes to which marks."""
+"""Run a program in the foreground, and observe exit status, NaN in the output and step markers."""
 
 import shutil
 import time
@@ -28,15 +28,15 @@ from mpiric.workflows.trials.recorded_runs import runtime_with_marks
 
 @dataclass(frozen=True)
 class WatchedRun:
-    """What was seen of one run."""
+    """Observations of one run."""
 
     trial: Trial
-    nan: str = ""  # the first line with a NaN
-    carried_marks: bool = False  # whether its ranks were given the runtime
+    nan: str = ""  # first line with a NaN
+    carried_marks: bool = False  # whether the runtime was loaded into its ranks
 
 
 def probe_of(recipe: Recipe, situation: Situation, host: Host) -> BetweenMarkers | None:
-    """The marks of a recipe for a whole run, which never ends at them; None where they cannot be had."""
+    """Return the probe for the step markers of a recipe in a whole run; None if they cannot be recorded."""
     if recipe.marks is None or recipe.marks.pair.key.is_printed:
         return None
     try:
@@ -54,10 +54,10 @@ def run_watched(
     directory: Path,
     host: Host,
 ) -> WatchedRun:
-    """Run it to its end in the foreground; its ranks write their marks into ``directory``, which then goes.
+    """Run the program to its end in the foreground.
 
-    A directory that cannot be made means a run without marks. A NaN is looked for in what it prints, and in
-    files that it is known to write.
+    The ranks write step markers to ``directory``, which is removed afterwards; without it, no step markers
+    are recorded. The output and the files that trials wrote are searched for NaN.
     """
     situation, written = applied.situation, written_by_originals(applied.path.parent)
     if probe is not None:
@@ -73,7 +73,7 @@ def run_watched(
             lab = Foreground(
                 lambda chosen, carried: render(chosen, situation, carried),
                 environment,
-                output_tap=OutputTap(watch.hear, through_launcher=bool(situation.job.launcher_words)),
+                output_tap=OutputTap(watch.feed, through_launcher=bool(situation.job.launcher_words)),
                 after_ended_run=after_ended_run,
             )
             trial = lab.measure(Run(configuration, Phase.FINISH, probe=probe))

@@ -151,7 +151,7 @@ def round_of(submission: Path | None, number: int) -> ArrayRound:
         or not is_file(array_round.submission / SCRIPT)
         or (number and not array_round.is_planned)
     ):
-        raise MpiricError("--round is for the jobs of --submit --array", hint="leave it away")
+        raise MpiricError("--round is for the jobs of --submit --array", hint="remove it")
     return array_round
 
 
@@ -186,7 +186,7 @@ def submit_round(
     if array:
         write_whole(array_round.path / "after.job", after)
     else:
-        say(f"submitted as job {after}; it goes on when this is ended")
+        say(f"submitted as job {after}; it continues if this command is interrupted")
 
 
 def _submit_array(

@@ -91,7 +91,7 @@ def array_progress(
     elements = scheduler.elements(array, array_round.size) if array else ()
     states = [states_of_jobs[job] for job in elements if job in states_of_jobs]
     if not states or not set(elements) & set(job_ids):
-        return f"jobs {', '.join(job_ids)} are waited for"
+        return f"jobs {', '.join(job_ids)} are pending"
     over = sum(state.is_over for state in states)
     running = sum(state.stage is Stage.RUNNING for state in states)
     return f"array {array}: {over} of {len(elements)} jobs have ended, {running} run"
@@ -159,7 +159,7 @@ class Follower:
             self.host, str(self.directory / SCRIPT), settings, self.reporting.patience
         )
         append(self.directory / JOBS, f"{job}\n")
-        self.reporting.say(f"submitted as job {job}; it goes on when this is ended")
+        self.reporting.say(f"submitted as job {job}; it continues if this command is interrupted")
 
     def follow(self) -> BatchJob | None:
         """Follow until all jobs have ended, including jobs that jobs submit, and relay their log.

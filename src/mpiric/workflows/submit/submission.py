@@ -1,20 +1,26 @@
 """Files of a submission: its job script, its input, the first round of its arrays."""
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpiric import launchers
 from mpiric.host.files import exists
 from mpiric.host.host import Host
-from mpiric.host.owned_files import why_open_to_others, write_whole
+from mpiric.host.owned_files import read_own, why_open_to_others, write_whole
 from mpiric.host.packaged import own_command
 from mpiric.model.batch import Spread
 from mpiric.model.errors import MismatchError, NoRoomError
 from mpiric.model.quoting import sh_word
 from mpiric.schedulers import (
     INPUT,
+    LOG,
+    NAME_VARIABLE,
+    OUTPUT,
     SCRIPT,
+    STATUS,
     BatchScheduler,
     Submission,
     read_site_defaults,
@@ -47,12 +53,17 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
     """Write the files from which the jobs of a submission start.
 
     Raises NoRoomError; MismatchError for a directory of other users, in which a scheduler would follow
-    their links.
+    their links, and for one with files of the user that have the names of a job's files.
     """
     if reason := exists(request.directory) and why_open_to_others(request.directory):
         raise MismatchError(
             f"{request.directory} cannot hold the files of a job: {reason}",
             hint=f"name another directory, or forbid it: chmod go-w {sh_word(str(request.directory))}",
+        )
+    if foreign := _foreign_file(request.directory):
+        raise MismatchError(
+            f"{foreign} has the name of a file of a job, and no job of mpiric wrote it",
+            hint="name another directory, or move that file",
         )
     site = read_site_defaults(request.environment, None, host.read_text).options
     job = launchers.parse_command(request.argv, request.working_directory, {})
@@ -85,3 +96,12 @@ def write_submission(request: SubmitRequest, scheduler: BatchScheduler, host: Ho
             hint="name another directory with --store",
         ) from error
     return submission
+
+
+def _foreign_file(directory: Path) -> str:
+    """Return a file that a submission would overwrite and that no earlier one wrote; "" without one."""
+    with suppress(OSError):
+        if NAME_VARIABLE.encode() in read_own(directory / SCRIPT):
+            return ""
+    files = (directory / name for name in (SCRIPT, INPUT, OUTPUT, LOG, STATUS))
+    return next((str(path) for path in files if os.path.lexists(path)), "")

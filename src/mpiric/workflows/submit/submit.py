@@ -50,7 +50,7 @@ def submit(request: SubmitRequest, host: Host, reporting: Reporting) -> Ended:
     except KeyboardInterrupt:
         job_ids = " ".join(follower.jobs())
         raise MpiricError(
-            f"no longer following job {job_ids}, which goes on",
+            f"no longer following job {job_ids}, which continues",
             hint=f"follow it again: {request.go_on}; end it: {' '.join(scheduler.cancel_command)} {job_ids}",
             exit_code=ExitCode.INTERRUPTED,
         ) from None
@@ -83,7 +83,7 @@ def _check_going_on(last_job: BatchJob, fruitless: int, follower: Follower) -> N
     if last_job.end is End.CANCELLED:
         raise MpiricError(
             f"job {last_job.job} was cancelled; its measurements are kept",
-            hint=f"go on with: {follower.request.go_on}",
+            hint=f"continue with: {follower.request.go_on}",
             exit_code=ExitCode.INTERRUPTED,
         )
     if fruitless > _FRUITLESS:

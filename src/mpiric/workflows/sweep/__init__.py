@@ -1,1 +1,1 @@
-"""`mpiric sweep`: a library's collectives measured over the whole machine."""
+"""`mpiric sweep`: measure the collectives of a library over the whole machine."""

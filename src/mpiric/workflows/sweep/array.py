@@ -1,8 +1,7 @@
-"""A sweep by the jobs of one array: each measures some collectives on some communicators, from first to last.
+"""A sweep by the jobs of an array: each job measures some collectives on some communicators completely.
 
-What is compared with each other is so measured in one job, on the same nodes. The element that is done last,
-or the job after the array, takes all measurements in and sweeps what is still missing, as one does after an
-interruption; mostly nothing is.
+Times that are compared are thus measured in one job, on the same nodes. The element that ends last, or the
+job after the array, collects all measurements and completes the sweep, as after an interruption.
 """
 
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from mpiric.workflows.sweep.sweep import Swept, sweep
 def work(
     plan: SweepPlan, array_round: ArrayRound, element: int | None, host: Host, say: Callable[[str], None]
 ) -> Swept | None:
-    """What a job of the array does; the result when the sweep has come to its end with it, None otherwise."""
+    """Do the work of a job of the array. Returns the result if this job completes the sweep, else None."""
     if is_double(array_round, host):
         return None
     if element is None and was_cancelled(array_round, host):
@@ -33,7 +32,7 @@ def work(
         try:
             _measure(plan, array_round, element, host, say)
         except MpiricError as error:
-            array_round.tell(f"job {element} gave up: {error.message}")
+            array_round.tell(f"job {element} failed: {error.message}")
             return None
     if element is not None and not array_round.is_complete:
         return None
@@ -41,38 +40,38 @@ def work(
         lock = Lock.take(array_round.submission / "lock")
     except MpiricError as error:
         array_round.tell(error.message)
-        return None  # should that one die, the job after the array goes on
+        return None  # if the holder of the lock fails, the job after the array continues
     try:
-        taken = _take_in(plan, array_round)
+        collected = _collect(plan, array_round)
         swept = sweep(replace(plan, request=replace(plan.request, resume=True)), host, array_round.tell)
     finally:
         lock.release()
     if element is not None:
         drop_after(array_round, host)
-    swept.points += taken
+    swept.points += collected
     return swept
 
 
 def _measure(
     plan: SweepPlan, array_round: ArrayRound, element: int, host: Host, say: Callable[[str], None]
 ) -> None:
-    """Every so-manieth subject, into a log of its own."""
-    place = array_round.directory(element).absolute()
+    """Measure every n-th subject of an array of n jobs, into a separate log."""
+    directory = array_round.directory(element).absolute()
     budget_s = plan.request.budget_s
     request = replace(
-        plan.request, directory=place, budget_s=None if budget_s is None else budget_s / array_round.size
+        plan.request, directory=directory, budget_s=None if budget_s is None else budget_s / array_round.size
     )
-    mine = list(plan.sizes)[element :: array_round.size]
-    part = replace(plan, request=request, sizes={subject: plan.sizes[subject] for subject in mine})
-    log = Log(place / LOG, part, resume=True)
+    subjects = list(plan.sizes)[element :: array_round.size]
+    part = replace(plan, request=request, sizes={subject: plan.sizes[subject] for subject in subjects})
+    log = Log(directory / LOG, part, resume=True)
     if part.sizes:
         measure(part, host, log, say, say)
     array_round.finish(element)
 
 
-def _take_in(plan: SweepPlan, array_round: ArrayRound) -> int:
-    """Copy what its jobs have measured into the log of the sweep; return how many points."""
-    taken, main = 0, Log(array_round.submission / LOG, plan, resume=True)
+def _collect(plan: SweepPlan, array_round: ArrayRound) -> int:
+    """Copy the measurements of all jobs into the log of the sweep, and return the number of points."""
+    collected, main = 0, Log(array_round.submission / LOG, plan, resume=True)
     for element in range(array_round.size):
         path = array_round.directory(element) / LOG
         if not is_file(path):
@@ -85,8 +84,8 @@ def _take_in(plan: SweepPlan, array_round: ArrayRound) -> int:
         for point, times in part.measured.items():
             if point not in main.measured:
                 main.add(point, times)
-                taken += 1
+                collected += 1
         for point, times in part.fresh.items():
             if point not in main.fresh:
                 main.add_fresh(point, times)
-    return taken
+    return collected

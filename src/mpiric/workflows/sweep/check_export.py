@@ -2,8 +2,8 @@
 
 Choices were measured one at a time, some of them by mpiric's runtime; the library's own form sets all of them
 at once, for ranges of sizes, and may change the algorithms of other calls. So the library runs with the
-exported settings and without them, in turns, at every measured size of the collectives with a choice. Choices
-that are slower with them are taken out of the export, which is then measured again.
+exported settings and without them, in turn, at every measured size of the collectives with a choice. Choices
+that are slower with them are removed from the export, which is then measured again.
 """
 
 from collections import defaultdict
@@ -18,11 +18,10 @@ from mpiric.model.policy import LIBRARY, LearnedPolicy, Line, Measured, Policy, 
 from mpiric.model.run import Plan
 from mpiric.tuning.policy.disturbed import without_disturbed
 from mpiric.tuning.policy.merge import averaged
-from mpiric.tuning.policy.sampling import SweepPoint
-from mpiric.tuning.policy.together import NOISE
+from mpiric.tuning.policy.sampling import NOISE, SweepPoint
 from mpiric.workflows.policies.export import by_ranks, chooses_something, of_library
 from mpiric.workflows.sweep.estimate import Costs
-from mpiric.workflows.sweep.launch import ask
+from mpiric.workflows.sweep.launch import measure_points
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 
@@ -48,7 +47,7 @@ class ExportCheck:
 def check_export(
     plan: SweepPlan, learned: LearnedPolicy, log: Log, host: Host, say: Callable[[str], None]
 ) -> Plan[ExportCheck]:
-    """Measure the export of a policy, and take out what is slower than the library by itself."""
+    """Measure the export of a policy, and remove choices that are slower than the library by itself."""
     policy, withdrawn = of_library(learned), list[str]()
     for _ in range(_MOST_ROUNDS):
         if not chooses_something(policy):
@@ -105,8 +104,8 @@ def _measured(
     }
     for is_exported in _TURNS:
         limit_s = Costs(plan, log.measured).patience_s(points)
-        answer = yield from ask(plan, points, limit_s, environment if is_exported else {})
-        for point, times in answer.found:
+        result = yield from measure_points(plan, points, limit_s, environment if is_exported else {})
+        for point, times in result.times:
             sides[is_exported][point].append(times)
     baseline, exported = (
         without_disturbed({point: averaged(LIBRARY, times) for point, times in side.items()}, tick_s())
@@ -116,7 +115,7 @@ def _measured(
 
 
 def _without(policy: Policy, slower: Mapping[SweepPoint, float], unmeasured: list[Line]) -> Policy:
-    """Leave to the library what is slower; the whole collective where that has no choice of its own."""
+    """Remove slower choices; all choices of the collective where the point itself has none."""
     bad = list(unmeasured)
     for point in slower:
         at_point = [line for line in _choosing(policy) if _covers(line, point)]

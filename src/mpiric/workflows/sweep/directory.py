@@ -1,5 +1,6 @@
-"""The directory that a sweep works in."""
+"""Directory of the measurements of a sweep."""
 
+import errno
 import json
 import os
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from mpiric.model.errors import MpiricError, NoRoomError, writing
 from mpiric.model.json_text import parse_json
 from mpiric.schedulers import ROUNDS
 from mpiric.tuning.store.lock import Lock
+from mpiric.workflows.policies import export
 
 LOG, LOCK = "sweep.jsonl", "sweep.lock"
 _OPTIONS = "options.json"
@@ -28,12 +30,15 @@ def make_directory(directory: Path, hint: str = "name another --out") -> None:
 def keep_options(directory: Path, arguments: Sequence[str]) -> None:
     """Record the options of a new sweep, for a later call that resumes it."""
     make_directory(directory)
+    path = directory / _OPTIONS
+    if os.path.lexists(path) and not _is_options(path):
+        raise _not_ours(path)
     with writing(directory / _OPTIONS, "name another --out"):
         write_whole(directory / _OPTIONS, (json.dumps(list(arguments)) + "\n").encode())
 
 
 def kept_options(directory: Path) -> tuple[str, ...]:
-    """The options of this user's sweep in a directory; () where none are kept."""
+    """Return the saved options of this user's sweep in a directory; () if there are none."""
     try:
         arguments = parse_json(read_own(directory / _OPTIONS))
     except (OSError, ValueError):
@@ -42,19 +47,42 @@ def kept_options(directory: Path) -> tuple[str, ...]:
 
 
 def forget(directory: Path) -> None:
-    """Empty the directory for a new sweep: what an earlier one measured there does not count."""
+    """Remove the measurements of an earlier sweep from the directory."""
     make_directory(directory)
     if holder := Lock.holder(directory / LOCK):
-        raise MpiricError(f"another sweep works in {directory} ({holder})", hint="name another --out")
+        raise MpiricError(f"another sweep uses {directory} ({holder})", hint="name another --out")
     for path, is_of_sweep in ((directory / LOG, _is_log), (directory / ROUNDS, _is_rounds)):
         if os.path.lexists(path) and not is_of_sweep(path):
-            raise MpiricError(
-                f"{path} has a name that `mpiric sweep` uses, and an earlier sweep of yours did not write it",
-                hint="name another --out",
-            )
+            raise _not_ours(path)
     with writing(directory, "name another --out"):
         (directory / LOG).unlink(missing_ok=True)
         remove_tree(directory / ROUNDS)
+
+
+def check_free(directory: Path) -> None:
+    """Raise MpiricError if a new sweep would overwrite files that no earlier sweep of this user wrote."""
+    if _is_log(directory / LOG):
+        return
+    if os.path.lexists(directory / LOG):
+        raise _not_ours(directory / LOG)
+    export.check_free(directory)
+
+
+def _not_ours(path: Path) -> MpiricError:
+    return MpiricError(
+        f"{path} has the name of a file of `mpiric sweep`, but no sweep of yours wrote it",
+        hint="name another --out",
+    )
+
+
+def _is_options(path: Path) -> bool:
+    try:
+        arguments = parse_json(read_own(path))
+    except OSError as error:
+        return error.errno in (errno.ELOOP, errno.EPERM)  # of another user: it is replaced, not written to
+    except ValueError:
+        return False
+    return isinstance(arguments, list) and all(isinstance(word, str) for word in arguments)
 
 
 def _is_log(path: Path) -> bool:

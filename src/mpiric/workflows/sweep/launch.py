@@ -1,4 +1,4 @@
-"""One launch of a sweep: which candidates it has, how it is set up, and what it says of them."""
+"""Launches of a sweep: their candidates, settings and results."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,27 +21,27 @@ from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.probe import PROBE, LaunchFailedError, run_launch
 from mpiric.workflows.sweep.request import NONBLOCKING
 
-_LONGEST_S = 60.0  # of a launch, unless one point takes longer: what hangs is noticed soon, little is lost
+_LONGEST_S = 60.0  # time of a launch of several points, so that a hang costs little
 
 
 @dataclass
-class Answer:
-    """What a launch reported: times, and candidates with wrong results."""
+class LaunchResult:
+    """Times, and points with wrong results, of a launch."""
 
-    found: list[tuple[SweepPoint, Measured]] = field(default_factory=list)
+    times: list[tuple[SweepPoint, Measured]] = field(default_factory=list)
     wrong: dict[SweepPoint, str] = field(default_factory=dict)
     failure: ProgramFailedError | None = None
 
     def is_missing(self, point: SweepPoint) -> bool:
-        """Whether it says nothing of a point."""
-        return point not in self.wrong and all(point != there for there, _ in self.found)
+        """Return whether the launch has no result for a point."""
+        return point not in self.wrong and all(point != measured for measured, _ in self.times)
 
 
 def launches(points: Iterable[SweepPoint], costs: Costs) -> Iterator[list[SweepPoint]]:
-    """The library's own choices by themselves; then one candidate of every collective at a time.
+    """Yield the points of each launch: first the library's own choices, then one candidate per collective.
 
-    What forces an algorithm of one collective may change what the library does in others: some algorithms of
-    a blocking form are the nonblocking one and a wait, so these two never share a launch.
+    A setting for one collective may change others: some blocking algorithms are the nonblocking one and a
+    wait, so that blocking and nonblocking collectives never share a launch.
     """
     by_name: dict[bool, dict[str, dict[str, list[SweepPoint]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -50,11 +50,14 @@ def launches(points: Iterable[SweepPoint], costs: Costs) -> Iterator[list[SweepP
         collective = point.subject.collective
         by_name[collective in NONBLOCKING][collective][point.candidate].append(point)
     forms = [by_name[form] for form in sorted(by_name)]
-    own = [point for names in forms for each in names.values() for point in each.pop(LIBRARY, ())]
-    yield from _pieces(own, costs)
+    library = [
+        point for names in forms for points_of in names.values() for point in points_of.pop(LIBRARY, ())
+    ]
+    yield from _pieces(library, costs)
     for names in forms:
-        while left := [each for each in names.values() if each]:
-            yield from _pieces([point for each in left for point in each.pop(next(iter(each)))], costs)
+        while remaining := [points_of for points_of in names.values() if points_of]:
+            first = [point for points_of in remaining for point in points_of.pop(next(iter(points_of)))]
+            yield from _pieces(first, costs)
 
 
 def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPoint]]:
@@ -68,13 +71,13 @@ def _pieces(points: Sequence[SweepPoint], costs: Costs) -> Iterator[list[SweepPo
         yield piece
 
 
-def ask(
+def measure_points(
     plan: SweepPlan,
     points: Sequence[SweepPoint],
     limit_s: float,
     environment: Mapping[str, str] | None = None,
-) -> Plan[Answer]:
-    """Measure points of one candidate a collective, or of the choices that an ``environment`` makes."""
+) -> Plan[LaunchResult]:
+    """Measure points of one candidate per collective, or the choices of an ``environment``."""
     request, mpi = plan.request, plan.mpi
     by_word = {
         f"{p.subject.collective}:{p.subject.shape.ranks}:{p.subject.shape.ranks_per_node}:{p.size}": p
@@ -84,12 +87,12 @@ def ask(
     (segment,) = plan.job.segments
     job = replace(plan.job, segments=(replace(segment, program=program),))
     situation = replace(plan.situation, job=job)
-    answer = Answer()
+    result = LaunchResult()
     setting = _setting(plan, points) if environment is None else Spelling(environment=environment)
     try:
         rows = yield from run_launch(request, situation, setting, limit_s)
     except ProgramFailedError as error:
-        answer.failure = error
+        result.failure = error
         rows = list(error.rows) if isinstance(error, LaunchFailedError) else []
     for row in rows:
         fields = (str(row.get(name)) for name in ("collective", "ranks", "per_node", "bytes"))
@@ -97,33 +100,33 @@ def ask(
         if point is None:
             continue
         if wrong := row.get("wrong", 0):
-            answer.wrong[point] = f"the result was wrong on {wrong} ranks, {where(point)}"
+            result.wrong[point] = f"the result was wrong on {wrong} ranks, {where(point)}"
             continue
-        with suppress(ValueError):  # a line that the launcher cut
-            answer.found.append((point, read_fields(Measured, {**row, "name": point.candidate})))
-    return answer
+        with suppress(ValueError):  # a line that the launcher cut off
+            result.times.append((point, read_fields(Measured, {**row, "name": point.candidate})))
+    return result
 
 
 def check_launching(plan: SweepPlan) -> Plan[None]:
-    """Raises MpiricError where nothing runs any more: no candidate is to blame then."""
+    """Raise MpiricError if the launch line itself fails, so that no candidate is blamed."""
     request = plan.request
     try:
         yield from run_launch(request, plan.situation, Spelling(), request.patience_s(0))
     except ProgramFailedError as error:
         raise MpiricError(
-            f"the launch line does not work any more: {error.message}",
-            hint="when it does, go on with --resume",
+            f"the launch line fails now: {error.message}",
+            hint="repair it, and continue with --resume",
             exit_code=error.exit_code,
         ) from error
 
 
 def where(point: SweepPoint) -> str:
-    """``at 64 bytes on 4 ranks on 2 nodes``."""
+    """Return a phrase such as ``at 64 bytes on 4 ranks on 2 nodes``."""
     return f"at {point.size} bytes on {point.subject.shape}"
 
 
 def _setting(plan: SweepPlan, points: Iterable[SweepPoint]) -> Spelling:
-    """The library's variables, and for our own algorithms the runtime with a policy that names them."""
+    """Return the variables of the library, and the runtime with a policy for mpiric's own algorithms."""
     mpi, tuner = plan.mpi, tuner_for(plan.mpi)
     assignment = sorted({(point.subject.collective, point.candidate) for point in points})
     environment: dict[str, str] = {}
@@ -137,11 +140,11 @@ def _setting(plan: SweepPlan, points: Iterable[SweepPoint]) -> Spelling:
 
 
 def _environment(mpi: MpiLibrary, collective: str, name: str) -> dict[str, str]:
-    """The library's variables, before MPI starts."""
+    """Return the variables by which the library chooses an algorithm."""
     named = Named.parse(name)
     for candidate in algorithms_of(mpi.implementation, collective, version_numbers(mpi.version)):
         if candidate.name == named.algorithm:
-            given = dict(named.parameters)
-            parameters = {p.environment: given[p.key] for p in candidate.parameters if p.key in given}
+            values = dict(named.parameters)
+            parameters = {p.environment: values[p.key] for p in candidate.parameters if p.key in values}
             return {**dict(candidate.environment), **parameters}
     return {}

@@ -1,7 +1,9 @@
-"""What a sweep measures: the launch line understood, its nodes, communicators, sizes and candidates."""
+"""Plan of a sweep: nodes of the launch line, communicators, sizes and candidates."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mpiric import mpis
 from mpiric.algorithms.library import algorithms_of, own_algorithms, version_numbers
@@ -11,18 +13,26 @@ from mpiric.lab.lab import drive
 from mpiric.model.errors import MismatchError, MpiricError
 from mpiric.model.job import Job
 from mpiric.model.mpi_library import MpiLibrary
-from mpiric.model.policy import LIBRARY
+from mpiric.model.policy import LIBRARY, UNSIZED, Shape, order_of
 from mpiric.model.situation import EVERYTHING, Observation, Situation
 from mpiric.model.spelling import Spelling
+from mpiric.profile.cells import bin_bounds
+from mpiric.profile.read import read_record
 from mpiric.tuning.policy.sampling import STRIDE, Subject, grid_points
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.policies.tuner import tuner_for
-from mpiric.workflows.sweep.grid import calls_of, grid_sizes
 from mpiric.workflows.sweep.probe import IDENTITY, run_launch
 from mpiric.workflows.sweep.request import COLLECTIVES, GROUPS, SweepRequest
-from mpiric.workflows.sweep.shapes import shape_in, shapes_of
 from mpiric.workflows.trials.expected import situation_of
 from mpiric.workflows.trials.users_lab import users_lab
+
+# Collectives whose size in a record is the sum of all blocks
+_HANDED_OVER_WHOLE = ("alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block")
+# Collectives in which a rank holds a block for each rank
+_IN_BLOCKS = (*_HANDED_OVER_WHOLE, "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv")
+_MOST_BYTES = 64 << 20  # size of all blocks together; a rank of the probe needs up to twice that
+_ANY_SIZES = (64, 4096, 262144)  # sizes of calls whose size is unknown
+_MOST_SIZES = 5  # number of sizes where a policy has one choice for all: all of them are measured
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class SweepPlan:
     """The plan of a sweep, before anything was measured."""
 
     request: SweepRequest
-    situation: Situation  # first launch; later ones start other programs
+    situation: Situation  # situation of the first launch; later ones start other programs
     nodes: tuple[int, ...]  # node of each rank of the world
     sizes: Mapping[Subject, tuple[int, ...]]  # ascending
     candidates: Mapping[Subject, tuple[str, ...]]
@@ -43,82 +53,85 @@ class SweepPlan:
 
     @property
     def mpi(self) -> MpiLibrary:
-        """The library whose collectives are measured."""
+        """The MPI library whose collectives are measured."""
         return self.situation.mpi
 
     @property
     def points(self) -> int:
-        """Points of the full grid, which active sampling stays far below."""
+        """Number of points of the full grid; active sampling needs far fewer."""
         return grid_points(self.sizes, self.candidates)
 
 
 def prepare(request: SweepRequest, host: Host) -> SweepPlan:
-    """Read the launch line, see where its ranks are, choose what to measure."""
+    """Read the launch line, find the nodes of its ranks, and choose the calls to measure."""
     unknown = sorted(set(request.collectives) - set(COLLECTIVES))
     if unknown:
         raise MpiricError(
-            f"no sweep of {', '.join(unknown)}", hint=f"there are {', '.join((*COLLECTIVES, *GROUPS))}"
+            f"--collectives: unknown name {', '.join(unknown)}",
+            hint=f"use some of {', '.join((*COLLECTIVES, *GROUPS))}",
         )
     mpi = mpis.mpi_of_launcher(host, request.argv[0])
     if mpi is None:
         raise MismatchError(
-            f"{request.argv[0]} does not say which MPI library it starts",
-            hint="use that library's own mpiexec, with its path where several are installed",
+            f"the MPI library of {request.argv[0]} is unknown",
+            hint="use the mpiexec of the library, with its path if several libraries are installed",
         )
     situation = _first_launch(request, host, mpi)
     nodes = _nodes(request, situation, host)
     used = calls_of(request.record) if request.record else None
-    if used and not request.ranks:  # communicators as large as the program's
+    if used and not request.ranks:  # communicator sizes of the program
         request = replace(request, ranks=tuple(sorted({ranks for _, ranks in used}, reverse=True)))
-    wanted = {
+    calls = {
         Subject(collective, shape): request.sizes if used is None else used.get((collective, shape.ranks), ())
         for collective in sorted(request.collectives)
         for shape in shapes_of(request, nodes)
     }
-    return _planned(request, situation, nodes, wanted)
+    return _planned(request, situation, nodes, calls)
 
 
 def prepare_calls(
     request: SweepRequest, mpi: MpiLibrary, calls: Mapping[Subject, Collection[int]], host: Host
 ) -> SweepPlan:
-    """A sweep of these calls alone, each at its sizes, where the probe makes such communicators."""
+    """Plan a sweep of these calls at their sizes, where the probe can make such communicators."""
     situation = _first_launch(request, host, mpi)
     nodes = _nodes(request, situation, host)
-    wanted = {
+    possible = {
         subject: sizes
         for subject, sizes in calls.items()
         if subject.shape == shape_in(nodes, subject.shape.ranks, subject.shape.ranks_per_node)
     }
-    return replace(_planned(request, situation, nodes, wanted), stride=1)
+    return replace(_planned(request, situation, nodes, possible), stride=1)
 
 
 def _planned(
     request: SweepRequest,
     situation: Situation,
     nodes: tuple[int, ...],
-    wanted: Mapping[Subject, Collection[int]],
+    calls: Mapping[Subject, Collection[int]],
 ) -> SweepPlan:
     mpi = situation.mpi
-    sizes = {subject: grid for subject, given in wanted.items() if (grid := grid_sizes(subject, given))}
+    sizes = {
+        subject: grid for subject, requested in calls.items() if (grid := grid_sizes(subject, requested))
+    }
     candidates = {
         subject: names for subject in sizes if len(names := _names(mpi, subject.collective, request)) > 1
     }
     if not candidates:
         raise MpiricError(
-            "there is nothing to sweep",
-            hint="the launch line needs 2 ranks or more, the record collectives on as many ranks, and "
-            f"{mpi.label} algorithms of them to choose from",
+            "no collective with a choice of algorithms can be measured",
+            hint=f"check that the launch line has 2 ranks or more, that a record has collectives on as many "
+            f"ranks, and that {mpi.label} offers several algorithms for them",
         )
-    kept = {subject: sizes[subject] for subject in candidates}
-    return SweepPlan(request, replace(situation, nodes=len(set(nodes))), nodes, kept, candidates)
+    choices = {subject: sizes[subject] for subject in candidates}
+    return SweepPlan(request, replace(situation, nodes=len(set(nodes))), nodes, choices, candidates)
 
 
 def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str, ...]:
-    """Where none of the library's algorithms counts as usual, all of them do."""
+    """Return the usual candidates for a collective; all of them with --thorough or if none is usual."""
     names = [LIBRARY]
-    known = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
-    every = request.thorough or not any(candidate.coarse for candidate in known)
-    for candidate in known:
+    algorithms = algorithms_of(mpi.implementation, collective, version_numbers(mpi.version))
+    every = request.thorough or not any(candidate.coarse for candidate in algorithms)
+    for candidate in algorithms:
         if not (candidate.coarse or every):
             continue
         names.append(f"library:{candidate.name}")
@@ -128,13 +141,13 @@ def _names(mpi: MpiLibrary, collective: str, request: SweepRequest) -> tuple[str
                 for parameter in candidate.parameters
                 for value in parameter.values
             ]
-    if request.own and tuner_for(mpi).library:
+    if request.own_algorithms and tuner_for(mpi).library:
         names += [f"own:{name}" for name in own_algorithms(collective)]
     return tuple(names)
 
 
 def _first_launch(request: SweepRequest, host: Host, mpi: MpiLibrary) -> Situation:
-    """The launch line with a program that says where each rank is."""
+    """Return the situation of a launch whose program reports the node of each rank."""
     program = (native_part(IDENTITY, mpi.abi_families[0]), "identity")
     parsed = parse_job((*request.argv, *program), host, request.working_directory, request.environment)
     return situation_of(parsed, mpi, Observation(0.0), EVERYTHING, host)
@@ -146,3 +159,73 @@ def _nodes(request: SweepRequest, situation: Situation, host: Host) -> tuple[int
     hosts = [str(row.get("host", "")) for row in rows]
     numbering = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
     return tuple(numbering[name] for name in hosts)
+
+
+def shapes_of(request: SweepRequest, nodes: tuple[int, ...]) -> tuple[Shape, ...]:
+    """Return the shapes that fit into the world, each on the first nodes."""
+    full = max(nodes.count(node) for node in set(nodes))
+    halves = [len(nodes) >> shift for shift in range(len(nodes).bit_length())]
+    shapes = {}
+    for per_node in request.per_node or tuple(dict.fromkeys((full, 1))):
+        for ranks in request.ranks or tuple(ranks for ranks in halves if ranks > 1):
+            if shape := shape_in(nodes, ranks, per_node):
+                shapes[ranks, shape.nodes] = shape
+    return tuple(shapes.values())
+
+
+def shape_of(nodes: tuple[int, ...]) -> Shape:
+    """Return the shape of a communicator whose ranks are on these nodes."""
+    return Shape(len(nodes), len(set(nodes)), max(nodes.count(node) for node in set(nodes)), order_of(nodes))
+
+
+def shape_in(nodes: tuple[int, ...], ranks: int, per_node: int) -> Shape | None:
+    """Return the shape of the probe's communicator with these ranks; None if it does not fit."""
+    node_count = -(-ranks // per_node)
+    used: dict[int, int] = defaultdict(int)
+    chosen = []
+    for node in nodes:
+        if node < node_count and used[node] < per_node:
+            used[node] += 1
+            chosen.append(node)
+    return shape_of(tuple(chosen[:ranks])) if len(chosen) >= ranks > 1 else None
+
+
+def in_blocks(collective: str) -> bool:
+    """Return whether a rank has a block for or from each rank."""
+    return collective.removeprefix("i") in _IN_BLOCKS
+
+
+def grid_sizes(subject: Subject, requested: Collection[int]) -> tuple[int, ...]:
+    """Return the sizes at which calls are measured, ascending; none if they need too much memory."""
+    if requested and subject.collective in UNSIZED and not subject.has_one_choice:
+        return (0,)
+    sizes = set(requested)
+    if subject.has_one_choice and sizes:
+        sizes = {size for size in sizes if size} or set(_ANY_SIZES)
+    if in_blocks(subject.collective):
+        sizes = {size for size in sizes if size * subject.shape.ranks <= _MOST_BYTES}
+    return _spread(tuple(sorted(sizes))) if subject.has_one_choice else tuple(sorted(sizes))
+
+
+def _spread(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the smallest, the largest and a few sizes evenly between them."""
+    if len(sizes) <= _MOST_SIZES:
+        return sizes
+    return tuple(sizes[at * (len(sizes) - 1) // (_MOST_SIZES - 1)] for at in range(_MOST_SIZES))
+
+
+def calls_of(place: Path) -> dict[tuple[str, int], set[int]]:
+    """Return the sizes of recorded calls by collective and ranks: both ends of each bin of sizes.
+
+    A record has the bytes that a rank passes in one call; a policy has the block of one rank.
+    """
+    used: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for rank in read_record(place).ranks:
+        for cell in rank.cells:
+            collective = cell.function.removeprefix("MPI_").removesuffix("_c").lower()
+            if collective in COLLECTIVES and cell.communicator is not None:
+                low, high = bin_bounds(cell.size_bin)
+                ranks = rank.communicators[cell.communicator].size
+                parts = ranks if collective.removeprefix("i") in _HANDED_OVER_WHOLE else 1
+                used[collective, ranks] |= {max(low // parts, 4), max((high + 1) // parts, 4)}
+    return dict(used)

@@ -1,4 +1,4 @@
-"""One launch of a probe in the place of the program, and the rows that it prints."""
+"""Launch a probe instead of the program, and read the rows that it prints."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ _SONAMES = {AbiFamily.MPICH: "libmpi.so.12", AbiFamily.OPENMPI: "libmpi.so.40"}
 
 
 class LaunchFailedError(ProgramFailedError):
-    """A launch came to no good end; what it had printed by then counts."""
+    """A launch failed; ``rows`` were printed before."""
 
     def __init__(
         self,
@@ -50,7 +50,9 @@ def run_launch(
         Path(name).read_text(errors="replace") if name and exists(name) else ""
         for name in (trial.stdout, trial.stderr)
     )
-    rows = tuple(json_lines(out))  # whole lines alone: a launch that was ended may leave a part of one
+    rows = tuple(
+        json_lines(out)
+    )  # complete lines only, since the last line of an ended launch may be cut off
     if trial.outcome is not Outcome.OK:
         output = " ".join((err or out or trial.reason).split())[-300:]
         line = render(Configuration(), situation, around).shell_line()[:300]
@@ -61,15 +63,15 @@ def run_launch(
 
 
 def _under_name(directory: Path, mpi: MpiLibrary) -> tuple[str, ...]:
-    """Where the library answers to the name that the probes ask for; Debian's MPICH has another."""
+    """Return a directory with a link to the library under the name that the probes need (Debian's MPICH)."""
     soname = _SONAMES.get(mpi.abi_families[0], mpi.soname)
     if soname == mpi.soname:
         return ()
-    place = (directory / "lib").absolute()
+    links = (directory / "lib").absolute()
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        if not (place / soname).is_symlink():
-            (place / soname).symlink_to(mpi.library)
+        links.mkdir(parents=True, exist_ok=True)
+        if not (links / soname).is_symlink():
+            (links / soname).symlink_to(mpi.library)
     except OSError as error:
-        raise NoRoomError(f"cannot write {place}: {error.strerror}", hint="name another --out") from error
-    return (str(place),)
+        raise NoRoomError(f"cannot write {links}: {error.strerror}", hint="name another --out") from error
+    return (str(links),)

@@ -1,10 +1,10 @@
-"""The options of a sweep, and the collectives that it can measure."""
+"""Options of a sweep, and the collectives that it can measure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-USUAL = (  # what applications spend their time in
+USUAL = (  # most important collectives of applications
     "allgather",
     "allgatherv",
     "allreduce",
@@ -22,9 +22,9 @@ USUAL = (  # what applications spend their time in
 )
 _BLOCKING = (*USUAL, "exscan", "scan")
 NONBLOCKING = tuple(f"i{name}" for name in sorted(_BLOCKING))
-COLLECTIVES = (*sorted(_BLOCKING), *NONBLOCKING)  # those that the probe can call
+COLLECTIVES = (*sorted(_BLOCKING), *NONBLOCKING)  # collectives that the probe can call
 GROUPS = {"usual": USUAL, "nonblocking": NONBLOCKING, "all": COLLECTIVES}
-_LIMIT_S = 120.0  # of a launch, and as much again for each point
+_LIMIT_S = 120.0  # time limit of a launch, plus as much for each point
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class SweepRequest:
     directory: Path
     collectives: tuple[str, ...] = USUAL
     sizes: tuple[int, ...] = tuple(2**power for power in range(2, 23))
-    ranks: tuple[int, ...] = ()  # empty: all, half of them, … 2
-    per_node: tuple[int, ...] = ()  # empty: one, and as many as there are
-    record: Path | None = None  # of `mpiric profile`: only calls and sizes that the program makes
-    seconds: float = 0.05  # of one point
+    ranks: tuple[int, ...] = ()  # communicator sizes; empty for all ranks, half of them, … 2
+    per_node: tuple[int, ...] = ()  # ranks per node; empty for one, and all
+    record: Path | None = None  # record of `mpiric profile`, whose calls and sizes are measured
+    seconds: float = 0.05  # time of measuring a point
     budget_s: float | None = None
-    limit_s: float | None = None  # of one launch; None: by the points in it
-    thorough: bool = False  # every algorithm, not only those worth a whole program's trial
-    own: bool = True  # mpiric's algorithms too, which need its runtime in the ranks
+    limit_s: float | None = None  # time limit of a launch; None to derive it from the points
+    thorough: bool = False  # every algorithm and parameter, not only the usual ones
+    own_algorithms: bool = True  # also mpiric's own algorithms, which need its runtime in the ranks
     resume: bool = False
 
     def patience_s(self, points: int) -> float:
-        """How long one launch may take."""
+        """Return the time limit of a launch of some points."""
         return self.limit_s or _LIMIT_S * (1 + points)

@@ -1,4 +1,4 @@
-"""Measure a library's collectives over sizes, ranks and ranks a node, and write policies from it."""
+"""Measure the collectives of a library by size, ranks and ranks per node, and write policies."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -18,37 +18,37 @@ from mpiric.tuning.store.lock import Lock
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.policies.files import site_name
 from mpiric.workflows.sweep.check_export import ExportCheck, check_export
-from mpiric.workflows.sweep.directory import LOCK, LOG, make_directory
+from mpiric.workflows.sweep.directory import LOCK, LOG, check_free, make_directory
 from mpiric.workflows.sweep.explore import Say, measure
 from mpiric.workflows.sweep.launch import where
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan
-from mpiric.workflows.sweep.shapes import shape_of
+from mpiric.workflows.sweep.plan import SweepPlan, shape_of
 from mpiric.workflows.trials.users_lab import users_lab
 
-SITE_HINT = "only who may write there can do that; $MPIRIC_POLICIES names another directory"
+SITE_HINT = "run as a user with write permission, or set $MPIRIC_POLICIES to another directory"
 
 
 @dataclass
 class Swept:
-    """What came of it."""
+    """Result of a sweep."""
 
     learned: LearnedPolicy
     exported: ExportCheck
     points: int
     launches: int
     elapsed_s: float
-    words: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)  # candidate → why it was given up, ever
-    disturbed: dict[str, str] = field(default_factory=dict)  # point → why its time was not ranked
+    sentences: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)  # candidate → reason for its exclusion
+    disturbed: dict[str, str] = field(default_factory=dict)  # point → reason why its time is not ranked
 
 
 def sweep(plan: SweepPlan, host: Host, say: Say, tell: Say | None = None) -> Swept:
-    """Measure until nothing more is worth it or the budget is spent; Ctrl-C keeps what there is.
+    """Measure until no further point is worth it or the budget is spent; Ctrl-C keeps the measurements.
 
-    ``say`` is for what the next sentence may replace, ``tell`` for what shall stay.
+    ``say`` gets messages that the next one may replace, ``tell`` gets lasting messages.
     """
     make_directory(plan.request.directory)
+    check_free(plan.request.directory)
     lock = Lock.take(plan.request.directory / LOCK)
     try:
         return _sweep(plan, host, say, tell or say)
@@ -64,12 +64,12 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
     times = confirmed(log.measured, log.fresh)
     disturbed = disturbed_points(times, tick_s())
     ranked = {point: measurement for point, measurement in log.measured.items() if point not in disturbed}
-    left_open = set(winners(ranked)) - log.fresh.keys()
+    unconfirmed = set(winners(ranked)) - log.fresh.keys()
     learned = LearnedPolicy(
         implementation=plan.mpi.implementation,
         version=plan.mpi.version,
         world=shape_of(plan.nodes),
-        keys=learned_keys(times, plan.sizes, left_open, disturbed),
+        keys=learned_keys(times, plan.sizes, unconfirmed, disturbed),
         written=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine={"launch": " ".join(masked(request.argv))},
         collective_s=sum(times.calls * times.median_s for times in log.measured.values()),
@@ -78,17 +78,17 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
         exported = drive(check_export(plan, learned, log, host, say), lab.measure)
     sentences = export_policy(learned, request.directory, host, exported.policy)
     sentences += [exported.refused] if exported.refused else []
-    sentences += [f"left to the library: {sentence}" for sentence in exported.withdrawn]
+    sentences += [f"not exported: {sentence}" for sentence in exported.withdrawn]
     if disturbed:
         sentences.append(
-            f"{len(disturbed)} of {len(times)} times are the scheduler's and were not ranked: with one CPU a "
-            "rank, and nothing else on the nodes, they would count (see the log, or --json)"
+            f"{len(disturbed)} of {len(times)} times were disturbed by other processes and are not used; "
+            "use one CPU per rank and idle nodes to avoid this (details: --json)"
         )
-    if left_open:
-        sentences.append("gains that are not confirmed yet are left open: go on with --resume")
+    if unconfirmed:
+        sentences.append("some gains are not confirmed yet; continue with --resume")
     if log.excluded:
         sentences.append(
-            "what was given up is chosen nowhere, and left out by --resume; a new sweep tries it again"
+            "excluded algorithms are not chosen, and --resume does not try them again; a new sweep does"
         )
     return Swept(
         learned,
@@ -106,15 +106,15 @@ def _sweep(plan: SweepPlan, host: Host, say: Say, tell: Say) -> Swept:
 
 
 def for_site(learned: LearnedPolicy, exported: Policy, directory: Path, host: Host) -> list[str]:
-    """Write the policy where every user's `mpiric run` looks, and its exports in a directory of this MPI.
+    """Write the policy for the `mpiric run` of all users, and its exports to a directory for this MPI.
 
-    ``exported``: choices of the policy that were measured without mpiric.
+    ``exported`` has the choices of the policy that were measured without mpiric.
     """
     path = directory / site_name(learned.implementation, learned.version)
-    beside = path.with_name(path.name.partition(".")[0])
+    exports = path.with_name(path.name.partition(".")[0])
     everybody = replace(learned, machine={})
-    sentences = export_policy(everybody, beside, host, exported)
+    sentences = export_policy(everybody, exports, host, exported)
     write_learned(path, everybody)
-    for file in (directory, beside, path, *beside.iterdir()):  # root's umask may hide files from users
+    for file in (directory, exports, path, *exports.iterdir()):  # root's umask may hide files from users
         file.chmod(0o755 if is_directory(file) else 0o644)
-    return [f"wrote {path}, which everybody's `mpiric run` obeys", *sentences]
+    return [f"wrote {path}, which the `mpiric run` of all users applies", *sentences]

@@ -23,9 +23,8 @@ from mpiric.model.run import Plan, Run
 from mpiric.model.situation import Situation
 from mpiric.model.trial import Outcome, Phase, Split, Trial
 from mpiric.tuning.budget import Budget
-from mpiric.tuning.marks.agreement import disagreement
-from mpiric.tuning.marks.forecast import marks_of
-from mpiric.tuning.marks.repeatable import repeatable_hint
+from mpiric.tuning.marks.agreement import disagreement, repeatable_hint
+from mpiric.tuning.marks.split import marks_of
 from mpiric.tuning.marks.window import MarkWindow, choose_window
 from mpiric.workflows.launch.fingerprints import program_name
 from mpiric.workflows.trials.learn_marks import MarkWishes, NoMarksError, learn_marks
@@ -148,14 +147,14 @@ def _not_there(trial: Trial) -> str:
     """Why a run of the original is of no use for comparing others with it, "" where it is."""
     marks, split = trial.marks, trial.split
     if marks is None:
-        return "its ranks left no marks"
+        return "its ranks recorded no step markers"
     if marks.runs > 1:
         return f"the command starts {marks.runs} MPI programs, and marks are those of one"
     flags = {flag for rank in marks.ranks for flag in rank.flags}
     if why := next((why for flag, why in _FLAGS.items() if flag in flags), ""):
         return f"a run cannot end at a mark: {why}"
     if marks.missing:
-        return f"{len(marks.missing)} of its ranks left no marks"
+        return f"{len(marks.missing)} of its ranks recorded no step markers"
     absent = [rank.rank for rank in marks.ranks if rank.last is None]
     if len(absent) == len(marks.ranks):
         return f"a run ended before the mark, after {marks.ranks[0].calls} of such calls on rank 0"

@@ -24,10 +24,9 @@ from mpiric.model.trial import Outcome, Phase, Trial
 from mpiric.profile.pace import modules_of, run_pace
 from mpiric.profile.read import read_file
 from mpiric.profile.sites import name_places
-from mpiric.tuning.marks.choice import MarkChoice, choose_key, with_own_places, without_key
+from mpiric.tuning.marks.choice import MarkChoice, choose_key, without_key, without_library_places
 from mpiric.tuning.marks.named import NamedMark, choose_named, mark_name
-from mpiric.tuning.marks.printed import choose_printed, printed_pace
-from mpiric.tuning.marks.relation import marks_per_line
+from mpiric.tuning.marks.printed import choose_printed, marks_per_line, printed_pace
 from mpiric.tuning.marks.window import MarkWindow, choose_window, window_of
 from mpiric.workflows.trials.recorded_runs import (
     Recordings,
@@ -163,7 +162,7 @@ def is_most_of(window: MarkWindow, trial: Trial) -> bool:
 
 def _told_of(key: MarkKey, recorded: Recorded, watch: "_Watch", host: Host) -> Iterator[str]:
     """The function that makes the calls of a key, and how many of them come for a line of the output."""
-    first = with_own_places(run_pace(recorded.record)).first_rank
+    first = without_library_places(run_pace(recorded.record)).first_rank
     module, plus, offset = key.place.rpartition("+")
     paths = {path for _, path in modules_of(recorded.record.ranks[0].facts)} if plus else set()
     path = next((path for path in sorted(paths) if path.rpartition("/")[2] == module), "")
@@ -243,7 +242,7 @@ class _Watch:
         if pace is None:
             calls = _Found(MarkChoice(None, why, few_calls=True))
         else:
-            calls = self._counted(with_own_places(pace))
+            calls = self._counted(without_library_places(pace))
         is_printed_of_use = calls.choice.few_calls or self._calls_are_late
         if calls.choice.key is not None or not is_printed_of_use or not printed_too or named is not None:
             return calls

@@ -127,7 +127,7 @@ def program_failed(argv: tuple[str, ...], trial: Trial) -> ProgramFailedError:
     end = f"; it printed:\n{printed}" if printed else "; it printed nothing"
     return ProgramFailedError(
         f"the command does not work as it stands: {' '.join(masked(argv))} {trial.reason or 'failed'}{end}",
-        hint="make it run by itself first; mpiric changes nothing in this first run",
+        hint="make the command work without mpiric first; mpiric changes nothing in this first run",
     )
 
 

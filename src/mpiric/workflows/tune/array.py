@@ -25,7 +25,7 @@ from mpiric.schedulers import installed_batch_scheduler
 from mpiric.tuning.budget import Budget
 from mpiric.tuning.store.events import read_log
 from mpiric.tuning.store.store import EVENTS, Store, TuneLog
-from mpiric.workflows.fabric.networks import with_network_order, with_networks
+from mpiric.workflows.fabric.bench import with_network_order, with_networks
 from mpiric.workflows.launch.parse_job import parse_job
 from mpiric.workflows.submit.array_rounds import (
     ArrayRound,

@@ -26,8 +26,7 @@ from mpiric.model.situation import Situation
 from mpiric.tuning.policy import condense, read_learned, write_learned
 from mpiric.tuning.policy.disturbed import disturbed_points
 from mpiric.tuning.policy.flat import render_line
-from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys
-from mpiric.tuning.policy.together import over_sizes
+from mpiric.tuning.policy.sampling import Subject, SweepPoint, confirmed, learned_keys, over_sizes
 from mpiric.tuning.store.store import TuneLog
 from mpiric.workflows.policies.files import benchmark_file, learned_file
 from mpiric.workflows.sweep.directory import LOG

@@ -55,12 +55,12 @@ def find_candidates(state: TuneState) -> Plan[list[Configuration]]:
     evaluator = Evaluator(
         state.space,
         shared(),
-        known=state.known or tuple(observed),
+        recorded=state.known or tuple(observed),
         objective_is_time=request.objective.text in TIMES and state.marks is None,
         feasible=lambda configuration: is_worth_a_run(configuration, situation),
         expected_s=state.run_s,
         corrected=() if state.is_planned else state.lab.corrected,
-        made=state.searched,
+        new_trials=state.searched,
         stop_at=lambda: _too_slow(state) if is_between_marks else None,
     )
     # Runs of one round of an array take the time of one run, so that more of them are worth it.

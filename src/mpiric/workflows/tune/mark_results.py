@@ -12,7 +12,7 @@ from mpiric.model.tuned import FORECAST, STEPS, WHOLE_RUN, SplitGain, Timing, Tu
 from mpiric.model.whole_check import ProvedMarks
 from mpiric.tuning.equivalence.not_a_number import first_nan
 from mpiric.tuning.objective import TIMES
-from mpiric.tuning.recipe_marks import MOST_INPUTS
+from mpiric.tuning.recipe import MOST_INPUTS
 from mpiric.workflows.trials.learn_marks import WHOLE_RUNS
 from mpiric.workflows.tune.mark_course import why_whole
 from mpiric.workflows.tune.state import TuneState

@@ -56,7 +56,8 @@ def save_recipe(state: TuneState, evidence: Evidence, split: SplitGain | None, h
     try:
         prepared = prepare(run, host)
         if lost := [item for item in configuration.items if item not in prepared.configuration.items]:
-            raise MpiricError("; ".join(prepared.words) or f"it would leave out {Configuration(tuple(lost))}")
+            reason = "; ".join(prepared.sentences)
+            raise MpiricError(reason or f"it would leave out {Configuration(tuple(lost))}")
         missing = missing_libraries(prepared.launch, situation.job, host) if situation.nodes == 1 else ()
         if missing:
             raise MpiricError(f"its ranks would not find {', '.join(missing)}")

@@ -8,7 +8,7 @@ from mpiric.model.configuration import Configuration
 from mpiric.model.narrator import Narrator
 from mpiric.model.run import Plan
 from mpiric.model.tuned import Tuned
-from mpiric.workflows.fabric.networks import with_networks
+from mpiric.workflows.fabric.bench import with_networks
 from mpiric.workflows.launch.parse_job import ParsedJob, parse_job
 from mpiric.workflows.trials.expected import expected_situation
 from mpiric.workflows.tune.collectives import learn_collectives

@@ -24,7 +24,7 @@ from mpiric.model.tuned import BestSoFar, Rejected, Timing, Tuned
 from mpiric.plans.search import best_so_far
 from mpiric.report.tuned_html import tuned_html
 from mpiric.report.tuned_json import tuned_json
-from mpiric.tuning.marks.split_gain import paired_splits, split_gain
+from mpiric.tuning.marks.split import paired_splits, split_gain
 from mpiric.tuning.objective import shown
 from mpiric.tuning.store.store import default_store
 from mpiric.workflows.trials.findings import after_runs

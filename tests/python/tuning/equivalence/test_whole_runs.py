@@ -63,6 +63,6 @@ def test_words_with_these_letters_are_none(tmp_path: Path, line: str) -> None:
 
 def test_nan_that_comes_in_two_pieces_is_found() -> None:
     watch = NanWatch()
-    watch.hear(b"energy n")
-    watch.hear(b"an")
+    watch.feed(b"energy n")
+    watch.feed(b"an")
     assert watch.end() == "energy nan"

@@ -1,8 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mpiric.model.pace import Crossing
-from mpiric.tuning.marks.agreement import disagreement, less_work
+from mpiric.tuning.marks.agreement import REPEATABLE_OPTIONS, disagreement, less_work, repeatable_hint
 
 WORK = {0: Crossing(1.0, 1000, 1 << 20), 1: Crossing(1.1, 2000, 1 << 21)}
 
@@ -36,3 +37,17 @@ def test_a_run_that_does_less_before_the_mark_is_named():
         == "rank 0 made 10 calls before the mark where the original makes 1000"
     )
     assert less_work(WORK, {0: WORK[0]}) == "rank 1 did not come to the mark"
+
+
+@pytest.mark.parametrize("program", ["gmx", "gmx_mpi", "gmx_mpi_d", "mdrun_mpi"])
+def test_the_options_of_gromacs_are_named(program: str) -> None:
+    assert "`-reprod -dlb no -notunepme`" in repeatable_hint(program)
+
+
+@pytest.mark.parametrize("program", ["", "app", "gmxlike", "lmp"])
+def test_of_other_programs_nothing_is_reported(program: str) -> None:
+    assert repeatable_hint(program) == ""
+
+
+def test_each_entry_has_options_and_a_reason() -> None:
+    assert all(options.startswith("-") and why for options, why in REPEATABLE_OPTIONS.values())

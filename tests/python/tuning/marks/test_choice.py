@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.support.paces import key, key_pace, run_pace, steps
 
 from mpiric.model.pace import RankPace, RunPace
-from mpiric.tuning.marks.choice import choose_key, is_collective, is_send, without_places
-from mpiric.tuning.marks.evenness import is_even
+from mpiric.tuning.marks.choice import choose_key, is_collective, is_even, is_send, without_places
 
 INNER = key("MPI_Allreduce", "app+0x10")
 STEP = key("MPI_Allreduce", "app+0x20")

@@ -1,12 +1,20 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.marks_files import INIT_S, marks_file
 from tests.support.paces import key
 
 from mpiric.model.marks import MarkPair
 from mpiric.model.trial import Split
 from mpiric.profile.marks import read_first_rank, read_marks
-from mpiric.tuning.marks.split import split_of, split_of_stopped
-from mpiric.tuning.marks.split_gain import split_gain
+from mpiric.tuning.marks.split import (
+    forecast_s,
+    gain_of_longer,
+    marks_of,
+    split_gain,
+    split_of,
+    split_of_stopped,
+)
 
 PAIR = MarkPair(key(), 10, 20)
 BEGUN_S = 1000.0  # when the files' ranks enter MPI_Init
@@ -109,3 +117,18 @@ def test_stopped_runs_of_one_side_alone_would_have_shown_a_gain_where_there_is_n
     gain = split_gain(even + stopped)
     assert gain.main.low < 0.5
     assert gain.main.ratio < 1
+
+
+seconds = st.floats(1e-3, 1e3)
+
+
+@given(seconds, seconds, seconds, st.integers(1, 10**6))
+def test_a_forecast_and_its_marks_are_each_others_inverse(start_s, per_mark_s, end_s, marks):
+    split = Split(start_s, per_mark_s=per_mark_s, end_s=end_s)
+    assert marks_of(split, forecast_s(split, marks)) == pytest.approx(marks, rel=1e-3, abs=1e-3)
+
+
+def test_a_gain_of_start_up_fades_with_the_length_of_the_run():
+    original, tuned = Split(0.34, main_s=0.5, end_s=0.0), Split(0.12, main_s=0.5, end_s=0.0)
+    gains = [gain_of_longer(original, tuned, times) for times in (1, 10, 100)]
+    assert gains == [pytest.approx(0.84 / 0.62), pytest.approx(5.34 / 5.12), pytest.approx(50.34 / 50.12)]

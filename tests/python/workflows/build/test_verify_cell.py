@@ -10,8 +10,7 @@ from mpiric.abi.serving import networks_of
 from mpiric.host.toolchain import Finished, Toolchain
 from mpiric.tuning.equivalence.output_equivalence import learn
 from mpiric.workflows.build import matrix_run
-from mpiric.workflows.build.matrix_cell import judge_cell
-from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest, run_once
+from mpiric.workflows.build.matrix_run import MatrixRun, VerifyRequest, judge_cell, run_once
 
 NO_END = Finished(124, b"", b"")
 RIGHT = Finished(0, b"42\n", b"mpiric: x86_64_v3 chosen\n")
@@ -39,7 +38,7 @@ class Answers(Toolchain):
     ("answers", "verdict"),
     [
         ((RIGHT,), "right"),
-        ((NO_END, RIGHT), "right, at the second try: the first came to no end"),
+        ((NO_END, RIGHT), "right, at the second try: the first run did not end"),
         ((NO_END, NO_END), "WRONG, it printed nothing"),
     ],
 )

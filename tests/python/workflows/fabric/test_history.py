@@ -7,7 +7,7 @@ import pytest
 from mpiric.host.facts.local import LocalHost
 from mpiric.model.errors import MpiricError
 from mpiric.model.fabric import PairClass, Point, Probe
-from mpiric.workflows.fabric.history import against_fabric, fabric_baseline
+from mpiric.workflows.fabric.fabric import against_fabric, fabric_baseline
 
 
 def probe(*times_us: float) -> Probe:

@@ -12,9 +12,8 @@ from mpiric.host.installation import native
 from mpiric.model.errors import MpiricError
 from mpiric.model.evidence import Verdict
 from mpiric.model.narrator import Silence
-from mpiric.workflows.history import history, recorded_steps
-from mpiric.workflows.history.baseline import AgainstRequest
-from mpiric.workflows.history.recorded_steps import records_at
+from mpiric.workflows.history import baseline, history
+from mpiric.workflows.history.baseline import AgainstRequest, records_at
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def test_a_saved_recipe_that_names_no_marks_is_refused(then, tmp_path):
     copied = tmp_path / "elsewhere.toml"
     head, _, tail = then.recipe.read_text().partition("[marks]")
     copied.write_text(head + tail[tail.index("[evidence]") :])
-    with pytest.raises(MpiricError, match="does not say which"):
+    with pytest.raises(MpiricError, match="does not contain the step markers"):
         then.against(copied)
 
 
@@ -89,7 +88,7 @@ def recorded(then, tmp_path, monkeypatch):
             path: then.runner.recorded(path.parent, "", 200.0).record
             for path in records_at(tmp_path / "records")
         }
-        monkeypatch.setattr(recorded_steps, "read_record", runs.__getitem__)
+        monkeypatch.setattr(baseline, "read_record", runs.__getitem__)
         return tmp_path / "records"
 
     return record
@@ -106,6 +105,6 @@ def test_steps_are_compared_with_those_of_recorded_runs(then, recorded):
 
 
 def test_one_recorded_run_proves_nothing(then, recorded):
-    with pytest.raises(MpiricError, match="1 of its runs can be compared with, which is too few") as error:
+    with pytest.raises(MpiricError, match="needs more runs than the 1 of") as error:
         then.against(recorded(1))
     assert "several records" in error.value.hint

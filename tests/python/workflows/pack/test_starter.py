@@ -157,6 +157,16 @@ def test_a_directory_of_another_user_is_named(start, tmp_path):
     assert f"{directory} is a link" in done.stderr
 
 
+def test_a_directory_in_which_others_can_replace_files_is_not_used(check, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    for mode, reason in ((0o775, "others can write into"), (0o1777, "less than"), (0o755, "less than")):
+        shared.chmod(mode)
+        _, output = check(PACK, 1 << 60, MPIRIC_PACK="", MPIRIC_PACK_DIR=str(shared))
+        sentence = output.partition("can hold it: ")[2].partition(";")[0]
+        assert reason in sentence, output
+
+
 NETWORK = SettingsNeed(
     ("FI_TCP_IFACE", "UCX_NET_DEVICES"), "network interface nosuch0", ("/sys/class/net/nosuch0",)
 )

@@ -10,7 +10,7 @@ from mpiric.host.host import Completed
 from mpiric.model.errors import MpiricError
 from mpiric.model.machine import Cache, Core, NumaNode, Topology
 from mpiric.placement.saturation import saturation_of
-from mpiric.workflows.placement.measure_bandwidth import measure_bandwidth
+from mpiric.workflows.placement.place import measure_bandwidth
 
 
 class Probe:

@@ -7,7 +7,7 @@ import pytest
 from mpiric.model.finding import Finding
 from mpiric.model.profile import Advice
 from mpiric.report._amounts import effects_in_words
-from mpiric.workflows.profile.diagnosis import Diagnosis
+from mpiric.workflows.profile.doctor import Diagnosis
 
 CROWDED = Finding("oversubscribed", "4 ranks share 2 CPUs", "", "")
 COLLECTIVES = Advice(
@@ -24,7 +24,7 @@ def rules(monkeypatch):
     class Rule:
         id, effect_of = "collectives-move-data", ("more-ranks-than-cpus",)
 
-    monkeypatch.setattr("mpiric.workflows.profile.diagnosis.rules", lambda: (Rule,))
+    monkeypatch.setattr("mpiric.workflows.profile.doctor.rules", lambda: (Rule,))
 
 
 def diagnosis(*of_run, of_placement=(), of_machine=()):

@@ -7,7 +7,7 @@ import pytest
 from tests.support.replay_host import ReplayHost
 
 from mpiric.model.errors import MpiricError
-from mpiric.tuning.explore.blocks import Assignment
+from mpiric.tuning.explore.evidence import Assignment
 from mpiric.tuning.explore.ledger import Side, begun_fields
 from mpiric.workflows.run import explore_series
 from mpiric.workflows.run.explore_series import (
@@ -63,7 +63,7 @@ def test_jobs_without_a_process_are_settled_and_running_ones_are_not(tmp_path):
         settle(log, ledger_in(tmp_path / "a").jobs, HERE)
     ends = {job.job: job.end for job in ledger_in(tmp_path / "a").jobs}
     assert ends[alive.job] is None
-    assert (ends[ended.job].status, ends[ended.job].asked, ends[ended.job].pace) == (None, True, None)
+    assert (ends[ended.job].status, ends[ended.job].end_requested, ends[ended.job].pace) == (None, True, None)
 
 
 def test_inputs_are_identified_by_their_content(tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiric.workflows.run.files_that_stay import files_that_stay
+from mpiric.workflows.run.file_settings import files_that_stay
 
 
 @pytest.fixture
@@ -18,15 +18,15 @@ def place(tmp_path):
 @pytest.mark.parametrize(
     ("value", "which"),
     [
-        ("out/:4x1MiB", "dump.1 and 1 more are"),
-        ("own.*:4x1MiB", "own.7 is"),
-        ("own.*:4x1MiB;out/:1x1MiB", "dump.1 and 2 more are"),
+        ("out/:4x1MiB", "dump.1 and 1 more file exist"),
+        ("own.*:4x1MiB", "own.7 exists"),
+        ("own.*:4x1MiB;out/:1x1MiB", "dump.1 and 2 more files exist"),
     ],
 )
 def test_an_existing_file_keeps_its_layout(value, which, place):
     (kept_sentence,) = files_that_stay(value, place)
     sentence, hint = kept_sentence.split("\nhint: ")
-    assert sentence == f"{which} there already: a file keeps the layout that it was made with"
+    assert sentence == f"{which} already: an existing file keeps its layout"
     assert "`cp FILE COPY && mv COPY FILE`" in hint
 
 

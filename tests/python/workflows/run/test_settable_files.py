@@ -9,7 +9,7 @@ from tests.support.written_files import lustre, writing
 
 from mpiric.model.configuration import Configuration
 from mpiric.model.situation import Tuner
-from mpiric.workflows.run.settable_files import settable
+from mpiric.workflows.run.file_settings import settable
 
 SIEVING = "romio_cb_write=disable"
 
@@ -37,7 +37,7 @@ def left_out(values, file_case):
     ],
 )
 def test_a_layout_that_the_file_system_cannot_have(value, mount, why):
-    assert left_out({"layout": value}, case(**mount)) == ({}, f"layout={value} is left out: {why}")
+    assert left_out({"layout": value}, case(**mount)) == ({}, f"layout={value} is not applied: {why}")
 
 
 def test_a_layout_on_another_file_system_than_that_of_the_recipe():
@@ -45,13 +45,13 @@ def test_a_layout_on_another_file_system_than_that_of_the_recipe():
     other = replace(file_case.machine.file_systems[0], kind="ext4")
     file_case = replace(file_case, machine=replace(file_case.machine, file_systems=(other,)))
     settings, sentence = left_out({"layout": "4x1MiB", "binding": "core"}, file_case)
-    assert (settings, sentence) == ({"binding": "core"}, "layout=4x1MiB is left out: ext4 has no layouts")
+    assert (settings, sentence) == ({"binding": "core"}, "layout=4x1MiB is not applied: ext4 has no layouts")
 
 
 def test_a_layout_of_single_files_without_the_runtime():
     file_case = replace(case(), tuner=Tuner(why_not="the ranks load no library"))
     assert left_out({"layout": "*.h5:4x1MiB"}, file_case)[1].endswith(
-        "is left out: the ranks load no library"
+        "is not applied: the ranks load no library"
     )
 
 
@@ -63,7 +63,7 @@ def test_a_layout_of_single_files_without_the_runtime():
 def test_hints_that_need_locks_where_none_hold(value, mount, nodes, phrase):
     why = f"data sieving needs locks, and /home is mounted with {phrase}"
     file_case = case(nodes=nodes, **mount)
-    assert left_out({"mpi-io": value}, file_case) == ({}, f"mpi-io={value} is left out: {why}")
+    assert left_out({"mpi-io": value}, file_case) == ({}, f"mpi-io={value} is not applied: {why}")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,5 @@ def test_a_directory_that_leads_elsewhere_by_a_link_keeps_its_layout(tmp_path):
     )
     settings, sentence = left_out({"layout": "inside/:4x1MiB;away/:2x1MiB;new/:2x1MiB"}, file_case)
     assert settings == {"layout": "inside/:4x1MiB;new/:2x1MiB"}
-    assert sentence == (
-        "layout=away/:2x1MiB is left out: 'away' leads out of the working directory by a link"
-    )
+    assert sentence == ("layout=away/:2x1MiB is not applied: 'away' is a link out of the working directory")
     assert left_out({"layout": "away/:2x1MiB"}, file_case)[0] == {}

@@ -1,6 +1,6 @@
 """Commands that are proposed for a program under another MPI library."""
 
-from mpiric.workflows.run.under_another import with_mpi
+from mpiric.workflows.run.run import with_mpi
 
 
 def test_a_proposed_command_names_the_library_before_the_launch_line() -> None:

@@ -81,7 +81,7 @@ def test_jobs_that_measure_nothing_are_not_submitted_for_ever(run):
 def test_a_cancelled_job_is_not_submitted_again_unasked(run):
     with pytest.raises(MpiricError, match="job 1 was cancelled") as raised:
         run("CANCELLED", "COMPLETED")
-    assert raised.value.hint == "go on with: mpiric tune --submit --resume -- srun ./app"
+    assert raised.value.hint == "continue with: mpiric tune --submit --resume -- srun ./app"
 
 
 def test_a_job_that_has_ended_meanwhile_is_reported_without_a_new_job(run):

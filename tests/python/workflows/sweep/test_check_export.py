@@ -13,7 +13,7 @@ from mpiric.model.run import Plan
 from mpiric.tuning.policy.sampling import Subject, SweepPoint
 from mpiric.workflows.policies.export import export_policy
 from mpiric.workflows.sweep import check_export
-from mpiric.workflows.sweep.launch import Answer
+from mpiric.workflows.sweep.launch import LaunchResult
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.request import SweepRequest
@@ -62,15 +62,15 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             points: Sequence[SweepPoint],
             _limit_s: float,
             environment: Mapping[str, str],
-        ) -> Plan[Answer]:
+        ) -> Plan[LaunchResult]:
             yield from ()
             measurements = [
                 (p, measured("library", times(p.subject.collective, p.size, bool(environment))))
                 for p in points
             ]
-            return Answer(measurements)
+            return LaunchResult(measurements)
 
-        monkeypatch.setattr(check_export, "ask", ask)
+        monkeypatch.setattr(check_export, "measure_points", ask)
         plan_of_check = check_export.check_export(plan, policy, log, LocalHost(), lambda _: None)
         return drive(plan_of_check, lambda _: pytest.fail("a run"))
 

@@ -19,7 +19,7 @@ from mpiric.workflows.sweep import launch as sweep_launch
 from mpiric.workflows.sweep import sweep
 from mpiric.workflows.sweep.estimate import Costs
 from mpiric.workflows.sweep.explore import Effort, explore, measure
-from mpiric.workflows.sweep.launch import Answer, launches
+from mpiric.workflows.sweep.launch import LaunchResult, launches
 from mpiric.workflows.sweep.log import Log
 from mpiric.workflows.sweep.plan import SweepPlan
 from mpiric.workflows.sweep.probe import LaunchFailedError
@@ -62,11 +62,11 @@ class Launches:
     limits: list[float] = field(default_factory=list)
     works: bool = True
 
-    def ask(self, _prepared: object, points: Sequence[SweepPoint], limit_s: float) -> Plan[Answer]:
+    def ask(self, _prepared: object, points: Sequence[SweepPoint], limit_s: float) -> Plan[LaunchResult]:
         yield from ()
         self.launched.append(list(points))
         self.limits.append(limit_s)
-        answer = Answer()
+        answer = LaunchResult()
         for point in points:
             name = f"{point.subject.collective} {point.candidate}"
             if name in self.bad and point.size == 64:
@@ -76,19 +76,19 @@ class Launches:
                 answer.wrong[point] = "the result was wrong on 2 ranks"
                 continue
             at = 1e-3 * (1.0 if point.candidate == "library" else self.fast)
-            answer.found.append((point, Measured(point.candidate, 9, at, at, at)))
+            answer.times.append((point, Measured(point.candidate, 9, at, at, at)))
         return answer
 
     def check(self, *_: object) -> Plan[None]:
         yield from ()
         if not self.works:
-            raise MpiricError("the launch line does not work any more")
+            raise MpiricError("the launch line fails now")
 
 
 @pytest.fixture
 def stands(monkeypatch: pytest.MonkeyPatch) -> Launches:
     launches = Launches()
-    monkeypatch.setattr(sweep_explore, "ask", launches.ask)
+    monkeypatch.setattr(sweep_explore, "measure_points", launches.ask)
     monkeypatch.setattr(sweep_explore, "check_launching", launches.check)
     return launches
 
@@ -117,7 +117,7 @@ def test_a_resumed_sweep_does_not_retry_excluded_candidates(stands: Launches, tm
     stands.bad = ("bcast library:ring",)
     first = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
     assert list(first.failed) == ["bcast library:ring"]
-    assert any("--resume" in sentence for sentence in first.words)
+    assert any("--resume" in sentence for sentence in first.sentences)
     stands.launched.clear()
     (tmp_path / "sweep.jsonl").write_text(
         "".join(
@@ -157,7 +157,7 @@ def test_wrong_results_are_excluded(stands: Launches, tmp_path: Path) -> None:
 def test_no_candidate_is_excluded_when_all_launches_fail(stands: Launches, tmp_path: Path) -> None:
     stands.bad, stands.works = ("bcast library:ring",), False
     log = log_of(tmp_path)
-    with pytest.raises(MpiricError, match="does not work any more"):
+    with pytest.raises(MpiricError, match="the launch line fails now"):
         explored(prepared(tmp_path), log)
     assert log_of(tmp_path, resume=True).excluded == {}
 
@@ -173,11 +173,11 @@ def test_a_full_disk_does_not_exclude_a_candidate(
 ) -> None:
     log = log_of(tmp_path)
 
-    def full(*_: object) -> Plan[Answer]:
+    def full(*_: object) -> Plan[LaunchResult]:
         yield from ()
         raise NoRoomError("cannot write the policy")
 
-    monkeypatch.setattr(sweep_explore, "ask", full)
+    monkeypatch.setattr(sweep_explore, "measure_points", full)
     with pytest.raises(NoRoomError):
         explored(prepared(tmp_path), log)
     assert log_of(tmp_path, resume=True).excluded == {}
@@ -229,8 +229,8 @@ def test_a_failed_launch_returns_the_rows_before_its_end(
     monkeypatch.setattr(sweep_launch, "native_part", lambda name, _: name)
     first, second = (SweepPoint(BCAST, size, "library:binomial") for size in (8, 64))
     third = SweepPoint(REDUCE, 8, "library:binomial")
-    answer = drive(sweep_launch.ask(prepared(tmp_path), [first, second, third], 9), no_run)
-    assert answer.found == [(first, Measured("library:binomial", 9, 2e-6, 1e-6, 3e-6))]
+    answer = drive(sweep_launch.measure_points(prepared(tmp_path), [first, second, third], 9), no_run)
+    assert answer.times == [(first, Measured("library:binomial", 9, 2e-6, 1e-6, 3e-6))]
     assert list(answer.wrong) == [second]
     assert [answer.is_missing(point) for point in (first, second, third)] == [False, False, True]
     assert answer.failure is not None

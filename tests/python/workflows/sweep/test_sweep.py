@@ -19,12 +19,11 @@ from mpiric.workflows.policies.export import of_library
 from mpiric.workflows.submit.array_rounds import ArrayRound
 from mpiric.workflows.sweep import array as sweep_rounds
 from mpiric.workflows.sweep import explore as sweep_explore
-from mpiric.workflows.sweep import grid, sweep
 from mpiric.workflows.sweep import plan as sweep_plan
-from mpiric.workflows.sweep.grid import calls_of
-from mpiric.workflows.sweep.launch import Answer
+from mpiric.workflows.sweep import sweep
+from mpiric.workflows.sweep.launch import LaunchResult
 from mpiric.workflows.sweep.log import Log
-from mpiric.workflows.sweep.plan import SweepPlan
+from mpiric.workflows.sweep.plan import SweepPlan, calls_of
 from mpiric.workflows.sweep.request import COLLECTIVES as SWEPT
 from mpiric.workflows.sweep.request import GROUPS, NONBLOCKING, USUAL, SweepRequest
 
@@ -49,9 +48,9 @@ def silent(_: str) -> None:
     pass
 
 
-def answers(_prepared: object, points: Sequence[SweepPoint], _limit_s: float) -> Plan[Answer]:
+def answers(_prepared: object, points: Sequence[SweepPoint], _limit_s: float) -> Plan[LaunchResult]:
     yield from ()
-    return Answer([(point, times(point)) for point in points])
+    return LaunchResult([(point, times(point)) for point in points])
 
 
 def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_path: Path, monkeypatch) -> None:
@@ -59,7 +58,7 @@ def test_gains_that_an_interrupted_sweep_has_not_confirmed_are_left_open(tmp_pat
         yield from ()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweep_explore, "ask", answers)
+    monkeypatch.setattr(sweep_explore, "measure_points", answers)
     with monkeypatch.context() as once:
         once.setattr(sweep_explore, "confirm", interrupted)
         result = sweep.sweep(prepared(tmp_path), LocalHost(), silent)
@@ -102,7 +101,7 @@ def test_sizes_of_a_record_are_those_of_a_policy(monkeypatch) -> None:
         )
     ]
     rank = SimpleNamespace(cells=cells, communicators=[SimpleNamespace(size=8)])
-    monkeypatch.setattr(grid, "read_record", lambda _: SimpleNamespace(ranks=[rank]))
+    monkeypatch.setattr(sweep_plan, "read_record", lambda _: SimpleNamespace(ranks=[rank]))
     assert calls_of(Path("record")) == {
         ("alltoall", 8): {1024, 2048},  # a record has the blocks for all ranks together
         ("allreduce", 8): {8192, 16384},
@@ -138,15 +137,15 @@ def test_jobs_of_an_array_tell_each_other_what_they_gave_up(tmp_path: Path) -> N
 )
 def test_blocks_of_all_ranks_together_fit_into_memory(collective: str, sizes: tuple[int, ...]) -> None:
     subject = Subject(collective, Shape(64, 2, 32))
-    assert grid.grid_sizes(subject, (4, 1 << 20, 1 << 26)) == sizes
-    assert grid.grid_sizes(subject, ()) == ()
+    assert sweep_plan.grid_sizes(subject, (4, 1 << 20, 1 << 26)) == sizes
+    assert sweep_plan.grid_sizes(subject, ()) == ()
 
 
 def test_sizes_covered_by_one_choice_are_few_and_known() -> None:
     subject = Subject("ialltoallv", FOUR)
     sizes = tuple(2**power for power in range(2, 23))
-    assert grid.grid_sizes(subject, sizes) == (4, 128, 4096, 131072, 1 << 22)
-    assert len(grid.grid_sizes(subject, {0})) > 2
+    assert sweep_plan.grid_sizes(subject, sizes) == (4, 128, 4096, 131072, 1 << 22)
+    assert len(sweep_plan.grid_sizes(subject, {0})) > 2
 
 
 def test_every_collective_that_is_named_by_default_or_in_a_group_can_be_swept() -> None:

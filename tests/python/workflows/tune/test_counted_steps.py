@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.support.paces import key, run_pace, steps
 
-from mpiric.tuning.marks.evenness import is_even
+from mpiric.tuning.marks.choice import is_even
 from mpiric.tuning.marks.printed import Printed
 from mpiric.workflows.trials import learn_marks
 

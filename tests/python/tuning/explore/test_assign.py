@@ -1,7 +1,7 @@
 import pytest
 from tests.support.explored_jobs import end, job
 
-from mpiric.tuning.explore.blocks import assign
+from mpiric.tuning.explore.evidence import assign
 from mpiric.tuning.explore.ledger import UNPAIRED, Side
 
 
@@ -22,9 +22,9 @@ def test_other_inputs_begin_a_separate_block_which_is_reported():
     waiting = [job(1, Side.RECIPE, end(), "same")]
     other = assign(waiting, "changed", Side.ORIGINAL)
     assert (other.block, other.side) == (2, Side.ORIGINAL)
-    assert "inputs have changed since the first job of block 1" in other.word
+    assert "inputs have changed since the first job of block 1" in other.note
     back = assign([*waiting, job(2, Side.ORIGINAL, end(), "changed")], "same", Side.RECIPE)
-    assert (back.block, back.side, back.word) == (1, Side.ORIGINAL, "")
+    assert (back.block, back.side, back.note) == (1, Side.ORIGINAL, "")
 
 
 def test_a_job_without_a_block_waits_for_no_other():

@@ -32,7 +32,7 @@ inline bool names_secret(std::string_view name) noexcept {
                        [&](std::string_view word) { return text.ends_with(word); });
 }
 
-/// Copies words that end with NUL to `to`, with spaces between them and `***` in place of values that look
+/// Copies words that end with NUL to `to`, with spaces between them and `***` instead of values that look
 /// like secrets: `--password=x`, `--password x`, `token=x`, `scheme://user:x@host`. Ends with NUL.
 inline void copy_masked(std::string_view words, char* to, size_t size, bool shows_secrets) noexcept {
     size_t used = 0;

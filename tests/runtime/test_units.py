@@ -43,6 +43,7 @@ SOURCES = {
     "test_policy": ["tune/policy.cpp", "tune/candidate.cpp", "tune/shape.cpp", "base/rules.cpp"],
     "test_race": ["tune/race.cpp", "tune/learner.cpp"],
     "test_recorder": [f"profile/{name}.cpp" for name in (*RECORDER, "lost_pages")],
+    "test_secrets": [],
     "test_seat": ["system/seat.cpp", "system/text.cpp"],
 }
 
